@@ -1,0 +1,110 @@
+use std::sync::Arc;
+
+use super::{Module, Visitor, VisitorMut};
+
+/// What a field of a module may be; implemented for, and only for, the types of the table below.
+///
+/// | field type | role | in the state dict |
+/// |---|---|---|
+/// | [`Parameter`](crate::Parameter) | learnable tensor | yes |
+/// | [`Buffer`](crate::Buffer) | state that is not learned | if persistent |
+/// | [`Maybe<Parameter>`](crate::Maybe), `Maybe<Buffer>` | the same, or absent | if present |
+/// | any [`Module`] | child | its keys, under the field's name |
+/// | `Box<M>`, `Arc<M>`, `Box<dyn Layer>` | child, transparent | as the child |
+/// | `Vec`, array, tuple, `IndexMap<String, _>` of modules or parameters | child with children `0`, `1`, … or the keys | `list.0.weight` |
+/// | [`Training`](crate::Training) | the mode flag | no |
+/// | `bool`, integers, floats, `char`, `String`, `&'static str`, arrays and tuples of them, `PhantomData` | constant, printed in the tree | no |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a module",
+    label = "not a field type",
+    note = "an absent child is `Identity` or an enum that derives `Module`, never `Option`; an absent parameter or buffer is `Maybe`",
+    note = "a tensor is a `Parameter` (learned) or a `Buffer` (not learned)",
+    note = "a map is an `IndexMap<String, _>`, because `HashMap` has no order; a struct or enum of your own derives `Module`",
+    note = "`#[module(skip)]` takes a field that holds no tensors out of the module"
+)]
+pub trait Field: Send + Sync + 'static {
+    /// Shows this field to `visitor` under `name`.
+    fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
+
+    /// [`visit_field`](Self::visit_field) with exclusive access.
+    fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>);
+
+    /// The module that this field is, if it is one.
+    fn as_child(&self) -> Option<&dyn Module> {
+        None
+    }
+
+    /// [`as_child`](Self::as_child) with exclusive access.
+    fn as_child_mut(&mut self) -> Option<&mut dyn Module> {
+        None
+    }
+}
+
+impl<M: Module> Field for M {
+    fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
+        self.visit_as(name, visitor);
+    }
+
+    fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
+        self.visit_as_mut(name, visitor);
+    }
+
+    fn as_child(&self) -> Option<&dyn Module> {
+        Some(self.as_module())
+    }
+
+    fn as_child_mut(&mut self) -> Option<&mut dyn Module> {
+        Some(self.as_module_mut())
+    }
+}
+
+/// What a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a
+/// list of numbers is no module.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a list of modules",
+    label = "neither a module nor a parameter",
+    note = "lists, arrays, tuples and maps in a module hold modules or parameters; an absent element is `Identity` or an enum that derives `Module`"
+)]
+pub trait Member: Field {}
+
+impl<M: Module> Member for M {}
+impl Member for crate::Parameter {}
+
+/// Types that hold parameters, buffers or modules, so that `#[module(skip)]` on them is refused.
+#[doc(hidden)]
+pub trait HoldsState {}
+
+impl<M: Module + ?Sized> HoldsState for M {}
+impl HoldsState for crate::Parameter {}
+impl HoldsState for crate::Buffer {}
+impl<T: HoldsState> HoldsState for Option<T> {}
+impl<T: HoldsState + ?Sized> HoldsState for &'static T {}
+impl<T: HoldsState + ?Sized> HoldsState for std::rc::Rc<T> {}
+impl<T: HoldsState> HoldsState for std::cell::Cell<T> {}
+impl<T: HoldsState> HoldsState for std::cell::RefCell<T> {}
+impl<T: HoldsState> HoldsState for std::cell::OnceCell<T> {}
+impl<T: HoldsState> HoldsState for std::sync::OnceLock<T> {}
+impl<T: HoldsState> HoldsState for std::sync::Mutex<T> {}
+impl<T: HoldsState> HoldsState for std::sync::RwLock<T> {}
+impl<T: HoldsState> HoldsState for std::collections::VecDeque<T> {}
+impl<K, T: HoldsState, S> HoldsState for std::collections::HashMap<K, T, S> {}
+impl<K, T: HoldsState> HoldsState for std::collections::BTreeMap<K, T> {}
+impl HoldsState for Box<crate::Parameter> {}
+impl HoldsState for Arc<crate::Parameter> {}
+
+/// `Skip::<T>::HOLDS_STATE` tells, in a constant, whether `T` implements [`HoldsState`]: the
+/// inherent constant exists only where it does, and shadows the trait's.
+#[doc(hidden)]
+pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
+
+#[doc(hidden)]
+pub trait SkipFallback {
+    const HOLDS_STATE: bool = false;
+}
+
+impl<T: ?Sized> SkipFallback for Skip<T> {}
+
+impl<T: HoldsState + ?Sized> Skip<T> {
+    /// `T` holds parameters, buffers or modules.
+    pub const HOLDS_STATE: bool = true;
+}

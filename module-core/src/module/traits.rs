@@ -1,0 +1,162 @@
+use std::any::{Any, TypeId};
+use std::fmt;
+
+use super::visit::{Constants, Visitor, VisitorMut};
+use crate::{Result, Tensor};
+
+/// A network or a part of one: parameters, buffers and child modules in declaration order.
+///
+/// `#[derive(Module)]` writes the implementation from the fields of a struct or an enum; nobody
+/// writes it by hand. What a module computes is [`Forward`]; what users call on it is
+/// [`ModuleExt`](crate::ModuleExt) and [`Call`](crate::Call).
+///
+/// The trait is object-safe, so `&dyn Module` is what the walks, hooks and reports pass around.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Module, ModuleExt, Parameter, Tensor};
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     weight: Parameter,
+/// }
+///
+/// let scale = Scale { weight: Parameter::new(Tensor::from(2.0_f32))? };
+/// assert_eq!(scale.named_parameters().map(|(name, _)| name).collect::<Vec<_>>(), ["weight"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a module",
+    label = "not a module",
+    note = "write `#[derive(Module)]` on `{Self}`, or use a type that has it"
+)]
+pub trait Module: Any + Send + Sync {
+    /// The name of the type, as the module tree and error messages print it: `Linear`.
+    fn kind(&self) -> &'static str;
+
+    /// Shows each member to `visitor`, in declaration order, under its own name.
+    ///
+    /// Children are shown, not entered.
+    fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>);
+
+    /// [`visit`](Self::visit) with exclusive access.
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>);
+
+    /// The module that answers for this value: itself, or what a `Box`, an `Arc` or a one-field
+    /// enum variant holds.
+    fn as_module(&self) -> &dyn Module;
+
+    /// [`as_module`](Self::as_module) with exclusive access; an enum answers itself here, so that
+    /// its variant can be replaced.
+    fn as_module_mut(&mut self) -> &mut dyn Module;
+
+    /// Shows this value to `visitor` as the field `name` of its owner.
+    fn visit_as<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
+        visitor.module(name, self.as_module());
+    }
+
+    /// [`visit_as`](Self::visit_as) with exclusive access.
+    fn visit_as_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
+        visitor.module(name, self.as_module_mut());
+    }
+
+    /// What the module tree prints between the parentheses after the name; by default the
+    /// constants, as `in_features=4, bias=True`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the formatter.
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Constants::of(self, f)
+    }
+
+    /// The identity by which hooks, error paths and deduplication know this module.
+    fn id(&self) -> ModuleId {
+        ModuleId {
+            type_id: Any::type_id(self),
+            address: (&raw const *self).cast::<()>() as usize,
+        }
+    }
+}
+
+/// The identity of a module: its type and its address.
+///
+/// It is valid for as long as the module is borrowed; a module that moves gets another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ModuleId {
+    type_id: TypeId,
+    address: usize,
+}
+
+/// What a module computes from an `Input`.
+///
+/// Implement `forward`; invoke [`call`](crate::Call::call), which runs the hooks and gives errors
+/// their path. The input is taken by value because a [`Tensor`] is a cheap handle, and one that
+/// nobody else holds can be reused in place.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Forward, Module, Parameter, Result, Tensor};
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     weight: Parameter,
+/// }
+///
+/// impl Forward for Scale {
+///     type Output = Tensor;
+///
+///     fn forward(&self, input: Tensor) -> Result<Tensor> {
+///         input.mul(&self.weight.tensor())
+///     }
+/// }
+///
+/// let scale = Scale { weight: Parameter::new(Tensor::from(2.0_f32))? };
+/// assert_eq!(scale.call(Tensor::from([1.0_f32, 3.0]))?.to_vec::<f32>()?, [2.0, 6.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no `forward` that takes `{Input}`",
+    label = "no `Forward<{Input}>`",
+    note = "write `impl Forward<{Input}> for {Self}`"
+)]
+pub trait Forward<Input = Tensor>: Module {
+    /// What `forward` returns.
+    type Output;
+
+    /// Computes the output; called through [`call`](crate::Call::call).
+    ///
+    /// # Errors
+    ///
+    /// A wrong shape, dtype or device, and whatever else the module refuses.
+    fn forward(&self, input: Input) -> Result<Self::Output>;
+}
+
+/// A module that maps one tensor to one tensor: the element of `Sequential`, as `Box<dyn Layer>`.
+///
+/// It comes with every `Forward<Tensor, Output = Tensor>`; nobody implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layer",
+    label = "not a layer",
+    note = "a layer maps one tensor to one tensor: `impl Forward for {Self}` with `type Output = Tensor`"
+)]
+pub trait Layer: Module {
+    #[doc(hidden)]
+    fn forward_layer(&self, input: Tensor) -> Result<Tensor>;
+}
+
+impl<L: Forward<Tensor, Output = Tensor>> Layer for L {
+    fn forward_layer(&self, input: Tensor) -> Result<Tensor> {
+        self.forward(input)
+    }
+}
+
+impl Forward<Tensor> for dyn Layer {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward_layer(input)
+    }
+}

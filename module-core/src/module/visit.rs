@@ -1,0 +1,82 @@
+use std::fmt;
+
+use super::{Buffer, Constant, Module, Parameter, Training};
+
+/// Is shown the members of a module by [`Module::visit`].
+///
+/// Every method does nothing unless it is overridden, so a visitor names only what it wants.
+pub trait Visitor<'a> {
+    /// A learnable tensor.
+    fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
+        let _ = (name, parameter);
+    }
+
+    /// State that is not learned.
+    fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
+        let _ = (name, buffer);
+    }
+
+    /// A child; its own members are shown by its own `visit`.
+    fn module(&mut self, name: &str, module: &'a dyn Module) {
+        let _ = (name, module);
+    }
+
+    /// The mode flag.
+    fn training(&mut self, flag: &'a Training) {
+        let _ = flag;
+    }
+
+    /// A field that is only printed.
+    fn constant(&mut self, name: &str, value: &'a dyn Constant) {
+        let _ = (name, value);
+    }
+}
+
+/// Is shown the members of a module, exclusively, by [`Module::visit_mut`].
+pub trait VisitorMut<'a> {
+    /// A learnable tensor.
+    fn parameter(&mut self, name: &str, parameter: &'a mut Parameter) {
+        let _ = (name, parameter);
+    }
+
+    /// State that is not learned.
+    fn buffer(&mut self, name: &str, buffer: &'a mut Buffer) {
+        let _ = (name, buffer);
+    }
+
+    /// A child; its own members are shown by its own `visit_mut`.
+    fn module(&mut self, name: &str, module: &'a mut dyn Module) {
+        let _ = (name, module);
+    }
+
+    /// A child behind an `Arc` that somebody else holds too, so that nobody has it exclusively.
+    fn shared(&mut self, name: &str, module: &'a dyn Module) {
+        let _ = (name, module);
+    }
+}
+
+/// Prints the constants of a module as `name=value`, separated by commas.
+pub(crate) struct Constants<'f, 'b> {
+    f: &'f mut fmt::Formatter<'b>,
+    first: bool,
+    result: fmt::Result,
+}
+
+impl Constants<'_, '_> {
+    pub(crate) fn of<M: Module + ?Sized>(module: &M, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut constants = Constants { f, first: true, result: Ok(()) };
+        module.visit(&mut constants);
+        constants.result
+    }
+}
+
+impl<'a> Visitor<'a> for Constants<'_, '_> {
+    fn constant(&mut self, name: &str, value: &'a dyn Constant) {
+        if self.result.is_err() {
+            return;
+        }
+        let separator = if self.first { "" } else { ", " };
+        self.first = false;
+        self.result = write!(self.f, "{separator}{name}=").and_then(|()| value.fmt(self.f));
+    }
+}

@@ -42,7 +42,7 @@ worded!(
     /// What is written `Option<_>`.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
-        label = "may be absent, and its keys with it",
+        label = "may be absent, and the keys with it",
         note = "a child that may be absent is `Identity`, or an enum that derives `Module`",
         note = "a parameter or buffer that may be absent is `Maybe<Parameter>` or `Maybe<Buffer>`"
     )]
@@ -67,6 +67,16 @@ worded!(
         note = "write `IndexMap<String, _>`, which keeps the order of insertion"
     )]
     MapField
+);
+
+worded!(
+    /// What is written `Vec<usize>` or as another list of constants.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be a field of a module",
+        label = "a list holds modules or parameters",
+        note = "write `[_; N]` for constants of a fixed number, `#[module(skip)]` for any other value, `Buffer` for state that is saved"
+    )]
+    NumbersField
 );
 
 worded!(

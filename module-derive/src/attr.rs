@@ -1,7 +1,8 @@
 //! Reads `#[module(…)]`.
 
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, LitStr, Path};
+use syn::parse::ParseStream;
+use syn::{Attribute, Expr, LitStr, Path, Token};
 
 use crate::errors::{Errors, error};
 
@@ -35,13 +36,17 @@ impl ContainerAttrs {
         let mut read = Self::default();
         each(attrs, errors, |meta| {
             if meta.path.is_ident("crate") {
-                let literal: LitStr = meta.value()?.parse()?;
+                let literal = text(meta, "crate = \"module_nn\"")?;
                 let path = literal.parse_with(Path::parse_mod_style).map_err(|_| {
-                    error(&literal, "this is not the path of a crate", "write it as in `crate = \"module_nn\"`")
+                    error(
+                        &literal,
+                        "this is not the path of a crate",
+                        "write it as in `crate = \"module_nn\"`",
+                    )
                 })?;
                 once(&mut read.krate, meta, path)
             } else if meta.path.is_ident("extra_repr") {
-                let path = meta.value()?.parse()?;
+                let path = value(meta, "extra_repr = path::of::a_function")?.parse()?;
                 once(&mut read.extra_repr, meta, path)
             } else {
                 Err(refuse(meta, "a type", &ON_TYPES, &ON_FIELDS, "a field"))
@@ -57,11 +62,11 @@ impl FieldAttrs {
         let mut read = Self::default();
         each(attrs, errors, |meta| {
             if meta.path.is_ident("skip") {
-                once(&mut read.skip, meta, ())
+                flag(&mut read.skip, meta)
             } else if meta.path.is_ident("flatten") {
-                once(&mut read.flatten, meta, ())
+                flag(&mut read.flatten, meta)
             } else if meta.path.is_ident("rename") {
-                let key = meta.value()?.parse()?;
+                let key = text(meta, "rename = \"key\"")?;
                 once(&mut read.rename, meta, key)
             } else {
                 Err(refuse(meta, "a field", &ON_FIELDS, &ON_TYPES, "the type"))
@@ -84,28 +89,90 @@ pub(crate) fn refuse_on_variant(attrs: &[Attribute], errors: &mut Errors) {
 
 /// Hands each item of each `#[module(…)]` to `read`. An item that is refused ends its own
 /// attribute only, so that the others are still looked at.
-fn each(attrs: &[Attribute], errors: &mut Errors, mut read: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>) {
+fn each(
+    attrs: &[Attribute],
+    errors: &mut Errors,
+    mut read: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>,
+) {
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("module")) {
         if matches!(&attr.meta, syn::Meta::Path(_) | syn::Meta::NameValue(_)) {
-            errors.add(&attr.meta, "`module` needs its arguments in parentheses", "write it as in `#[module(skip)]`");
+            errors.add(
+                &attr.meta,
+                "`module` needs its arguments in parentheses",
+                "write it as in `#[module(skip)]`",
+            );
         } else if let Err(error) = attr.parse_nested_meta(|meta| read(&meta)) {
             errors.push(error);
         }
     }
 }
 
+/// The tokens behind the `=` of an attribute that is written as `form`.
+fn value<'a>(meta: &ParseNestedMeta<'a>, form: &str) -> syn::Result<ParseStream<'a>> {
+    if meta.input.peek(Token![=]) {
+        return meta.value();
+    }
+    let name = name(&meta.path);
+    Err(error(
+        &meta.path,
+        format_args!("`{name}` needs a value"),
+        format_args!("write `{form}`"),
+    ))
+}
+
+/// The string behind the `=`.
+fn text(meta: &ParseNestedMeta<'_>, form: &str) -> syn::Result<LitStr> {
+    let value = value(meta, form)?;
+    if let Ok(text) = value.parse() {
+        return Ok(text);
+    }
+    let other: Expr = value.parse()?;
+    let name = name(&meta.path);
+    Err(error(
+        other,
+        format_args!("the value of `{name}` is a string"),
+        format_args!("write `{form}`"),
+    ))
+}
+
+/// Notes an attribute that takes no value.
+fn flag(slot: &mut Option<Given<()>>, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
+    if meta.input.is_empty() || meta.input.peek(Token![,]) {
+        return once(slot, meta, ());
+    }
+    let name = name(&meta.path);
+    Err(error(
+        &meta.path,
+        format_args!("`{name}` takes no value"),
+        format_args!("write `{name}` alone"),
+    ))
+}
+
 /// Stores `value`, or refuses the second of two.
 fn once<T>(slot: &mut Option<Given<T>>, meta: &ParseNestedMeta<'_>, value: T) -> syn::Result<()> {
     if slot.is_some() {
         let name = name(&meta.path);
-        return Err(error(&meta.path, format_args!("`{name}` is given twice"), "remove one of them"));
+        return Err(error(
+            &meta.path,
+            format_args!("`{name}` is given twice"),
+            "remove one of them",
+        ));
     }
-    *slot = Some(Given { name: meta.path.clone(), value });
+    *slot = Some(Given {
+        name: meta.path.clone(),
+        value,
+    });
     Ok(())
 }
 
 /// The error for an attribute that is unknown, or known elsewhere.
-fn refuse(meta: &ParseNestedMeta<'_>, here: &str, known: &[&str], elsewhere: &[&str], there: &str) -> syn::Error {
+fn refuse(
+    meta: &ParseNestedMeta<'_>,
+    here: &str,
+    known: &[&str],
+    elsewhere: &[&str],
+    there: &str,
+) -> syn::Error {
     let name = name(&meta.path);
     if elsewhere.contains(&name.as_str()) {
         return error(
@@ -123,7 +190,11 @@ fn refuse(meta: &ParseNestedMeta<'_>, here: &str, known: &[&str], elsewhere: &[&
 
 /// The path of an attribute as it was written.
 fn name(path: &Path) -> String {
-    let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let segments: Vec<_> = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string())
+        .collect();
     segments.join("::")
 }
 
@@ -155,7 +226,11 @@ fn distance(a: &str, b: &str) -> usize {
     for (i, x) in a.chars().enumerate() {
         let mut diagonal = i;
         let mut left = i + 1;
-        for (cell, y) in row.iter_mut().zip(std::iter::once('\0').chain(b.chars())).skip(1) {
+        for (cell, y) in row
+            .iter_mut()
+            .zip(std::iter::once('\0').chain(b.chars()))
+            .skip(1)
+        {
             let replaced = diagonal + usize::from(x != y);
             diagonal = *cell;
             left = replaced.min(*cell + 1).min(left + 1);

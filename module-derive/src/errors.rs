@@ -23,6 +23,12 @@ impl Errors {
         }
     }
 
+    /// The errors, in the order in which they were found.
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = syn::Error> {
+        self.0.clone().into_iter().flatten()
+    }
+
     /// One `compile_error!` for each error, or nothing.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(|error| error.to_compile_error())

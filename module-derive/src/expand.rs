@@ -27,7 +27,11 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
     let checks = Checks::of(input, &private);
     let (items, in_kind) = (checks.items, checks.in_kind);
     let kind = kind(input, &in_kind);
-    let extra_repr = input.attrs.extra_repr.as_ref().map(|given| extra_repr(&given.value));
+    let extra_repr = input
+        .attrs
+        .extra_repr
+        .as_ref()
+        .map(|given| extra_repr(&given.value));
     let header = header(input, &private, &bounds(input, &private));
     quote! {
         const _: () = {
@@ -69,7 +73,10 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
 fn header(input: &Input<'_>, private: &TokenStream, bounds: &[TokenStream]) -> TokenStream {
     let ident = input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let written = where_clause.map(|clause| &clause.predicates).into_iter().flatten();
+    let written = where_clause
+        .map(|clause| &clause.predicates)
+        .into_iter()
+        .flatten();
     // The higher-ranked bound is proved where the type is used rather than here, so that a field
     // that is neither `Send` nor `Sync` is reported as what it is, and not as the type's fault too.
     quote! {
@@ -83,7 +90,12 @@ fn header(input: &Input<'_>, private: &TokenStream, bounds: &[TokenStream]) -> T
 
 /// The bound that every type parameter has, because a module owns its parts.
 fn owned(input: &Input<'_>) -> Vec<TokenStream> {
-    input.generics.type_params().map(|param| &param.ident).map(|param| quote!(#param: 'static)).collect()
+    input
+        .generics
+        .type_params()
+        .map(|param| &param.ident)
+        .map(|param| quote!(#param: 'static))
+        .collect()
 }
 
 /// The bounds that a generic type needs: one on each field type that depends on a type parameter.
@@ -97,8 +109,11 @@ fn bounds(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
         if !params.types_in(ty) || types::is_recursive(ty, input.ident) {
             continue;
         }
-        let bound =
-            if member.attrs.flatten.is_some() { quote!(#ty: #private::Module) } else { quote!(#ty: #private::Field) };
+        let bound = if member.attrs.flatten.is_some() {
+            quote!(#ty: #private::Module)
+        } else {
+            quote!(#ty: #private::Field)
+        };
         let text = bound.to_string();
         if !seen.contains(&text) {
             seen.push(text);
@@ -118,10 +133,12 @@ fn kind(input: &Input<'_>, checks: &TokenStream) -> TokenStream {
     }
 }
 
+/// The function is named as a value of its type first, so that another signature is one error.
 fn extra_repr(path: &Path) -> TokenStream {
     quote! {
         fn extra_repr(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            #path(self, __f)
+            let __repr: fn(&Self, &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result = #path;
+            __repr(self, __f)
         }
     }
 }
@@ -130,8 +147,12 @@ fn extra_repr(path: &Path) -> TokenStream {
 fn method(name: &str, private: &TokenStream, body: &TokenStream) -> TokenStream {
     let ident = format_ident!("{name}");
     match name {
-        "visit" => quote!(fn #ident<'__a>(&'__a self, __v: &mut dyn #private::Visitor<'__a>) { #body }),
-        "visit_mut" => quote!(fn #ident<'__a>(&'__a mut self, __v: &mut dyn #private::VisitorMut<'__a>) { #body }),
+        "visit" => {
+            quote!(fn #ident<'__a>(&'__a self, __v: &mut dyn #private::Visitor<'__a>) { #body })
+        }
+        "visit_mut" => {
+            quote!(fn #ident<'__a>(&'__a mut self, __v: &mut dyn #private::VisitorMut<'__a>) { #body })
+        }
         "visit_as" => quote! {
             fn #ident<'__a>(&'__a self, __name: &::core::primitive::str, __v: &mut dyn #private::Visitor<'__a>) { #body }
         },
@@ -146,14 +167,22 @@ fn method(name: &str, private: &TokenStream, body: &TokenStream) -> TokenStream 
 }
 
 fn struct_methods(members: &[Member<'_>], private: &TokenStream) -> TokenStream {
-    let shown: Vec<_> = members.iter().filter(|member| member.attrs.skip.is_none()).collect();
+    let shown: Vec<_> = members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none())
+        .collect();
     let visit = shown.iter().map(|member| {
         let access = &member.access;
         visit_member(member, &quote!(&self.#access), "visit_field", private)
     });
     let visit_mut = shown.iter().map(|member| {
         let access = &member.access;
-        visit_member(member, &quote!(&mut self.#access), "visit_field_mut", private)
+        visit_member(
+            member,
+            &quote!(&mut self.#access),
+            "visit_field_mut",
+            private,
+        )
     });
     let itself = quote!(self);
     [
@@ -167,7 +196,12 @@ fn struct_methods(members: &[Member<'_>], private: &TokenStream) -> TokenStream 
 }
 
 /// Shows one field to the visitor.
-fn visit_member(member: &Member<'_>, place: &TokenStream, visit: &str, private: &TokenStream) -> TokenStream {
+fn visit_member(
+    member: &Member<'_>,
+    place: &TokenStream,
+    visit: &str,
+    private: &TokenStream,
+) -> TokenStream {
     let (ty, key, visit) = (member.ty, &member.key, format_ident!("{visit}"));
     let (via, key) = match &member.attrs.flatten {
         Some(_) => ("Flatten", ""),
@@ -178,15 +212,21 @@ fn visit_member(member: &Member<'_>, place: &TokenStream, visit: &str, private: 
 }
 
 fn enum_methods(variants: &[Variant<'_>], private: &TokenStream) -> TokenStream {
-    let visit = variants.iter().map(|variant| visit_variant(variant, "", private));
-    let visit_mut = variants.iter().map(|variant| visit_variant(variant, "_mut", private));
+    let visit = variants
+        .iter()
+        .map(|variant| visit_variant(variant, "", private));
+    let visit_mut = variants
+        .iter()
+        .map(|variant| visit_variant(variant, "_mut", private));
     let mut methods = vec![
         method("visit", private, &quote!(match self { #(#visit)* })),
         method("visit_mut", private, &quote!(match self { #(#visit_mut)* })),
         method("as_module_mut", private, &quote!(self)),
     ];
-    let payloads: Vec<_> =
-        variants.iter().filter_map(|variant| variant.payload().map(|payload| (variant.ident, payload.ty))).collect();
+    let payloads: Vec<_> = variants
+        .iter()
+        .filter_map(|variant| variant.payload().map(|payload| (variant.ident, payload.ty)))
+        .collect();
     if payloads.is_empty() {
         methods.push(method("as_module", private, &quote!(self)));
     } else {
@@ -198,10 +238,19 @@ fn enum_methods(variants: &[Variant<'_>], private: &TokenStream) -> TokenStream 
             let rest = (payloads.len() < variants.len()).then(|| quote!(_ => #rest,));
             quote!(match self { #(#arms)* #rest })
         };
-        let child = on(&|ty| quote!(<#ty as #private::Field>::as_child(__0).unwrap_or(self)), quote!(self));
+        let child = on(
+            &|ty| quote!(<#ty as #private::Field>::as_child(__0).unwrap_or(self)),
+            quote!(self),
+        );
         let shown = quote!(__v.module(__name, self));
-        let visit_as = on(&|ty| quote!(<#ty as #private::Field>::visit_field(__0, __name, __v)), shown.clone());
-        let visit_as_mut = on(&|ty| quote!(<#ty as #private::Field>::visit_field_mut(__0, __name, __v)), shown);
+        let visit_as = on(
+            &|ty| quote!(<#ty as #private::Field>::visit_field(__0, __name, __v)),
+            shown.clone(),
+        );
+        let visit_as_mut = on(
+            &|ty| quote!(<#ty as #private::Field>::visit_field_mut(__0, __name, __v)),
+            shown,
+        );
         methods.push(method("as_module", private, &child));
         methods.push(method("visit_as", private, &visit_as));
         methods.push(method("visit_as_mut", private, &visit_as_mut));
@@ -216,12 +265,18 @@ fn visit_variant(variant: &Variant<'_>, suffix: &str, private: &TokenStream) -> 
         let (ty, visit) = (payload.ty, format_ident!("visit_payload{suffix}"));
         return quote!(Self::#ident { 0: __0 } => <#ty as #private::Field>::#visit(__0, __v),);
     }
-    let shown: Vec<_> = variant.members.iter().filter(|member| member.attrs.skip.is_none()).collect();
+    let shown: Vec<_> = variant
+        .members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none())
+        .collect();
     let accesses = shown.iter().map(|member| &member.access);
     let bindings: Vec<_> = (0..shown.len()).map(|i| format_ident!("__{i}")).collect();
     let visit = format!("visit_field{suffix}");
-    let calls =
-        shown.iter().zip(&bindings).map(|(member, binding)| visit_member(member, &quote!(#binding), &visit, private));
+    let calls = shown
+        .iter()
+        .zip(&bindings)
+        .map(|(member, binding)| visit_member(member, &quote!(#binding), &visit, private));
     quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #(#calls)* })
 }
 
@@ -236,8 +291,14 @@ struct Checks {
 impl Checks {
     fn of(input: &Input<'_>, private: &TokenStream) -> Self {
         let params = Params::of(input.generics);
-        let mut checks = Self { items: TokenStream::new(), in_kind: TokenStream::new() };
-        let skipped: Vec<_> = input.members().filter(|member| member.attrs.skip.is_some()).collect();
+        let mut checks = Self {
+            items: TokenStream::new(),
+            in_kind: TokenStream::new(),
+        };
+        let skipped: Vec<_> = input
+            .members()
+            .filter(|member| member.attrs.skip.is_some())
+            .collect();
         if !skipped.is_empty() {
             let import = quote!(use #private::SkipFallback as _;);
             checks.items.extend(import);
@@ -253,10 +314,19 @@ impl Checks {
         }
         let ident = input.ident;
         let generic = !input.generics.params.is_empty();
-        let size = if generic { quote!(Self) } else { quote!(#ident) };
+        let size = if generic {
+            quote!(Self)
+        } else {
+            quote!(#ident)
+        };
         let message = "a module of size zero has no address of its own, by which hooks could know it; give it a field \
                        `marker: Marker`";
-        checks.add(generic, ident, &quote!(::core::mem::size_of::<#size>() != 0), message);
+        checks.add(
+            generic,
+            ident,
+            &quote!(::core::mem::size_of::<#size>() != 0),
+            message,
+        );
         checks
     }
 
@@ -272,7 +342,10 @@ impl Checks {
 
 /// `assert!(condition, message)` that points at `place` when it fails.
 fn assertion(place: &dyn ToTokens, condition: &TokenStream, message: &str) -> TokenStream {
-    let mut spans = place.to_token_stream().into_iter().map(|token: TokenTree| token.span());
+    let mut spans = place
+        .to_token_stream()
+        .into_iter()
+        .map(|token: TokenTree| token.span());
     let start = spans.next().unwrap_or_else(Span::call_site);
     let end = spans.last().unwrap_or(start);
     let mut arguments = Group::new(Delimiter::Parenthesis, quote!(#condition, #message));

@@ -24,7 +24,7 @@ mod types;
 mod validate;
 
 #[cfg(test)]
-mod tests {}
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};

@@ -77,14 +77,18 @@ impl<'a> Input<'a> {
             Body::Enum(variants) => ([].as_slice(), variants.as_slice()),
             Body::Union(_) => ([].as_slice(), [].as_slice()),
         };
-        fields.iter().chain(variants.iter().flat_map(|variant| &variant.members))
+        fields
+            .iter()
+            .chain(variants.iter().flat_map(|variant| &variant.members))
     }
 }
 
 impl Variant<'_> {
     /// The payload that answers in the enum's place, unless it is skipped.
     pub(crate) fn payload(&self) -> Option<&Member<'_>> {
-        self.members.first().filter(|member| self.transparent && member.attrs.skip.is_none())
+        self.members
+            .first()
+            .filter(|member| self.transparent && member.attrs.skip.is_none())
     }
 }
 
@@ -97,14 +101,22 @@ fn members<'a>(fields: &'a Fields, errors: &mut Errors) -> Vec<Member<'a>> {
             let access = match &field.ident {
                 Some(ident) => syn::Member::Named(ident.clone()),
                 // A type has fewer fields than 2^32.
-                None => syn::Member::Unnamed(Index { index: i as u32, span: Span::call_site() }),
+                None => syn::Member::Unnamed(Index {
+                    index: i as u32,
+                    span: Span::call_site(),
+                }),
             };
             let key = match (&attrs.rename, &field.ident) {
                 (Some(rename), _) => rename.value.value(),
                 (None, Some(ident)) => ident.unraw().to_string(),
                 (None, None) => i.to_string(),
             };
-            Member { access, key, ty: &field.ty, attrs }
+            Member {
+                access,
+                key,
+                ty: &field.ty,
+                attrs,
+            }
         })
         .collect()
 }

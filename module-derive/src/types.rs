@@ -6,23 +6,46 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Generics, PathArguments, PathSegment, Type};
+use syn::{GenericArgument, Generics, PathArguments, PathSegment, Type};
 
 /// The trait, among those of the framework's private module, through which a field of this type is
 /// visited. All of them hold for exactly the types that are a `Field`; they differ in what the
 /// compiler says where they do not.
 pub(crate) fn field_trait(ty: &Type) -> &'static str {
-    let Some(last) = last_segment(ty) else { return "Field" };
-    let bare = matches!(last.arguments, PathArguments::None);
+    suspicious(ty).unwrap_or("Field")
+}
+
+/// The trait for the first part of the type, from the outside in, that looks like a mistake.
+fn suspicious(ty: &Type) -> Option<&'static str> {
+    let last = match peel(ty) {
+        Type::Array(array) => return suspicious(&array.elem),
+        Type::Tuple(tuple) => return tuple.elems.iter().find_map(suspicious),
+        _ => last_segment(ty)?,
+    };
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return (last.ident == "Tensor").then_some("TensorField");
+    };
+    let mut inner = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
     match last.ident.to_string().as_str() {
-        "Tensor" if bare => "TensorField",
-        "Option" if !bare => "OptionField",
-        "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" if !bare => "MapField",
-        "Rc" | "RefCell" | "Cell" | "OnceCell" | "LazyCell" | "Mutex" | "RwLock" | "OnceLock" | "LazyLock" if !bare => {
-            "CellField"
-        }
-        _ => "Field",
+        "Option" => Some("OptionField"),
+        "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" => Some("MapField"),
+        "Rc" | "RefCell" | "Cell" | "OnceCell" | "LazyCell" | "Mutex" | "RwLock" | "OnceLock"
+        | "LazyLock" => Some("CellField"),
+        "Vec" if inner.clone().any(is_number) => Some("NumbersField"),
+        _ => inner.find_map(suspicious),
     }
+}
+
+/// Whether the type is written as a constant that lists do not hold.
+fn is_number(ty: &Type) -> bool {
+    const CONSTANTS: [&str; 17] = [
+        "bool", "char", "String", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
+        "i64", "i128", "isize", "f32", "f64",
+    ];
+    last_segment(ty).is_some_and(|last| CONSTANTS.iter().any(|name| last.ident == name))
 }
 
 /// Whether the type is written as the mode flag `Training`.
@@ -52,7 +75,10 @@ pub(crate) fn refusal(ty: &Type) -> Option<(&'static str, &'static str)> {
 /// The only reference that is a constant.
 fn is_static_str(reference: &syn::TypeReference) -> bool {
     reference.mutability.is_none()
-        && reference.lifetime.as_ref().is_some_and(|lifetime| lifetime.ident == "static")
+        && reference
+            .lifetime
+            .as_ref()
+            .is_some_and(|lifetime| lifetime.ident == "static")
         && last_segment(&reference.elem).is_some_and(|last| last.ident == "str")
 }
 
@@ -81,8 +107,14 @@ pub(crate) struct Params {
 impl Params {
     pub(crate) fn of(generics: &Generics) -> Self {
         Self {
-            types: generics.type_params().map(|param| param.ident.to_string()).collect(),
-            consts: generics.const_params().map(|param| param.ident.to_string()).collect(),
+            types: generics
+                .type_params()
+                .map(|param| param.ident.to_string())
+                .collect(),
+            consts: generics
+                .const_params()
+                .map(|param| param.ident.to_string())
+                .collect(),
         }
     }
 
@@ -99,7 +131,10 @@ impl Params {
 
 /// Whether the type names the type `ident`, or `Self`.
 pub(crate) fn is_recursive(ty: &Type, ident: &syn::Ident) -> bool {
-    names(ty.to_token_stream(), &[ident.to_string(), "Self".to_owned()])
+    names(
+        ty.to_token_stream(),
+        &[ident.to_string(), "Self".to_owned()],
+    )
 }
 
 fn names(tokens: TokenStream, idents: &[String]) -> bool {

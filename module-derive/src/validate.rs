@@ -15,13 +15,18 @@ pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
     empty(input, errors);
     for member in input.members() {
         contradictions(member, errors);
-        field_type(member, errors);
+        if input.generics.lifetimes().next().is_none() {
+            // A reference with a lifetime parameter is that parameter's mistake.
+            field_type(member, errors);
+        }
         key(member, errors);
     }
     transparent_variants(input, errors);
     match &input.body {
         Body::Struct(members) => siblings(members, errors),
-        Body::Enum(variants) => variants.iter().for_each(|variant| siblings(&variant.members, errors)),
+        Body::Enum(variants) => variants
+            .iter()
+            .for_each(|variant| siblings(&variant.members, errors)),
         Body::Union(_) => {}
     }
 }
@@ -58,7 +63,12 @@ fn lifetimes(input: &Input<'_>, errors: &mut Errors) {
 
 /// A module is not `Clone`: its parameters would be shared by accident, or copied by accident.
 fn clone(input: &Input<'_>, errors: &mut Errors) {
-    for attr in input.syntax.attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
+    for attr in input
+        .syntax
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("derive"))
+    {
         let Meta::List(_) = &attr.meta else { continue };
         // A derive that cannot be read is the compiler's to report.
         let _ = attr.parse_nested_meta(|meta| {
@@ -83,7 +93,11 @@ fn empty(input: &Input<'_>, errors: &mut Errors) {
             "give it a field `marker: Marker`",
         ),
         Body::Enum(variants) if variants.is_empty() => {
-            errors.add(input.ident, "an enum without variants cannot be a module", "give it a variant");
+            errors.add(
+                input.ident,
+                "an enum without variants cannot be a module",
+                "give it a variant",
+            );
         }
         _ => {}
     }
@@ -93,7 +107,11 @@ fn empty(input: &Input<'_>, errors: &mut Errors) {
 fn contradictions(member: &Member<'_>, errors: &mut Errors) {
     let attrs = &member.attrs;
     if let (Some(_), Some(rename)) = (&attrs.skip, &attrs.rename) {
-        errors.add(&rename.name, "`rename` contradicts `skip`: a skipped field has no key", "remove one of them");
+        errors.add(
+            &rename.name,
+            "`rename` contradicts `skip`: a skipped field has no key",
+            "remove one of them",
+        );
     }
     if let (Some(_), Some(flatten)) = (&attrs.skip, &attrs.flatten) {
         errors.add(
@@ -122,13 +140,22 @@ fn field_type(member: &Member<'_>, errors: &mut Errors) {
 
 /// A key is not empty and has no `.`, which separates the steps of a path.
 fn key(member: &Member<'_>, errors: &mut Errors) {
-    let Some(Given { value: literal, .. }) = &member.attrs.rename else { return };
+    let Some(Given { value: literal, .. }) = &member.attrs.rename else {
+        return;
+    };
     if member.key.is_empty() {
-        errors.add(literal, "a key cannot be empty", "name the field as the checkpoint does");
+        errors.add(
+            literal,
+            "a key cannot be empty",
+            "name the field as the checkpoint does",
+        );
     } else if member.key.contains('.') {
         errors.add(
             literal,
-            format_args!("the key `{}` contains a `.`, which separates the steps of a path", member.key),
+            format_args!(
+                "the key `{}` contains a `.`, which separates the steps of a path",
+                member.key
+            ),
             "nest modules to get a dotted path: each step is a field of its own",
         );
     }
@@ -136,14 +163,20 @@ fn key(member: &Member<'_>, errors: &mut Errors) {
 
 /// The keys of a module differ.
 fn duplicate_keys(members: &[Member<'_>], errors: &mut Errors) {
-    let keyed: Vec<_> =
-        members.iter().filter(|member| member.attrs.skip.is_none() && member.attrs.flatten.is_none()).collect();
+    let keyed: Vec<_> = members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none() && member.attrs.flatten.is_none())
+        .collect();
     for (i, member) in keyed.iter().enumerate() {
-        let Some(first) = keyed.iter().take(i).find(|first| first.key == member.key) else { continue };
+        let Some(first) = keyed.iter().take(i).find(|first| first.key == member.key) else {
+            continue;
+        };
         let wrong = format!("two fields have the key `{}`", member.key);
         // Fields cannot share a name, so one of the two is renamed, and that is where the cure is.
         match (&member.attrs.rename, &first.attrs.rename) {
-            (Some(rename), _) | (None, Some(rename)) => errors.add(&rename.value, wrong, "choose another key"),
+            (Some(rename), _) | (None, Some(rename)) => {
+                errors.add(&rename.value, wrong, "choose another key")
+            }
             (None, None) => {}
         }
     }
@@ -151,20 +184,34 @@ fn duplicate_keys(members: &[Member<'_>], errors: &mut Errors) {
 
 /// A module has one mode.
 fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
-    let flags = members.iter().filter(|member| member.attrs.skip.is_none() && types::is_training(member.ty));
+    let flags = members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none() && types::is_training(member.ty));
     for second in flags.skip(1) {
-        errors.add(second.ty, "a module has one mode, and this is a second `Training`", "remove it and read the first");
+        errors.add(
+            second.ty,
+            "a module has one mode, and this is a second `Training`",
+            "remove it and read the first",
+        );
     }
 }
 
 /// The payload of a one-field variant stands in the enum's place, so it has no key of its own.
 fn transparent_variants(input: &Input<'_>, errors: &mut Errors) {
-    let Body::Enum(variants) = &input.body else { return };
+    let Body::Enum(variants) = &input.body else {
+        return;
+    };
     for member in variants.iter().filter_map(|variant| variant.payload()) {
-        let names =
-            [member.attrs.rename.as_ref().map(|given| &given.name), member.attrs.flatten.as_ref().map(|given| &given.name)];
+        let names = [
+            member.attrs.rename.as_ref().map(|given| &given.name),
+            member.attrs.flatten.as_ref().map(|given| &given.name),
+        ];
         for name in names.into_iter().flatten() {
-            let attr = name.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+            let attr = name
+                .segments
+                .last()
+                .map(|last| last.ident.to_string())
+                .unwrap_or_default();
             errors.add(
                 name,
                 format_args!("`{attr}` has no meaning on the only field of a variant, which answers in the enum's place"),

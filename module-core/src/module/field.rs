@@ -17,10 +17,10 @@ use super::{Module, Visitor, VisitorMut};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a module",
     label = "not a field type",
+    note = "a struct or enum of your own derives `Module`",
     note = "an absent child is `Identity` or an enum that derives `Module`, never `Option`; an absent parameter or buffer is `Maybe`",
     note = "a tensor is a `Parameter` (learned) or a `Buffer` (not learned)",
-    note = "a `Vec`, array, tuple or `IndexMap<String, _>` holds modules or parameters; `HashMap` has no order",
-    note = "a struct or enum of your own derives `Module`",
+    note = "a `Vec`, array, tuple or `IndexMap<String, _>` holds modules or parameters; a `HashMap` has no order",
     note = "`#[module(skip)]` takes a field that holds no tensors out of the module"
 )]
 pub trait Field: 'static {

@@ -8,7 +8,7 @@ struct Net {
     first: Parameter,
     #[module(rename = "a.b")]
     second: Parameter,
-    third: *const u8,
+    third: fn(u8) -> u8,
 }
 
 fn uses(net: &Net) -> &'static str {

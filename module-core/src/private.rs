@@ -5,7 +5,10 @@
 //! that a type of the user's own with the same name is accepted; they differ only in what the
 //! compiler says about a type that is none.
 
-pub use crate::module::{Field, Module, Skip, SkipFallback, Visitor, VisitorMut};
+pub use crate::module::{Field, Forward, Module, Skip, SkipFallback, Visitor, VisitorMut};
+pub use crate::{Result, Tensor};
+
+use crate::Call;
 
 /// A trait that holds for every `$bound` and visits it by `$visit`, with its own diagnostic.
 macro_rules! worded {
@@ -112,3 +115,20 @@ pub trait Skippable {
 
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> Skippable for T {}
+
+/// What a variant of an enum with `#[derive(Forward)]` holds: a layer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layer",
+    label = "does not map one tensor to one tensor",
+    note = "write `impl Forward for {Self}` with `type Output = Tensor`; an enum with another input or output has its own `impl Forward`"
+)]
+pub trait LayerPayload {
+    fn call_payload(&self, input: Tensor) -> Result<Tensor>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<L: Forward<Tensor, Output = Tensor>> LayerPayload for L {
+    fn call_payload(&self, input: Tensor) -> Result<Tensor> {
+        self.call(input)
+    }
+}

@@ -19,6 +19,7 @@ mod attr;
 mod crate_path;
 mod errors;
 mod expand;
+mod forward;
 mod model;
 mod types;
 mod validate;
@@ -50,6 +51,16 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_module(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     derive(&input).into()
+}
+
+/// Implements `Forward` for an enum or a newtype that computes what its payload computes.
+///
+/// Every variant has one unnamed field, and every payload maps one tensor to one tensor. The payload
+/// is invoked by `call`, so that its hooks run.
+#[proc_macro_derive(Forward, attributes(module))]
+pub fn derive_forward(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    forward::derive(&input).into()
 }
 
 /// The stages in their order, on a type that unit tests can build.

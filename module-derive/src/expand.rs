@@ -307,7 +307,8 @@ impl Checks {
             let ty = member.ty;
             let generic = params.any_in(ty) || types::is_recursive(ty, input.ident);
             let shared = (!generic).then(|| quote!(<#ty as #private::Skippable>::YES &&));
-            let condition = quote!(#shared !#private::Skip::<#ty>::HOLDS_STATE);
+            let held = types::held(ty);
+            let condition = quote!(#shared !(#(#private::Skip::<#held>::HOLDS_STATE)||*));
             let message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from \
                            training, saving and moving; remove the attribute";
             checks.add(generic, ty, &condition, message);

@@ -22,13 +22,10 @@ fn suspicious(ty: &Type) -> Option<&'static str> {
         Type::Tuple(tuple) => return tuple.elems.iter().find_map(suspicious),
         _ => last_segment(ty)?,
     };
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+    if last.arguments.is_none() {
         return (last.ident == "Tensor").then_some("TensorField");
-    };
-    let mut inner = arguments.args.iter().filter_map(|argument| match argument {
-        GenericArgument::Type(ty) => Some(ty),
-        _ => None,
-    });
+    }
+    let mut inner = arguments(last);
     match last.ident.to_string().as_str() {
         "Option" => Some("OptionField"),
         "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" => Some("MapField"),
@@ -37,6 +34,43 @@ fn suspicious(ty: &Type) -> Option<&'static str> {
         "Vec" if inner.clone().any(is_number) => Some("NumbersField"),
         _ => inner.find_map(suspicious),
     }
+}
+
+/// The type, and the types that it holds as far as containers of the standard library show them.
+pub(crate) fn held(ty: &Type) -> Vec<&Type> {
+    let mut held = vec![ty];
+    match peel(ty) {
+        Type::Array(array) => held.extend(self::held(&array.elem)),
+        Type::Tuple(tuple) => held.extend(tuple.elems.iter().flat_map(self::held)),
+        ty => {
+            const CONTAINERS: [&str; 17] = [
+                "Vec", "VecDeque", "Option", "Box", "Arc", "Rc", "Cell", "RefCell", "OnceCell",
+                "Mutex", "RwLock", "OnceLock", "HashMap", "BTreeMap", "IndexMap", "LazyLock",
+                "Maybe",
+            ];
+            if let Some(last) =
+                last_segment(ty).filter(|last| CONTAINERS.iter().any(|name| last.ident == name))
+            {
+                held.extend(arguments(last).flat_map(self::held));
+            }
+        }
+    }
+    held
+}
+
+/// The types among the generic arguments of a path's last step.
+fn arguments(last: &PathSegment) -> impl Iterator<Item = &Type> + Clone {
+    let arguments = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => Some(&arguments.args),
+        _ => None,
+    };
+    arguments
+        .into_iter()
+        .flatten()
+        .filter_map(|argument| match argument {
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        })
 }
 
 /// Whether the type is written as a constant that lists do not hold.

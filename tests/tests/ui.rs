@@ -5,11 +5,10 @@
 //! writes the messages anew; read them before they are committed.
 
 #[test]
-fn accepts() {
-    trybuild::TestCases::new().pass("ui/pass/*.rs");
-}
-
-#[test]
-fn refuses() {
-    trybuild::TestCases::new().compile_fail("ui/fail/*.rs");
+fn ui() {
+    // One set, because beside programs that run the others are built too, and not only checked:
+    // some mistakes show only once a generic type is used.
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/pass/*.rs");
+    cases.compile_fail("ui/fail/*.rs");
 }

@@ -55,7 +55,9 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
     }
     let krate = crate_path(&input.attrs);
     let private = quote!(#krate::__private);
-    let header = header(input, &private, &owned(input));
+    let mut bounds = owned(input);
+    bounds.push(proved_later());
+    let header = header(input, &private, &bounds);
     let kind = kind(input, &TokenStream::new());
     let methods = struct_methods(&[], &private);
     quote! {
@@ -77,15 +79,21 @@ fn header(input: &Input<'_>, private: &TokenStream, bounds: &[TokenStream]) -> T
         .map(|clause| &clause.predicates)
         .into_iter()
         .flatten();
-    // The higher-ranked bound is proved where the type is used rather than here, so that a field
-    // that is neither `Send` nor `Sync` is reported as what it is, and not as the type's fault too.
     quote! {
         impl #impl_generics #private::Module for #ident #ty_generics
         where
             #(#written,)*
             #(#bounds,)*
-            for<'__a> Self: ::core::marker::Send + ::core::marker::Sync
     }
+}
+
+/// The bound that leaves it to the uses of the type to prove that it is `Send` and `Sync`, which a
+/// higher-ranked bound does.
+///
+/// It keeps a field that is neither from being reported a second time, as the fault of the whole
+/// type.
+fn proved_later() -> TokenStream {
+    quote!(for<'__a> Self: ::core::marker::Send + ::core::marker::Sync)
 }
 
 /// The bound that every type parameter has, because a module owns its parts.
@@ -98,7 +106,8 @@ fn owned(input: &Input<'_>) -> Vec<TokenStream> {
         .collect()
 }
 
-/// The bounds that a generic type needs: one on each field type that depends on a type parameter.
+/// The bounds of the implementation: one on each field type that depends on a type parameter, so that
+/// a generic type needs none by hand.
 fn bounds(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
     let params = Params::of(input.generics);
     let mut bounds = owned(input);
@@ -119,6 +128,13 @@ fn bounds(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
             seen.push(text);
             bounds.push(bound);
         }
+    }
+    // Documentation shows the bound, so a plain type, whose fields tell, goes without it.
+    let plain = |member: &Member<'_>| {
+        member.attrs.skip.is_none() && types::field_trait(member.ty) == types::PLAIN_FIELD
+    };
+    if !input.generics.params.is_empty() || !input.members().all(plain) {
+        bounds.push(proved_later());
     }
     bounds
 }

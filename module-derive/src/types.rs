@@ -12,8 +12,11 @@ use syn::{GenericArgument, Generics, PathArguments, PathSegment, Type};
 /// visited. All of them hold for exactly the types that are a `Field`; they differ in what the
 /// compiler says where they do not.
 pub(crate) fn field_trait(ty: &Type) -> &'static str {
-    suspicious(ty).unwrap_or("Field")
+    suspicious(ty).unwrap_or(PLAIN_FIELD)
 }
+
+/// The trait for types that do not look like a mistake.
+pub(crate) const PLAIN_FIELD: &str = "Field";
 
 /// The trait for the first part of the type, from the outside in, that looks like a mistake.
 fn suspicious(ty: &Type) -> Option<&'static str> {

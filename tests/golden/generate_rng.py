@@ -145,6 +145,9 @@ def main() -> None:
         trunc_normal(dtype, 7, 0.5, 1.0, -1.0, 1.0)
         trunc_normal(dtype, 2000, 0.0, 1.0, 2.0, 3.0)
         trunc_normal(dtype, 500, 1.0, 3.0, -0.5, 0.25)
+        # Just below and just above the share of 0.3 at which the method changes.
+        trunc_normal(dtype, 500, 0.0, 1.0, -0.5, 0.25)
+        trunc_normal(dtype, 500, 0.0, 1.0, -0.5, 0.3)
         trunc_normal(dtype, 0, 0.0, 1.0, -2.0, 2.0)
         for p in (0.0, 0.1, 0.5, 0.9, 1.0):
             dropout(dtype, 300, p)

@@ -398,6 +398,16 @@ fn fused_is_rounded_once() {
             }
         }
     }
+    // A sum that `f64` rounds to the middle between two `f32`, having lost the little that decides.
+    for i in 1..200 {
+        let i = i as f32 * f32::EPSILON;
+        let (a, b) = (1.0 + i, (1.0 - i) * f32::EPSILON / 2.0);
+        for c in [1.0, 1.0 + f32::EPSILON] {
+            for (a, c) in [(a, c), (a, -c), (-a, c), (-a, -c)] {
+                check(a, b, c);
+            }
+        }
+    }
     for _ in 0..200_000 {
         let [a, b, c] = std::array::from_fn(|_| generator.next_u32());
         check(f32::from_bits(a), f32::from_bits(b), f32::from_bits(c));

@@ -161,6 +161,8 @@ def main() -> None:
         uniform(dtype, 50001, -0.1, 0.1)
         normal(dtype, 50001, 0.0, 1.0)
     exponential("f64", 50001, 1.0)
+    # Enough for a last digit of the polynomials to show.
+    normal("f32", 1_000_000, 0.0, 1.0)
 
     # The state in the middle of a block, with a spare normal.
     torch.manual_seed(2**40 + 3)

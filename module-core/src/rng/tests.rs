@@ -399,7 +399,7 @@ fn fused_is_rounded_once() {
         }
     }
     // A sum that `f64` rounds to the middle between two `f32`, having lost the little that decides.
-    for i in 1..200 {
+    for i in 1..600 {
         let i = i as f32 * f32::EPSILON;
         let (a, b) = (1.0 + i, (1.0 - i) * f32::EPSILON / 2.0);
         for c in [1.0, 1.0 + f32::EPSILON] {

@@ -148,6 +148,7 @@ def main() -> None:
         # Just below and just above the share of 0.3 at which the method changes.
         trunc_normal(dtype, 500, 0.0, 1.0, -0.5, 0.25)
         trunc_normal(dtype, 500, 0.0, 1.0, -0.5, 0.3)
+        trunc_normal(dtype, 500, 0.0, 1.0, 0.0, float("inf"))
         trunc_normal(dtype, 0, 0.0, 1.0, -2.0, 2.0)
         for p in (0.0, 0.1, 0.5, 0.9, 1.0):
             dropout(dtype, 300, p)

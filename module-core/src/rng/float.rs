@@ -4,7 +4,7 @@ use super::fused::fused_f32;
 use super::mt19937::join;
 use super::{Generator, cephes};
 
-/// The types that continuous distributions fill: `f32`, `f64`, [`f16`] and [`bf16`].
+/// The types that continuous distributions fill: `f32`, `f64`, [`struct@f16`] and [`bf16`].
 ///
 /// The trait is sealed; its methods are the rounding rules of PyTorch's kernels.
 pub trait RandomFloat: Float {}

@@ -25,8 +25,8 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// [`RngError::StandardDeviation`] unless `std > 0`, [`RngError::Interval`] unless `low <= high` and
-    /// the type holds both.
+    /// [`RngError::StandardDeviation`] unless `std > 0`; [`RngError::Interval`] unless `low <= high`, and
+    /// for bounds that are not finite in the type if the interval holds 0.3 or less.
     pub fn fill_trunc_normal<T: RandomFloat>(
         &mut self,
         out: &mut [T],
@@ -39,7 +39,10 @@ impl Generator {
             let op = "trunc_normal";
             return Err(RngError::StandardDeviation { op, std });
         }
-        check_interval::<T>("trunc_normal", low, high)?;
+        if low.is_nan() || high.is_nan() || low > high {
+            let op = "trunc_normal";
+            return Err(RngError::Interval { op, low, high });
+        }
         let below = |x: f64| (1.0 + erf((x - mean) / std / std::f64::consts::SQRT_2)) / 2.0;
         if below(high) - below(low) > ENOUGH {
             self.redraw_outside(out, mean, std, low, high)
@@ -80,6 +83,7 @@ impl Generator {
         low: f64,
         high: f64,
     ) -> Result<(), RngError> {
+        check_interval::<T>("trunc_normal", low, high)?;
         let mode = low.max(mean.min(high));
         let peak = -0.5 * ((mode - mean) / std) * ((mode - mean) / std);
         let density = Density {

@@ -220,6 +220,11 @@ pub trait Backend: Send + Sync + 'static {
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
 }
 
+/// Host elements as a CPU storage; they are there already, so nothing can fail.
+pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
+    cpu::CpuStorage::wrap(values)
+}
+
 /// Where a tensor's memory lies and its operations run.
 ///
 /// # Example

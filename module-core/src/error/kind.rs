@@ -275,6 +275,10 @@ pub enum ErrorKind {
         problem: String,
     },
 
+    /// A draw that the generator refuses.
+    #[error(transparent)]
+    Random(#[from] crate::rng::RngError),
+
     /// Anything that user code raises from a `forward`, a hook or an initialiser.
     #[error(transparent)]
     Custom(Box<dyn std::error::Error + Send + Sync>),

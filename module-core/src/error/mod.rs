@@ -88,6 +88,12 @@ impl From<ErrorKind> for Error {
     }
 }
 
+impl From<crate::rng::RngError> for Error {
+    fn from(error: crate::rng::RngError) -> Self {
+        ErrorKind::from(error).into()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(trace) = &self.0.trace {

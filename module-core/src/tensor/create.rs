@@ -1,6 +1,6 @@
 use super::Tensor;
 use crate::backend::Element;
-use crate::rng::{Generator, with_default};
+use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
 
 impl Tensor {
@@ -143,7 +143,7 @@ impl Tensor {
     /// A length that exceeds memory.
     pub fn randperm(n: usize) -> Result<Self> {
         Shape::from(n).checked_numel("randperm", DType::I64.size_in_bytes())?;
-        Self::from_vec(with_default(|generator| generator.randperm(n)), n)
+        Self::from_vec(with_default(|generator| generator.randperm(n))?, n)
     }
 
     /// Uniform draws from `[low, high)`, as PyTorch's `uniform_`.
@@ -158,15 +158,7 @@ impl Tensor {
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self> {
-        let shape = shape.into();
-        let numel = shape.checked_numel("uniform", dtype.size_in_bytes())?;
-        match dtype {
-            DType::F32 => Self::drawn(shape, numel, |out| generator.fill_uniform_f32(out, low as f32, high as f32)),
-            DType::F64 => Self::drawn(shape, numel, |out| generator.fill_uniform_f64(out, low, high)),
-            DType::F16 => Self::drawn(shape, numel, |out| generator.fill_uniform_f16(out, low, high)),
-            DType::BF16 => Self::drawn(shape, numel, |out| generator.fill_uniform_bf16(out, low, high)),
-            _ => Err(not_floating("uniform", dtype)),
-        }
+        Self::drawn("uniform", shape.into(), dtype, Uniform { low, high }, generator)
     }
 
     /// Normal draws, as PyTorch's `normal_`.
@@ -181,26 +173,78 @@ impl Tensor {
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self> {
-        let shape = shape.into();
-        let numel = shape.checked_numel("normal", dtype.size_in_bytes())?;
+        Self::drawn("normal", shape.into(), dtype, Normal { mean, std }, generator)
+    }
+
+    /// A tensor of draws, in the dtype in which PyTorch draws them.
+    pub(crate) fn drawn(
+        op: &'static str,
+        shape: Shape,
+        dtype: DType,
+        distribution: impl Distribution,
+        generator: &mut Generator,
+    ) -> Result<Self> {
         match dtype {
-            DType::F32 => Self::drawn(shape, numel, |out| generator.fill_normal_f32(out, mean as f32, std as f32)),
-            DType::F64 => Self::drawn(shape, numel, |out| generator.fill_normal_f64(out, mean, std)),
-            DType::F16 => Self::drawn(shape, numel, |out| generator.fill_normal_f16(out, mean, std)),
-            DType::BF16 => Self::drawn(shape, numel, |out| generator.fill_normal_bf16(out, mean, std)),
-            _ => Err(not_floating("normal", dtype)),
+            DType::F32 => Self::fill_with::<f32>(op, shape, distribution, generator),
+            DType::F64 => Self::fill_with::<f64>(op, shape, distribution, generator),
+            DType::F16 => Self::fill_with::<half::f16>(op, shape, distribution, generator),
+            DType::BF16 => Self::fill_with::<half::bf16>(op, shape, distribution, generator),
+            _ => {
+                let needs = "a floating-point dtype";
+                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+            }
         }
     }
 
-    fn drawn<T: Element>(shape: Shape, numel: usize, fill: impl FnOnce(&mut [T])) -> Result<Self> {
-        let mut values = vec![T::default(); numel];
-        fill(&mut values);
+    fn fill_with<T: Element + RandomFloat>(
+        op: &'static str,
+        shape: Shape,
+        distribution: impl Distribution,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        let mut values = vec![T::default(); shape.checked_numel(op, size_of::<T>())?];
+        distribution.fill(&mut values, generator)?;
         Self::from_vec(values, shape)
     }
 }
 
-fn not_floating(op: &'static str, dtype: DType) -> Error {
-    ErrorKind::UnsupportedDType { op, dtype, needs: "a floating-point dtype" }.into()
+/// A distribution over the floating-point types.
+pub(crate) trait Distribution {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator)
+    -> Result<(), RngError>;
+}
+
+struct Uniform {
+    low: f64,
+    high: f64,
+}
+
+impl Distribution for Uniform {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+        generator.fill_uniform(out, self.low, self.high)
+    }
+}
+
+struct Normal {
+    mean: f64,
+    std: f64,
+}
+
+impl Distribution for Normal {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+        generator.fill_normal(out, self.mean, self.std)
+    }
+}
+
+/// The factors of dropout.
+pub(crate) struct DropoutMask {
+    pub(crate) p: f64,
+}
+
+impl Distribution for DropoutMask {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+        generator.fill_dropout(out, self.p)
+    }
 }
 
 /// Memory for values that exist already is there, so these cannot fail.

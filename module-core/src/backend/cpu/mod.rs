@@ -21,10 +21,10 @@ use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
 
 /// Elements in host memory.
-struct CpuStorage(HostData);
+pub(super) struct CpuStorage(HostData);
 
 impl CpuStorage {
-    fn wrap<T: Element>(values: Vec<T>) -> Storage {
+    pub(super) fn wrap<T: Element>(values: Vec<T>) -> Storage {
         Storage::new(Self(T::into_host(values)))
     }
 }

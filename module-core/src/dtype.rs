@@ -1,5 +1,6 @@
 //! Element types.
 
+use std::cell::Cell;
 use std::fmt;
 
 /// The type of a tensor's elements.
@@ -81,6 +82,40 @@ impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+thread_local! {
+    static DEFAULT: Cell<DType> = const { Cell::new(DType::F32) };
+}
+
+/// The dtype of new parameters on this thread: `F32` unless [`with_default_dtype`] says otherwise.
+pub fn default_dtype() -> DType {
+    DEFAULT.with(Cell::get)
+}
+
+/// Runs `f` with another dtype for new parameters on this thread.
+///
+/// Draws happen in that dtype, as under PyTorch's `torch.set_default_dtype`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{DType, default_dtype, with_default_dtype};
+///
+/// assert_eq!(with_default_dtype(DType::F64, default_dtype), DType::F64);
+/// assert_eq!(default_dtype(), DType::F32);
+/// ```
+pub fn with_default_dtype<R>(dtype: DType, f: impl FnOnce() -> R) -> R {
+    struct Restore(DType);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DEFAULT.set(self.0);
+        }
+    }
+
+    let _restore = Restore(DEFAULT.replace(dtype));
+    f()
 }
 
 /// A number that takes the dtype of the tensor it meets.

@@ -139,7 +139,7 @@ impl Tensor {
         let inputs: Inputs = inputs.into_iter().map(|input| input.node.clone()).collect();
         if inputs.iter().any(Option::is_some) {
             let function = Arc::new(function(&self));
-            self.node = Some(Node::op(function, inputs, self.shape().clone()));
+            self.node = Some(Node::op(function, inputs));
         }
         self
     }

@@ -13,7 +13,9 @@ use std::sync::Arc;
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub(crate) use grad_mode::with_grad_mode;
-pub(crate) use node::{Node, NodeKind};
+pub(crate) use create::DropoutMask;
+pub(crate) use function::{one, two};
+pub(crate) use node::{Node, NodeKind, lock};
 
 use crate::backend::{Operand, Storage};
 use crate::layout::Layout;

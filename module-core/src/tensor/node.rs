@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::{Function, Tensor};
-use crate::Shape;
+use crate::Result;
 
 /// The inputs of an operation: where its gradients go, `None` for one that needs none.
 pub(crate) type Inputs = SmallVec<[Option<Arc<Node>>; 2]>;
@@ -29,8 +29,6 @@ pub(crate) struct Op {
     /// Taken by the backward pass, so that saved tensors are freed as it goes.
     pub(crate) function: Mutex<Option<Arc<dyn Function>>>,
     pub(crate) inputs: Inputs,
-    /// The shape of the output, which a given gradient must have.
-    pub(crate) shape: Shape,
 }
 
 fn next_order() -> u64 {
@@ -48,10 +46,10 @@ impl Node {
         Arc::new(Self { order: next_order(), kind: NodeKind::Leaf(Mutex::new(None)) })
     }
 
-    pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs, shape: Shape) -> Arc<Self> {
+    pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs) -> Arc<Self> {
         let name = function.name();
         let function = Mutex::new(Some(function));
-        let kind = NodeKind::Op(Op { name, function, inputs, shape });
+        let kind = NodeKind::Op(Op { name, function, inputs });
         Arc::new(Self { order: next_order(), kind })
     }
 
@@ -60,6 +58,18 @@ impl Node {
             NodeKind::Leaf(grad) => lock(grad).clone(),
             NodeKind::Op(_) => None,
         }
+    }
+
+    /// Adds to the gradient of this leaf, under its lock, so that threads add up.
+    pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<()> {
+        if let NodeKind::Leaf(slot) = &self.kind {
+            let mut slot = lock(slot);
+            *slot = Some(match &*slot {
+                Some(before) => before.add(grad)?,
+                None => grad.clone(),
+            });
+        }
+        Ok(())
     }
 
     pub(crate) fn set_grad(&self, value: Option<Tensor>) {

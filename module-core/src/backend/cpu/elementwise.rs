@@ -28,8 +28,8 @@ impl NumberKernel for Arithmetic {
             UnaryOp::Neg => update1(x, T::negated),
             UnaryOp::Abs => update1(x, T::magnitude),
             UnaryOp::Sign => update1(x, T::signum),
-            // `greater` keeps NaN on the left.
-            _ => update1(x, |v: T| v.greater(T::zero())),
+            // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.
+            _ => update1(x, |v: T| if v < T::zero() { T::zero() } else { v }),
         }
     }
 }

@@ -4,14 +4,26 @@
 
 use std::fmt;
 
-use module_nn::{Buffer, Constant, Maybe, Module, Parameter, Tensor, Training, Visitor, VisitorMut};
+use module_nn::{Buffer, Constant, Identity, Linear, Maybe, Module, Parameter, Tensor, Training, Visitor, VisitorMut};
 
 pub fn parameter() -> Parameter {
-    Parameter::new(Tensor::from(1.0_f32))
+    Parameter::new(Tensor::from(1.0_f32)).unwrap()
 }
 
 pub fn buffer() -> Buffer {
     Buffer::new(Tensor::from(1.0_f32))
+}
+
+pub fn absent() -> Maybe<Parameter> {
+    Maybe::Absent
+}
+
+pub fn linear() -> Linear {
+    Linear::new(2, 3).unwrap()
+}
+
+pub fn identity() -> Identity {
+    Identity::new()
 }
 
 /// Everything that a module and its descendants register: `weight`, `[running_mean]` for a buffer,
@@ -93,8 +105,4 @@ impl<'a> VisitorMut<'a> for Show {
         module.visit_mut(self);
         self.prefix = outer;
     }
-}
-
-pub fn absent() -> Maybe<Parameter> {
-    Maybe::none()
 }

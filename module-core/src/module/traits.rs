@@ -89,6 +89,13 @@ pub struct ModuleId {
     address: usize,
 }
 
+impl ModuleId {
+    /// The two parts, for the error trace, which knows no modules.
+    pub(crate) fn parts(self) -> (TypeId, usize) {
+        (self.type_id, self.address)
+    }
+}
+
 /// What a module computes from an `Input`.
 ///
 /// Implement `forward`; invoke [`call`](crate::Call::call), which runs the hooks and gives errors

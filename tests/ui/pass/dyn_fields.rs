@@ -31,8 +31,8 @@ struct Net {
 
 fn main() {
     let mut net = Net {
-        layer: Box::new(Linear::new(1, 1)),
-        layers: vec![Box::new(Linear::new(1, 1))],
+        layer: Box::new(show::linear()),
+        layers: vec![Box::new(show::linear())],
         act: Box::new(PRelu { weight: parameter() }),
         any: std::sync::Arc::new(PRelu { weight: parameter() }),
     };

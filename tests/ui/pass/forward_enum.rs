@@ -2,6 +2,9 @@
 
 use module_nn::prelude::*;
 
+#[path = "../show.rs"]
+mod show;
+
 #[derive(Module, Forward)]
 enum Skip {
     Project(Linear),
@@ -25,7 +28,7 @@ enum Either<A, B> {
 }
 
 fn main() {
-    let wrapper = Wrapper(Skip::Nested(Box::new(Skip::Identity(Identity::new()))));
+    let wrapper = Wrapper(Skip::Nested(Box::new(Skip::Identity(show::identity()))));
     let named = Named { inner: wrapper };
     let either: Either<Linear, Named<Wrapper>> = Either::Right(Box::new(named));
     let layer: Box<dyn Layer> = Box::new(either);

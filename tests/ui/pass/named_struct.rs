@@ -22,7 +22,7 @@ fn main() {
     let mut net = Net {
         weight: parameter(),
         running_mean: show::buffer(),
-        fc: Linear::new(2, 3),
+        fc: show::linear(),
         training: Training::new(),
         eps: 1e-5,
         bias: parameter(),

@@ -27,7 +27,7 @@ fn main() {
         weight: parameter(),
         state: show::buffer(),
         layers: vec![parameter()],
-        dense: Dense::new(1, 1),
+        dense: show::linear(),
         flag: Flag::new(),
     };
     let lines = show::shown(&net);

@@ -1,0 +1,122 @@
+//! The one place where a dtype becomes a Rust type, once for each arity.
+
+use super::number::Convert;
+use super::view::map1;
+use super::{CpuStorage, Operand, Storage};
+use crate::{DType, ErrorKind, Result};
+
+/// Evaluates an expression with `$t` standing for the Rust type of a dtype, or of those listed.
+macro_rules! dispatch {
+    ($dtype:expr, $t:ident => $body:expr) => {{
+        match $dtype {
+            $crate::DType::F32 => { type $t = f32; $body }
+            $crate::DType::F64 => { type $t = f64; $body }
+            $crate::DType::F16 => { type $t = half::f16; $body }
+            $crate::DType::BF16 => { type $t = half::bf16; $body }
+            $crate::DType::I64 => { type $t = i64; $body }
+            $crate::DType::I32 => { type $t = i32; $body }
+            $crate::DType::U8 => { type $t = u8; $body }
+            $crate::DType::Bool => { type $t = bool; $body }
+        }
+    }};
+}
+pub(super) use dispatch;
+
+/// A kernel for the floating-point types in which the CPU computes.
+pub(super) trait FloatKernel {
+    const NAME: &'static str;
+    type Output;
+
+    fn run<T: super::number::Float>(self) -> Result<Self::Output>;
+}
+
+/// A kernel for the numbers in which the CPU computes.
+pub(super) trait NumberKernel {
+    const NAME: &'static str;
+    type Output;
+
+    fn run<T: super::number::Number>(self) -> Result<Self::Output>;
+}
+
+pub(super) fn run_float<K: FloatKernel>(dtype: DType, kernel: K) -> Result<K::Output> {
+    match dtype {
+        DType::F32 => kernel.run::<f32>(),
+        DType::F64 => kernel.run::<f64>(),
+        _ => {
+            let needs = "a floating-point tensor";
+            Err(ErrorKind::UnsupportedDType { op: K::NAME, dtype, needs }.into())
+        }
+    }
+}
+
+pub(super) fn run_number<K: NumberKernel>(dtype: DType, kernel: K) -> Result<K::Output> {
+    match dtype {
+        DType::F32 => kernel.run::<f32>(),
+        DType::F64 => kernel.run::<f64>(),
+        DType::I64 => kernel.run::<i64>(),
+        DType::I32 => kernel.run::<i32>(),
+        DType::U8 => kernel.run::<u8>(),
+        _ => {
+            let needs = "a tensor of numbers";
+            Err(ErrorKind::UnsupportedDType { op: K::NAME, dtype, needs }.into())
+        }
+    }
+}
+
+/// Half-precision arithmetic is `f32` arithmetic with the result rounded, as in PyTorch.
+pub(super) fn through_f32<const N: usize>(
+    operands: [Operand; N],
+    kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
+) -> Result<Storage> {
+    let dtype = match operands.first() {
+        Some(x) => x.storage.dtype(),
+        None => return kernel(operands),
+    };
+    if !matches!(dtype, DType::F16 | DType::BF16) {
+        return kernel(operands);
+    }
+    let mut failure = None;
+    let wide = operands.map(|x| match widen(&x) {
+        Ok(wide) => wide,
+        Err(error) => {
+            failure = Some(error);
+            x
+        }
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let result = kernel(wide)?;
+    let layout = crate::layout::Layout::contiguous(crate::Shape::from(len(&result)));
+    cast(Operand { storage: result, layout }, dtype)
+}
+
+fn widen(x: &Operand) -> Result<Operand> {
+    // The whole memory is cast, so that the layout stays as it is.
+    let whole = crate::layout::Layout::contiguous(crate::Shape::from(len(&x.storage)));
+    let storage = cast(Operand { storage: x.storage.clone(), layout: whole }, DType::F32)?;
+    Ok(Operand { storage, layout: x.layout.clone() })
+}
+
+fn len(storage: &Storage) -> usize {
+    let Some(CpuStorage(data)) = storage.downcast_ref() else { return 0 };
+    dispatch!(data.dtype(), T => <T as super::Element>::host(data).map_or(0, Vec::len))
+}
+
+pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
+    dispatch!(x.storage.dtype(), T => cast_from::<T>(&x, dtype))
+}
+
+fn cast_from<T: Convert>(x: &Operand, dtype: DType) -> Result<Storage> {
+    Ok(match dtype {
+        DType::F32 => CpuStorage::wrap(map1(x, |v: T| v.to_f64() as f32)?),
+        DType::F64 => CpuStorage::wrap(map1(x, T::to_f64)?),
+        DType::F16 => CpuStorage::wrap(map1(x, |v: T| half::f16::from_f64(v.to_f64()))?),
+        DType::BF16 => CpuStorage::wrap(map1(x, |v: T| half::bf16::from_f64(v.to_f64()))?),
+        DType::I64 => CpuStorage::wrap(map1(x, T::to_i64)?),
+        // Integers wrap as in PyTorch.
+        DType::I32 => CpuStorage::wrap(map1(x, |v: T| v.to_i64() as i32)?),
+        DType::U8 => CpuStorage::wrap(map1(x, |v: T| v.to_i64() as u8)?),
+        DType::Bool => CpuStorage::wrap(map1(x, |v: T| v.to_f64() != 0.0)?),
+    })
+}

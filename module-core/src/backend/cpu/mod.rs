@@ -1,0 +1,164 @@
+//! The CPU backend: host memory, kernels on ndarray views.
+
+mod conv;
+mod elementwise;
+mod index;
+mod map;
+mod matmul;
+mod number;
+mod pool;
+mod reduce;
+mod softmax;
+mod view;
+
+use half::{bf16, f16};
+
+use super::{
+    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
+    Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
+};
+use crate::{DType, ErrorKind, Result, Scalar};
+use map::dispatch;
+
+/// Elements in host memory.
+pub(super) struct CpuStorage(HostData);
+
+impl CpuStorage {
+    pub(super) fn wrap<T: Element>(values: Vec<T>) -> Storage {
+        Storage::new(Self(T::into_host(values)))
+    }
+}
+
+impl StorageData for CpuStorage {
+    fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+
+    fn device(&self) -> Device {
+        Device::cpu()
+    }
+}
+
+/// The elements behind an operand.
+fn host(x: &Operand) -> Result<&HostData> {
+    match x.storage.downcast_ref::<CpuStorage>() {
+        Some(CpuStorage(data)) => Ok(data),
+        None => Err(ErrorKind::DeviceMismatch {
+            op: "cpu kernel",
+            lhs: x.storage.device().to_string(),
+            rhs: Device::cpu().to_string(),
+        }
+        .into()),
+    }
+}
+
+/// The elements behind an operand as the type that its dtype promises.
+fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
+    T::host(host(x)?).map(Vec::as_slice).ok_or_else(|| {
+        let (lhs, rhs) = (x.storage.dtype(), T::DTYPE);
+        ErrorKind::DTypeMismatch { op: "cpu kernel", lhs, rhs }.into()
+    })
+}
+
+/// The backend of host memory.
+pub(super) struct CpuBackend;
+
+/// The one CPU.
+pub(super) static CPU: CpuBackend = CpuBackend;
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn from_host(&self, data: HostData) -> Result<Storage> {
+        Ok(Storage::new(CpuStorage(data)))
+    }
+
+    fn to_host(&self, x: &Operand) -> Result<HostData> {
+        dispatch!(x.storage.dtype(), T => Ok(T::into_host(view::to_vec::<T>(x)?)))
+    }
+
+    fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
+        dispatch!(dtype, T => {
+            let value: T = number::Convert::from_scalar(value);
+            // Zeros come from the allocator without being written.
+            Ok(CpuStorage::wrap(vec![value; numel]))
+        })
+    }
+
+    fn contiguous(&self, x: Operand) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => Ok(CpuStorage::wrap(view::to_vec::<T>(&x)?)))
+    }
+
+    fn cast(&self, x: Operand, dtype: DType) -> Result<Storage> {
+        map::cast(x, dtype)
+    }
+
+    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
+        map::through_f32([x], |[x]| elementwise::unary(op, x))
+    }
+
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| elementwise::binary(op, a, b))
+    }
+
+    fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
+        elementwise::compare(op, &a, &b)
+    }
+
+    fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
+        dispatch!(a.storage.dtype(), T => elementwise::select::<T>(&condition, &a, &b))
+    }
+
+    fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
+        map::through_f32([x], |[x]| reduce::reduce(op, x, dims))
+    }
+
+    fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
+        reduce::arg_reduce(op, x, dim)
+    }
+
+    fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| matmul::matmul(&a, &b))
+    }
+
+    fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
+        map::through_f32([x], |[x]| softmax::softmax(op, x, dim))
+    }
+
+    fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => index::gather::<T>(&x, dim, &index))
+    }
+
+    fn scatter_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        map::through_f32([x, source], |[x, source]| index::scatter_add(&x, dim, &index, &source))
+    }
+
+    fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
+        let Some(first) = parts.first() else {
+            return Err(crate::Error::argument("cat", "parts", "[]", "there is nothing to join"));
+        };
+        dispatch!(first.storage.dtype(), T => index::cat::<T>(&parts, dim))
+    }
+
+    fn convolution(
+        &self,
+        op: ConvOp,
+        a: Operand,
+        b: Operand,
+        geometry: &ConvGeometry,
+    ) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| conv::convolution(op, &a, &b, geometry))
+    }
+
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
+        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+    }
+}

@@ -1,0 +1,244 @@
+//! What the kernels need of an element type.
+
+use half::{bf16, f16};
+use ndarray::LinalgScalar;
+
+use super::Element;
+use crate::Scalar;
+
+/// Conversions between any two element types.
+pub(super) trait Convert: Element {
+    fn to_f64(self) -> f64;
+    fn to_i64(self) -> i64;
+    fn from_scalar(value: Scalar) -> Self;
+}
+
+/// An integer of a scalar, truncated as in PyTorch.
+fn int(value: Scalar) -> i64 {
+    match value {
+        Scalar::Int(value) => value,
+        other => other.to_f64() as i64,
+    }
+}
+
+macro_rules! convert {
+    ($($type:ty: |$v:ident| $to_f64:expr, $to_i64:expr, |$s:ident| $from:expr;)*) => {$(
+        impl Convert for $type {
+            #[inline]
+            fn to_f64(self) -> f64 {
+                let $v = self;
+                $to_f64
+            }
+
+            #[inline]
+            fn to_i64(self) -> i64 {
+                let $v = self;
+                $to_i64
+            }
+
+            fn from_scalar($s: Scalar) -> Self {
+                $from
+            }
+        }
+    )*};
+}
+
+convert! {
+    f32: |v| f64::from(v), v as i64, |s| s.to_f64() as Self;
+    f64: |v| v, v as i64, |s| s.to_f64();
+    f16: |v| Self::to_f64(v), Self::to_f64(v) as i64, |s| Self::from_f64(s.to_f64());
+    bf16: |v| Self::to_f64(v), Self::to_f64(v) as i64, |s| Self::from_f64(s.to_f64());
+    i64: |v| v as f64, v, |s| int(s);
+    i32: |v| f64::from(v), i64::from(v), |s| int(s) as Self;
+    u8: |v| f64::from(v), i64::from(v), |s| int(s) as Self;
+    bool: |v| f64::from(u8::from(v)), i64::from(v), |s| s.to_f64() != 0.0;
+}
+
+/// The types in which the CPU computes; half precision goes through `f32`.
+pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    /// `None` where an integer cannot be divided without rounding.
+    fn over(self, other: Self) -> Option<Self>;
+    fn power(self, other: Self) -> Self;
+    fn negated(self) -> Self;
+    fn magnitude(self) -> Self;
+    fn signum(self) -> Self;
+    fn is_nan(self) -> bool;
+
+    /// The greater, NaN if either is.
+    #[inline]
+    fn greater(self, other: Self) -> Self {
+        if self > other || self.is_nan() { self } else { other }
+    }
+
+    /// The smaller, NaN if either is.
+    #[inline]
+    fn smaller(self, other: Self) -> Self {
+        if self < other || self.is_nan() { self } else { other }
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {$(
+        /// Integers wrap around as in PyTorch.
+        #[allow(clippy::cast_lossless, unused_comparisons)]
+        impl Number for $type {
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
+            #[inline]
+            fn over(self, _: Self) -> Option<Self> {
+                None
+            }
+
+            fn power(self, other: Self) -> Self {
+                // A negative exponent leaves 1 of 1, ±1 of -1 and 0 of the rest.
+                match u32::try_from(other) {
+                    Ok(exponent) => self.wrapping_pow(exponent),
+                    Err(_) if self == 1 => 1,
+                    Err(_) if self.wrapping_add(1) == 0 && self < 1 => {
+                        if other % 2 == 0 { 1 } else { self }
+                    }
+                    Err(_) => 0,
+                }
+            }
+
+            #[inline]
+            fn negated(self) -> Self {
+                self.wrapping_neg()
+            }
+
+            #[inline]
+            fn magnitude(self) -> Self {
+                if self < 0 { self.wrapping_neg() } else { self }
+            }
+
+            #[inline]
+            fn signum(self) -> Self {
+                if self < 0 { (0 as Self).wrapping_sub(1) } else { (self > 0) as Self }
+            }
+
+            #[inline]
+            fn is_nan(self) -> bool {
+                false
+            }
+        }
+    )*};
+}
+
+integers!(i64, i32, u8);
+
+/// The floating-point types in which the CPU computes.
+pub(super) trait Float: Number {
+    const NEG_INFINITY: Self;
+
+    fn exp(self) -> Self;
+    fn ln(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn recip(self) -> Self;
+    fn tanh(self) -> Self;
+    fn sigmoid(self) -> Self;
+}
+
+macro_rules! floats {
+    ($($type:ty),*) => {$(
+        impl Number for $type {
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+
+            #[inline]
+            fn over(self, other: Self) -> Option<Self> {
+                Some(self / other)
+            }
+
+            #[inline]
+            fn power(self, other: Self) -> Self {
+                // Squares are common and must not cost a logarithm.
+                if other == 2.0 { self * self } else { self.powf(other) }
+            }
+
+            #[inline]
+            fn negated(self) -> Self {
+                -self
+            }
+
+            #[inline]
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+
+            #[inline]
+            fn signum(self) -> Self {
+                // Zero has sign 0 in PyTorch, and NaN stays NaN.
+                if self > 0.0 { 1.0 } else if self < 0.0 { -1.0 } else { self * 0.0 }
+            }
+
+            #[inline]
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+        }
+
+        impl Float for $type {
+            const NEG_INFINITY: Self = Self::NEG_INFINITY;
+
+            #[inline]
+            fn exp(self) -> Self {
+                self.exp()
+            }
+
+            #[inline]
+            fn ln(self) -> Self {
+                self.ln()
+            }
+
+            #[inline]
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+
+            #[inline]
+            fn recip(self) -> Self {
+                self.recip()
+            }
+
+            #[inline]
+            fn tanh(self) -> Self {
+                self.tanh()
+            }
+
+            #[inline]
+            fn sigmoid(self) -> Self {
+                1.0 / (1.0 + (-self).exp())
+            }
+        }
+    )*};
+}
+
+floats!(f32, f64);

@@ -1,0 +1,107 @@
+/// Operations from one element to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UnaryOp {
+    /// `-x`
+    Neg,
+    /// `|x|`
+    Abs,
+    /// -1, 0 or 1
+    Sign,
+    /// `eˣ`
+    Exp,
+    /// `ln x`
+    Log,
+    /// `√x`
+    Sqrt,
+    /// `1/x`
+    Reciprocal,
+    /// `tanh x`
+    Tanh,
+    /// `1/(1 + e⁻ˣ)`
+    Sigmoid,
+    /// `max(x, 0)`, NaN kept
+    Relu,
+}
+
+/// Operations from two elements to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BinaryOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a·b`
+    Mul,
+    /// `a/b`
+    Div,
+    /// `aᵇ`
+    Pow,
+    /// The greater, NaN if either is
+    Maximum,
+    /// The smaller, NaN if either is
+    Minimum,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CompareOp {
+    /// `a = b`
+    Eq,
+    /// `a ≠ b`
+    Ne,
+    /// `a < b`
+    Lt,
+    /// `a ≤ b`
+    Le,
+    /// `a > b`
+    Gt,
+    /// `a ≥ b`
+    Ge,
+}
+
+/// Folds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReduceOp {
+    /// The sum; 0 of nothing.
+    Sum,
+    /// The greatest, NaN if any is.
+    Max,
+    /// The smallest, NaN if any is.
+    Min,
+}
+
+/// Places of extremes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArgReduceOp {
+    /// The first place of the greatest, or of the first NaN.
+    Max,
+    /// The first place of the smallest, or of the first NaN.
+    Min,
+}
+
+/// Normalised exponentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SoftmaxOp {
+    /// `eˣ / Σ eˣ`
+    Softmax,
+    /// `x - ln Σ eˣ`
+    LogSoftmax,
+}
+
+/// A convolution `y = x ∗ w` is linear in `x` and in `w`; each of the three computes one tensor
+/// from the other two, so that they are each other's gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConvOp {
+    /// `y` from `a = x` and `b = w`.
+    Forward,
+    /// The gradient of `x` from `a = y`'s and `b = w`: the transposed convolution.
+    Input,
+    /// The gradient of `w` from `a = x` and `b = y`'s.
+    Weight,
+}

@@ -1,0 +1,168 @@
+//! Element types.
+
+use std::cell::Cell;
+use std::fmt;
+
+/// The type of a tensor's elements.
+///
+/// # Example
+///
+/// ```
+/// use module_core::DType;
+///
+/// assert_eq!(DType::BF16.to_string(), "bfloat16");
+/// assert_eq!(DType::F64.size_in_bytes(), 8);
+/// assert!(!DType::I64.is_floating_point());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DType {
+    /// 32-bit floating point, the default.
+    F32,
+    /// 64-bit floating point.
+    F64,
+    /// 16-bit floating point, IEEE 754 half precision.
+    F16,
+    /// 16-bit floating point with the exponent of `F32`.
+    BF16,
+    /// 64-bit signed integer, the type of indices and counters.
+    I64,
+    /// 32-bit signed integer.
+    I32,
+    /// 8-bit unsigned integer.
+    U8,
+    /// Truth value, one byte each.
+    Bool,
+}
+
+impl DType {
+    /// Every dtype, in declaration order.
+    pub const ALL: [Self; 8] = [
+        Self::F32,
+        Self::F64,
+        Self::F16,
+        Self::BF16,
+        Self::I64,
+        Self::I32,
+        Self::U8,
+        Self::Bool,
+    ];
+
+    /// Whether this is one of the floating-point types, which alone carry gradients.
+    pub const fn is_floating_point(self) -> bool {
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::BF16)
+    }
+
+    /// The size of one element.
+    pub const fn size_in_bytes(self) -> usize {
+        match self {
+            Self::F64 | Self::I64 => 8,
+            Self::F32 | Self::I32 => 4,
+            Self::F16 | Self::BF16 => 2,
+            Self::U8 | Self::Bool => 1,
+        }
+    }
+
+    /// PyTorch's name, without the `torch.`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::F16 => "float16",
+            Self::BF16 => "bfloat16",
+            Self::I64 => "int64",
+            Self::I32 => "int32",
+            Self::U8 => "uint8",
+            Self::Bool => "bool",
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+thread_local! {
+    static DEFAULT: Cell<DType> = const { Cell::new(DType::F32) };
+}
+
+/// The dtype of new parameters on this thread: `F32` unless [`with_default_dtype`] says otherwise.
+pub fn default_dtype() -> DType {
+    DEFAULT.with(Cell::get)
+}
+
+/// Runs `f` with another dtype for new parameters on this thread.
+///
+/// Draws happen in that dtype, as under PyTorch's `torch.set_default_dtype`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{DType, default_dtype, with_default_dtype};
+///
+/// assert_eq!(with_default_dtype(DType::F64, default_dtype), DType::F64);
+/// assert_eq!(default_dtype(), DType::F32);
+/// ```
+pub fn with_default_dtype<R>(dtype: DType, f: impl FnOnce() -> R) -> R {
+    struct Restore(DType);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DEFAULT.set(self.0);
+        }
+    }
+
+    let _restore = Restore(DEFAULT.replace(dtype));
+    f()
+}
+
+/// A number that takes the dtype of the tensor it meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// A floating-point number.
+    Float(f64),
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+}
+
+impl Scalar {
+    /// The value as a floating-point number.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Float(value) => value,
+            Self::Int(value) => value as f64,
+            Self::Bool(value) => f64::from(u8::from(value)),
+        }
+    }
+
+    /// Whether the value has a fraction in its type, so that no integer tensor can hold it.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::Float(_))
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Bool(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+macro_rules! scalar_from {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<$type> for Scalar {
+            fn from(value: $type) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+scalar_from!(f32 => Float, f64 => Float, i64 => Int, i32 => Int, u8 => Int, bool => Bool);

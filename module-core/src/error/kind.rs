@@ -1,0 +1,295 @@
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::LoadProblems;
+use crate::dtype::DType;
+use crate::layout::Shape;
+
+/// What can go wrong. Messages are lower case, quote the values and say what to do where there is
+/// something to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Two shapes that do not broadcast.
+    #[error("{op}: shapes {lhs} and {rhs} cannot be broadcast together")]
+    Broadcast {
+        /// The operation.
+        op: &'static str,
+        /// The left shape.
+        lhs: Shape,
+        /// The right shape.
+        rhs: Shape,
+    },
+
+    /// Two shapes that do not fit each other for another reason than broadcasting.
+    #[error("{op}: {lhs} and {rhs} do not fit: {rule}")]
+    ShapeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// The left shape.
+        lhs: Shape,
+        /// The right shape.
+        rhs: Shape,
+        /// What must hold.
+        rule: String,
+    },
+
+    /// A tensor with the wrong number of dimensions or the wrong size in one.
+    #[error("{op}: expected {expected}, got shape {got}")]
+    Shape {
+        /// The operation.
+        op: &'static str,
+        /// What is accepted.
+        expected: String,
+        /// The shape given.
+        got: Shape,
+    },
+
+    /// A dimension that the tensor does not have.
+    #[error("{op}: dimension {dim} is out of range for shape {shape}, which has {} dimension(s)", shape.rank())]
+    Dimension {
+        /// The operation.
+        op: &'static str,
+        /// The dimension given.
+        dim: isize,
+        /// The shape of the tensor.
+        shape: Shape,
+    },
+
+    /// An index past the end of a dimension.
+    #[error("{op}: index {index} is out of range for size {size}")]
+    Index {
+        /// The operation.
+        op: &'static str,
+        /// The index given.
+        index: i64,
+        /// The size of the dimension.
+        size: usize,
+    },
+
+    /// A shape whose number of elements or bytes does not fit the address space.
+    #[error("{op}: a tensor of shape {shape} is too large for memory")]
+    TooLarge {
+        /// The operation.
+        op: &'static str,
+        /// The shape asked for.
+        shape: Shape,
+    },
+
+    /// Two dtypes where one is needed.
+    #[error("{op}: dtypes {lhs} and {rhs} differ; cast one with `to_dtype`")]
+    DTypeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// The left dtype.
+        lhs: DType,
+        /// The right dtype.
+        rhs: DType,
+    },
+
+    /// A dtype that the operation does not serve.
+    #[error("{op}: not available for {dtype}; it needs {needs}")]
+    UnsupportedDType {
+        /// The operation.
+        op: &'static str,
+        /// The dtype given.
+        dtype: DType,
+        /// What it serves.
+        needs: &'static str,
+    },
+
+    /// Two devices where one is needed.
+    #[error("{op}: tensors are on {lhs} and {rhs}; move one with `to_device`")]
+    DeviceMismatch {
+        /// The operation.
+        op: &'static str,
+        /// The left device.
+        lhs: String,
+        /// The right device.
+        rhs: String,
+    },
+
+    /// Something that a backend does not do.
+    #[error("{op}: not available on {device}")]
+    Unavailable {
+        /// The operation.
+        op: &'static str,
+        /// The device.
+        device: String,
+    },
+
+    /// Any other argument that cannot be used.
+    #[error("{op}: {name} = {value}: {problem}")]
+    Argument {
+        /// The operation or the constructor.
+        op: &'static str,
+        /// The argument.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// `backward` without a gradient on a tensor of more or fewer than one element.
+    #[error("backward: a gradient can be created for one element only, got shape {shape}; reduce to a scalar or use `backward_with`")]
+    BackwardNonScalar {
+        /// The shape of the tensor.
+        shape: Shape,
+    },
+
+    /// `backward` on a tensor that nothing tracks.
+    #[error("backward: the tensor does not require a gradient and was not computed from one that does")]
+    BackwardUntracked,
+
+    /// A second backward pass through a graph whose saved values are freed.
+    #[error("backward: the saved values of `{op}` were freed by an earlier backward; keep them with `retain_graph`")]
+    GraphFreed {
+        /// The operation.
+        op: &'static str,
+    },
+
+    /// An operation in the graph that has no gradient.
+    #[error("backward: `{op}` has no gradient; use `detach` before it if none is wanted")]
+    NoGradient {
+        /// The operation.
+        op: &'static str,
+    },
+
+    /// An operation that returned the wrong number of gradients.
+    #[error("backward: `{op}` returned {got} gradient(s) for {expected} input(s)")]
+    GradientCount {
+        /// The operation.
+        op: &'static str,
+        /// The number of inputs.
+        expected: usize,
+        /// The number of gradients.
+        got: usize,
+    },
+
+    /// A path step that names no module.
+    #[error("`{step}` in path `{path}` is no member of {module}{}", did_you_mean(suggestion))]
+    NoSuchMember {
+        /// The path asked for.
+        path: String,
+        /// The step that failed.
+        step: String,
+        /// The type of the module that lacks it.
+        module: &'static str,
+        /// The nearest name.
+        suggestion: Option<String>,
+    },
+
+    /// A path step that names something else than what was asked for.
+    #[error("`{step}` in path `{path}` is a {found} of {module}, not a {expected}")]
+    WrongMember {
+        /// The path asked for.
+        path: String,
+        /// The step that failed.
+        step: String,
+        /// The type of the module that has it.
+        module: &'static str,
+        /// What it is.
+        found: &'static str,
+        /// What was asked for.
+        expected: &'static str,
+    },
+
+    /// Exclusive access to a module behind an `Arc` that somebody else holds.
+    #[error("`{path}` ({module}) is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first")]
+    SharedModule {
+        /// The path of the module.
+        path: String,
+        /// Its type.
+        module: &'static str,
+    },
+
+    /// Two members of one module under one key.
+    #[error("key `{key}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`")]
+    DuplicateKey {
+        /// The key.
+        key: String,
+        /// The type of the outermost module.
+        module: &'static str,
+    },
+
+    /// A key that contains a dot or is empty.
+    #[error("{op}: key `{key}` must not be empty or contain `.`")]
+    InvalidKey {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        key: String,
+    },
+
+    /// A parameter that was never given a value.
+    #[error("parameter of shape {shape} has no value yet; `load` a checkpoint or call `reset_parameters`")]
+    Deferred {
+        /// The shape of the parameter.
+        shape: Shape,
+    },
+
+    /// Parameters that were made from a tensor and cannot be drawn anew.
+    #[error("reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`", list(paths, "was", "were"))]
+    NoInitialiser {
+        /// The paths of the parameters.
+        paths: Vec<String>,
+    },
+
+    /// A state dict that does not fit.
+    #[error("{0}")]
+    Load(LoadProblems),
+
+    /// An optimiser that does not know all parameters of the model, or knows others.
+    #[error("step: {} not the parameter(s) the optimiser was built with; build it anew after replacing layers", list(paths, "is", "are"))]
+    OptimizerParameters {
+        /// The paths that are new, replaced or gone.
+        paths: Vec<String>,
+    },
+
+    /// A step or a clip without a single gradient.
+    #[error("{op}: no parameter has a gradient; call `backward` first")]
+    NoGradients {
+        /// The operation.
+        op: &'static str,
+    },
+
+    /// A file that could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+
+    /// A file whose content is not what its format demands.
+    #[error("{}: not a valid {format} file: {problem}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// A draw that the generator refuses.
+    #[error(transparent)]
+    Random(#[from] crate::rng::RngError),
+
+    /// Anything that user code raises from a `forward`, a hook or an initialiser.
+    #[error(transparent)]
+    Custom(Box<dyn std::error::Error + Send + Sync>),
+}
+
+fn did_you_mean(suggestion: &Option<String>) -> String {
+    suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// `` `a`, `b` were `` for the middle of a sentence.
+fn list(paths: &[String], one: &str, many: &str) -> String {
+    let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    format!("{} {}", names.join(", "), if paths.len() == 1 { one } else { many })
+}

@@ -1,0 +1,48 @@
+use super::Layout;
+use super::shape::{Shape, Sizes};
+use crate::{ErrorKind, Result};
+
+impl Shape {
+    /// The shape to which both broadcast: sizes are compared from the last dimension, and a size
+    /// of 1 or a missing dimension stretches.
+    pub(crate) fn broadcast(&self, op: &'static str, other: &Self) -> Result<Self> {
+        let rank = self.rank().max(other.rank());
+        let size_of = |shape: &Self, i: usize| {
+            // Dimension `i` counted from the end.
+            if i < shape.rank() { shape[shape.rank() - 1 - i] } else { 1 }
+        };
+        let mut sizes = Sizes::from_elem(1, rank);
+        for i in 0..rank {
+            sizes[rank - 1 - i] = match (size_of(self, i), size_of(other, i)) {
+                (a, b) if a == b => a,
+                (1, b) => b,
+                (a, 1) => a,
+                _ => {
+                    let (lhs, rhs) = (self.clone(), other.clone());
+                    return Err(ErrorKind::Broadcast { op, lhs, rhs }.into());
+                }
+            };
+        }
+        Ok(sizes.into_iter().collect())
+    }
+}
+
+impl Layout {
+    /// This layout stretched to `shape`; stretched dimensions get stride 0.
+    pub(crate) fn broadcast_to(&self, op: &'static str, shape: &Shape) -> Result<Self> {
+        let fail = || {
+            let (lhs, rhs) = (self.shape.clone(), shape.clone());
+            ErrorKind::Broadcast { op, lhs, rhs }
+        };
+        let lead = shape.rank().checked_sub(self.rank()).ok_or_else(fail)?;
+        let mut strides = Sizes::from_elem(0, shape.rank());
+        for i in 0..self.rank() {
+            if self.shape[i] == shape[lead + i] {
+                strides[lead + i] = self.strides[i];
+            } else if self.shape[i] != 1 {
+                return Err(fail().into());
+            }
+        }
+        Ok(Self { shape: shape.clone(), strides, offset: self.offset })
+    }
+}

@@ -1,0 +1,187 @@
+use std::fmt;
+use std::ops::{Deref, RangeFull};
+
+use smallvec::SmallVec;
+
+use crate::{ErrorKind, Result};
+
+/// Sizes or strides; up to four lie inline, so that small tensors allocate nothing for them.
+pub(crate) type Sizes = SmallVec<[usize; 4]>;
+
+/// The size of each dimension of a tensor.
+///
+/// # Example
+///
+/// ```
+/// use module_core::Shape;
+///
+/// let shape = Shape::from([2, 3]);
+/// assert_eq!(shape.rank(), 2);
+/// assert_eq!(shape.numel(), 6);
+/// assert_eq!(shape.to_string(), "[2, 3]");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Shape(Sizes);
+
+impl Shape {
+    /// The number of dimensions; 0 for a scalar.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of elements.
+    ///
+    /// It does not overflow for the shape of a tensor, whose creation checked it.
+    pub fn numel(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// The number of elements, unless it or the number of bytes exceeds what can be addressed.
+    pub(crate) fn checked_numel(&self, op: &'static str, element: usize) -> Result<usize> {
+        if self.0.contains(&0) {
+            return Ok(0);
+        }
+        self.0
+            .iter()
+            .try_fold(1_usize, |product, &size| product.checked_mul(size))
+            .filter(|n| n.checked_mul(element).is_some_and(|bytes| bytes <= isize::MAX as usize))
+            .ok_or_else(|| ErrorKind::TooLarge { op, shape: self.clone() }.into())
+    }
+
+    /// The dimension `dim`, counted from the end if negative.
+    pub(crate) fn dim(&self, op: &'static str, dim: isize) -> Result<usize> {
+        let rank = self.rank().max(1) as isize;
+        let index = if dim < 0 { dim + rank } else { dim };
+        if (0..rank).contains(&index) {
+            Ok(index as usize)
+        } else {
+            Err(ErrorKind::Dimension { op, dim, shape: self.clone() }.into())
+        }
+    }
+
+    /// The dimensions `dims`, each once, in ascending order.
+    pub(crate) fn dims(&self, op: &'static str, dims: &Dims) -> Result<Sizes> {
+        let Dims::Some(dims) = dims else {
+            return Ok((0..self.rank()).collect());
+        };
+        let mut result = Sizes::new();
+        for &dim in dims {
+            let index = self.dim(op, dim)?;
+            if result.contains(&index) {
+                return Err(crate::Error::argument(op, "dim", dim, "stands twice in the list"));
+            }
+            if self.rank() > 0 {
+                result.push(index);
+            }
+        }
+        result.sort_unstable();
+        Ok(result)
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl FromIterator<usize> for Shape {
+    fn from_iter<I: IntoIterator<Item = usize>>(sizes: I) -> Self {
+        Self(sizes.into_iter().collect())
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(sizes: &[usize]) -> Self {
+        Self(Sizes::from_slice(sizes))
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Shape {
+    fn from(sizes: [usize; N]) -> Self {
+        Self(Sizes::from_slice(&sizes))
+    }
+}
+
+impl From<Vec<usize>> for Shape {
+    fn from(sizes: Vec<usize>) -> Self {
+        Self(sizes.into())
+    }
+}
+
+impl From<usize> for Shape {
+    fn from(size: usize) -> Self {
+        [size].into()
+    }
+}
+
+impl From<()> for Shape {
+    fn from((): ()) -> Self {
+        Self::default()
+    }
+}
+
+impl From<&Self> for Shape {
+    fn from(shape: &Self) -> Self {
+        shape.clone()
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, size) in self.0.iter().enumerate() {
+            write!(f, "{}{size}", if i > 0 { ", " } else { "" })?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// The dimensions that a reduction runs over: one, several, or `..` for all; negative ones count
+/// from the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dims {
+    /// All of them.
+    All,
+    /// Those listed.
+    Some(SmallVec<[isize; 4]>),
+}
+
+impl From<RangeFull> for Dims {
+    fn from(_: RangeFull) -> Self {
+        Self::All
+    }
+}
+
+macro_rules! dims_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Dims {
+            fn from(dim: $type) -> Self {
+                Self::Some(SmallVec::from_slice(&[dim as isize]))
+            }
+        }
+
+        impl<const N: usize> From<[$type; N]> for Dims {
+            fn from(dims: [$type; N]) -> Self {
+                Self::from(dims.as_slice())
+            }
+        }
+
+        impl From<&[$type]> for Dims {
+            fn from(dims: &[$type]) -> Self {
+                Self::Some(dims.iter().map(|&dim| dim as isize).collect())
+            }
+        }
+    )*};
+}
+
+// An unannotated literal is an `i32`.
+dims_from!(i32, isize, usize);

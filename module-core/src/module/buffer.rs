@@ -1,0 +1,112 @@
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::parameter::check_shape;
+use super::{Field, TensorId, Visitor, VisitorMut};
+use crate::{Result, Tensor};
+
+/// A tensor of a module that is not learned: running statistics, counters, tables.
+///
+/// It stores detached values, so that no graph grows through it from step to step. A persistent
+/// buffer is part of the state dict; which it is, is fixed when it is made.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Buffer, Tensor};
+///
+/// let steps = Buffer::new(Tensor::from(0_i64));
+/// steps.set(steps.tensor().add(1)?)?;
+/// assert_eq!(steps.tensor().item::<i64>()?, 1);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub struct Buffer(Arc<Inner>);
+
+struct Inner {
+    value: RwLock<Tensor>,
+    initial: Tensor,
+    persistent: bool,
+}
+
+impl Buffer {
+    /// A persistent buffer.
+    pub fn new(value: Tensor) -> Self {
+        Self::from_parts(value, true)
+    }
+
+    /// A buffer that the state dict leaves out.
+    pub fn non_persistent(value: Tensor) -> Self {
+        Self::from_parts(value, false)
+    }
+
+    fn from_parts(value: Tensor, persistent: bool) -> Self {
+        let initial = value.detach();
+        Self(Arc::new(Inner { value: RwLock::new(initial.clone()), initial, persistent }))
+    }
+
+    /// The value; a buffer has no gradient.
+    pub fn tensor(&self) -> Tensor {
+        self.0.value.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the value by another of the same shape and dtype.
+    ///
+    /// # Errors
+    ///
+    /// Another shape or dtype.
+    pub fn set(&self, value: Tensor) -> Result<()> {
+        let old = self.tensor();
+        check_shape("set", old.shape(), &value)?;
+        old.check_same("set", &value)?;
+        self.replace(value);
+        Ok(())
+    }
+
+    /// Replaces the value by a cast or moved copy of it.
+    pub(crate) fn replace(&self, value: Tensor) {
+        *self.0.value.write().unwrap_or_else(PoisonError::into_inner) = value.detach();
+    }
+
+    /// Whether the state dict holds the buffer.
+    pub fn is_persistent(&self) -> bool {
+        self.0.persistent
+    }
+
+    /// Another handle to this same buffer: a tie.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// The identity, equal for tied handles.
+    pub fn id(&self) -> TensorId {
+        TensorId::of(&self.0)
+    }
+
+    /// The value that the buffer was made with, in its present dtype and on its present device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    pub(crate) fn initial(&self) -> Result<Tensor> {
+        let now = self.tensor();
+        self.0.initial.to_dtype(now.dtype())?.to_device(&now.device())
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({})", self.tensor())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Field for Buffer {
+    fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
+        visitor.buffer(name, self);
+    }
+
+    fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
+        visitor.buffer(name, self);
+    }
+}

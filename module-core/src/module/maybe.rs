@@ -1,0 +1,99 @@
+use super::{Buffer, Field, HoldsState, Parameter, Visitor, VisitorMut};
+
+/// A parameter or a buffer that a module may lack, as a layer without a bias does.
+///
+/// An absent one has no key, is never visited and cannot be used by mistake. It is not `Option`,
+/// because an absent *module* is `Identity`: what a layer lacks is decided when it is built, and
+/// only tensors can be lacking.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Maybe, Parameter, Result, Tensor};
+///
+/// fn shift(x: Tensor, bias: &Maybe<Parameter>) -> Result<Tensor> {
+///     match bias {
+///         Maybe::Present(bias) => x.add(&bias.tensor()),
+///         Maybe::Absent => Ok(x),
+///     }
+/// }
+///
+/// let x = Tensor::from([1.0_f32]);
+/// assert_eq!(shift(x, &Maybe::Absent)?.to_vec::<f32>()?, [1.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub enum Maybe<T: Leaf> {
+    /// The module has it.
+    Present(T),
+    /// The module lacks it.
+    Absent,
+}
+
+/// The bias of a layer.
+pub type Bias = Maybe<Parameter>;
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for crate::Parameter {}
+    impl Sealed for crate::Buffer {}
+}
+
+/// What a module may lack: a [`Parameter`] or a [`Buffer`]. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be absent",
+    label = "neither a `Parameter` nor a `Buffer`",
+    note = "an absent child module is `Identity`, or an enum that derives `Module`"
+)]
+pub trait Leaf: Field + sealed::Sealed {}
+
+impl Leaf for Parameter {}
+impl Leaf for Buffer {}
+
+impl<T: Leaf> Maybe<T> {
+    /// Makes the leaf if `wanted`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`.
+    pub fn when(wanted: bool, make: impl FnOnce() -> crate::Result<T>) -> crate::Result<Self> {
+        Ok(if wanted { Self::Present(make()?) } else { Self::Absent })
+    }
+
+    /// The leaf, if the module has it.
+    pub fn get(&self) -> Option<&T> {
+        match self {
+            Self::Present(leaf) => Some(leaf),
+            Self::Absent => None,
+        }
+    }
+
+    /// Whether the module has it.
+    pub fn is_present(&self) -> bool {
+        self.get().is_some()
+    }
+}
+
+impl<T: Leaf> From<T> for Maybe<T> {
+    fn from(leaf: T) -> Self {
+        Self::Present(leaf)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Leaf> Field for Maybe<T> {
+    fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
+        if let Self::Present(leaf) = self {
+            leaf.visit_field(name, visitor);
+        }
+    }
+
+    fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
+        if let Self::Present(leaf) = self {
+            leaf.visit_field_mut(name, visitor);
+        }
+    }
+}
+
+impl<T: Leaf> HoldsState for Maybe<T> {}

@@ -1,0 +1,239 @@
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::{Field, Init, Visitor, VisitorMut};
+use crate::rng::{Generator, with_default};
+use crate::tensor::Node;
+use crate::{Error, ErrorKind, Result, Shape, Tensor, default_dtype};
+
+/// A learnable tensor of a module.
+///
+/// It is a handle with a changeable value: optimisers, loading and casts set it through a shared
+/// reference. It is not `Clone`, so that nothing is tied by accident; two modules use one tensor
+/// by [`share`](Self::share).
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Parameter, Tensor};
+///
+/// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
+/// weight.tensor().sum(.., false)?.backward()?;
+/// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub struct Parameter(Arc<Inner>);
+
+struct Inner {
+    state: RwLock<State>,
+    /// The leaf that collects the gradient; it stays the same when the value changes.
+    leaf: Arc<Node>,
+    init: Option<Box<dyn Init>>,
+}
+
+struct State {
+    value: Tensor,
+    requires_grad: bool,
+}
+
+/// The identity of a parameter or a buffer, equal for every handle that shares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TensorId(usize);
+
+impl TensorId {
+    pub(super) fn of<T>(shared: &Arc<T>) -> Self {
+        Self(Arc::as_ptr(shared).addr())
+    }
+}
+
+impl Parameter {
+    /// A parameter with these values, which it cannot draw anew.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point, which carries no gradient.
+    pub fn new(value: Tensor) -> Result<Self> {
+        Self::from_parts(value, None)
+    }
+
+    /// A parameter that `init` fills, now from the default generator and again at every
+    /// [`reset`](Self::reset).
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory or that the initialiser does not serve.
+    pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
+        let shape = shape.into();
+        let value = with_default(|generator| init.init(&shape, default_dtype(), generator))?;
+        check_shape("with_init", &shape, &value)?;
+        Self::from_parts(value, Some(Box::new(init)))
+    }
+
+    fn from_parts(value: Tensor, init: Option<Box<dyn Init>>) -> Result<Self> {
+        if !value.dtype().is_floating_point() {
+            let (dtype, needs) = (value.dtype(), "a floating-point tensor; use a `Buffer`");
+            return Err(ErrorKind::UnsupportedDType { op: "parameter", dtype, needs }.into());
+        }
+        let state = State { value: value.detach(), requires_grad: true };
+        Ok(Self(Arc::new(Inner { state: RwLock::new(state), leaf: Node::leaf(), init })))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        // Writers assign whole values, so a writer that panicked left none half written.
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.0.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value, tracked unless the parameter is frozen.
+    pub fn tensor(&self) -> Tensor {
+        let state = self.read();
+        let node = state.requires_grad.then(|| self.0.leaf.clone());
+        Tensor { node, ..state.value.clone() }
+    }
+
+    /// The value, untracked.
+    pub fn detach(&self) -> Tensor {
+        self.read().value.clone()
+    }
+
+    /// The size of each dimension.
+    pub fn shape(&self) -> Shape {
+        self.read().value.shape().clone()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        self.read().value.numel()
+    }
+
+    /// Replaces the value; the identity, the gradient and every tie stay.
+    ///
+    /// # Errors
+    ///
+    /// A value of another shape or dtype.
+    pub fn set(&self, value: Tensor) -> Result<()> {
+        let mut state = self.write();
+        check_shape("set", state.value.shape(), &value)?;
+        if value.dtype() != state.value.dtype() {
+            let (lhs, rhs) = (state.value.dtype(), value.dtype());
+            return Err(ErrorKind::DTypeMismatch { op: "set", lhs, rhs }.into());
+        }
+        state.value = value.detach();
+        Ok(())
+    }
+
+    /// Replaces the value and the gradient by casts or moved copies of them.
+    pub(crate) fn replace(&self, value: Tensor, grad: Option<Tensor>) {
+        self.write().value = value.detach();
+        self.0.leaf.set_grad(grad);
+    }
+
+    /// The gradient that `backward` left.
+    pub fn grad(&self) -> Option<Tensor> {
+        self.0.leaf.grad()
+    }
+
+    /// Replaces the gradient.
+    ///
+    /// # Errors
+    ///
+    /// A gradient of another shape or dtype than the value's.
+    pub fn set_grad(&self, grad: Tensor) -> Result<()> {
+        let value = self.detach();
+        check_shape("set_grad", value.shape(), &grad)?;
+        value.check_same("set_grad", &grad)?;
+        self.0.leaf.set_grad(Some(grad.detach()));
+        Ok(())
+    }
+
+    /// Drops the gradient.
+    pub fn zero_grad(&self) {
+        self.0.leaf.set_grad(None);
+    }
+
+    /// Whether the parameter is trained.
+    pub fn requires_grad(&self) -> bool {
+        self.read().requires_grad
+    }
+
+    /// Freezes the parameter or lets it be trained; freezing drops the gradient, so that no
+    /// optimiser moves it by a stale one.
+    pub fn set_requires_grad(&self, requires_grad: bool) {
+        self.write().requires_grad = requires_grad;
+        if !requires_grad {
+            self.zero_grad();
+        }
+    }
+
+    /// Another handle to this same parameter: a tie.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor};
+    ///
+    /// let encoder = Parameter::new(Tensor::from([1.0_f32]))?;
+    /// let decoder = encoder.share();
+    /// decoder.set(Tensor::from([5.0_f32]))?;
+    /// assert_eq!(encoder.tensor().item::<f32>()?, 5.0);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// The identity, equal for tied handles.
+    pub fn id(&self) -> TensorId {
+        TensorId::of(&self.0)
+    }
+
+    /// Whether the parameter owns an initialiser.
+    pub fn can_reset(&self) -> bool {
+        self.0.init.is_some()
+    }
+
+    /// Draws the values anew from the parameter's own initialiser and drops the gradient.
+    ///
+    /// # Errors
+    ///
+    /// A parameter that was made from a tensor and owns none.
+    pub fn reset(&self, generator: &mut Generator) -> Result<()> {
+        let Some(init) = &self.0.init else {
+            return Err(Error::from(ErrorKind::NoInitialiser { paths: vec!["parameter".into()] }));
+        };
+        let old = self.detach();
+        let value = init.init(old.shape(), old.dtype(), generator)?;
+        check_shape("reset", old.shape(), &value)?;
+        self.replace(value.to_device(&old.device())?, None);
+        Ok(())
+    }
+}
+
+/// Values that broadcast are refused: a parameter has one shape for life.
+pub(super) fn check_shape(op: &'static str, expected: &Shape, value: &Tensor) -> Result<()> {
+    if value.shape() == expected {
+        return Ok(());
+    }
+    Err(value.shape().error(op, format!("a value of shape {expected}")))
+}
+
+impl fmt::Debug for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Parameter({})", self.tensor())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Field for Parameter {
+    fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
+        visitor.parameter(name, self);
+    }
+
+    fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
+        visitor.parameter(name, self);
+    }
+}

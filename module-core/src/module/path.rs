@@ -1,0 +1,179 @@
+//! Looking up a member by its dotted path.
+
+use super::walk::{Member, join, members};
+use super::{Buffer, Module, Parameter, VisitorMut};
+use crate::{Error, ErrorKind, Result};
+
+/// The name among `candidates` that `name` is most likely a slip of: at most a third of its
+/// letters wrong.
+pub(crate) fn suggest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let limit = (name.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(name, candidate), candidate))
+        .filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// The number of letters to insert, remove or replace.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>> {
+    let members = members(module);
+    let names = members.iter().map(|(name, _)| name.as_str());
+    let suggestion = suggest(step, names);
+    members.into_iter().find(|(name, _)| name == step).map(|(_, member)| member).ok_or_else(|| {
+        let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
+        ErrorKind::NoSuchMember { path, step, module, suggestion }.into()
+    })
+}
+
+fn wrong(
+    module: &dyn Module,
+    path: &str,
+    step: &str,
+    found: &Member<'_>,
+    expected: &'static str,
+) -> Error {
+    let found = match found {
+        Member::Parameter(_) => "parameter",
+        Member::Buffer(_) => "buffer",
+        Member::Module(_) => "module",
+        Member::Constant => "constant",
+    };
+    let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
+    ErrorKind::WrongMember { path, step, module, found, expected }.into()
+}
+
+/// The module at `path`; the empty path is the root.
+pub(crate) fn submodule<'a>(root: &'a dyn Module, path: &str) -> Result<&'a dyn Module> {
+    descend(root, path, path)
+}
+
+fn descend<'a>(root: &'a dyn Module, whole: &str, path: &str) -> Result<&'a dyn Module> {
+    let mut module = root;
+    for step in path.split('.').filter(|_| !path.is_empty()) {
+        module = match find(module, whole, step)? {
+            Member::Module(child) => child,
+            other => return Err(wrong(module, whole, step, &other, "module")),
+        };
+    }
+    Ok(module)
+}
+
+/// The owner of the last step of `path`, and that step.
+fn owner<'a, 'p>(root: &'a dyn Module, path: &'p str) -> Result<(&'a dyn Module, &'p str)> {
+    let (parent, step) = path.rsplit_once('.').unwrap_or(("", path));
+    Ok((descend(root, path, parent)?, step))
+}
+
+pub(crate) fn parameter<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Parameter> {
+    let (module, step) = owner(root, path)?;
+    match find(module, path, step)? {
+        Member::Parameter(parameter) => Ok(parameter),
+        other => Err(wrong(module, path, step, &other, "parameter")),
+    }
+}
+
+pub(crate) fn buffer<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Buffer> {
+    let (module, step) = owner(root, path)?;
+    match find(module, path, step)? {
+        Member::Buffer(buffer) => Ok(buffer),
+        other => Err(wrong(module, path, step, &other, "buffer")),
+    }
+}
+
+/// The child under one name, exclusively.
+struct Child<'s, 'a> {
+    step: &'s str,
+    found: Option<&'a mut dyn Module>,
+    shared: bool,
+}
+
+impl<'a> VisitorMut<'a> for Child<'_, 'a> {
+    fn module(&mut self, name: &str, module: &'a mut dyn Module) {
+        if name == self.step {
+            self.found = Some(module);
+        }
+    }
+
+    fn shared(&mut self, name: &str, _: &'a dyn Module) {
+        self.shared |= name == self.step;
+    }
+}
+
+/// The module at `path`, exclusively.
+pub(crate) fn submodule_mut<'a>(
+    root: &'a mut dyn Module,
+    path: &str,
+) -> Result<&'a mut dyn Module> {
+    // The shared walk finds every mistake in the path, with its error.
+    let kind = submodule(root, path)?.kind();
+    let mut module = root;
+    for step in path.split('.').filter(|_| !path.is_empty()) {
+        let mut child = Child { step, found: None, shared: false };
+        module.visit_mut(&mut child);
+        module = child.found.ok_or_else(|| Error::from(ErrorKind::SharedModule {
+            path: path.to_owned(),
+            module: kind,
+        }))?;
+    }
+    Ok(module)
+}
+
+/// Calls `f` on every module, children first, with its path.
+pub(crate) fn apply(
+    root: &mut dyn Module,
+    f: &mut dyn FnMut(&str, &mut dyn Module),
+) -> Result<()> {
+    struct Apply<'f> {
+        path: String,
+        f: &'f mut dyn FnMut(&str, &mut dyn Module),
+        shared: Option<Error>,
+    }
+
+    impl<'a> VisitorMut<'a> for Apply<'_> {
+        fn module(&mut self, name: &str, module: &'a mut dyn Module) {
+            let path = join(&self.path, name);
+            let mut inner = Apply { path, f: &mut *self.f, shared: self.shared.take() };
+            module.visit_mut(&mut inner);
+            let Apply { path, shared, .. } = inner;
+            self.shared = shared;
+            (self.f)(&path, module);
+        }
+
+        fn shared(&mut self, name: &str, module: &'a dyn Module) {
+            let (path, module) = (join(&self.path, name), module.kind());
+            self.shared.get_or_insert_with(|| ErrorKind::SharedModule { path, module }.into());
+        }
+    }
+
+    // Nothing is applied unless everything can be: the first walk only looks for shared modules.
+    let mut nothing = |_: &str, _: &mut dyn Module| {};
+    let mut look = Apply { path: String::new(), f: &mut nothing, shared: None };
+    root.visit_mut(&mut look);
+    if let Some(error) = look.shared {
+        return Err(error);
+    }
+    let mut apply = Apply { path: String::new(), f, shared: None };
+    root.visit_mut(&mut apply);
+    f("", root);
+    Ok(())
+}
+

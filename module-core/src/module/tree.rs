@@ -1,0 +1,103 @@
+use std::fmt::{self, Write as _};
+
+use super::walk::{Member, Walk, members, parameters};
+use super::Module;
+
+/// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
+///
+/// A module without children is one line, `Name(extra)`; children are indented by two. In a
+/// `ModuleList`, equal neighbours are folded: `(0-2): 3 x Linear(…)`.
+#[derive(Clone, Copy)]
+pub struct Tree<'m> {
+    module: &'m dyn Module,
+    counts: bool,
+}
+
+impl<'m> Tree<'m> {
+    pub(crate) fn new(module: &'m dyn Module) -> Self {
+        Self { module, counts: false }
+    }
+
+    /// With the number of parameters behind each module that has any.
+    #[must_use]
+    pub fn with_parameters(self) -> Self {
+        Self { counts: true, ..self }
+    }
+
+    fn text(self) -> Result<String, fmt::Error> {
+        let Self { module, counts } = self;
+        let mut text = format!("{}({}", module.kind(), Extra(module));
+        let children: Vec<_> = members(module)
+            .into_iter()
+            .filter_map(|(name, member)| match member {
+                Member::Module(child) => Some((name, child)),
+                _ => None,
+            })
+            .collect();
+        let total: usize = match counts {
+            true => parameters(module, &Walk::new()).iter().map(|(_, p)| p.numel()).sum(),
+            false => 0,
+        };
+        let count = if total > 0 { format!("  # {}", grouped(total)) } else { String::new() };
+        if children.is_empty() {
+            write!(text, "){count}")?;
+            return Ok(text);
+        }
+        writeln!(text, "{count}")?;
+        let mut lines: Vec<(String, String, usize)> = Vec::new();
+        for (name, child) in children {
+            let body = Self { module: child, counts }.text()?.replace('\n', "\n  ");
+            match lines.last_mut() {
+                Some((_, last, repeats)) if module.kind() == "ModuleList" && *last == body => {
+                    *repeats += 1;
+                }
+                _ => lines.push((name, body, 1)),
+            }
+        }
+        let mut index = 0;
+        for (name, body, repeats) in lines {
+            if repeats == 1 {
+                writeln!(text, "  ({name}): {body}")?;
+            } else {
+                writeln!(text, "  ({index}-{}): {repeats} x {body}", index + repeats - 1)?;
+            }
+            index += repeats;
+        }
+        text.push(')');
+        Ok(text)
+    }
+}
+
+/// What stands between the parentheses.
+struct Extra<'m>(&'m dyn Module);
+
+impl fmt::Display for Extra<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.extra_repr(f)
+    }
+}
+
+/// `12,345` parameters.
+fn grouped(total: usize) -> String {
+    let digits = total.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + if total == 1 { " parameter" } else { " parameters" }
+}
+
+impl fmt::Display for Tree<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text()?)
+    }
+}
+
+impl fmt::Debug for dyn Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Tree::new(self).fmt(f)
+    }
+}

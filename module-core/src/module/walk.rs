@@ -1,0 +1,198 @@
+//! Walks over the tree of a module, in PyTorch's order.
+
+use std::collections::HashSet;
+
+use super::{Buffer, Module, ModuleId, Parameter, Training, Visitor};
+
+/// How a walk runs: PyTorch's `recurse`, `remove_duplicate` and `prefix`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::Walk;
+///
+/// let every_path = Walk::new().remove_duplicate(false).prefix("model");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    pub(crate) recurse: bool,
+    pub(crate) remove_duplicate: bool,
+    pub(crate) prefix: String,
+}
+
+impl Walk {
+    /// All descendants, each once, without a prefix.
+    pub fn new() -> Self {
+        Self { recurse: true, remove_duplicate: true, prefix: String::new() }
+    }
+
+    /// Whether to enter children.
+    #[must_use]
+    pub fn recurse(self, recurse: bool) -> Self {
+        Self { recurse, ..self }
+    }
+
+    /// Whether what stands at several paths is shown at its first one only.
+    #[must_use]
+    pub fn remove_duplicate(self, remove_duplicate: bool) -> Self {
+        Self { remove_duplicate, ..self }
+    }
+
+    /// What every name starts with.
+    #[must_use]
+    pub fn prefix(self, prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), ..self }
+    }
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// `name` inside the module at `path`.
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// A member of a module, with its name.
+pub(crate) enum Member<'a> {
+    Parameter(&'a Parameter),
+    Buffer(&'a Buffer),
+    Module(&'a dyn Module),
+    Constant,
+}
+
+/// The members of one module, in declaration order.
+pub(crate) fn members(module: &dyn Module) -> Vec<(String, Member<'_>)> {
+    struct Collect<'a>(Vec<(String, Member<'a>)>);
+
+    impl<'a> Visitor<'a> for Collect<'a> {
+        fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
+            self.0.push((name.to_owned(), Member::Parameter(parameter)));
+        }
+
+        fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
+            self.0.push((name.to_owned(), Member::Buffer(buffer)));
+        }
+
+        fn module(&mut self, name: &str, module: &'a dyn Module) {
+            self.0.push((name.to_owned(), Member::Module(module)));
+        }
+
+        fn constant(&mut self, name: &str, _: &'a dyn super::Constant) {
+            self.0.push((name.to_owned(), Member::Constant));
+        }
+    }
+
+    let mut collect = Collect(Vec::new());
+    module.visit(&mut collect);
+    collect.0
+}
+
+/// Pre-order, root first.
+pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a dyn Module)> {
+    let mut found = Vec::new();
+    let mut seen = walk.remove_duplicate.then(HashSet::new);
+    enter(root, walk.prefix.clone(), walk.recurse, &mut seen, &mut found);
+    found
+}
+
+struct Children<'s, 'a> {
+    path: String,
+    seen: &'s mut Option<HashSet<ModuleId>>,
+    found: &'s mut Vec<(String, &'a dyn Module)>,
+}
+
+impl<'a> Visitor<'a> for Children<'_, 'a> {
+    fn module(&mut self, name: &str, module: &'a dyn Module) {
+        enter(module, join(&self.path, name), true, self.seen, self.found);
+    }
+}
+
+fn enter<'a>(
+    module: &'a dyn Module,
+    path: String,
+    recurse: bool,
+    seen: &mut Option<HashSet<ModuleId>>,
+    found: &mut Vec<(String, &'a dyn Module)>,
+) {
+    if seen.as_mut().is_some_and(|seen| !seen.insert(module.id())) {
+        return;
+    }
+    found.push((path.clone(), module));
+    if recurse {
+        module.visit(&mut Children { path, seen, found });
+    }
+}
+
+struct Parameters<'s, 'a> {
+    path: &'s str,
+    found: &'s mut Vec<(String, &'a Parameter)>,
+}
+
+impl<'a> Visitor<'a> for Parameters<'_, 'a> {
+    fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
+        self.found.push((join(self.path, name), parameter));
+    }
+}
+
+/// A module's own first, then its descendants'; of a tied one the first name.
+pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a Parameter)> {
+    let mut found = Vec::new();
+    for (path, module) in modules(root, walk) {
+        module.visit(&mut Parameters { path: &path, found: &mut found });
+    }
+    if walk.remove_duplicate {
+        let mut seen = HashSet::new();
+        found.retain(|(_, parameter)| seen.insert(parameter.id()));
+    }
+    found
+}
+
+struct Buffers<'s, 'a> {
+    path: &'s str,
+    found: &'s mut Vec<(String, &'a Buffer)>,
+}
+
+impl<'a> Visitor<'a> for Buffers<'_, 'a> {
+    fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
+        self.found.push((join(self.path, name), buffer));
+    }
+}
+
+/// As [`parameters`]; those that are not persistent are included.
+pub(crate) fn buffers<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a Buffer)> {
+    let mut found = Vec::new();
+    for (path, module) in modules(root, walk) {
+        module.visit(&mut Buffers { path: &path, found: &mut found });
+    }
+    if walk.remove_duplicate {
+        let mut seen = HashSet::new();
+        found.retain(|(_, buffer)| seen.insert(buffer.id()));
+    }
+    found
+}
+
+/// The mode flags of a tree.
+pub(crate) fn flags(root: &dyn Module) -> Vec<&Training> {
+    struct Flags<'a>(Vec<&'a Training>);
+
+    impl<'a> Visitor<'a> for Flags<'a> {
+        fn training(&mut self, flag: &'a Training) {
+            self.0.push(flag);
+        }
+    }
+
+    let mut flags = Flags(Vec::new());
+    for (_, module) in modules(root, &Walk::new()) {
+        module.visit(&mut flags);
+    }
+    flags.0
+}
+
+/// The first path from `root` to the module `id`.
+pub(crate) fn path_to(root: &dyn Module, id: (std::any::TypeId, usize)) -> Option<String> {
+    modules(root, &Walk::new()).into_iter().find(|(_, module)| module.id().parts() == id).map(|found| found.0)
+}

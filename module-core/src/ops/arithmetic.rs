@@ -1,0 +1,306 @@
+//! Sums, differences, products and quotients with broadcasting.
+
+use super::Value;
+use crate::backend::{BinaryOp, UnaryOp};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
+use crate::tensor::{one, two};
+use crate::{Result, Shape};
+
+impl Tensor {
+    fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
+        self.check_same(name, other)?;
+        let shape = self.shape().broadcast(name, other.shape())?;
+        // Each side may be small and the result may not be.
+        shape.checked_numel(name, self.dtype().size_in_bytes())?;
+        let a = self.view(self.layout.broadcast_to(name, &shape)?);
+        let b = other.view(other.layout.broadcast_to(name, &shape)?);
+        let storage = self.device().backend().binary(op, a.operand(), b.operand())?;
+        Ok(Self::fresh(storage, shape))
+    }
+
+    /// `self + other`, elementwise with broadcasting.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not broadcast, different dtypes or devices, a floating-point number beside
+    /// integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.add(&Tensor::from([10_i64, 20]))?.to_vec::<i64>()?, [11, 22, 13, 24]);
+    /// assert_eq!(x.add(1)?.to_vec::<i64>()?, [2, 3, 4, 5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn add(&self, other: impl Into<Value>) -> Result<Self> {
+        let other = other.into().like("add", self)?;
+        let out = self.binary("add", BinaryOp::Add, &other)?;
+        Ok(out.record([self, &other], |_| Add {
+            a: self.shape().clone(),
+            b: other.shape().clone(),
+        }))
+    }
+
+    /// `self - other`, elementwise with broadcasting.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub fn sub(&self, other: impl Into<Value>) -> Result<Self> {
+        let other = other.into().like("sub", self)?;
+        let out = self.binary("sub", BinaryOp::Sub, &other)?;
+        Ok(out.record([self, &other], |_| Sub {
+            a: self.shape().clone(),
+            b: other.shape().clone(),
+        }))
+    }
+
+    /// `self · other`, elementwise with broadcasting.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub fn mul(&self, other: impl Into<Value>) -> Result<Self> {
+        let other = other.into().like("mul", self)?;
+        let out = self.binary("mul", BinaryOp::Mul, &other)?;
+        Ok(out.record([self, &other], |_| Mul { a: self.clone(), b: other.clone() }))
+    }
+
+    /// `self / other`, elementwise with broadcasting, for floating-point tensors.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), and integers, whose quotients would round.
+    pub fn div(&self, other: impl Into<Value>) -> Result<Self> {
+        let other = other.into().like("div", self)?;
+        let out = self.binary("div", BinaryOp::Div, &other)?;
+        Ok(out.record([self, &other], |_| Div { a: self.clone(), b: other.clone() }))
+    }
+
+    /// `selfᵉ`, elementwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub fn pow(&self, exponent: f64) -> Result<Self> {
+        let other = Value::from(exponent).like("pow", self)?;
+        let out = self.binary("pow", BinaryOp::Pow, &other)?;
+        Ok(out.record([self], |_| Pow { x: self.clone(), exponent }))
+    }
+
+    /// `-self`, elementwise.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    pub fn neg(&self) -> Result<Self> {
+        Ok(self.unary(UnaryOp::Neg)?.record([self], |_| Neg))
+    }
+
+    /// The greater of the two, elementwise with broadcasting; NaN if either is.
+    ///
+    /// Where both are equal, each gets half of the gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub fn maximum(&self, other: impl Into<Value>) -> Result<Self> {
+        let other = other.into().like("maximum", self)?;
+        let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
+        Ok(out.record([self, &other], |_| Extreme {
+            name: "maximum",
+            a: self.clone(),
+            b: other.clone(),
+        }))
+    }
+
+    /// The smaller of the two, elementwise with broadcasting; NaN if either is.
+    ///
+    /// Where both are equal, each gets half of the gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub fn minimum(&self, other: impl Into<Value>) -> Result<Self> {
+        let other = other.into().like("minimum", self)?;
+        let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
+        Ok(out.record([self, &other], |_| Extreme {
+            name: "minimum",
+            a: self.clone(),
+            b: other.clone(),
+        }))
+    }
+
+    /// `|self|`, elementwise.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    pub fn abs(&self) -> Result<Self> {
+        Ok(self.unary(UnaryOp::Abs)?.record([self], |_| Abs { x: self.clone() }))
+    }
+
+    /// -1, 0 or 1, elementwise.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    pub fn sign(&self) -> Result<Self> {
+        Ok(self.unary(UnaryOp::Sign)?.record([self], |_| Sign))
+    }
+}
+
+struct Add {
+    a: Shape,
+    b: Shape,
+}
+
+impl Function for Add {
+    fn name(&self) -> &'static str {
+        "add"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(ctx, || ctx.grad().sum_to(&self.a), || ctx.grad().sum_to(&self.b))
+    }
+}
+
+struct Sub {
+    a: Shape,
+    b: Shape,
+}
+
+impl Function for Sub {
+    fn name(&self) -> &'static str {
+        "sub"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(ctx, || ctx.grad().sum_to(&self.a), || ctx.grad().neg()?.sum_to(&self.b))
+    }
+}
+
+struct Mul {
+    a: Tensor,
+    b: Tensor,
+}
+
+impl Function for Mul {
+    fn name(&self) -> &'static str {
+        "mul"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { a, b } = self;
+        two(
+            ctx,
+            || ctx.grad().mul(b)?.sum_to(a.shape()),
+            || ctx.grad().mul(a)?.sum_to(b.shape()),
+        )
+    }
+}
+
+struct Div {
+    a: Tensor,
+    b: Tensor,
+}
+
+impl Function for Div {
+    fn name(&self) -> &'static str {
+        "div"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { a, b } = self;
+        two(
+            ctx,
+            || ctx.grad().div(b)?.sum_to(a.shape()),
+            || ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape()),
+        )
+    }
+}
+
+struct Pow {
+    x: Tensor,
+    exponent: f64,
+}
+
+impl Function for Pow {
+    fn name(&self) -> &'static str {
+        "pow"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        // The slope of a constant is 0 also where `x⁻¹` is infinite.
+        if self.exponent == 0.0 {
+            return one(ctx.grad().zeros_like()?);
+        }
+        one(ctx.grad().mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
+    }
+}
+
+struct Neg;
+
+impl Function for Neg {
+    fn name(&self) -> &'static str {
+        "neg"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().neg()?)
+    }
+}
+
+struct Abs {
+    x: Tensor,
+}
+
+impl Function for Abs {
+    fn name(&self) -> &'static str {
+        "abs"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().mul(&self.x.sign()?)?)
+    }
+}
+
+struct Sign;
+
+impl Function for Sign {
+    fn name(&self) -> &'static str {
+        "sign"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().zeros_like()?)
+    }
+}
+
+struct Extreme {
+    name: &'static str,
+    a: Tensor,
+    b: Tensor,
+}
+
+impl Function for Extreme {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (a, b) = (self.a.detach(), self.b.detach());
+        let dtype = ctx.grad().dtype();
+        let tie = a.eq(&b)?.to_dtype(dtype)?.mul(0.5)?;
+        let wins = if self.name == "maximum" { a.gt(&b)? } else { a.lt(&b)? };
+        let share = wins.to_dtype(dtype)?.add(&tie)?;
+        two(
+            ctx,
+            || ctx.grad().mul(&share)?.sum_to(a.shape()),
+            || ctx.grad().mul(&share.neg()?.add(1.0)?)?.sum_to(b.shape()),
+        )
+    }
+}

@@ -1,0 +1,96 @@
+//! Comparisons and choices.
+
+use super::Value;
+use crate::backend::CompareOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::{DType, ErrorKind, Result, Shape};
+
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        /// Comparisons give a `Bool` tensor, broadcast, and have no gradient.
+        impl Tensor {$(
+            $(#[$doc])*
+            ///
+            /// # Errors
+            ///
+            /// As [`add`](Self::add).
+            pub fn $name(&self, other: impl Into<Value>) -> Result<Self> {
+                self.compare(stringify!($name), CompareOp::$op, other.into())
+            }
+        )*}
+    };
+}
+
+comparisons! {
+    /// `self = other`, elementwise.
+    eq Eq;
+    /// `self ≠ other`, elementwise.
+    ne Ne;
+    /// `self < other`, elementwise.
+    lt Lt;
+    /// `self ≤ other`, elementwise.
+    le Le;
+    /// `self > other`, elementwise.
+    gt Gt;
+    /// `self ≥ other`, elementwise.
+    ge Ge;
+}
+
+impl Tensor {
+    fn compare(&self, name: &'static str, op: CompareOp, other: Value) -> Result<Self> {
+        let other = other.like(name, self)?;
+        let shape = self.shape().broadcast(name, other.shape())?;
+        shape.checked_numel(name, 1)?;
+        let a = self.view(self.layout.broadcast_to(name, &shape)?);
+        let b = other.view(other.layout.broadcast_to(name, &shape)?);
+        let storage = self.device().backend().compare(op, a.operand(), b.operand())?;
+        Ok(Self::fresh(storage, shape))
+    }
+
+    /// The element of `a` where this `Bool` tensor is true, else that of `b`, with broadcasting:
+    /// PyTorch's `torch.where(self, a, b)`.
+    ///
+    /// # Errors
+    ///
+    /// A condition that is not `Bool`, shapes that do not broadcast, different dtypes or devices.
+    pub fn where_(&self, a: &Self, b: &Self) -> Result<Self> {
+        const NAME: &str = "where";
+        if self.dtype() != DType::Bool {
+            let (dtype, needs) = (self.dtype(), "a bool condition");
+            return Err(ErrorKind::UnsupportedDType { op: NAME, dtype, needs }.into());
+        }
+        a.check_same(NAME, b)?;
+        self.check_device(NAME, a)?;
+        let shape = a.shape().broadcast(NAME, b.shape())?.broadcast(NAME, self.shape())?;
+        shape.checked_numel(NAME, a.dtype().size_in_bytes())?;
+        let stretch = |x: &Self| Ok::<_, crate::Error>(x.view(x.layout.broadcast_to(NAME, &shape)?).operand());
+        let storage =
+            self.device().backend().select(stretch(self)?, stretch(a)?, stretch(b)?)?;
+        Ok(Self::fresh(storage, shape.clone()).record([a, b], |_| Where {
+            condition: self.clone(),
+            a: a.shape().clone(),
+            b: b.shape().clone(),
+        }))
+    }
+}
+
+struct Where {
+    condition: Tensor,
+    a: Shape,
+    b: Shape,
+}
+
+impl Function for Where {
+    fn name(&self) -> &'static str {
+        "where"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let zero = Tensor::zeros((), ctx.grad().dtype(), &ctx.grad().device())?;
+        two(
+            ctx,
+            || self.condition.where_(ctx.grad(), &zero)?.sum_to(&self.a),
+            || self.condition.where_(&zero, ctx.grad())?.sum_to(&self.b),
+        )
+    }
+}

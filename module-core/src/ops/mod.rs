@@ -1,0 +1,102 @@
+//! Operations, a file for each family: the method and its gradient side by side.
+
+mod activation;
+mod arithmetic;
+mod cast;
+mod compare;
+mod conv;
+mod dropout;
+mod exponential;
+mod index;
+mod join;
+mod matmul;
+mod operators;
+mod pool;
+mod reduce;
+mod softmax;
+mod view;
+
+pub use conv::{Conv2dOptions, Padding};
+pub use pool::Pool2dOptions;
+
+use crate::backend::{Storage, UnaryOp};
+use crate::tensor::Tensor;
+use crate::{ErrorKind, Result, Scalar};
+
+/// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
+///
+/// Methods take `impl Into<Value>`, so that `x.mul(&y)` and `x.mul(2.0)` both read well.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A number.
+    Scalar(Scalar),
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+impl From<&Tensor> for Value {
+    fn from(tensor: &Tensor) -> Self {
+        Self::Tensor(tensor.clone())
+    }
+}
+
+macro_rules! value_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::Scalar(value.into())
+            }
+        }
+    )*};
+}
+
+value_from!(f32, f64, i32, i64, u8, bool, Scalar);
+
+impl Value {
+    /// The tensor itself, or the number as a tensor without dimensions like `x`.
+    fn like(self, op: &'static str, x: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Tensor(tensor) => {
+                x.check_same(op, &tensor)?;
+                Ok(tensor)
+            }
+            Self::Scalar(scalar) if scalar.is_float() && !x.dtype().is_floating_point() => {
+                let needs = "a floating-point tensor beside a floating-point number";
+                Err(ErrorKind::UnsupportedDType { op, dtype: x.dtype(), needs }.into())
+            }
+            Self::Scalar(scalar) => Tensor::full((), scalar, x.dtype(), &x.device()),
+        }
+    }
+}
+
+impl Tensor {
+    /// A fresh tensor of this one's shape.
+    fn like_shape(&self, storage: Storage) -> Self {
+        Self::fresh(storage, self.shape().clone())
+    }
+
+    fn unary(&self, op: UnaryOp) -> Result<Self> {
+        Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
+    }
+
+    /// Sums what broadcasting stretched, so that a gradient has its input's shape again.
+    pub fn sum_to(&self, shape: &crate::Shape) -> Result<Self> {
+        if self.shape() == shape {
+            return Ok(self.clone());
+        }
+        let lead = self.rank().saturating_sub(shape.rank());
+        let dims: Vec<usize> = (0..self.rank())
+            .filter(|&dim| dim < lead || (shape[dim - lead] == 1 && self.shape()[dim] != 1))
+            .collect();
+        self.sum(dims.as_slice(), true)?.reshape_to(shape)
+    }
+}
+
+#[cfg(test)]
+mod tests;

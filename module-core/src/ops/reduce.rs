@@ -1,0 +1,196 @@
+//! Sums, means, extremes.
+
+use crate::backend::{ArgReduceOp, ReduceOp};
+use crate::layout::Dims;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{DType, Error, ErrorKind, Result, Shape};
+
+impl Tensor {
+    /// The sum over `dims` (`..` for all), which stay with size 1 if `keepdim`.
+    ///
+    /// Integers and truth values are summed as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range or stands twice.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.sum(.., false)?.item::<f32>()?, 10.0);
+    /// assert_eq!(x.sum(-1, true)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn sum(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        let dims = self.shape().dims("sum", &dims.into())?;
+        if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
+            let dims: Vec<usize> = dims.into_vec();
+            return self.to_dtype(DType::I64)?.sum(dims.as_slice(), keepdim);
+        }
+        if dims.is_empty() {
+            return Ok(self.clone());
+        }
+        let storage = self.device().backend().reduce(ReduceOp::Sum, self.operand(), &dims)?;
+        let kept = self.shape().reduced(&dims, true);
+        let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
+        Ok(out.record([self], |_| Sum { from: self.shape().clone(), kept }))
+    }
+
+    /// The mean over `dims` (`..` for all) of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    pub fn mean(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        self.check_floating("mean")?;
+        let dims = self.shape().dims("mean", &dims.into())?;
+        let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
+        self.sum(dims.as_slice(), keepdim)?.div(count as f64)
+    }
+
+    /// The variance over `dims` (`..` for all): the mean squared distance from the mean, with the
+    /// number of elements less `correction` as the divisor; 1 is PyTorch's default.
+    ///
+    /// # Errors
+    ///
+    /// As [`mean`](Self::mean).
+    pub fn var(&self, dims: impl Into<Dims>, correction: f64, keepdim: bool) -> Result<Self> {
+        self.check_floating("var")?;
+        let dims = self.shape().dims("var", &dims.into())?;
+        let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
+        let distance = self.sub(&self.mean(dims.as_slice(), true)?)?;
+        let divisor = (count as f64 - correction).max(0.0);
+        distance.mul(&distance)?.sum(dims.as_slice(), keepdim)?.div(divisor)
+    }
+
+    /// The greatest element over `dims` (`..` for all); NaN if any is.
+    ///
+    /// Elements that share the extreme share its gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum), and a dimension without elements.
+    pub fn amax(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        self.extreme("amax", ReduceOp::Max, &dims.into(), keepdim)
+    }
+
+    /// The smallest element over `dims` (`..` for all); NaN if any is.
+    ///
+    /// Elements that share the extreme share its gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`amax`](Self::amax).
+    pub fn amin(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        self.extreme("amin", ReduceOp::Min, &dims.into(), keepdim)
+    }
+
+    fn extreme(&self, name: &'static str, op: ReduceOp, dims: &Dims, keepdim: bool) -> Result<Self> {
+        let dims = self.shape().dims(name, dims)?;
+        if dims.iter().any(|&dim| self.shape()[dim] == 0) {
+            return Err(self.shape().error(name, "at least one element in the reduced dimensions"));
+        }
+        let storage = self.device().backend().reduce(op, self.operand(), &dims)?;
+        let kept = self.shape().reduced(&dims, true);
+        let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
+        Ok(out.record([self], |y| Extreme {
+            name,
+            x: self.detach(),
+            y: y.clone(),
+            dims: dims.to_vec(),
+            kept,
+        }))
+    }
+
+    /// The place of the greatest element along `dim`, the first if there are several, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range or has no elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 3.0, 3.0], [5.0, 4.0, 0.0]]);
+    /// assert_eq!(x.argmax(1, false)?.to_vec::<i64>()?, [1, 0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn argmax(&self, dim: isize, keepdim: bool) -> Result<Self> {
+        self.arg_extreme("argmax", ArgReduceOp::Max, dim, keepdim)
+    }
+
+    /// The place of the smallest element along `dim`, the first if there are several, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`argmax`](Self::argmax).
+    pub fn argmin(&self, dim: isize, keepdim: bool) -> Result<Self> {
+        self.arg_extreme("argmin", ArgReduceOp::Min, dim, keepdim)
+    }
+
+    fn arg_extreme(
+        &self,
+        name: &'static str,
+        op: ArgReduceOp,
+        dim: isize,
+        keepdim: bool,
+    ) -> Result<Self> {
+        let dim = self.shape().dim(name, dim)?;
+        if self.rank() == 0 {
+            return Self::zeros((), DType::I64, &self.device());
+        }
+        if self.shape()[dim] == 0 {
+            return Err(self.shape().error(name, "at least one element in the reduced dimension"));
+        }
+        let storage = self.device().backend().arg_reduce(op, self.operand(), dim)?;
+        Ok(Self::fresh(storage, self.shape().reduced(&[dim], keepdim)))
+    }
+
+    pub(super) fn check_floating(&self, op: &'static str) -> Result<()> {
+        if self.dtype().is_floating_point() {
+            return Ok(());
+        }
+        let (dtype, needs) = (self.dtype(), "a floating-point tensor; cast with `to_dtype`");
+        Err(Error::from(ErrorKind::UnsupportedDType { op, dtype, needs }))
+    }
+}
+
+struct Sum {
+    from: Shape,
+    kept: Shape,
+}
+
+impl Function for Sum {
+    fn name(&self) -> &'static str {
+        "sum"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().reshape_to(&self.kept)?.expand(&self.from)?)
+    }
+}
+
+struct Extreme {
+    name: &'static str,
+    x: Tensor,
+    y: Tensor,
+    dims: Vec<usize>,
+    kept: Shape,
+}
+
+impl Function for Extreme {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let winners = self.x.eq(&self.y.reshape_to(&self.kept)?)?.to_dtype(ctx.grad().dtype())?;
+        let share = winners.div(&winners.sum(self.dims.as_slice(), true)?)?;
+        one(ctx.grad().reshape_to(&self.kept)?.mul(&share)?)
+    }
+}

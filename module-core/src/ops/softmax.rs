@@ -1,0 +1,79 @@
+//! Softmax and its logarithm.
+
+use crate::Result;
+use crate::backend::SoftmaxOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+
+impl Tensor {
+    /// `exᵢ / Σⱼ exⱼ` along `dim`, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[0.0_f32, 0.0], [1000.0, 0.0]]);
+    /// assert_eq!(x.softmax(-1)?.to_vec::<f32>()?, [0.5, 0.5, 1.0, 0.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn softmax(&self, dim: isize) -> Result<Self> {
+        let (out, dim) = self.normalised("softmax", SoftmaxOp::Softmax, dim)?;
+        Ok(out.record([self], |y| Softmax { y: y.clone(), dim }))
+    }
+
+    /// `xᵢ - ln Σⱼ exⱼ` along `dim`, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`softmax`](Self::softmax).
+    pub fn log_softmax(&self, dim: isize) -> Result<Self> {
+        let (out, dim) = self.normalised("log_softmax", SoftmaxOp::LogSoftmax, dim)?;
+        Ok(out.record([self], |y| LogSoftmax { y: y.clone(), dim }))
+    }
+
+    fn normalised(&self, name: &'static str, op: SoftmaxOp, dim: isize) -> Result<(Self, isize)> {
+        self.check_floating(name)?;
+        let index = self.shape().dim(name, dim)?;
+        // A tensor without dimensions is one with a single element.
+        let x = if self.rank() == 0 { self.detach().unsqueeze(0)? } else { self.clone() };
+        let storage = self.device().backend().softmax(op, x.operand(), index)?;
+        Ok((self.like_shape(storage), dim))
+    }
+}
+
+struct Softmax {
+    y: Tensor,
+    dim: isize,
+}
+
+impl Function for Softmax {
+    fn name(&self) -> &'static str {
+        "softmax"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let y = ctx.output(&self.y);
+        let weighted = ctx.grad().mul(&y)?;
+        one(weighted.sub(&y.mul(&weighted.sum(self.dim, true)?)?)?)
+    }
+}
+
+struct LogSoftmax {
+    y: Tensor,
+    dim: isize,
+}
+
+impl Function for LogSoftmax {
+    fn name(&self) -> &'static str {
+        "log_softmax"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let total = ctx.grad().sum(self.dim, true)?;
+        one(ctx.grad().sub(&ctx.output(&self.y).exp()?.mul(&total)?)?)
+    }
+}

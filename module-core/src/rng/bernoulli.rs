@@ -1,0 +1,108 @@
+use super::float::sealed::{Float, Wide};
+use super::{Generator, RandomFloat, RngError};
+
+/// How many uniforms are drawn at a time on the stack.
+const BLOCK: usize = 128;
+
+impl Generator {
+    /// Fills `out` with ones with probability `p` and zeros otherwise: PyTorch's `bernoulli_(p)`.
+    ///
+    /// Every element takes a uniform in `f64`, two words, whatever its own type is.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::Probability`] unless `0 <= p <= 1`.
+    pub fn fill_bernoulli<T: RandomFloat>(
+        &mut self,
+        out: &mut [T],
+        p: f64,
+    ) -> Result<(), RngError> {
+        check_probability("bernoulli", p)?;
+        self.choose(out, p, T::from_f64(1.0), T::from_f64(0.0));
+        Ok(())
+    }
+
+    /// [`fill_bernoulli`](Self::fill_bernoulli) for a mask: the same draws.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::Probability`] unless `0 <= p <= 1`.
+    pub fn fill_mask(&mut self, out: &mut [bool], p: f64) -> Result<(), RngError> {
+        check_probability("bernoulli", p)?;
+        self.choose(out, p, true, false);
+        Ok(())
+    }
+
+    /// Replaces every probability by a one with that probability and a zero otherwise: PyTorch's
+    /// `torch.bernoulli(probabilities)`.
+    ///
+    /// Every element takes a uniform of the type that the elements are computed in: one word, for `f64`
+    /// two.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::Probability`] if one of them is outside `[0, 1]`.
+    pub fn replace_by_bernoulli<T: RandomFloat>(
+        &mut self,
+        probabilities: &mut [T],
+    ) -> Result<(), RngError> {
+        for p in probabilities.iter() {
+            check_probability("bernoulli", p.to_f64())?;
+        }
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        let mut units = [T::Wide::ZERO; BLOCK];
+        for chunk in probabilities.chunks_mut(BLOCK) {
+            if let Some(units) = units.get_mut(..chunk.len()) {
+                T::Wide::fill_unit(self, units);
+            }
+            for (slot, unit) in chunk.iter_mut().zip(&units) {
+                *slot = if *unit < slot.widen() { one } else { zero };
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `out` with the factors of dropout, which PyTorch's `F.dropout` multiplies its input by:
+    /// zero with probability `p` and `1 / (1 − p)` otherwise.
+    ///
+    /// Nothing is drawn for `p == 0`, where all factors are one, and for `p == 1`, where all are zero.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::Probability`] unless `0 <= p <= 1`.
+    pub fn fill_dropout<T: RandomFloat>(&mut self, out: &mut [T], p: f64) -> Result<(), RngError> {
+        check_probability("dropout", p)?;
+        let zero = T::from_f64(0.0);
+        if p == 0.0 {
+            out.fill(T::from_f64(1.0));
+        } else if p == 1.0 {
+            out.fill(zero);
+        } else {
+            let one = T::Wide::from_f64(1.0);
+            let keep = T::narrow(one.over(T::Wide::from_f64(1.0 - p)));
+            self.choose(out, 1.0 - p, keep, zero);
+        }
+        Ok(())
+    }
+
+    /// Fills `out` with `yes` with probability `p` and with `no` otherwise.
+    fn choose<T: Copy>(&mut self, out: &mut [T], p: f64, yes: T, no: T) {
+        let mut units = [0.0_f64; BLOCK];
+        for chunk in out.chunks_mut(BLOCK) {
+            if let Some(units) = units.get_mut(..chunk.len()) {
+                f64::fill_unit(self, units);
+            }
+            for (slot, &unit) in chunk.iter_mut().zip(&units) {
+                *slot = if unit < p { yes } else { no };
+            }
+        }
+    }
+}
+
+fn check_probability(op: &'static str, p: f64) -> Result<(), RngError> {
+    if (0.0..=1.0).contains(&p) {
+        Ok(())
+    } else {
+        Err(RngError::Probability { op, p })
+    }
+}

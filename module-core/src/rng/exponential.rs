@@ -1,0 +1,32 @@
+use super::float::sealed::Wide;
+use super::{Generator, RandomFloat, RngError};
+
+impl Generator {
+    /// Fills `out` with draws from the exponential distribution: PyTorch's `exponential_(lambda)`.
+    ///
+    /// ```text
+    /// x = −1 / λ · ln(1 − u)
+    /// ```
+    ///
+    /// Every element takes a uniform in `f64` and is computed in `f64`, whatever its own type is.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::Rate`] unless `lambda > 0`.
+    pub fn fill_exponential<T: RandomFloat>(
+        &mut self,
+        out: &mut [T],
+        lambda: f64,
+    ) -> Result<(), RngError> {
+        if lambda.is_nan() || lambda <= 0.0 {
+            return Err(RngError::Rate { lambda });
+        }
+        let scale = -1.0 / lambda;
+        for slot in out {
+            let mut unit = [0.0_f64];
+            f64::fill_unit(self, &mut unit);
+            *slot = T::from_f64(scale * (-unit[0]).ln_1p());
+        }
+        Ok(())
+    }
+}

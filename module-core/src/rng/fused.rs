@@ -1,0 +1,36 @@
+//! `a * b + c` with one rounding, where PyTorch's compilers fuse.
+
+/// Whether the compiler turns `mul_add` into an instruction. Where it does not, `mul_add` is a call
+/// into the platform's library, which is about as fast as the detour through `f64` at best.
+const HARDWARE: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+
+/// `a * b + c`, rounded once. The result does not depend on the platform: Rust guarantees the rounding
+/// of `mul_add`, and the detour is exact.
+#[inline]
+pub(super) fn fused_f32(a: f32, b: f32, c: f32) -> f32 {
+    if HARDWARE {
+        a.mul_add(b, c)
+    } else {
+        fused_by_f64(a, b, c)
+    }
+}
+
+/// The same by `f64`. The product of two `f32` is exact there; the sum is rounded *to odd*, which keeps
+/// enough of what was lost for the rounding to `f32` to come out as if it were the only one (Boldo and
+/// Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+#[inline]
+pub(super) fn fused_by_f64(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    // Knuth's two-sum: `sum + lost` is `product + c` exactly.
+    let virtual_c = sum - product;
+    let lost = (product - (sum - virtual_c)) + (c - virtual_c);
+    let bits = sum.to_bits();
+    // Half a unit was lost at most, so that the neighbour on the side of what was lost has the odd
+    // mantissa when `sum` has not. A NaN in `lost` (an infinite sum) must change nothing.
+    let inexact = u64::from(lost.abs() > 0.0);
+    let even = !bits & 1;
+    let outwards = (bits ^ lost.to_bits()) >> 63 == 0;
+    let step = if outwards { 1 } else { u64::MAX };
+    f64::from_bits(bits.wrapping_add(step & (inexact & even).wrapping_neg())) as f32
+}

@@ -1,0 +1,95 @@
+use std::any::TypeId;
+
+use super::float::sealed::{Float, Wide};
+use super::{Generator, RandomFloat, RngError};
+
+/// From this many values on, PyTorch transforms blocks of as many; fewer are drawn one at a time.
+const BLOCK: usize = 16;
+
+impl Generator {
+    /// Fills `out` with draws from the normal distribution: PyTorch's `normal_` on a contiguous tensor.
+    ///
+    /// The Box–Muller transform makes two normals of two uniforms:
+    ///
+    /// ```text
+    /// r = √(−2 ln(1 − u₁)),   θ = 2π u₂,   x₁ = r cos θ · std + mean,   x₂ = r sin θ · std + mean
+    /// ```
+    ///
+    /// Fewer than sixteen values are drawn one at a time in `f64`, and the second of a pair is kept in
+    /// the generator for the next such draw. Sixteen and more are made in blocks, computed in `f64` for
+    /// `f64` and in `f32` for the others. If the last block is not full, sixteen fresh uniforms replace
+    /// the last sixteen values, some of which were already made.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::StandardDeviation`] unless `std >= 0`.
+    pub fn fill_normal<T: RandomFloat>(
+        &mut self,
+        out: &mut [T],
+        mean: f64,
+        std: f64,
+    ) -> Result<(), RngError> {
+        if std.is_nan() || std < 0.0 {
+            return Err(RngError::StandardDeviation { op: "normal", std });
+        }
+        if out.len() < BLOCK {
+            for slot in out {
+                *slot = T::from_f64(self.next_normal().mul_add(std, mean));
+            }
+        } else {
+            self.fill_normal_blocks(out, T::Wide::from_f64(mean), T::Wide::from_f64(std));
+        }
+        Ok(())
+    }
+
+    /// One value of the standard normal distribution, drawn as a tensor with a single element is.
+    pub fn next_normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare_normal.take() {
+            return spare;
+        }
+        let mut units = [0.0; 2];
+        f64::fill_unit(self, &mut units);
+        let [angle, radius] = units;
+        // The platform's `log1p`, `sin` and `cos`, which PyTorch calls here too.
+        let radius = (-2.0 * (-radius).ln_1p()).sqrt();
+        let theta = std::f64::consts::TAU * angle;
+        self.spare_normal = Some(radius * theta.sin());
+        radius * theta.cos()
+    }
+
+    fn fill_normal_blocks<T: RandomFloat>(&mut self, out: &mut [T], mean: T::Wide, std: T::Wide) {
+        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            self.fill_normal_block(block, mean, std);
+        }
+        let rest = rest.len();
+        if rest == 0 {
+            return;
+        }
+        if TypeId::of::<T>() == TypeId::of::<T::Wide>() {
+            // For these types PyTorch draws all uniforms into the tensor before it transforms any.
+            // Those of the rest are overwritten below, but they were drawn.
+            let mut unused = [T::Wide::ZERO; BLOCK];
+            if let Some(unused) = unused.get_mut(..rest) {
+                T::Wide::fill_unit(self, unused);
+            }
+        }
+        if let Some(last) = out.last_chunk_mut::<BLOCK>() {
+            self.fill_normal_block(last, mean, std);
+        }
+    }
+
+    fn fill_normal_block<T: RandomFloat>(
+        &mut self,
+        out: &mut [T; BLOCK],
+        mean: T::Wide,
+        std: T::Wide,
+    ) {
+        let mut block = [T::Wide::ZERO; BLOCK];
+        T::Wide::fill_unit(self, &mut block);
+        T::Wide::box_muller(&mut block, mean, std);
+        for (slot, value) in out.iter_mut().zip(block) {
+            *slot = T::narrow(value);
+        }
+    }
+}

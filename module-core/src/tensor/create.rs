@@ -1,0 +1,280 @@
+use super::Tensor;
+use crate::backend::Element;
+use crate::rng::{Generator, RandomFloat, RngError, with_default};
+use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
+
+impl Tensor {
+    /// A tensor of host elements, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// A shape with another number of elements than `values` has.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from_vec(vec![1_i64, 2, 3, 4, 5, 6], [2, 3])?;
+    /// assert_eq!(x.shape().to_string(), "[2, 3]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn from_vec<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Self> {
+        let shape = shape.into();
+        if shape.checked_numel("from_vec", T::DTYPE.size_in_bytes())? != values.len() {
+            let problem = "is not the number of elements given";
+            return Err(Error::argument(
+                "from_vec",
+                "shape",
+                &shape,
+                format!("holds {} element(s), which {problem}, {}", shape.numel(), values.len()),
+            ));
+        }
+        let storage = Device::cpu().backend().from_host(T::into_host(values))?;
+        Ok(Self::fresh(storage, shape))
+    }
+
+    /// A tensor of one value.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory.
+    pub fn full(
+        shape: impl Into<Shape>,
+        value: impl Into<Scalar>,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Self> {
+        let shape = shape.into();
+        let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
+        Ok(Self::fresh(device.backend().full(numel, dtype, value.into())?, shape))
+    }
+
+    /// A tensor of zeros.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory.
+    pub fn zeros(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full(shape, 0, dtype, device)
+    }
+
+    /// A tensor of ones.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory.
+    pub fn ones(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full(shape, 1, dtype, device)
+    }
+
+    /// Zeros like this tensor in shape, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    pub fn zeros_like(&self) -> Result<Self> {
+        self.full_like(0)
+    }
+
+    /// Ones like this tensor in shape, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    pub fn ones_like(&self) -> Result<Self> {
+        self.full_like(1)
+    }
+
+    /// One value like this tensor in shape, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Self> {
+        Self::full(self.shape(), value, self.dtype(), &self.device())
+    }
+
+    /// The integers from `start` up to and without `end`, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// A range that exceeds memory.
+    pub fn arange(start: i64, end: i64) -> Result<Self> {
+        let length = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
+        Shape::from(length).checked_numel("arange", DType::I64.size_in_bytes())?;
+        Self::from_vec((start..end).collect(), length)
+    }
+
+    /// Uniform draws from `[0, 1)` by the default generator, bit for bit PyTorch's `torch.rand`.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point, a shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Tensor, fork_rng};
+    ///
+    /// let x = fork_rng(0, || Tensor::rand([2], DType::F32))?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.496_256_6, 0.768_221_8]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn rand(shape: impl Into<Shape>, dtype: DType) -> Result<Self> {
+        with_default(|generator| Self::uniform(shape, 0.0, 1.0, dtype, generator))
+    }
+
+    /// Normal draws of mean 0 and standard deviation 1 by the default generator, bit for bit
+    /// PyTorch's `torch.randn`.
+    ///
+    /// # Errors
+    ///
+    /// As [`rand`](Self::rand).
+    pub fn randn(shape: impl Into<Shape>, dtype: DType) -> Result<Self> {
+        with_default(|generator| Self::normal(shape, 0.0, 1.0, dtype, generator))
+    }
+
+    /// A random order of the integers from 0 up to and without `n`, bit for bit PyTorch's
+    /// `torch.randperm`.
+    ///
+    /// # Errors
+    ///
+    /// A length that exceeds memory.
+    pub fn randperm(n: usize) -> Result<Self> {
+        Shape::from(n).checked_numel("randperm", DType::I64.size_in_bytes())?;
+        Self::from_vec(with_default(|generator| generator.randperm(n))?, n)
+    }
+
+    /// Uniform draws from `[low, high)`, as PyTorch's `uniform_`.
+    ///
+    /// # Errors
+    ///
+    /// As [`rand`](Self::rand).
+    pub fn uniform(
+        shape: impl Into<Shape>,
+        low: f64,
+        high: f64,
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        Self::drawn("uniform", shape.into(), dtype, Uniform { low, high }, generator)
+    }
+
+    /// Normal draws, as PyTorch's `normal_`.
+    ///
+    /// # Errors
+    ///
+    /// As [`rand`](Self::rand).
+    pub fn normal(
+        shape: impl Into<Shape>,
+        mean: f64,
+        std: f64,
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        Self::drawn("normal", shape.into(), dtype, Normal { mean, std }, generator)
+    }
+
+    /// A tensor of draws, in the dtype in which PyTorch draws them.
+    pub(crate) fn drawn(
+        op: &'static str,
+        shape: Shape,
+        dtype: DType,
+        distribution: impl Distribution,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        match dtype {
+            DType::F32 => Self::fill_with::<f32>(op, shape, distribution, generator),
+            DType::F64 => Self::fill_with::<f64>(op, shape, distribution, generator),
+            DType::F16 => Self::fill_with::<half::f16>(op, shape, distribution, generator),
+            DType::BF16 => Self::fill_with::<half::bf16>(op, shape, distribution, generator),
+            _ => {
+                let needs = "a floating-point dtype";
+                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+            }
+        }
+    }
+
+    fn fill_with<T: Element + RandomFloat>(
+        op: &'static str,
+        shape: Shape,
+        distribution: impl Distribution,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        let mut values = vec![T::default(); shape.checked_numel(op, size_of::<T>())?];
+        distribution.fill(&mut values, generator)?;
+        Self::from_vec(values, shape)
+    }
+}
+
+/// A distribution over the floating-point types.
+pub(crate) trait Distribution {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator)
+    -> Result<(), RngError>;
+}
+
+struct Uniform {
+    low: f64,
+    high: f64,
+}
+
+impl Distribution for Uniform {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+        generator.fill_uniform(out, self.low, self.high)
+    }
+}
+
+struct Normal {
+    mean: f64,
+    std: f64,
+}
+
+impl Distribution for Normal {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+        generator.fill_normal(out, self.mean, self.std)
+    }
+}
+
+/// The factors of dropout.
+pub(crate) struct DropoutMask {
+    pub(crate) p: f64,
+}
+
+impl Distribution for DropoutMask {
+    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+        generator.fill_dropout(out, self.p)
+    }
+}
+
+/// Memory for values that exist already is there, so these cannot fail.
+macro_rules! from_values {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Tensor {
+            fn from(value: $type) -> Self {
+                Self::of(vec![value], Shape::default())
+            }
+        }
+
+        impl<const N: usize> From<[$type; N]> for Tensor {
+            fn from(values: [$type; N]) -> Self {
+                Self::of(values.to_vec(), [N].into())
+            }
+        }
+
+        impl<const N: usize, const M: usize> From<[[$type; N]; M]> for Tensor {
+            fn from(values: [[$type; N]; M]) -> Self {
+                Self::of(values.as_flattened().to_vec(), [M, N].into())
+            }
+        }
+    )*};
+}
+
+from_values!(f32, f64, i64, i32, u8, bool);
+
+impl Tensor {
+    /// A CPU tensor of values whose number is that of `shape`.
+    fn of<T: Element>(values: Vec<T>, shape: Shape) -> Self {
+        Self::fresh(crate::backend::cpu_storage(values), shape)
+    }
+}

@@ -1,0 +1,93 @@
+use std::fmt;
+
+use super::Tensor;
+use crate::backend::HostData;
+use crate::DType;
+
+/// Longer dimensions print only this many elements at each end, in tensors of over a thousand.
+const EDGE: usize = 3;
+const SUMMARISE: usize = 1000;
+
+/// Prints as PyTorch does in outline: nested brackets, then what the numbers do not show.
+pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("tensor(")?;
+    match x.to_host() {
+        Ok(data) => {
+            let texts = texts(&data);
+            let width = texts.iter().map(String::len).max().unwrap_or(0);
+            let summarise = x.numel() > SUMMARISE;
+            nested(f, &texts, width, x.shape(), summarise, 1)?;
+        }
+        Err(error) => write!(f, "<{error}>")?,
+    }
+    if !matches!(x.dtype(), DType::F32 | DType::I64 | DType::Bool) {
+        write!(f, ", dtype={}", x.dtype())?;
+    }
+    if x.numel() == 0 && x.rank() != 1 {
+        write!(f, ", size={}", x.shape())?;
+    }
+    if x.is_tracked() {
+        f.write_str(if x.is_leaf() { ", requires_grad=True" } else { ", tracked" })?;
+    }
+    f.write_str(")")
+}
+
+fn texts(data: &HostData) -> Vec<String> {
+    fn each<T: Copy>(values: &[T], text: impl Fn(T) -> String) -> Vec<String> {
+        values.iter().map(|&v| text(v)).collect()
+    }
+    let float = |v: f64| if v == v.trunc() && v.abs() < 1e6 { format!("{v:.1}") } else { format!("{v:.4}") };
+    match data {
+        HostData::F32(values) => each(values, |v| float(v.into())),
+        HostData::F64(values) => each(values, float),
+        HostData::F16(values) => each(values, |v| float(v.to_f64())),
+        HostData::BF16(values) => each(values, |v| float(v.to_f64())),
+        HostData::I64(values) => each(values, |v| v.to_string()),
+        HostData::I32(values) => each(values, |v| v.to_string()),
+        HostData::U8(values) => each(values, |v| v.to_string()),
+        HostData::Bool(values) => each(values, |v| if v { "True" } else { "False" }.to_owned()),
+    }
+}
+
+fn nested(
+    f: &mut fmt::Formatter<'_>,
+    texts: &[String],
+    width: usize,
+    shape: &[usize],
+    summarise: bool,
+    depth: usize,
+) -> fmt::Result {
+    let Some((&size, inner)) = shape.split_first() else {
+        return f.write_str(texts.first().map_or("", String::as_str));
+    };
+    let step: usize = inner.iter().product();
+    f.write_str("[")?;
+    let mut first = true;
+    for i in 0..size {
+        let hidden = summarise && size > 2 * EDGE && (EDGE..size - EDGE).contains(&i);
+        if hidden && i > EDGE {
+            continue;
+        }
+        if !first {
+            f.write_str(",")?;
+            if inner.is_empty() {
+                f.write_str(" ")?;
+            } else {
+                for _ in 0..inner.len() {
+                    f.write_str("\n")?;
+                }
+                write!(f, "{:indent$}", "", indent = "tensor(".len() + depth - 1)?;
+            }
+        }
+        first = false;
+        if hidden {
+            f.write_str("...")?;
+        } else if inner.is_empty() {
+            write!(f, "{:>width$}", texts.get(i).map_or("", String::as_str))?;
+        } else {
+            let part = texts.get(i * step..(i + 1) * step).unwrap_or_default();
+            nested(f, part, width, inner, summarise, depth + 1)?;
+        }
+    }
+    f.write_str("]")
+}

@@ -1,0 +1,185 @@
+//! Tensors and the graph that remembers how they were computed.
+
+mod create;
+mod display;
+mod function;
+mod grad_mode;
+mod node;
+mod read;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use function::{Backward, Function, Gradients, NoGradient};
+pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
+pub(crate) use grad_mode::with_grad_mode;
+pub(crate) use create::DropoutMask;
+pub(crate) use function::{one, two};
+pub(crate) use node::{Node, NodeKind, lock};
+
+use crate::backend::{Operand, Storage};
+use crate::layout::Layout;
+use crate::{DType, Device, ErrorKind, Result, Shape};
+
+/// An immutable multi-dimensional array, on one device, of one dtype, with or without a memory of
+/// how it was computed.
+///
+/// A tensor is a handle: cloning it and viewing it differently copies no elements. Its elements
+/// never change, so nothing that holds a tensor can be surprised by another that shares its
+/// memory. Shapes, dtypes and devices are checked as the program runs; a wrong one is an
+/// [`Error`](crate::Error).
+///
+/// Operators stand for the methods, on references or values, and give a `Result`:
+/// `(&a + &b)?`, `(a * 2.0)?`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::Tensor;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).requires_grad();
+/// let y = x.mul(&x)?.sum(.., false)?;
+/// y.backward()?;
+/// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    pub(crate) storage: Storage,
+    pub(crate) layout: Layout,
+    /// Where the gradient goes; `None` for a tensor that needs none.
+    pub(crate) node: Option<Arc<Node>>,
+}
+
+impl Tensor {
+    /// A fresh, untracked tensor over contiguous memory.
+    pub(crate) fn fresh(storage: Storage, shape: Shape) -> Self {
+        Self { storage, layout: Layout::contiguous(shape), node: None }
+    }
+
+    /// The same memory seen through another layout, untracked.
+    pub(crate) fn view(&self, layout: Layout) -> Self {
+        Self { storage: self.storage.clone(), layout, node: None }
+    }
+
+    /// What kernels read.
+    pub(crate) fn operand(&self) -> Operand {
+        Operand { storage: self.storage.clone(), layout: self.layout.clone() }
+    }
+
+    /// The size of each dimension.
+    pub fn shape(&self) -> &Shape {
+        self.layout.shape()
+    }
+
+    /// The size of dimension `dim`, counted from the end if negative.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that the tensor does not have.
+    pub fn size(&self, dim: isize) -> Result<usize> {
+        let index = self.shape().dim("size", dim)?;
+        let out_of_range = || ErrorKind::Dimension { op: "size", dim, shape: self.shape().clone() };
+        Ok(*self.shape().get(index).ok_or_else(out_of_range)?)
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.layout.rank()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        self.shape().numel()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.storage.dtype()
+    }
+
+    /// Where the elements lie.
+    pub fn device(&self) -> Device {
+        self.storage.device()
+    }
+
+    /// How the elements lie in memory.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether the elements lie one after the other in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// Whether two tensors share their memory.
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        self.storage.is_same(&other.storage)
+    }
+
+    /// Whether a gradient flows to or through this tensor.
+    pub fn is_tracked(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Whether this tensor is where gradients are kept rather than passed on.
+    pub fn is_leaf(&self) -> bool {
+        self.node.as_ref().is_none_or(|node| matches!(node.kind, NodeKind::Leaf(_)))
+    }
+
+    /// The same elements as a new leaf whose gradient is kept.
+    ///
+    /// Only floating-point tensors have gradients; another one is returned as it is.
+    pub fn requires_grad(&self) -> Self {
+        let node = self.dtype().is_floating_point().then(Node::leaf);
+        Self { node, ..self.detach() }
+    }
+
+    /// The same elements without a memory of how they were computed.
+    pub fn detach(&self) -> Self {
+        Self { node: None, ..self.clone() }
+    }
+
+    /// The gradient that `backward` left at this leaf.
+    pub fn grad(&self) -> Option<Self> {
+        self.node.as_ref().and_then(|node| node.grad())
+    }
+
+    /// Drops the gradient of this leaf.
+    pub fn zero_grad(&self) {
+        if let Some(node) = &self.node {
+            node.set_grad(None);
+        }
+    }
+
+    /// Checks that `other` has this tensor's dtype and device.
+    pub(crate) fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
+        if self.dtype() != other.dtype() {
+            let (lhs, rhs) = (self.dtype(), other.dtype());
+            return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+        }
+        self.check_device(op, other)
+    }
+
+    /// Checks that `other` is on this tensor's device.
+    pub(crate) fn check_device(&self, op: &'static str, other: &Self) -> Result<()> {
+        if self.device() == other.device() {
+            return Ok(());
+        }
+        let (lhs, rhs) = (self.device().to_string(), other.device().to_string());
+        Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::write(self, f)
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::write(self, f)
+    }
+}

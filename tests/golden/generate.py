@@ -1,0 +1,36 @@
+"""Write every golden file. Running it twice gives the same bytes.
+
+    python generate.py
+"""
+
+import shutil
+import warnings
+
+import torch
+
+import digits_files
+import hook_orders
+import init
+import layers
+import ops
+import optimisers
+import strict
+import trees
+from common import DATA
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    # The edge cases on purpose provoke warnings (a variance of one value, even kernels with 'same').
+    warnings.simplefilter("ignore")
+    shutil.rmtree(DATA, ignore_errors=True)
+    DATA.mkdir()
+    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, digits_files):
+        print(f"{module.__name__:12} {module.write()} cases")
+    total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
+    print(f"{total} bytes")
+
+
+if __name__ == "__main__":
+    main()

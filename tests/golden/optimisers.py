@@ -1,0 +1,86 @@
+"""optim/<name>.safetensors: twelve optimiser steps with gradients fixed in advance."""
+
+import torch
+
+from common import DTYPES, random, write_safetensors
+
+STEPS = 12
+SHAPES = {"p0": [3, 5], "p1": [4]}
+
+SGD = {
+    "sgd": dict(lr=0.1),
+    "sgd_momentum": dict(lr=0.1, momentum=0.9),
+    "sgd_nesterov": dict(lr=0.1, momentum=0.9, nesterov=True),
+    "sgd_dampening": dict(lr=0.1, momentum=0.9, dampening=0.5),
+    "sgd_decay": dict(lr=0.1, weight_decay=0.05),
+    "sgd_all": dict(lr=0.05, momentum=0.8, nesterov=True, weight_decay=0.05, maximize=True),
+    "sgd_maximize": dict(lr=0.1, maximize=True),
+    "sgd_maximize_dampening": dict(lr=0.1, momentum=0.7, dampening=0.2, weight_decay=0.1, maximize=True),
+}
+ADAM = {
+    "": dict(),
+    "_amsgrad": dict(lr=0.01, amsgrad=True),
+    "_decay": dict(lr=0.01, weight_decay=0.3),
+    "_no_decay": dict(lr=0.01, weight_decay=0.0),
+    "_betas": dict(lr=0.02, betas=[0.5, 0.9], eps=1e-3),
+    "_maximize": dict(lr=0.01, maximize=True, weight_decay=0.1),
+    "_all": dict(lr=0.02, betas=[0.8, 0.99], eps=1e-6, weight_decay=0.1, amsgrad=True, maximize=True),
+}
+
+
+def optimiser_case(name, optimiser, kwargs, dtype="f32", rates=None, absent=None):
+    """Run the steps. `rates`: a learning rate per step; `absent`: steps in which p1 has no gradient."""
+    kind = DTYPES[dtype]
+    arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
+    params = {key: random(shape, 200 + i, kind).requires_grad_() for i, (key, shape) in enumerate(SHAPES.items())}
+    tensors = {f"init.{key}": p.detach().clone() for key, p in params.items()}
+    for i, (key, shape) in enumerate(SHAPES.items()):
+        tensors[f"grads.{key}"] = random([STEPS] + shape, 210 + i, kind)
+    opt = getattr(torch.optim, optimiser)(params.values(), **arguments)
+    history = {key: [] for key in params}
+    for step in range(STEPS):
+        for key, p in params.items():
+            skipped = key == "p1" and step in (absent or [])
+            p.grad = None if skipped else tensors[f"grads.{key}"][step].clone()
+        if rates:
+            opt.param_groups[0]["lr"] = rates[step]
+        opt.step()
+        for key, p in params.items():
+            history[key].append(p.detach().clone())
+    for key, p in params.items():
+        tensors[f"after.{key}"] = torch.stack(history[key])
+        for slot, value in opt.state[p].items():
+            if value is not None:
+                tensors[f"state.{key}.{slot}"] = value
+    case = {"optimizer": optimiser, "kwargs": kwargs, "steps": STEPS, "dtype": dtype}
+    if rates:
+        case["rates"] = rates
+    if absent:
+        case["absent"] = {"p1": absent}
+    write_safetensors(f"optim/{name}.safetensors", tensors, case)
+
+
+def write():
+    count = 0
+    for name, kwargs in SGD.items():
+        optimiser_case(name, "SGD", kwargs)
+        count += 1
+    for optimiser in ("AdamW", "Adam"):
+        for suffix, kwargs in ADAM.items():
+            optimiser_case(optimiser.lower() + suffix, optimiser, kwargs)
+            count += 1
+    for name, optimiser, kwargs in (
+        ("sgd_momentum", "SGD", SGD["sgd_momentum"]),
+        ("adamw", "AdamW", {}),
+        ("adamw_all", "AdamW", ADAM["_all"]),
+        ("adam", "Adam", {}),
+    ):
+        optimiser_case(f"{name}_f64", optimiser, kwargs, dtype="f64")
+        count += 1
+    rates = [round(0.1 * (STEPS - i) / STEPS, 4) for i in range(STEPS)]
+    for name, optimiser in (("sgd_momentum", "SGD"), ("adamw", "AdamW")):
+        kwargs = {"lr": 0.1, **({"momentum": 0.9} if optimiser == "SGD" else {})}
+        optimiser_case(f"{name}_rates", optimiser, kwargs, rates=rates)
+        optimiser_case(f"{name}_absent", optimiser, kwargs, absent=[0, 1, 5, 6, 7])
+        count += 2
+    return count

@@ -14,6 +14,7 @@ use syn::{Ident, Path};
 use crate::crate_path::crate_path;
 use crate::model::{Body, Input, Member, Variant};
 use crate::types::{self, Params};
+use crate::validate;
 
 /// The implementation of `Module` for a valid input.
 pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
@@ -315,10 +316,6 @@ impl Checks {
             .members()
             .filter(|member| member.attrs.skip.is_some())
             .collect();
-        if !skipped.is_empty() {
-            let import = quote!(use #private::SkipFallback as _;);
-            checks.items.extend(import);
-        }
         for member in skipped {
             let ty = member.ty;
             let generic = params.any_in(ty) || types::is_recursive(ty, input.ident);
@@ -331,19 +328,22 @@ impl Checks {
         }
         let ident = input.ident;
         let generic = !input.generics.params.is_empty();
-        let size = if generic {
+        let itself = if generic {
             quote!(Self)
         } else {
             quote!(#ident)
         };
-        let message = "a module of size zero has no address of its own, by which hooks could know it; give it a field \
-                       `marker: Marker`";
-        checks.add(
-            generic,
-            ident,
-            &quote!(::core::mem::size_of::<#size>() != 0),
-            message,
-        );
+        let has_size = quote!(::core::mem::size_of::<#itself>() != 0);
+        checks.add(generic, ident, &has_size, &said(validate::EMPTY));
+        if !generic {
+            let is_clone = quote!(#private::Skip::<#itself>::IS_CLONE);
+            checks.add(generic, ident, &quote!(!#is_clone), &said(validate::CLONE));
+        }
+        if !generic || input.members().any(|member| member.attrs.skip.is_some()) {
+            checks
+                .items
+                .extend(quote!(use #private::SkipFallback as _;));
+        }
         checks
     }
 
@@ -355,6 +355,11 @@ impl Checks {
             self.items.extend(quote!(const _: () = #assertion;));
         }
     }
+}
+
+/// What is wrong and its cure, on the one line that a failed assertion has.
+fn said((wrong, cure): (&str, &str)) -> String {
+    format!("{wrong}; {cure}")
 }
 
 /// `assert!(condition, message)` that points at `place` when it fails.

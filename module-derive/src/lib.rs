@@ -47,6 +47,12 @@ use syn::{DeriveInput, parse_macro_input};
 /// The active variant answers. A variant with one unnamed field is transparent: its payload takes
 /// the enum's place, and no variant name appears in a key. Any other variant is a module with its
 /// fields as members.
+///
+/// # Generic types
+///
+/// Each field type that depends on a type parameter is bound by `Field`, so that no bounds are
+/// written by hand. What `skip` hides is checked where the type is known: a field that is itself a
+/// type parameter can be skipped whatever it stands for.
 #[proc_macro_derive(Module, attributes(module))]
 pub fn derive_module(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

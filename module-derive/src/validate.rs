@@ -1,6 +1,6 @@
 //! The rules that the tokens of a type can break, one function each.
 
-use syn::{GenericParam, Meta};
+use syn::GenericParam;
 
 use crate::attr::Given;
 use crate::errors::Errors;
@@ -61,23 +61,36 @@ fn lifetimes(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// A module is not `Clone`: its parameters would be shared by accident, or copied by accident.
+/// Said where the tokens show a `Clone` and where only the compiler sees it.
+pub(crate) const CLONE: (&str, &str) = (
+    "a module cannot be `Clone`, because it would share its parameters or copy them, and nobody said which",
+    "build a second module and load the first one's state dict, or tie single tensors with `share()`",
+);
+
+/// Said where the tokens show that there are no fields and where only the compiler knows the size.
+pub(crate) const EMPTY: (&str, &str) = (
+    "a module of size zero has no address of its own, by which hooks could know it",
+    "give it a field `marker: Marker`",
+);
+
+/// A module is not `Clone`. A derive before this one, or in the same list, is not among the tokens;
+/// the expansion asks the compiler about that one.
 fn clone(input: &Input<'_>, errors: &mut Errors) {
-    for attr in input
+    let derives = input
         .syntax
         .attrs
         .iter()
-        .filter(|attr| attr.path().is_ident("derive"))
-    {
-        let Meta::List(_) = &attr.meta else { continue };
+        .filter(|attr| attr.path().is_ident("derive"));
+    for attr in derives {
         // A derive that cannot be read is the compiler's to report.
         let _ = attr.parse_nested_meta(|meta| {
-            if meta.path.segments.last().is_some_and(|last| last.ident == "Clone") {
-                errors.add(
-                    &meta.path,
-                    "a module cannot be `Clone`",
-                    "build a second module and load the first one's state dict, or tie single tensors with `share()`",
-                );
+            if meta
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "Clone")
+            {
+                errors.add(&meta.path, CLONE.0, CLONE.1);
             }
             Ok(())
         });
@@ -87,11 +100,7 @@ fn clone(input: &Input<'_>, errors: &mut Errors) {
 /// A module occupies memory, because hooks know it by its address.
 fn empty(input: &Input<'_>, errors: &mut Errors) {
     match &input.body {
-        Body::Struct(members) if members.is_empty() => errors.add(
-            input.ident,
-            "a module without fields has no address of its own, by which hooks could know it",
-            "give it a field `marker: Marker`",
-        ),
+        Body::Struct(members) if members.is_empty() => errors.add(input.ident, EMPTY.0, EMPTY.1),
         Body::Enum(variants) if variants.is_empty() => {
             errors.add(
                 input.ident,

@@ -13,6 +13,7 @@ use super::{Module, Visitor, VisitorMut};
 /// | `Box<M>`, `Arc<M>`, `Box<dyn Layer>` | child, transparent | as the child |
 /// | `Vec`, array, tuple, `IndexMap<String, _>` of modules or parameters | child with children `0`, `1`, … or the keys | `list.0.weight` |
 /// | [`Training`](crate::Training) | the mode flag | no |
+/// | [`Marker`](crate::Marker) | an address for a module without other fields | no |
 /// | `bool`, integers, floats, `char`, `String`, `&'static str`, arrays and tuples of them, `PhantomData` | constant, printed in the tree | no |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a module",
@@ -116,14 +117,15 @@ impl<K, T: HoldsState> HoldsState for std::collections::BTreeMap<K, T> {}
 impl HoldsState for Box<crate::Parameter> {}
 impl HoldsState for Arc<crate::Parameter> {}
 
-/// `Skip::<T>::HOLDS_STATE` tells, in a constant, whether `T` implements [`HoldsState`]: the
-/// inherent constant exists only where it does, and shadows the trait's.
+/// Tells in constants what traits `T` has: an inherent constant exists only where its bound holds,
+/// and shadows that of [`SkipFallback`].
 #[doc(hidden)]
 pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
 
 #[doc(hidden)]
 pub trait SkipFallback {
     const HOLDS_STATE: bool = false;
+    const IS_CLONE: bool = false;
 }
 
 impl<T: ?Sized> SkipFallback for Skip<T> {}
@@ -131,4 +133,9 @@ impl<T: ?Sized> SkipFallback for Skip<T> {}
 impl<T: HoldsState + ?Sized> Skip<T> {
     /// `T` holds parameters, buffers or modules.
     pub const HOLDS_STATE: bool = true;
+}
+
+impl<T: Clone> Skip<T> {
+    /// `T` can be cloned.
+    pub const IS_CLONE: bool = true;
 }

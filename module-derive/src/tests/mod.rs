@@ -1,5 +1,7 @@
 //! What the stages do before the compiler sees the expansion; `tests/ui` shows what users see.
 
+mod expansions;
+
 use syn::{DeriveInput, parse_quote};
 
 use crate::errors::Errors;

@@ -1,1 +1,84 @@
-//! To be filled.
+//! `#[derive(Module)]`: registration as structure.
+//!
+//! The derive reads the fields of a struct, or the variants of an enum, and writes the one
+//! implementation of `Module` that shows them to visitors in declaration order. It decides no
+//! role: every field is asked through the trait `Field`, so that aliases, generics and nesting
+//! register as the types that they are.
+//!
+//! Users reach it as `module_nn::Module` or `module_core::Module`, which document it; the
+//! expansion names whichever of the two crates the user depends on.
+//!
+//! # Stages
+//!
+//! `attr` reads the attributes, `model` gives the input the shape that the rest works on,
+//! `validate` refuses what cannot be a module, `expand` writes the implementation. Errors of the
+//! first three are collected and reported together, beside a stub implementation, so that one
+//! mistake gives one message.
+
+mod attr;
+mod crate_path;
+mod errors;
+mod expand;
+mod forward;
+mod model;
+mod types;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Implements `Module` for a struct or an enum.
+///
+/// # Attributes
+///
+/// | on | attribute | effect |
+/// |---|---|---|
+/// | field | `#[module(skip)]` | the field is no part of the module; refused on a type that holds parameters, buffers or modules |
+/// | field | `#[module(rename = "key")]` | the field registers under `key` |
+/// | field | `#[module(flatten)]` | the child's members join this module's own |
+/// | type | `#[module(extra_repr = path)]` | `path(&self, &mut Formatter) -> fmt::Result` prints what stands between the parentheses in the module tree |
+/// | type | `#[module(crate = "path")]` | where the expansion finds the framework |
+///
+/// # Enums
+///
+/// The active variant answers. A variant with one unnamed field is transparent: its payload takes
+/// the enum's place, and no variant name appears in a key. Any other variant is a module with its
+/// fields as members.
+///
+/// # Generic types
+///
+/// Each field type that depends on a type parameter is bound by `Field`, so that no bounds are
+/// written by hand. What `skip` hides is checked where the type is known: a field that is itself a
+/// type parameter can be skipped whatever it stands for.
+#[proc_macro_derive(Module, attributes(module))]
+pub fn derive_module(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    derive(&input).into()
+}
+
+/// Implements `Forward` for an enum or a newtype that computes what its payload computes.
+///
+/// Every variant has one unnamed field, and every payload maps one tensor to one tensor. The payload
+/// is invoked by `call`, so that its hooks run.
+#[proc_macro_derive(Forward, attributes(module))]
+pub fn derive_forward(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    forward::derive(&input).into()
+}
+
+/// The stages in their order, on a type that unit tests can build.
+fn derive(input: &DeriveInput) -> proc_macro2::TokenStream {
+    let mut errors = errors::Errors::default();
+    let model = model::Input::from_syn(input, &mut errors);
+    validate::check(&model, &mut errors);
+    match errors.into_compile_errors() {
+        None => expand::implementation(&model),
+        Some(messages) => {
+            let stub = expand::stub(&model);
+            quote::quote!(#messages #stub)
+        }
+    }
+}

@@ -100,6 +100,7 @@ impl fmt::Debug for Buffer {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Field for Buffer {
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         visitor.buffer(name, self);

@@ -75,11 +75,13 @@ macro_rules! constant_fields {
         constant_fields!(@one [$type] N);
     )*};
     (@one [$type:ty] N) => {
+        #[diagnostic::do_not_recommend]
         impl<const N: usize> Field for [$type; N] {
             constant_fields!(@body);
         }
     };
     (@one $type:ty) => {
+        #[diagnostic::do_not_recommend]
         impl Field for $type {
             constant_fields!(@body);
         }
@@ -97,6 +99,7 @@ constant_fields!(
     bool, u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f32, f64, char, String, &'static str
 );
 
+#[diagnostic::do_not_recommend]
 impl<T: ?Sized + Send + Sync + 'static> Field for PhantomData<T> {
     fn visit_field<'a>(&'a self, _name: &str, _visitor: &mut dyn Visitor<'a>) {}
 

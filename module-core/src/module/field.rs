@@ -13,21 +13,36 @@ use super::{Module, Visitor, VisitorMut};
 /// | `Box<M>`, `Arc<M>`, `Box<dyn Layer>` | child, transparent | as the child |
 /// | `Vec`, array, tuple, `IndexMap<String, _>` of modules or parameters | child with children `0`, `1`, … or the keys | `list.0.weight` |
 /// | [`Training`](crate::Training) | the mode flag | no |
+/// | [`Marker`](crate::Marker) | an address for a module without other fields | no |
 /// | `bool`, integers, floats, `char`, `String`, `&'static str`, arrays and tuples of them, `PhantomData` | constant, printed in the tree | no |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a module",
     label = "not a field type",
+    note = "a struct or enum of your own derives `Module`",
     note = "an absent child is `Identity` or an enum that derives `Module`, never `Option`; an absent parameter or buffer is `Maybe`",
     note = "a tensor is a `Parameter` (learned) or a `Buffer` (not learned)",
-    note = "a map is an `IndexMap<String, _>`, because `HashMap` has no order; a struct or enum of your own derives `Module`",
+    note = "a `Vec`, array, tuple or `IndexMap<String, _>` holds modules or parameters; a `HashMap` has no order",
     note = "`#[module(skip)]` takes a field that holds no tensors out of the module"
 )]
-pub trait Field: Send + Sync + 'static {
+pub trait Field: 'static {
     /// Shows this field to `visitor` under `name`.
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
 
     /// [`visit_field`](Self::visit_field) with exclusive access.
     fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>);
+
+    /// Shows the payload of an enum variant in the enum's place: the members of a module, or this
+    /// value as member `0`.
+    #[doc(hidden)]
+    fn visit_payload<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        self.visit_field("0", visitor);
+    }
+
+    /// [`visit_payload`](Self::visit_payload) with exclusive access.
+    #[doc(hidden)]
+    fn visit_payload_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        self.visit_field_mut("0", visitor);
+    }
 
     /// The module that this field is, if it is one.
     fn as_child(&self) -> Option<&dyn Module> {
@@ -40,6 +55,7 @@ pub trait Field: Send + Sync + 'static {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         self.visit_as(name, visitor);
@@ -47,6 +63,14 @@ impl<M: Module> Field for M {
 
     fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
         self.visit_as_mut(name, visitor);
+    }
+
+    fn visit_payload<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        self.visit(visitor);
+    }
+
+    fn visit_payload_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        self.visit_mut(visitor);
     }
 
     fn as_child(&self) -> Option<&dyn Module> {
@@ -65,9 +89,11 @@ impl<M: Module> Field for M {
     label = "neither a module nor a parameter",
     note = "lists, arrays, tuples and maps in a module hold modules or parameters; an absent element is `Identity` or an enum that derives `Module`"
 )]
-pub trait Member: Field {}
+pub trait Member: Field + Send + Sync {}
 
+#[diagnostic::do_not_recommend]
 impl<M: Module> Member for M {}
+#[diagnostic::do_not_recommend]
 impl Member for crate::Parameter {}
 
 /// Types that hold parameters, buffers or modules, so that `#[module(skip)]` on them is refused.
@@ -78,7 +104,6 @@ impl<M: Module + ?Sized> HoldsState for M {}
 impl HoldsState for crate::Parameter {}
 impl HoldsState for crate::Buffer {}
 impl<T: HoldsState> HoldsState for Option<T> {}
-impl<T: HoldsState + ?Sized> HoldsState for &'static T {}
 impl<T: HoldsState + ?Sized> HoldsState for std::rc::Rc<T> {}
 impl<T: HoldsState> HoldsState for std::cell::Cell<T> {}
 impl<T: HoldsState> HoldsState for std::cell::RefCell<T> {}
@@ -92,14 +117,15 @@ impl<K, T: HoldsState> HoldsState for std::collections::BTreeMap<K, T> {}
 impl HoldsState for Box<crate::Parameter> {}
 impl HoldsState for Arc<crate::Parameter> {}
 
-/// `Skip::<T>::HOLDS_STATE` tells, in a constant, whether `T` implements [`HoldsState`]: the
-/// inherent constant exists only where it does, and shadows the trait's.
+/// Tells in constants what traits `T` has: an inherent constant exists only where its bound holds,
+/// and shadows that of [`SkipFallback`].
 #[doc(hidden)]
 pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
 
 #[doc(hidden)]
 pub trait SkipFallback {
     const HOLDS_STATE: bool = false;
+    const IS_CLONE: bool = false;
 }
 
 impl<T: ?Sized> SkipFallback for Skip<T> {}
@@ -107,4 +133,9 @@ impl<T: ?Sized> SkipFallback for Skip<T> {}
 impl<T: HoldsState + ?Sized> Skip<T> {
     /// `T` holds parameters, buffers or modules.
     pub const HOLDS_STATE: bool = true;
+}
+
+impl<T: Clone> Skip<T> {
+    /// `T` can be cloned.
+    pub const IS_CLONE: bool = true;
 }

@@ -81,6 +81,7 @@ impl<T: Leaf> From<T> for Maybe<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Leaf> Field for Maybe<T> {
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         if let Self::Present(leaf) = self {

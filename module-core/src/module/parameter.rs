@@ -227,6 +227,7 @@ impl fmt::Debug for Parameter {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Field for Parameter {
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         visitor.parameter(name, self);

@@ -39,6 +39,7 @@ impl Default for Training {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Field for Training {
     fn visit_field<'a>(&'a self, _name: &str, visitor: &mut dyn Visitor<'a>) {
         visitor.training(self);

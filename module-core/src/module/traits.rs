@@ -154,6 +154,7 @@ pub trait Layer: Module {
     fn forward_layer(&self, input: Tensor) -> Result<Tensor>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<L: Forward<Tensor, Output = Tensor>> Layer for L {
     fn forward_layer(&self, input: Tensor) -> Result<Tensor> {
         self.forward(input)

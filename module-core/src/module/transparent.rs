@@ -44,6 +44,7 @@ impl<M: Module + ?Sized> Module for Box<M> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<I, M: Forward<I> + ?Sized> Forward<I> for Box<M> {
     type Output = M::Output;
 
@@ -98,6 +99,7 @@ impl<M: Module + ?Sized> Module for Arc<M> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<I, M: Forward<I> + ?Sized> Forward<I> for Arc<M> {
     type Output = M::Output;
 

@@ -1,0 +1,377 @@
+//! Writes the implementation.
+//!
+//! Everything the expansion names is an absolute path, so that it works under
+//! `#![no_implicit_prelude]` and beside user types called `Result`, `Option` or `Module`. The type
+//! of a field is named by the user's own tokens and the same call is written in `visit` and
+//! `visit_mut`, so that a type that is no field is reported on the type, and once: the compiler
+//! drops a message that equals an earlier one.
+
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::{Ident, Path};
+
+use crate::crate_path::crate_path;
+use crate::model::{Body, Input, Member, Variant};
+use crate::types::{self, Params};
+use crate::validate;
+
+/// The implementation of `Module` for a valid input.
+pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
+    let krate = crate_path(&input.attrs);
+    let private = quote!(#krate::__private);
+    let methods = match &input.body {
+        Body::Struct(members) => struct_methods(members, &private),
+        Body::Enum(variants) => enum_methods(variants, &private),
+        Body::Union(_) => TokenStream::new(),
+    };
+    let checks = Checks::of(input, &private);
+    let (items, in_kind) = (checks.items, checks.in_kind);
+    let kind = kind(input, &in_kind);
+    let extra_repr = input
+        .attrs
+        .extra_repr
+        .as_ref()
+        .map(|given| extra_repr(&given.value));
+    let header = header(input, &private, &bounds(input, &private));
+    quote! {
+        const _: () = {
+            #[automatically_derived]
+            #header {
+                #kind
+                #methods
+                #extra_repr
+            }
+            #items
+        };
+    }
+}
+
+/// An implementation without members that stands beside errors, so that the uses of the type are
+/// not reported as well.
+pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
+    if input.generics.lifetimes().next().is_some() {
+        // No module borrows, so there is no implementation that the compiler would take.
+        return TokenStream::new();
+    }
+    let krate = crate_path(&input.attrs);
+    let private = quote!(#krate::__private);
+    let mut bounds = owned(input);
+    bounds.push(proved_later());
+    let header = header(input, &private, &bounds);
+    let kind = kind(input, &TokenStream::new());
+    let methods = struct_methods(&[], &private);
+    quote! {
+        const _: () = {
+            #[automatically_derived]
+            #header {
+                #kind
+                #methods
+            }
+        };
+    }
+}
+
+/// `impl … Module for Type … where …`, up to the brace.
+fn header(input: &Input<'_>, private: &TokenStream, bounds: &[TokenStream]) -> TokenStream {
+    let ident = input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    let written = where_clause
+        .map(|clause| &clause.predicates)
+        .into_iter()
+        .flatten();
+    quote! {
+        impl #impl_generics #private::Module for #ident #ty_generics
+        where
+            #(#written,)*
+            #(#bounds,)*
+    }
+}
+
+/// The bound that leaves it to the uses of the type to prove that it is `Send` and `Sync`, which a
+/// higher-ranked bound does.
+///
+/// It keeps a field that is neither from being reported a second time, as the fault of the whole
+/// type.
+fn proved_later() -> TokenStream {
+    quote!(for<'__a> Self: ::core::marker::Send + ::core::marker::Sync)
+}
+
+/// The bound that every type parameter has, because a module owns its parts.
+fn owned(input: &Input<'_>) -> Vec<TokenStream> {
+    input
+        .generics
+        .type_params()
+        .map(|param| &param.ident)
+        .map(|param| quote!(#param: 'static))
+        .collect()
+}
+
+/// The bounds of the implementation: one on each field type that depends on a type parameter, so that
+/// a generic type needs none by hand.
+fn bounds(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
+    let params = Params::of(input.generics);
+    let mut bounds = owned(input);
+    let mut seen = Vec::new();
+    for member in input.members().filter(|member| member.attrs.skip.is_none()) {
+        let ty = member.ty;
+        // A bound on a type that contains this one would be its own premise.
+        if !params.types_in(ty) || types::is_recursive(ty, input.ident) {
+            continue;
+        }
+        let bound = if member.attrs.flatten.is_some() {
+            quote!(#ty: #private::Module)
+        } else {
+            quote!(#ty: #private::Field)
+        };
+        let text = bound.to_string();
+        if !seen.contains(&text) {
+            seen.push(text);
+            bounds.push(bound);
+        }
+    }
+    // Documentation shows the bound, so a plain type, whose fields tell, goes without it.
+    let plain = |member: &Member<'_>| {
+        member.attrs.skip.is_none() && types::field_trait(member.ty) == types::PLAIN_FIELD
+    };
+    if !input.generics.params.is_empty() || !input.members().all(plain) {
+        bounds.push(proved_later());
+    }
+    bounds
+}
+
+fn kind(input: &Input<'_>, checks: &TokenStream) -> TokenStream {
+    let name = input.ident.unraw().to_string();
+    quote! {
+        fn kind(&self) -> &'static ::core::primitive::str {
+            #checks
+            #name
+        }
+    }
+}
+
+/// The function is named as a value of its type first, so that another signature is one error.
+fn extra_repr(path: &Path) -> TokenStream {
+    quote! {
+        fn extra_repr(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            let __repr: fn(&Self, &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result = #path;
+            __repr(self, __f)
+        }
+    }
+}
+
+/// A method's header and, in braces, its body.
+fn method(name: &str, private: &TokenStream, body: &TokenStream) -> TokenStream {
+    let ident = format_ident!("{name}");
+    match name {
+        "visit" => {
+            quote!(fn #ident<'__a>(&'__a self, __v: &mut dyn #private::Visitor<'__a>) { #body })
+        }
+        "visit_mut" => {
+            quote!(fn #ident<'__a>(&'__a mut self, __v: &mut dyn #private::VisitorMut<'__a>) { #body })
+        }
+        "visit_as" => quote! {
+            fn #ident<'__a>(&'__a self, __name: &::core::primitive::str, __v: &mut dyn #private::Visitor<'__a>) { #body }
+        },
+        "visit_as_mut" => quote! {
+            fn #ident<'__a>(&'__a mut self, __name: &::core::primitive::str, __v: &mut dyn #private::VisitorMut<'__a>) {
+                #body
+            }
+        },
+        "as_module_mut" => quote!(fn #ident(&mut self) -> &mut dyn #private::Module { #body }),
+        _ => quote!(fn #ident(&self) -> &dyn #private::Module { #body }),
+    }
+}
+
+fn struct_methods(members: &[Member<'_>], private: &TokenStream) -> TokenStream {
+    let shown: Vec<_> = members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none())
+        .collect();
+    let visit = shown.iter().map(|member| {
+        let access = &member.access;
+        visit_member(member, &quote!(&self.#access), "visit_field", private)
+    });
+    let visit_mut = shown.iter().map(|member| {
+        let access = &member.access;
+        visit_member(
+            member,
+            &quote!(&mut self.#access),
+            "visit_field_mut",
+            private,
+        )
+    });
+    let itself = quote!(self);
+    [
+        method("visit", private, &quote!(#(#visit)*)),
+        method("visit_mut", private, &quote!(#(#visit_mut)*)),
+        method("as_module", private, &itself),
+        method("as_module_mut", private, &itself),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Shows one field to the visitor.
+fn visit_member(
+    member: &Member<'_>,
+    place: &TokenStream,
+    visit: &str,
+    private: &TokenStream,
+) -> TokenStream {
+    let (ty, key, visit) = (member.ty, &member.key, format_ident!("{visit}"));
+    let (via, key) = match &member.attrs.flatten {
+        Some(_) => ("Flatten", ""),
+        None => (types::field_trait(ty), key.as_str()),
+    };
+    let via = Ident::new(via, Span::call_site());
+    quote!(<#ty as #private::#via>::#visit(#place, #key, __v);)
+}
+
+fn enum_methods(variants: &[Variant<'_>], private: &TokenStream) -> TokenStream {
+    let visit = variants
+        .iter()
+        .map(|variant| visit_variant(variant, "", private));
+    let visit_mut = variants
+        .iter()
+        .map(|variant| visit_variant(variant, "_mut", private));
+    let mut methods = vec![
+        method("visit", private, &quote!(match self { #(#visit)* })),
+        method("visit_mut", private, &quote!(match self { #(#visit_mut)* })),
+        method("as_module_mut", private, &quote!(self)),
+    ];
+    let payloads: Vec<_> = variants
+        .iter()
+        .filter_map(|variant| variant.payload().map(|payload| (variant.ident, payload.ty)))
+        .collect();
+    if payloads.is_empty() {
+        methods.push(method("as_module", private, &quote!(self)));
+    } else {
+        let on = |arm: &dyn Fn(&syn::Type) -> TokenStream, rest: TokenStream| {
+            let arms = payloads.iter().map(|(ident, ty)| {
+                let arm = arm(ty);
+                quote!(Self::#ident { 0: __0 } => #arm,)
+            });
+            let rest = (payloads.len() < variants.len()).then(|| quote!(_ => #rest,));
+            quote!(match self { #(#arms)* #rest })
+        };
+        let child = on(
+            &|ty| quote!(<#ty as #private::Field>::as_child(__0).unwrap_or(self)),
+            quote!(self),
+        );
+        let shown = quote!(__v.module(__name, self));
+        let visit_as = on(
+            &|ty| quote!(<#ty as #private::Field>::visit_field(__0, __name, __v)),
+            shown.clone(),
+        );
+        let visit_as_mut = on(
+            &|ty| quote!(<#ty as #private::Field>::visit_field_mut(__0, __name, __v)),
+            shown,
+        );
+        methods.push(method("as_module", private, &child));
+        methods.push(method("visit_as", private, &visit_as));
+        methods.push(method("visit_as_mut", private, &visit_as_mut));
+    }
+    methods.into_iter().collect()
+}
+
+/// One arm of `visit` or `visit_mut`: the payload's members, or the variant's own.
+fn visit_variant(variant: &Variant<'_>, suffix: &str, private: &TokenStream) -> TokenStream {
+    let ident = variant.ident;
+    if let Some(payload) = variant.payload() {
+        let (ty, visit) = (payload.ty, format_ident!("visit_payload{suffix}"));
+        return quote!(Self::#ident { 0: __0 } => <#ty as #private::Field>::#visit(__0, __v),);
+    }
+    let shown: Vec<_> = variant
+        .members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none())
+        .collect();
+    let accesses = shown.iter().map(|member| &member.access);
+    let bindings: Vec<_> = (0..shown.len()).map(|i| format_ident!("__{i}")).collect();
+    let visit = format!("visit_field{suffix}");
+    let calls = shown
+        .iter()
+        .zip(&bindings)
+        .map(|(member, binding)| visit_member(member, &quote!(#binding), &visit, private));
+    quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #(#calls)* })
+}
+
+/// The checks that the compiler makes once the types are known.
+struct Checks {
+    /// Beside the implementation, where no generic parameter can be named.
+    items: TokenStream,
+    /// In a method, where the parameters are known when the type is used.
+    in_kind: TokenStream,
+}
+
+impl Checks {
+    fn of(input: &Input<'_>, private: &TokenStream) -> Self {
+        let params = Params::of(input.generics);
+        let mut checks = Self {
+            items: TokenStream::new(),
+            in_kind: TokenStream::new(),
+        };
+        let skipped: Vec<_> = input
+            .members()
+            .filter(|member| member.attrs.skip.is_some())
+            .collect();
+        for member in skipped {
+            let ty = member.ty;
+            let generic = params.any_in(ty) || types::is_recursive(ty, input.ident);
+            let shared = (!generic).then(|| quote!(<#ty as #private::Skippable>::YES &&));
+            let held = types::held(ty);
+            let condition = quote!(#shared !(#(#private::Skip::<#held>::HOLDS_STATE)||*));
+            let message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from \
+                           training, saving and moving; remove the attribute";
+            checks.add(generic, ty, &condition, message);
+        }
+        let ident = input.ident;
+        let generic = !input.generics.params.is_empty();
+        let itself = if generic {
+            quote!(Self)
+        } else {
+            quote!(#ident)
+        };
+        let has_size = quote!(::core::mem::size_of::<#itself>() != 0);
+        checks.add(generic, ident, &has_size, &said(validate::EMPTY));
+        if !generic {
+            let is_clone = quote!(#private::Skip::<#itself>::IS_CLONE);
+            checks.add(generic, ident, &quote!(!#is_clone), &said(validate::CLONE));
+        }
+        if !generic || input.members().any(|member| member.attrs.skip.is_some()) {
+            checks
+                .items
+                .extend(quote!(use #private::SkipFallback as _;));
+        }
+        checks
+    }
+
+    fn add(&mut self, generic: bool, place: &dyn ToTokens, condition: &TokenStream, message: &str) {
+        let assertion = assertion(place, condition, message);
+        if generic {
+            self.in_kind.extend(quote!(const { #assertion };));
+        } else {
+            self.items.extend(quote!(const _: () = #assertion;));
+        }
+    }
+}
+
+/// What is wrong and its cure, on the one line that a failed assertion has.
+fn said((wrong, cure): (&str, &str)) -> String {
+    format!("{wrong}; {cure}")
+}
+
+/// `assert!(condition, message)` that points at `place` when it fails.
+fn assertion(place: &dyn ToTokens, condition: &TokenStream, message: &str) -> TokenStream {
+    let mut spans = place
+        .to_token_stream()
+        .into_iter()
+        .map(|token: TokenTree| token.span());
+    let start = spans.next().unwrap_or_else(Span::call_site);
+    let end = spans.last().unwrap_or(start);
+    let mut arguments = Group::new(Delimiter::Parenthesis, quote!(#condition, #message));
+    arguments.set_span(end);
+    let assert = quote_spanned!(start=> ::core::assert!);
+    quote!(#assert #arguments)
+}

@@ -1,0 +1,183 @@
+//! What the tokens of a type tell.
+//!
+//! Tokens never decide a role, because aliases, generics and a user's own `Option` would be
+//! decided wrongly. They choose the words of the message in case the trait says no, and they refuse
+//! what is certain whatever the names mean, such as a raw pointer.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{GenericArgument, Generics, PathArguments, PathSegment, Type};
+
+/// The trait, among those of the framework's private module, through which a field of this type is
+/// visited. All of them hold for exactly the types that are a `Field`; they differ in what the
+/// compiler says where they do not.
+pub(crate) fn field_trait(ty: &Type) -> &'static str {
+    suspicious(ty).unwrap_or(PLAIN_FIELD)
+}
+
+/// The trait for types that do not look like a mistake.
+pub(crate) const PLAIN_FIELD: &str = "Field";
+
+/// The trait for the first part of the type, from the outside in, that looks like a mistake.
+fn suspicious(ty: &Type) -> Option<&'static str> {
+    let last = match peel(ty) {
+        Type::Array(array) => return suspicious(&array.elem),
+        Type::Tuple(tuple) => return tuple.elems.iter().find_map(suspicious),
+        _ => last_segment(ty)?,
+    };
+    if last.arguments.is_none() {
+        return (last.ident == "Tensor").then_some("TensorField");
+    }
+    let mut inner = arguments(last);
+    match last.ident.to_string().as_str() {
+        "Option" => Some("OptionField"),
+        "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" => Some("MapField"),
+        "Rc" | "RefCell" | "Cell" | "OnceCell" | "LazyCell" | "Mutex" | "RwLock" | "OnceLock"
+        | "LazyLock" => Some("CellField"),
+        "Vec" if inner.clone().any(is_number) => Some("NumbersField"),
+        _ => inner.find_map(suspicious),
+    }
+}
+
+/// The type, and the types that it holds as far as containers of the standard library show them.
+pub(crate) fn held(ty: &Type) -> Vec<&Type> {
+    let mut held = vec![ty];
+    match peel(ty) {
+        Type::Array(array) => held.extend(self::held(&array.elem)),
+        Type::Tuple(tuple) => held.extend(tuple.elems.iter().flat_map(self::held)),
+        ty => {
+            const CONTAINERS: [&str; 17] = [
+                "Vec", "VecDeque", "Option", "Box", "Arc", "Rc", "Cell", "RefCell", "OnceCell",
+                "Mutex", "RwLock", "OnceLock", "HashMap", "BTreeMap", "IndexMap", "LazyLock",
+                "Maybe",
+            ];
+            if let Some(last) =
+                last_segment(ty).filter(|last| CONTAINERS.iter().any(|name| last.ident == name))
+            {
+                held.extend(arguments(last).flat_map(self::held));
+            }
+        }
+    }
+    held
+}
+
+/// The types among the generic arguments of a path's last step.
+fn arguments(last: &PathSegment) -> impl Iterator<Item = &Type> + Clone {
+    let arguments = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => Some(&arguments.args),
+        _ => None,
+    };
+    arguments
+        .into_iter()
+        .flatten()
+        .filter_map(|argument| match argument {
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        })
+}
+
+/// Whether the type is written as a constant that lists do not hold.
+fn is_number(ty: &Type) -> bool {
+    const CONSTANTS: [&str; 17] = [
+        "bool", "char", "String", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
+        "i64", "i128", "isize", "f32", "f64",
+    ];
+    last_segment(ty).is_some_and(|last| CONSTANTS.iter().any(|name| last.ident == name))
+}
+
+/// Whether the type is written as the mode flag `Training`.
+pub(crate) fn is_training(ty: &Type) -> bool {
+    last_segment(ty).is_some_and(|last| last.ident == "Training" && last.arguments.is_none())
+}
+
+/// Why no type that is written like this can be a field, and the cure.
+pub(crate) fn refusal(ty: &Type) -> Option<(&'static str, &'static str)> {
+    match peel(ty) {
+        Type::Ptr(_) => Some((
+            "a raw pointer cannot be a field of a module",
+            "a module owns its parts: hold the value itself, a `Box` or an `Arc`",
+        )),
+        Type::Reference(reference) if !is_static_str(reference) => Some((
+            "a reference cannot be a field of a module",
+            "a module owns its parts: hold the value itself, or an `Arc` if two modules share it",
+        )),
+        Type::FnPtr(_) => Some((
+            "a function cannot be a field of a module",
+            "write `#[module(skip)]` on the field, or an enum that derives `Module` to choose between layers",
+        )),
+        _ => None,
+    }
+}
+
+/// The only reference that is a constant.
+fn is_static_str(reference: &syn::TypeReference) -> bool {
+    reference.mutability.is_none()
+        && reference
+            .lifetime
+            .as_ref()
+            .is_some_and(|lifetime| lifetime.ident == "static")
+        && last_segment(&reference.elem).is_some_and(|last| last.ident == "str")
+}
+
+/// The type inside parentheses and the invisible groups that `macro_rules!` leaves.
+fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        _ => ty,
+    }
+}
+
+fn last_segment(ty: &Type) -> Option<&PathSegment> {
+    match peel(ty) {
+        Type::Path(path) if path.qself.is_none() => path.path.segments.last(),
+        _ => None,
+    }
+}
+
+/// Which generic parameters a type can name.
+pub(crate) struct Params {
+    types: Vec<String>,
+    consts: Vec<String>,
+}
+
+impl Params {
+    pub(crate) fn of(generics: &Generics) -> Self {
+        Self {
+            types: generics
+                .type_params()
+                .map(|param| param.ident.to_string())
+                .collect(),
+            consts: generics
+                .const_params()
+                .map(|param| param.ident.to_string())
+                .collect(),
+        }
+    }
+
+    /// Whether the type depends on a type parameter.
+    pub(crate) fn types_in(&self, ty: &Type) -> bool {
+        !self.types.is_empty() && names(ty.to_token_stream(), &self.types)
+    }
+
+    /// Whether the type depends on any parameter.
+    pub(crate) fn any_in(&self, ty: &Type) -> bool {
+        self.types_in(ty) || (!self.consts.is_empty() && names(ty.to_token_stream(), &self.consts))
+    }
+}
+
+/// Whether the type names the type `ident`, or `Self`.
+pub(crate) fn is_recursive(ty: &Type, ident: &syn::Ident) -> bool {
+    names(
+        ty.to_token_stream(),
+        &[ident.to_string(), "Self".to_owned()],
+    )
+}
+
+fn names(tokens: TokenStream, idents: &[String]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => idents.iter().any(|name| ident == name),
+        TokenTree::Group(group) => names(group.stream(), idents),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}

@@ -1,0 +1,231 @@
+//! The rules that the tokens of a type can break, one function each.
+
+use syn::GenericParam;
+
+use crate::attr::Given;
+use crate::errors::Errors;
+use crate::model::{Body, Input, Member};
+use crate::types;
+
+/// Checks every rule and collects all that are broken.
+pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
+    union(input, errors);
+    lifetimes(input, errors);
+    clone(input, errors);
+    empty(input, errors);
+    for member in input.members() {
+        contradictions(member, errors);
+        if input.generics.lifetimes().next().is_none() {
+            // A reference with a lifetime parameter is that parameter's mistake.
+            field_type(member, errors);
+        }
+        key(member, errors);
+    }
+    transparent_variants(input, errors);
+    match &input.body {
+        Body::Struct(members) => siblings(members, errors),
+        Body::Enum(variants) => variants
+            .iter()
+            .for_each(|variant| siblings(&variant.members, errors)),
+        Body::Union(_) => {}
+    }
+}
+
+/// The rules for the fields of one struct or variant together.
+fn siblings(members: &[Member<'_>], errors: &mut Errors) {
+    duplicate_keys(members, errors);
+    one_training_flag(members, errors);
+}
+
+/// A union is no module: nothing tells which of its fields is there.
+fn union(input: &Input<'_>, errors: &mut Errors) {
+    if let Body::Union(token) = &input.body {
+        errors.add(
+            token,
+            "a union cannot be a module, because nothing tells which of its fields is there",
+            "write an `enum`, whose active variant answers",
+        );
+    }
+}
+
+/// A module owns what it is made of, so it has no lifetime parameter.
+fn lifetimes(input: &Input<'_>, errors: &mut Errors) {
+    for param in &input.generics.params {
+        if let GenericParam::Lifetime(param) = param {
+            errors.add(
+                param,
+                "a module cannot have a lifetime parameter",
+                "a module owns its parts: hold the values themselves, or an `Arc` if two modules share one",
+            );
+        }
+    }
+}
+
+/// Said where the tokens show a `Clone` and where only the compiler sees it.
+pub(crate) const CLONE: (&str, &str) = (
+    "a module cannot be `Clone`, because it would share its parameters or copy them, and nobody said which",
+    "build a second module and load the first one's state dict, or tie single tensors with `share()`",
+);
+
+/// Said where the tokens show that there are no fields and where only the compiler knows the size.
+pub(crate) const EMPTY: (&str, &str) = (
+    "a module of size zero has no address of its own, by which hooks could know it",
+    "give it a field `marker: Marker`",
+);
+
+/// A module is not `Clone`. A derive before this one, or in the same list, is not among the tokens;
+/// the expansion asks the compiler about that one.
+fn clone(input: &Input<'_>, errors: &mut Errors) {
+    let derives = input
+        .syntax
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("derive"));
+    for attr in derives {
+        // A derive that cannot be read is the compiler's to report.
+        let _ = attr.parse_nested_meta(|meta| {
+            if meta
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "Clone")
+            {
+                errors.add(&meta.path, CLONE.0, CLONE.1);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// A module occupies memory, because hooks know it by its address.
+fn empty(input: &Input<'_>, errors: &mut Errors) {
+    match &input.body {
+        Body::Struct(members) if members.is_empty() => errors.add(input.ident, EMPTY.0, EMPTY.1),
+        Body::Enum(variants) if variants.is_empty() => {
+            errors.add(
+                input.ident,
+                "an enum without variants cannot be a module",
+                "give it a variant",
+            );
+        }
+        _ => {}
+    }
+}
+
+/// `skip`, `rename` and `flatten` exclude each other.
+fn contradictions(member: &Member<'_>, errors: &mut Errors) {
+    let attrs = &member.attrs;
+    if let (Some(_), Some(rename)) = (&attrs.skip, &attrs.rename) {
+        errors.add(
+            &rename.name,
+            "`rename` contradicts `skip`: a skipped field has no key",
+            "remove one of them",
+        );
+    }
+    if let (Some(_), Some(flatten)) = (&attrs.skip, &attrs.flatten) {
+        errors.add(
+            &flatten.name,
+            "`flatten` contradicts `skip`: a skipped field has no members to join this module's",
+            "remove one of them",
+        );
+    }
+    if let (Some(flatten), Some(_)) = (&attrs.flatten, &attrs.rename) {
+        errors.add(
+            &flatten.name,
+            "`flatten` contradicts `rename`: the members of a flattened child keep their own keys",
+            "remove one of them",
+        );
+    }
+}
+
+/// Some types cannot be a field whatever their names mean.
+fn field_type(member: &Member<'_>, errors: &mut Errors) {
+    if member.attrs.skip.is_none()
+        && let Some((wrong, cure)) = types::refusal(member.ty)
+    {
+        errors.add(member.ty, wrong, cure);
+    }
+}
+
+/// A key is not empty and has no `.`, which separates the steps of a path.
+fn key(member: &Member<'_>, errors: &mut Errors) {
+    let Some(Given { value: literal, .. }) = &member.attrs.rename else {
+        return;
+    };
+    if member.key.is_empty() {
+        errors.add(
+            literal,
+            "a key cannot be empty",
+            "name the field as the checkpoint does",
+        );
+    } else if member.key.contains('.') {
+        errors.add(
+            literal,
+            format_args!(
+                "the key `{}` contains a `.`, which separates the steps of a path",
+                member.key
+            ),
+            "nest modules to get a dotted path: each step is a field of its own",
+        );
+    }
+}
+
+/// The keys of a module differ.
+fn duplicate_keys(members: &[Member<'_>], errors: &mut Errors) {
+    let keyed: Vec<_> = members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none() && member.attrs.flatten.is_none())
+        .collect();
+    for (i, member) in keyed.iter().enumerate() {
+        let Some(first) = keyed.iter().take(i).find(|first| first.key == member.key) else {
+            continue;
+        };
+        let wrong = format!("two fields have the key `{}`", member.key);
+        // Fields cannot share a name, so one of the two is renamed, and that is where the cure is.
+        match (&member.attrs.rename, &first.attrs.rename) {
+            (Some(rename), _) | (None, Some(rename)) => {
+                errors.add(&rename.value, wrong, "choose another key")
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+/// A module has one mode.
+fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
+    let flags = members
+        .iter()
+        .filter(|member| member.attrs.skip.is_none() && types::is_training(member.ty));
+    for second in flags.skip(1) {
+        errors.add(
+            second.ty,
+            "a module has one mode, and this is a second `Training`",
+            "remove it and read the first",
+        );
+    }
+}
+
+/// The payload of a one-field variant stands in the enum's place, so it has no key of its own.
+fn transparent_variants(input: &Input<'_>, errors: &mut Errors) {
+    let Body::Enum(variants) = &input.body else {
+        return;
+    };
+    for member in variants.iter().filter_map(|variant| variant.payload()) {
+        let names = [
+            member.attrs.rename.as_ref().map(|given| &given.name),
+            member.attrs.flatten.as_ref().map(|given| &given.name),
+        ];
+        for name in names.into_iter().flatten() {
+            let attr = name
+                .segments
+                .last()
+                .map(|last| last.ident.to_string())
+                .unwrap_or_default();
+            errors.add(
+                name,
+                format_args!("`{attr}` has no meaning on the only field of a variant, which answers in the enum's place"),
+                "remove it, or name the field: `Variant { name: Type }`",
+            );
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! An attribute that says nothing.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    #[module]
+    weight: Parameter,
+}
+
+fn main() {}

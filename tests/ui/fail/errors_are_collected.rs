@@ -1,0 +1,18 @@
+//! Every mistake of a type is reported in one compilation, and its uses are not.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    #[module(skipp)]
+    first: Parameter,
+    #[module(rename = "a.b")]
+    second: Parameter,
+    third: fn(u8) -> u8,
+}
+
+fn uses(net: &Net) -> &'static str {
+    net.kind()
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+//! A function that prints something else.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+#[module(extra_repr = describe)]
+struct Net {
+    weight: Parameter,
+}
+
+fn describe(_: &Net) -> String {
+    String::new()
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! A key for a child that has no step in the path.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    #[module(flatten, rename = "base")]
+    base: Linear,
+}
+
+fn main() {}

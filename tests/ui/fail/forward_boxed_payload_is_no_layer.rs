@@ -1,0 +1,16 @@
+//! The same behind a `Box`, and not in the first variant.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Scale {
+    weight: Parameter,
+}
+
+#[derive(Module, Forward)]
+enum Skip {
+    Identity(Identity),
+    Scale(Box<Scale>),
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! A variant that computes nothing.
+
+use module_nn::prelude::*;
+
+#[derive(Module, Forward)]
+enum Skip {
+    Project(Linear),
+    Nothing,
+}
+
+fn main() {}

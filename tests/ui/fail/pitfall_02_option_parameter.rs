@@ -1,0 +1,11 @@
+//! A parameter that may be absent.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    weight: Parameter,
+    bias: std::option::Option<Parameter>,
+}
+
+fn main() {}

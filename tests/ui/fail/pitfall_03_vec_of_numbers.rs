@@ -1,0 +1,11 @@
+//! A list holds modules or parameters.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    fc: Linear,
+    widths: Vec<usize>,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+//! A child that the module does not own.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    encoder: &'static Linear,
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! An attribute that is given twice.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    #[module(rename = "a")]
+    #[module(rename = "b")]
+    weight: Parameter,
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! Even what is skipped goes to every thread.
+
+use std::cell::RefCell;
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    fc: Linear,
+    #[module(skip)]
+    cache: RefCell<Vec<u8>>,
+}
+
+fn main() {}

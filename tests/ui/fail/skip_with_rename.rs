@@ -1,0 +1,12 @@
+//! A key for a field that has none.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    weight: Parameter,
+    #[module(skip, rename = "n")]
+    name: String,
+}
+
+fn main() {}

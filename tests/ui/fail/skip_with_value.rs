@@ -1,0 +1,12 @@
+//! A flag that is given a value.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    #[module(skip = true)]
+    name: String,
+    weight: Parameter,
+}
+
+fn main() {}

@@ -1,0 +1,36 @@
+//! Const generics, alone and beside types.
+
+use module_nn::prelude::*;
+
+#[path = "../show.rs"]
+mod show;
+use show::{assert_shown, parameter};
+
+#[derive(Module)]
+struct Experts<E, const N: usize, const GATED: bool = false> {
+    experts: [E; N],
+    sizes: [usize; N],
+}
+
+#[derive(Module)]
+struct Heads<const N: usize> {
+    heads: [Parameter; N],
+}
+
+fn main() {
+    let mut experts: Experts<Heads<1>, 2> =
+        Experts { experts: [Heads { heads: [parameter()] }, Heads { heads: [parameter()] }], sizes: [3, 4] };
+    assert_shown(
+        &mut experts,
+        &[
+            "experts: ModuleList",
+            "experts.0: Heads",
+            "experts.0.heads: ModuleList",
+            "experts.0.heads.0",
+            "experts.1: Heads",
+            "experts.1.heads: ModuleList",
+            "experts.1.heads.0",
+            "sizes=(3, 4)",
+        ],
+    );
+}

@@ -1,0 +1,23 @@
+//! Structs that a macro writes, with types and names that it is given.
+
+use module_nn::prelude::*;
+
+#[path = "../show.rs"]
+mod show;
+use show::{assert_shown, parameter};
+
+macro_rules! network {
+    ($name:ident { $($field:ident: $type:ty = $key:literal),* }) => {
+        #[derive(Module)]
+        struct $name {
+            $(#[module(rename = $key)] $field: $type,)*
+        }
+    };
+}
+
+network!(Net { weight: Parameter = "w", layers: Vec<Parameter> = "l", name: &'static str = "n" });
+
+fn main() {
+    let mut net = Net { weight: parameter(), layers: vec![parameter()], name: "net" };
+    assert_shown(&mut net, &["w", "l: ModuleList", "l.0", "n=net"]);
+}

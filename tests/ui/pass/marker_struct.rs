@@ -1,0 +1,27 @@
+//! A module without state has a marker, which shows nothing.
+
+use module_nn::prelude::*;
+
+#[path = "../show.rs"]
+mod show;
+use show::{assert_shown, parameter};
+
+#[derive(Module)]
+struct Swish {
+    marker: Marker,
+}
+
+#[derive(Module)]
+struct Mish(Marker);
+
+#[derive(Module)]
+struct Net {
+    act: Swish,
+    out: Mish,
+    scale: Parameter,
+}
+
+fn main() {
+    let mut net = Net { act: Swish { marker: Marker::new() }, out: Mish(Marker::new()), scale: parameter() };
+    assert_shown(&mut net, &["act: Swish", "out: Mish", "scale"]);
+}

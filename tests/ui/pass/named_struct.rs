@@ -1,0 +1,37 @@
+//! Fields register under their names, in declaration order.
+
+use module_nn::prelude::*;
+
+#[path = "../show.rs"]
+mod show;
+use show::parameter;
+
+/// A doc comment on the type.
+#[derive(Module)]
+pub(crate) struct Net {
+    /// A doc comment on a field.
+    weight: Parameter,
+    pub(crate) running_mean: Buffer,
+    pub fc: Linear,
+    training: Training,
+    eps: f64,
+    bias: Parameter,
+}
+
+fn main() {
+    let mut net = Net {
+        weight: parameter(),
+        running_mean: show::buffer(),
+        fc: show::linear(),
+        training: Training::new(),
+        eps: 1e-5,
+        bias: parameter(),
+    };
+    let lines = show::shown(&net);
+    assert_eq!(lines[..5], ["weight", "[running_mean]", "fc: Linear", "fc.weight", "fc.bias"].map(String::from));
+    assert!(lines[5..].contains(&"<training>".to_owned()));
+    assert!(lines[5..].contains(&"eps=1e-5".to_owned()));
+    assert_eq!(lines.last().map(String::as_str), Some("bias"));
+    assert_eq!(net.kind(), "Net");
+    assert_eq!(show::shown_mut(&mut net).last().map(String::as_str), Some("bias"));
+}

@@ -1,0 +1,40 @@
+//! A role is decided by the type and not by its spelling: aliases and renamed imports register.
+
+use module_nn::{Buffer as State, Linear as Dense, Parameter as Weight};
+use module_nn::prelude::*;
+
+#[path = "../show.rs"]
+mod show;
+use show::parameter;
+
+type Alias = Parameter;
+type Layers = Vec<Alias>;
+type Flag = Training;
+
+#[derive(Module)]
+struct Net {
+    alias: Alias,
+    weight: Weight,
+    state: State,
+    layers: Layers,
+    dense: Dense,
+    flag: Flag,
+}
+
+fn main() {
+    let net = Net {
+        alias: parameter(),
+        weight: parameter(),
+        state: show::buffer(),
+        layers: vec![parameter()],
+        dense: show::linear(),
+        flag: Flag::new(),
+    };
+    let lines = show::shown(&net);
+    assert_eq!(
+        lines[..7],
+        ["alias", "weight", "[state]", "layers: ModuleList", "layers.0", "dense: Linear", "dense.weight"]
+            .map(String::from)
+    );
+    assert_eq!(lines.last().map(String::as_str), Some("<training>"));
+}

@@ -60,10 +60,42 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + '
 
     /// The elements, if they are of this type.
     fn from_host(data: HostData) -> Option<Vec<Self>>;
+
+    /// The bytes of the elements, little-endian, as checkpoint files hold them.
+    fn to_le_bytes(values: &[Self]) -> Vec<u8>;
+
+    /// The elements from their little-endian bytes; bytes that fill no whole element are left out.
+    fn from_le_bytes(bytes: &[u8]) -> Vec<Self>;
+}
+
+macro_rules! little_endian {
+    ($type:ty) => {
+        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
+            let mut bytes = Vec::with_capacity(size_of_val(values));
+            values.iter().for_each(|v| bytes.extend_from_slice(&<$type>::to_le_bytes(*v)));
+            bytes
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            bytes.as_chunks().0.iter().map(|&chunk| <$type>::from_le_bytes(chunk)).collect()
+        }
+    };
+}
+
+macro_rules! truth_bytes {
+    () => {
+        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
+            values.iter().map(|&v| u8::from(v)).collect()
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            bytes.iter().map(|&byte| byte != 0).collect()
+        }
+    };
 }
 
 macro_rules! elements {
-    ($($type:ty => $variant:ident),*) => {$(
+    ($($type:ident => $variant:ident by $bytes:ident($($arg:ty)?)),* $(,)?) => {$(
         impl sealed::Sealed for $type {}
 
         impl Element for $type {
@@ -84,8 +116,49 @@ macro_rules! elements {
             fn from_host(data: HostData) -> Option<Vec<Self>> {
                 if let HostData::$variant(values) = data { Some(values) } else { None }
             }
+
+            $bytes!($($arg)?);
         }
     )*};
 }
 
-elements!(f32 => F32, f64 => F64, f16 => F16, bf16 => BF16, i64 => I64, i32 => I32, u8 => U8, bool => Bool);
+elements!(
+    f32 => F32 by little_endian(f32),
+    f64 => F64 by little_endian(f64),
+    f16 => F16 by little_endian(f16),
+    bf16 => BF16 by little_endian(bf16),
+    i64 => I64 by little_endian(i64),
+    i32 => I32 by little_endian(i32),
+    u8 => U8 by little_endian(u8),
+    bool => Bool by truth_bytes(),
+);
+
+impl HostData {
+    /// The bytes of the elements, little-endian.
+    pub fn to_le_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::F32(values) => Element::to_le_bytes(values),
+            Self::F64(values) => Element::to_le_bytes(values),
+            Self::F16(values) => Element::to_le_bytes(values),
+            Self::BF16(values) => Element::to_le_bytes(values),
+            Self::I64(values) => Element::to_le_bytes(values),
+            Self::I32(values) => Element::to_le_bytes(values),
+            Self::U8(values) => Element::to_le_bytes(values),
+            Self::Bool(values) => Element::to_le_bytes(values),
+        }
+    }
+
+    /// Elements of a dtype from their little-endian bytes.
+    pub fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Self {
+        match dtype {
+            DType::F32 => Self::F32(Element::from_le_bytes(bytes)),
+            DType::F64 => Self::F64(Element::from_le_bytes(bytes)),
+            DType::F16 => Self::F16(Element::from_le_bytes(bytes)),
+            DType::BF16 => Self::BF16(Element::from_le_bytes(bytes)),
+            DType::I64 => Self::I64(Element::from_le_bytes(bytes)),
+            DType::I32 => Self::I32(Element::from_le_bytes(bytes)),
+            DType::U8 => Self::U8(Element::from_le_bytes(bytes)),
+            DType::Bool => Self::Bool(Element::from_le_bytes(bytes)),
+        }
+    }
+}

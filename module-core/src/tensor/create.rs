@@ -1,5 +1,5 @@
 use super::Tensor;
-use crate::backend::Element;
+use crate::backend::{Element, HostData};
 use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
 
@@ -32,6 +32,24 @@ impl Tensor {
         }
         let storage = Device::cpu().backend().from_host(T::into_host(values))?;
         Ok(Self::fresh(storage, shape))
+    }
+
+    /// A tensor of host elements of any dtype, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// A shape with another number of elements than `data` has.
+    pub fn from_host(data: HostData, shape: impl Into<Shape>) -> Result<Self> {
+        match data {
+            HostData::F32(values) => Self::from_vec(values, shape),
+            HostData::F64(values) => Self::from_vec(values, shape),
+            HostData::F16(values) => Self::from_vec(values, shape),
+            HostData::BF16(values) => Self::from_vec(values, shape),
+            HostData::I64(values) => Self::from_vec(values, shape),
+            HostData::I32(values) => Self::from_vec(values, shape),
+            HostData::U8(values) => Self::from_vec(values, shape),
+            HostData::Bool(values) => Self::from_vec(values, shape),
+        }
     }
 
     /// A tensor of one value.

@@ -1,0 +1,115 @@
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use super::call::{ForwardCall, ForwardPreCall};
+use crate::Result;
+use crate::module::ModuleId;
+
+pub(super) type ForwardPreHook = Rc<dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>>;
+pub(super) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
+
+enum Hook {
+    ForwardPre(ForwardPreHook),
+    Forward(ForwardHook),
+}
+
+/// A module's hooks of every kind, in registration order, with the number of their handle.
+type Hooks = Vec<(u64, Hook)>;
+
+thread_local! {
+    /// How many hooks this thread has: all that a call without hooks reads.
+    static ACTIVE: Cell<usize> = const { Cell::new(0) };
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+    static HOOKS: RefCell<HashMap<ModuleId, Hooks>> = RefCell::new(HashMap::new());
+}
+
+/// Whether this thread has any hook.
+#[inline]
+pub(super) fn any() -> bool {
+    ACTIVE.with(Cell::get) > 0
+}
+
+/// Removes its hook when it is dropped.
+///
+/// It borrows the module, so that the module can neither move nor go while the hook is on it, and
+/// stays on its thread, whose registry holds the hook.
+#[must_use = "dropping the handle removes the hook"]
+#[derive(Debug)]
+pub struct HookHandle<'m> {
+    number: u64,
+    module: ModuleId,
+    borrow: PhantomData<(&'m (), *const ())>,
+}
+
+impl HookHandle<'_> {
+    /// Removes the hook now.
+    pub fn remove(self) {}
+}
+
+impl Drop for HookHandle<'_> {
+    fn drop(&mut self) {
+        // At the end of a thread the registry may be gone already, and its hooks with it.
+        let removed = HOOKS.try_with(|hooks| {
+            let mut hooks = hooks.borrow_mut();
+            let list = hooks.get_mut(&self.module)?;
+            let place = list.iter().position(|(number, _)| *number == self.number)?;
+            let removed = list.remove(place);
+            if list.is_empty() {
+                hooks.remove(&self.module);
+            }
+            Some(removed)
+        });
+        // The closure is dropped after the borrow: it may own other handles.
+        if let Ok(Some(removed)) = removed {
+            let _ = ACTIVE.try_with(|active| active.set(active.get().saturating_sub(1)));
+            drop(removed);
+        }
+    }
+}
+
+fn register<'m>(module: ModuleId, hook: Hook) -> HookHandle<'m> {
+    let number = NEXT.replace(NEXT.get() + 1);
+    HOOKS.with_borrow_mut(|hooks| hooks.entry(module).or_default().push((number, hook)));
+    ACTIVE.set(ACTIVE.get() + 1);
+    HookHandle { number, module, borrow: PhantomData }
+}
+
+pub(crate) fn register_forward_pre<'m>(module: ModuleId, hook: ForwardPreHook) -> HookHandle<'m> {
+    register(module, Hook::ForwardPre(hook))
+}
+
+pub(crate) fn register_forward<'m>(module: ModuleId, hook: ForwardHook) -> HookHandle<'m> {
+    register(module, Hook::Forward(hook))
+}
+
+/// The hooks of one kind as they are now: changes made while they run count from the next time.
+fn snapshot<H>(module: ModuleId, pick: impl Fn(&Hook) -> Option<H>) -> Vec<H> {
+    HOOKS.with_borrow(|hooks| {
+        let list = hooks.get(&module).map(Vec::as_slice).unwrap_or_default();
+        list.iter().filter_map(|(_, hook)| pick(hook)).collect()
+    })
+}
+
+pub(super) fn forward_pre_hooks(module: ModuleId) -> Vec<ForwardPreHook> {
+    snapshot(module, |hook| match hook {
+        Hook::ForwardPre(hook) => Some(hook.clone()),
+        Hook::Forward(_) => None,
+    })
+}
+
+pub(super) fn forward_hooks(module: ModuleId) -> Vec<ForwardHook> {
+    snapshot(module, |hook| match hook {
+        Hook::Forward(hook) => Some(hook.clone()),
+        Hook::ForwardPre(_) => None,
+    })
+}
+
+/// Whether a module has a forward hook, for which its inputs must be kept.
+pub(super) fn has_forward(module: ModuleId) -> bool {
+    HOOKS.with_borrow(|hooks| {
+        let list = hooks.get(&module).map(Vec::as_slice).unwrap_or_default();
+        list.iter().any(|(_, hook)| matches!(hook, Hook::Forward(_)))
+    })
+}

@@ -1,0 +1,114 @@
+use indexmap::IndexMap;
+
+use crate::Tensor;
+
+/// A value whose tensors hooks can see: what `forward` takes and returns.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Tensor, hooks::Tensors};
+///
+/// let pair = (Tensor::from(1.0_f32), vec![Tensor::from(2.0_f32)]);
+/// let mut count = 0;
+/// pair.for_each(&mut |_| count += 1);
+/// assert_eq!(count, 2);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed through `call`",
+    label = "hooks cannot see the tensors in it",
+    note = "use tensors, or tuples, arrays, vectors, options and maps of them, or implement `Tensors`"
+)]
+pub trait Tensors {
+    /// Shows each tensor.
+    fn for_each(&self, f: &mut dyn FnMut(&Tensor));
+
+    /// Shows each tensor, to be replaced.
+    fn for_each_mut(&mut self, f: &mut dyn FnMut(&mut Tensor));
+}
+
+impl Tensors for Tensor {
+    fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
+        f(self);
+    }
+
+    fn for_each_mut(&mut self, f: &mut dyn FnMut(&mut Tensor)) {
+        f(self);
+    }
+}
+
+/// A borrowed tensor can be seen and not replaced.
+impl Tensors for &Tensor {
+    fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
+        f(self);
+    }
+
+    fn for_each_mut(&mut self, _: &mut dyn FnMut(&mut Tensor)) {}
+}
+
+macro_rules! tensors_by_iteration {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<$($generics)*> Tensors for $type {
+            fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
+                self.iter().for_each(|item| item.for_each(f));
+            }
+
+            fn for_each_mut(&mut self, f: &mut dyn FnMut(&mut Tensor)) {
+                self.iter_mut().for_each(|item| item.for_each_mut(f));
+            }
+        }
+    )*};
+}
+
+tensors_by_iteration! {
+    [T: Tensors] Vec<T>;
+    [T: Tensors] Option<T>;
+    [T: Tensors, const N: usize] [T; N];
+}
+
+impl<K, T: Tensors> Tensors for IndexMap<K, T> {
+    fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
+        self.values().for_each(|item| item.for_each(f));
+    }
+
+    fn for_each_mut(&mut self, f: &mut dyn FnMut(&mut Tensor)) {
+        self.values_mut().for_each(|item| item.for_each_mut(f));
+    }
+}
+
+macro_rules! tensors_of_tuples {
+    ($(($($name:ident $index:tt),*);)*) => {$(
+        impl<$($name: Tensors),*> Tensors for ($($name,)*) {
+            fn for_each(&self, _f: &mut dyn FnMut(&Tensor)) {
+                $(self.$index.for_each(_f);)*
+            }
+
+            fn for_each_mut(&mut self, _f: &mut dyn FnMut(&mut Tensor)) {
+                $(self.$index.for_each_mut(_f);)*
+            }
+        }
+    )*};
+}
+
+tensors_of_tuples! {
+    ();
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+}
+
+/// Values without tensors may stand beside them.
+macro_rules! without_tensors {
+    ($($type:ty),*) => {$(
+        impl Tensors for $type {
+            fn for_each(&self, _: &mut dyn FnMut(&Tensor)) {}
+
+            fn for_each_mut(&mut self, _: &mut dyn FnMut(&mut Tensor)) {}
+        }
+    )*};
+}
+
+without_tensors!(bool, usize, i64, i32, f64, f32, String, &str);

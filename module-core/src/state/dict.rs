@@ -1,0 +1,81 @@
+use indexmap::IndexMap;
+
+use crate::Tensor;
+
+/// Named tensors in order: what a module saves and loads, and what a checkpoint file holds.
+///
+/// The values are snapshots: later training does not change them. A tied tensor stands under
+/// each of its names.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{StateDict, Tensor};
+///
+/// let mut state = StateDict::new();
+/// state.insert("weight", Tensor::from([1.0_f32, 2.0]));
+/// assert_eq!(state.keys().collect::<Vec<_>>(), ["weight"]);
+/// assert_eq!(state.get("weight").unwrap().numel(), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct StateDict {
+    tensors: IndexMap<String, Tensor>,
+}
+
+impl StateDict {
+    /// Without tensors.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The tensor under a key.
+    pub fn get(&self, key: &str) -> Option<&Tensor> {
+        self.tensors.get(key)
+    }
+
+    /// Puts a tensor under a key, detached, and returns the one that was there; a new key goes
+    /// last.
+    pub fn insert(&mut self, key: impl Into<String>, tensor: Tensor) -> Option<Tensor> {
+        self.tensors.insert(key.into(), tensor.detach())
+    }
+
+    /// Takes the tensor under a key out; the order of the others stays.
+    pub fn remove(&mut self, key: &str) -> Option<Tensor> {
+        self.tensors.shift_remove(key)
+    }
+
+    /// Whether there is a tensor under a key.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.tensors.contains_key(key)
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// The keys with their tensors, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.tensors.iter().map(|(key, tensor)| (key.as_str(), tensor))
+    }
+
+    /// The number of tensors.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Whether there are no tensors.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+}
+
+impl<K: Into<String>> FromIterator<(K, Tensor)> for StateDict {
+    fn from_iter<I: IntoIterator<Item = (K, Tensor)>>(tensors: I) -> Self {
+        let mut state = Self::new();
+        for (key, tensor) in tensors {
+            state.insert(key, tensor);
+        }
+        state
+    }
+}

@@ -1,0 +1,90 @@
+use std::collections::HashSet;
+
+use super::StateDict;
+use crate::module::{Buffer, Module, Parameter, TensorId, Visitor, walk::join};
+use crate::{ErrorKind, Result, Tensor};
+
+/// What stands behind a key of a state dict.
+#[derive(Clone, Copy)]
+pub(super) enum Slot<'a> {
+    Parameter(&'a Parameter),
+    Buffer(&'a Buffer),
+}
+
+impl Slot<'_> {
+    pub(super) fn value(self) -> Tensor {
+        match self {
+            Self::Parameter(parameter) => parameter.detach(),
+            Self::Buffer(buffer) => buffer.tensor(),
+        }
+    }
+
+    pub(super) fn id(self) -> TensorId {
+        match self {
+            Self::Parameter(parameter) => parameter.id(),
+            Self::Buffer(buffer) => buffer.id(),
+        }
+    }
+
+    /// Replaces the value by one of the same shape and dtype; the gradient stays.
+    pub(super) fn replace(self, value: Tensor) {
+        match self {
+            Self::Parameter(parameter) => parameter.replace(value, parameter.grad()),
+            Self::Buffer(buffer) => buffer.replace(value),
+        }
+    }
+}
+
+/// The keys of a module with what stands behind them: its own parameters, its own persistent
+/// buffers, then each child; every name of a tied tensor.
+pub(super) fn entries(root: &dyn Module) -> Result<Vec<(String, Slot<'_>)>> {
+    let mut entries = Vec::new();
+    collect(root, "", &mut entries);
+    let mut keys = HashSet::with_capacity(entries.len());
+    for (key, _) in &entries {
+        if !keys.insert(key.as_str()) {
+            return Err(ErrorKind::DuplicateKey { key: key.clone(), module: root.kind() }.into());
+        }
+    }
+    Ok(entries)
+}
+
+/// One module's members by kind, since declaration order mixes them and the keys do not.
+struct Members<'p, 'a> {
+    path: &'p str,
+    parameters: Vec<(String, Slot<'a>)>,
+    buffers: Vec<(String, Slot<'a>)>,
+    children: Vec<(String, &'a dyn Module)>,
+}
+
+impl<'a> Visitor<'a> for Members<'_, 'a> {
+    fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
+        self.parameters.push((join(self.path, name), Slot::Parameter(parameter)));
+    }
+
+    fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
+        if buffer.is_persistent() {
+            self.buffers.push((join(self.path, name), Slot::Buffer(buffer)));
+        }
+    }
+
+    fn module(&mut self, name: &str, module: &'a dyn Module) {
+        self.children.push((join(self.path, name), module));
+    }
+}
+
+fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<(String, Slot<'a>)>) {
+    let mut members =
+        Members { path, parameters: Vec::new(), buffers: Vec::new(), children: Vec::new() };
+    module.visit(&mut members);
+    entries.append(&mut members.parameters);
+    entries.append(&mut members.buffers);
+    for (path, child) in members.children {
+        collect(child, &path, entries);
+    }
+}
+
+/// A snapshot of a module's state.
+pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
+    Ok(entries(root)?.into_iter().map(|(key, slot)| (key, slot.value())).collect())
+}

@@ -1,0 +1,173 @@
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use super::StateDict;
+use super::entries::{Slot, entries};
+use crate::module::{Module, TensorId};
+use crate::{DType, ErrorKind, LoadProblems, Mismatch, Result, Tensor};
+
+/// How a state dict is loaded.
+///
+/// # Example
+///
+/// ```
+/// use module_core::LoadOptions;
+///
+/// let partial = LoadOptions::new().strict(false);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    strict: bool,
+    allow_mismatch: bool,
+}
+
+impl LoadOptions {
+    /// Strict: every key of the module and of the state dict must be in the other.
+    pub fn new() -> Self {
+        Self { strict: true, allow_mismatch: false }
+    }
+
+    /// Whether missing and unexpected keys are errors rather than lines of the report.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
+    /// Whether keys of another shape are left out rather than errors.
+    #[must_use]
+    pub fn allow_mismatch(self, allow_mismatch: bool) -> Self {
+        Self { allow_mismatch, ..self }
+    }
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a load did.
+#[must_use = "the report tells which tensors keep their old values"]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Keys that were loaded, in the module's order.
+    pub loaded: Vec<String>,
+    /// Keys that keep the values they had, in the module's order.
+    pub fresh: Vec<String>,
+    /// Keys that the module has and the state dict lacks.
+    pub missing: Vec<String>,
+    /// Keys that the state dict has and the module lacks.
+    pub unexpected: Vec<String>,
+    /// Keys whose shapes differ.
+    pub mismatched: Vec<Mismatch>,
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.fresh.is_empty() && self.unexpected.is_empty() {
+            return write!(f, "<All keys matched successfully>");
+        }
+        write!(
+            f,
+            "loaded {} key(s); fresh: {:?}; unexpected: {:?}",
+            self.loaded.len(),
+            self.fresh,
+            self.unexpected
+        )
+    }
+}
+
+/// Loads a state dict in two phases: everything is checked and cast, then everything is set.
+/// On any error the module is as it was.
+pub(crate) fn load(
+    root: &dyn Module,
+    state: &StateDict,
+    options: &LoadOptions,
+) -> Result<LoadReport> {
+    let entries = entries(root)?;
+    let mut problems = LoadProblems { module: root.kind().to_owned(), ..Default::default() };
+    let mut plan: Vec<(Slot<'_>, Tensor)> = Vec::new();
+    let mut loaded = Vec::new();
+    let mut first_of_tie: HashMap<TensorId, (&str, &Tensor)> = HashMap::new();
+    for (key, slot) in &entries {
+        let current = slot.value();
+        let Some(found) = state.get(key) else {
+            if is_batch_counter(key, &current) {
+                plan.push((*slot, current.zeros_like()?));
+            } else {
+                problems.missing.push(key.clone());
+            }
+            continue;
+        };
+        let Some(value) = fitted(found, &current)? else {
+            let (found, expected) = (found.shape().clone(), current.shape().clone());
+            problems.mismatched.push(Mismatch { key: key.clone(), found, expected });
+            continue;
+        };
+        match first_of_tie.get(&slot.id()) {
+            Some((first, other)) if !same_values(found, other)? => {
+                problems.untied.push(((*first).to_owned(), key.clone()));
+            }
+            Some(_) => {}
+            None => {
+                first_of_tie.insert(slot.id(), (key, found));
+            }
+        }
+        plan.push((*slot, value));
+        loaded.push(key.clone());
+    }
+    let known: HashSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    problems.unexpected =
+        state.keys().filter(|key| !known.contains(key)).map(str::to_owned).collect();
+    let nothing_fits = loaded.is_empty() && !entries.is_empty();
+    let refused = !problems.untied.is_empty()
+        || (!problems.mismatched.is_empty() && !options.allow_mismatch)
+        || (options.strict && !(problems.missing.is_empty() && problems.unexpected.is_empty()))
+        || nothing_fits;
+    if refused {
+        return Err(ErrorKind::Load(problems).into());
+    }
+    for (slot, value) in plan {
+        slot.replace(value);
+    }
+    let done: HashSet<&str> = loaded.iter().map(String::as_str).collect();
+    let fresh = entries.iter().map(|(key, _)| key).filter(|key| {
+        !done.contains(key.as_str()) && (problems.missing.contains(key) || problems.mismatched.iter().any(|m| m.key == **key))
+    });
+    Ok(LoadReport {
+        fresh: fresh.cloned().collect(),
+        loaded,
+        missing: problems.missing,
+        unexpected: problems.unexpected,
+        mismatched: problems.mismatched,
+    })
+}
+
+/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalisation; it starts at 0.
+fn is_batch_counter(key: &str, value: &Tensor) -> bool {
+    let name = key.rsplit('.').next();
+    name == Some("num_batches_tracked") && value.dtype() == DType::I64 && value.rank() == 0
+}
+
+/// The value in the shape, dtype and device of the one it replaces; `None` if the shapes differ.
+///
+/// A shape that would broadcast does not fit: only a single element in one dimension loads into
+/// a tensor without dimensions, as in PyTorch.
+fn fitted(value: &Tensor, current: &Tensor) -> Result<Option<Tensor>> {
+    let value = match (value.shape() == current.shape(), &**value.shape(), current.rank()) {
+        (true, ..) => value.clone(),
+        (false, [1], 0) => value.squeeze(0)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(value.to_dtype(current.dtype())?.to_device(&current.device())?))
+}
+
+/// Whether two tensors hold the same bytes.
+fn same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
+    if a.shares_memory_with(b) && a.layout() == b.layout() {
+        return Ok(true);
+    }
+    Ok(a.dtype() == b.dtype()
+        && a.shape() == b.shape()
+        && a.to_host()?.to_le_bytes() == b.to_host()?.to_le_bytes())
+}

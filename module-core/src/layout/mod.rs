@@ -27,7 +27,11 @@ impl Layout {
             // A shape with a zero size may hold sizes whose product overflows; no index exists.
             step = step.saturating_mul(size.max(1));
         }
-        Self { shape, strides, offset: 0 }
+        Self {
+            shape,
+            strides,
+            offset: 0,
+        }
     }
 
     /// The size of each dimension.

@@ -152,17 +152,22 @@ pub trait ModuleExt: Module {
 
     /// Puts the whole tree into training or evaluation mode.
     fn set_training(&self, training: bool) {
-        walk::flags(self.as_module()).into_iter().for_each(|flag| flag.set(training));
+        walk::flags(self.as_module())
+            .into_iter()
+            .for_each(|flag| flag.set(training));
     }
 
     /// Whether any part of the tree behaves as in training.
     fn is_training(&self) -> bool {
-        walk::flags(self.as_module()).into_iter().any(|flag| flag.is_training())
+        walk::flags(self.as_module())
+            .into_iter()
+            .any(|flag| flag.is_training())
     }
 
     /// Lets every parameter be trained, or none; freezing drops gradients.
     fn set_requires_grad(&self, requires_grad: bool) {
-        self.parameters().for_each(|parameter| parameter.set_requires_grad(requires_grad));
+        self.parameters()
+            .for_each(|parameter| parameter.set_requires_grad(requires_grad));
     }
 
     /// Drops every gradient.
@@ -178,11 +183,18 @@ pub trait ModuleExt: Module {
     fn to_dtype(&self, dtype: DType) -> Result<()> {
         if !dtype.is_floating_point() {
             let needs = "a floating-point dtype";
-            return Err(ErrorKind::UnsupportedDType { op: "to_dtype", dtype, needs }.into());
+            return Err(ErrorKind::UnsupportedDType {
+                op: "to_dtype",
+                dtype,
+                needs,
+            }
+            .into());
         }
-        convert(self.as_module(), |tensor| match tensor.dtype().is_floating_point() {
-            true => tensor.to_dtype(dtype),
-            false => Ok(tensor.clone()),
+        convert(self.as_module(), |tensor| {
+            match tensor.dtype().is_floating_point() {
+                true => tensor.to_dtype(dtype),
+                false => Ok(tensor.clone()),
+            }
         })
     }
 
@@ -238,7 +250,10 @@ pub trait ModuleExt: Module {
 
     /// The number of elements of the parameters that are trained, tied ones counted once.
     fn num_trainable(&self) -> usize {
-        self.parameters().filter(|p| p.requires_grad()).map(Parameter::numel).sum()
+        self.parameters()
+            .filter(|p| p.requires_grad())
+            .map(Parameter::numel)
+            .sum()
     }
 
     /// A snapshot of every parameter and persistent buffer under PyTorch's keys.
@@ -313,7 +328,9 @@ pub trait ModuleExt: Module {
     ///
     /// As [`reset_parameters`](Self::reset_parameters).
     fn reset_parameters_with(&self, generator: &mut Generator) -> Result<()> {
-        let fixed = self.named_parameters().filter(|(_, parameter)| !parameter.can_reset());
+        let fixed = self
+            .named_parameters()
+            .filter(|(_, parameter)| !parameter.can_reset());
         let paths: Vec<String> = fixed.map(|(path, _)| path).collect();
         if !paths.is_empty() {
             return Err(ErrorKind::NoInitialiser { paths }.into());

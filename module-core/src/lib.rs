@@ -2,22 +2,40 @@
 
 extern crate self as module_core;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 pub mod autograd;
 pub mod backend;
+mod checkpoint;
+mod containers;
 mod dtype;
 mod error;
+mod ext;
+pub mod hooks;
 mod layout;
+pub mod module;
 mod ops;
 pub mod rng;
+mod state;
 mod tensor;
 
 pub use autograd::BackwardOptions;
 pub use backend::{Device, Element};
-pub use dtype::{DType, Scalar};
+pub use containers::{Identity, Sequential};
+pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
+pub use ext::ModuleExt;
+pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
 pub use layout::{Dims, Layout, Shape};
+pub use module::{
+    Bias, Buffer, Field, Forward, Init, Layer, Marker, Maybe, Module, Parameter, TensorId,
+    Training, Walk,
+};
+pub use module_derive::{Forward, Module};
 pub use ops::{Conv2dOptions, Padding, Pool2dOptions, Value};
 pub use rng::{Generator, fork_rng, manual_seed};
+pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{
     Backward, Function, Gradients, NoGradient, Tensor, enable_grad, is_grad_enabled, no_grad,
 };

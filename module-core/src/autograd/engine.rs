@@ -31,10 +31,17 @@ pub(super) fn run(root: &Arc<Node>, grad: &Tensor, options: BackwardOptions) -> 
             let grads = function.backward(&ctx)?;
             if grads.len() != op.inputs.len() {
                 let (expected, got) = (op.inputs.len(), grads.len());
-                return Err(ErrorKind::GradientCount { op: op.name, expected, got }.into());
+                return Err(ErrorKind::GradientCount {
+                    op: op.name,
+                    expected,
+                    got,
+                }
+                .into());
             }
             for (input, grad) in op.inputs.iter().zip(grads) {
-                let (Some(input), Some(grad)) = (input, grad) else { continue };
+                let (Some(input), Some(grad)) = (input, grad) else {
+                    continue;
+                };
                 let total = match pending.remove(&input.order) {
                     Some((_, sum)) => sum.add(&grad)?,
                     None => grad,
@@ -49,6 +56,8 @@ pub(super) fn run(root: &Arc<Node>, grad: &Tensor, options: BackwardOptions) -> 
                 before.shape().broadcast("backward", grad.shape())?;
             }
         }
-        leaves.iter().try_for_each(|(leaf, grad)| leaf.accumulate(grad))
+        leaves
+            .iter()
+            .try_for_each(|(leaf, grad)| leaf.accumulate(grad))
     })
 }

@@ -36,7 +36,10 @@ impl Tensor {
     /// ```
     pub fn backward(&self) -> Result<()> {
         if self.numel() != 1 {
-            return Err(ErrorKind::BackwardNonScalar { shape: self.shape().clone() }.into());
+            return Err(ErrorKind::BackwardNonScalar {
+                shape: self.shape().clone(),
+            }
+            .into());
         }
         self.backward_with(&self.ones_like()?, BackwardOptions::default())
     }

@@ -72,12 +72,19 @@ macro_rules! little_endian {
     ($type:ty) => {
         fn to_le_bytes(values: &[Self]) -> Vec<u8> {
             let mut bytes = Vec::with_capacity(size_of_val(values));
-            values.iter().for_each(|v| bytes.extend_from_slice(&<$type>::to_le_bytes(*v)));
+            values
+                .iter()
+                .for_each(|v| bytes.extend_from_slice(&<$type>::to_le_bytes(*v)));
             bytes
         }
 
         fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
-            bytes.as_chunks().0.iter().map(|&chunk| <$type>::from_le_bytes(chunk)).collect()
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&chunk| <$type>::from_le_bytes(chunk))
+                .collect()
         }
     };
 }

@@ -189,8 +189,13 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     ///
     /// As [`gather`](Self::gather).
-    fn scatter_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
-    -> Result<Storage>;
+    fn scatter_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage>;
 
     /// The parts one after the other along `dim`.
     ///
@@ -257,7 +262,11 @@ impl Device {
 
     /// The error for a family that this device lacks.
     pub fn unavailable(&self, op: &'static str) -> crate::Error {
-        ErrorKind::Unavailable { op, device: self.to_string() }.into()
+        ErrorKind::Unavailable {
+            op,
+            device: self.to_string(),
+        }
+        .into()
     }
 }
 

@@ -11,8 +11,13 @@ use crate::{ErrorKind, Result};
 /// Replaces the file at `path` by one with these bytes: a temporary file in the same directory is
 /// written, forced to the disk and renamed over it, and the directory is forced to the disk too.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, bytes)
-        .map_err(|source| ErrorKind::File { path: path.to_owned(), source }.into())
+    replace(path, bytes).map_err(|source| {
+        ErrorKind::File {
+            path: path.to_owned(),
+            source,
+        }
+        .into()
+    })
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -38,7 +43,8 @@ fn give_usual_mode(file: &NamedTempFile, path: &Path) -> io::Result<()> {
         Ok(old) => old.permissions().mode(),
         Err(_) => 0o644,
     };
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))
+    file.as_file()
+        .set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]

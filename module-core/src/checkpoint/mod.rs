@@ -66,19 +66,29 @@ impl StateDict {
     /// A file that cannot be read, or whose content is damaged or of no known format.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path)
-            .map_err(|source| ErrorKind::File { path: path.to_owned(), source })?;
-        let format = FORMATS.into_iter().find(|format| format.matches(&bytes)).ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-            ErrorKind::Format {
-                path: path.to_owned(),
-                format: "checkpoint",
-                problem: format!("the content is none of: {}", names.join(", ")),
-            }
+        let bytes = std::fs::read(path).map_err(|source| ErrorKind::File {
+            path: path.to_owned(),
+            source,
         })?;
+        let format = FORMATS
+            .into_iter()
+            .find(|format| format.matches(&bytes))
+            .ok_or_else(|| {
+                let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
+                ErrorKind::Format {
+                    path: path.to_owned(),
+                    format: "checkpoint",
+                    problem: format!("the content is none of: {}", names.join(", ")),
+                }
+            })?;
         format.read(&bytes).map_err(|problem| {
             let (path, format) = (path.to_owned(), format.name());
-            ErrorKind::Format { path, format, problem }.into()
+            ErrorKind::Format {
+                path,
+                format,
+                problem,
+            }
+            .into()
         })
     }
 }

@@ -54,7 +54,9 @@ impl Format for Safetensors {
                 tensor.shares_memory_with(other) && tensor.layout() == other.layout()
             };
             // Tensors without elements share nothing that could be lost.
-            let tie = written.iter().find(|(_, other)| tensor.numel() > 0 && same(other));
+            let tie = written
+                .iter()
+                .find(|(_, other)| tensor.numel() > 0 && same(other));
             match tie {
                 Some((kept, _)) => {
                     metadata.insert(key.to_owned(), (*kept).to_owned());
@@ -79,7 +81,11 @@ struct Entry {
 impl Entry {
     fn new(tensor: &Tensor) -> Result<Self> {
         let bytes = tensor.to_host()?.to_le_bytes();
-        Ok(Self { dtype: to_file(tensor.dtype()), shape: tensor.shape().to_vec(), bytes })
+        Ok(Self {
+            dtype: to_file(tensor.dtype()),
+            shape: tensor.shape().to_vec(),
+            bytes,
+        })
     }
 }
 

@@ -26,7 +26,9 @@ pub struct Identity {
 impl Identity {
     /// The identity.
     pub const fn new() -> Self {
-        Self { marker: crate::Marker::new() }
+        Self {
+            marker: crate::Marker::new(),
+        }
     }
 }
 

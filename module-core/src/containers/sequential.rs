@@ -49,10 +49,18 @@ impl Sequential {
     pub fn push_named(mut self, name: impl Into<String>, layer: impl Layer) -> Result<Self> {
         let key = name.into();
         if key.is_empty() || key.contains('.') {
-            return Err(ErrorKind::InvalidKey { op: "push_named", key }.into());
+            return Err(ErrorKind::InvalidKey {
+                op: "push_named",
+                key,
+            }
+            .into());
         }
         if self.layers.contains_key(&key) {
-            return Err(ErrorKind::DuplicateKey { key, module: "Sequential" }.into());
+            return Err(ErrorKind::DuplicateKey {
+                key,
+                module: "Sequential",
+            }
+            .into());
         }
         self.layers.insert(key, Box::new(layer));
         Ok(self)
@@ -95,7 +103,9 @@ impl Sequential {
 
     /// The layers in order, with their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &dyn Layer)> {
-        self.layers.iter().map(|(key, layer)| (key.as_str(), &**layer))
+        self.layers
+            .iter()
+            .map(|(key, layer)| (key.as_str(), &**layer))
     }
 }
 
@@ -132,6 +142,8 @@ impl Forward for Sequential {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        self.layers.values().try_fold(input, |x, layer| layer.call(x))
+        self.layers
+            .values()
+            .try_fold(input, |x, layer| layer.call(x))
     }
 }

@@ -133,18 +133,24 @@ pub enum ErrorKind {
     },
 
     /// `backward` without a gradient on a tensor of more or fewer than one element.
-    #[error("backward: a gradient can be created for one element only, got shape {shape}; reduce to a scalar or use `backward_with`")]
+    #[error(
+        "backward: a gradient can be created for one element only, got shape {shape}; reduce to a scalar or use `backward_with`"
+    )]
     BackwardNonScalar {
         /// The shape of the tensor.
         shape: Shape,
     },
 
     /// `backward` on a tensor that nothing tracks.
-    #[error("backward: the tensor does not require a gradient and was not computed from one that does")]
+    #[error(
+        "backward: the tensor does not require a gradient and was not computed from one that does"
+    )]
     BackwardUntracked,
 
     /// A second backward pass through a graph whose saved values are freed.
-    #[error("backward: the saved values of `{op}` were freed by an earlier backward; keep them with `retain_graph`")]
+    #[error(
+        "backward: the saved values of `{op}` were freed by an earlier backward; keep them with `retain_graph`"
+    )]
     GraphFreed {
         /// The operation.
         op: &'static str,
@@ -169,7 +175,10 @@ pub enum ErrorKind {
     },
 
     /// A path step that names no module.
-    #[error("`{step}` in path `{path}` is no member of {module}{}", did_you_mean(suggestion))]
+    #[error(
+        "`{step}` in path `{path}` is no member of {module}{}",
+        did_you_mean(suggestion)
+    )]
     NoSuchMember {
         /// The path asked for.
         path: String,
@@ -197,7 +206,9 @@ pub enum ErrorKind {
     },
 
     /// Exclusive access to a module behind an `Arc` that somebody else holds.
-    #[error("`{path}` ({module}) is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first")]
+    #[error(
+        "`{path}` ({module}) is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first"
+    )]
     SharedModule {
         /// The path of the module.
         path: String,
@@ -206,7 +217,9 @@ pub enum ErrorKind {
     },
 
     /// Two members of one module under one key.
-    #[error("key `{key}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`")]
+    #[error(
+        "key `{key}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`"
+    )]
     DuplicateKey {
         /// The key.
         key: String,
@@ -224,14 +237,19 @@ pub enum ErrorKind {
     },
 
     /// A parameter that was never given a value.
-    #[error("parameter of shape {shape} has no value yet; `load` a checkpoint or call `reset_parameters`")]
+    #[error(
+        "parameter of shape {shape} has no value yet; `load` a checkpoint or call `reset_parameters`"
+    )]
     Deferred {
         /// The shape of the parameter.
         shape: Shape,
     },
 
     /// Parameters that were made from a tensor and cannot be drawn anew.
-    #[error("reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`", list(paths, "was", "were"))]
+    #[error(
+        "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",
+        list(paths, "was", "were")
+    )]
     NoInitialiser {
         /// The paths of the parameters.
         paths: Vec<String>,
@@ -242,7 +260,10 @@ pub enum ErrorKind {
     Load(LoadProblems),
 
     /// An optimiser that does not know all parameters of the model, or knows others.
-    #[error("step: {} not the parameter(s) the optimiser was built with; build it anew after replacing layers", list(paths, "is", "are"))]
+    #[error(
+        "step: {} not the parameter(s) the optimiser was built with; build it anew after replacing layers",
+        list(paths, "is", "are")
+    )]
     OptimizerParameters {
         /// The paths that are new, replaced or gone.
         paths: Vec<String>,
@@ -285,11 +306,18 @@ pub enum ErrorKind {
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {
-    suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+    suggestion
+        .as_ref()
+        .map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
 }
 
 /// `` `a`, `b` were `` for the middle of a sentence.
 fn list(paths: &[String], one: &str, many: &str) -> String {
     let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-    format!("{} {}", names.join(", "), if paths.len() == 1 { one } else { many })
+    format!(
+        "{} {}",
+        names.join(", "),
+        if paths.len() == 1 { one } else { many }
+    )
 }

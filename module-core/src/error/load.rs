@@ -56,7 +56,12 @@ impl fmt::Display for LoadProblems {
         write!(f, "Error(s) in loading state_dict for {}:", self.module)?;
         quoted(f, "Missing", &self.missing)?;
         quoted(f, "Unexpected", &self.unexpected)?;
-        for Mismatch { key, found, expected } in &self.mismatched {
+        for Mismatch {
+            key,
+            found,
+            expected,
+        } in &self.mismatched
+        {
             write!(
                 f,
                 "\n\tsize mismatch for {key}: copying a param with shape {found} from checkpoint, \

@@ -106,7 +106,11 @@ impl fmt::Display for Error {
 /// A failed `main` or `unwrap` prints this, so it reads as the message does.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.alternate() { self.0.fmt(f) } else { fmt::Display::fmt(self, f) }
+        if f.alternate() {
+            self.0.fmt(f)
+        } else {
+            fmt::Display::fmt(self, f)
+        }
     }
 }
 

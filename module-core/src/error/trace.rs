@@ -17,7 +17,12 @@ pub struct Trace {
 
 impl Trace {
     pub(crate) fn new(kind: &'static str, anchor: (TypeId, usize)) -> Self {
-        Self { kind, path: String::new(), registered: true, anchor }
+        Self {
+            kind,
+            path: String::new(),
+            registered: true,
+            anchor,
+        }
     }
 
     /// The path of the module; empty for the outermost one.
@@ -52,8 +57,17 @@ impl Trace {
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, path, registered, .. } = self;
-        let unregistered = if *registered { "" } else { ", not registered in its caller" };
+        let Self {
+            kind,
+            path,
+            registered,
+            ..
+        } = self;
+        let unregistered = if *registered {
+            ""
+        } else {
+            ", not registered in its caller"
+        };
         if path.is_empty() {
             write!(f, "{kind}{unregistered}")
         } else {

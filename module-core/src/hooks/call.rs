@@ -63,8 +63,11 @@ where
 {
     #[inline]
     fn call(&self, input: I) -> Result<Self::Output> {
-        let result =
-            if registry::any() { call_hooked(self, input) } else { self.forward(input) };
+        let result = if registry::any() {
+            call_hooked(self, input)
+        } else {
+            self.forward(input)
+        };
         match result {
             Ok(output) => Ok(output),
             Err(error) => Err(located(self.as_module(), error)),
@@ -79,7 +82,10 @@ where
 {
     let id = module.id();
     for hook in registry::forward_pre_hooks(id) {
-        hook(&mut ForwardPreCall { module: module.as_module(), input: &mut input })?;
+        hook(&mut ForwardPreCall {
+            module: module.as_module(),
+            input: &mut input,
+        })?;
     }
     if !registry::has_forward(id) {
         return module.forward(input);
@@ -88,7 +94,11 @@ where
     let mut output = module.forward(input)?;
     for hook in registry::forward_hooks(id) {
         let module = module.as_module();
-        hook(&mut ForwardCall { module, inputs: &inputs, output: &mut output })?;
+        hook(&mut ForwardCall {
+            module,
+            inputs: &inputs,
+            output: &mut output,
+        })?;
     }
     Ok(output)
 }
@@ -157,7 +167,8 @@ impl ForwardPreCall<'_> {
     /// The tensors of the input as they are, with their graph.
     pub fn tracked_inputs(&self) -> Vec<Tensor> {
         let mut tensors = Vec::new();
-        self.input.for_each(&mut |tensor| tensors.push(tensor.clone()));
+        self.input
+            .for_each(&mut |tensor| tensors.push(tensor.clone()));
         tensors
     }
 
@@ -207,7 +218,8 @@ impl ForwardCall<'_> {
     /// The tensors of the output as they are, with their graph.
     pub fn tracked_outputs(&self) -> Vec<Tensor> {
         let mut tensors = Vec::new();
-        self.output.for_each(&mut |tensor| tensors.push(tensor.clone()));
+        self.output
+            .for_each(&mut |tensor| tensors.push(tensor.clone()));
         tensors
     }
 

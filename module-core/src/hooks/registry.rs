@@ -73,7 +73,11 @@ fn register<'m>(module: ModuleId, hook: Hook) -> HookHandle<'m> {
     let number = NEXT.replace(NEXT.get() + 1);
     HOOKS.with_borrow_mut(|hooks| hooks.entry(module).or_default().push((number, hook)));
     ACTIVE.set(ACTIVE.get() + 1);
-    HookHandle { number, module, borrow: PhantomData }
+    HookHandle {
+        number,
+        module,
+        borrow: PhantomData,
+    }
 }
 
 pub(crate) fn register_forward_pre<'m>(module: ModuleId, hook: ForwardPreHook) -> HookHandle<'m> {
@@ -110,6 +114,7 @@ pub(super) fn forward_hooks(module: ModuleId) -> Vec<ForwardHook> {
 pub(super) fn has_forward(module: ModuleId) -> bool {
     HOOKS.with_borrow(|hooks| {
         let list = hooks.get(&module).map(Vec::as_slice).unwrap_or_default();
-        list.iter().any(|(_, hook)| matches!(hook, Hook::Forward(_)))
+        list.iter()
+            .any(|(_, hook)| matches!(hook, Hook::Forward(_)))
     })
 }

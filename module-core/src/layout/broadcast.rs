@@ -9,7 +9,11 @@ impl Shape {
         let rank = self.rank().max(other.rank());
         let size_of = |shape: &Self, i: usize| {
             // Dimension `i` counted from the end.
-            if i < shape.rank() { shape[shape.rank() - 1 - i] } else { 1 }
+            if i < shape.rank() {
+                shape[shape.rank() - 1 - i]
+            } else {
+                1
+            }
         };
         let mut sizes = Sizes::from_elem(1, rank);
         for i in 0..rank {
@@ -43,6 +47,10 @@ impl Layout {
                 return Err(fail().into());
             }
         }
-        Ok(Self { shape: shape.clone(), strides, offset: self.offset })
+        Ok(Self {
+            shape: shape.clone(),
+            strides,
+            offset: self.offset,
+        })
     }
 }

@@ -27,7 +27,11 @@ impl Layout {
             // A shape with a zero size may hold sizes whose product overflows; no index exists.
             step = step.saturating_mul(size.max(1));
         }
-        Self { shape, strides, offset: 0 }
+        Self {
+            shape,
+            strides,
+            offset: 0,
+        }
     }
 
     /// The size of each dimension.
@@ -52,11 +56,12 @@ impl Layout {
 
     /// Whether the elements lie one after the other in row-major order.
     pub fn is_contiguous(&self) -> bool {
+        // Without elements there is no order; the other sizes may multiply to anything.
+        if self.shape.contains(&0) {
+            return true;
+        }
         let mut step = 1;
         for (&size, &stride) in self.shape.iter().zip(&self.strides).rev() {
-            if size == 0 {
-                return true;
-            }
             if size != 1 {
                 if stride != step {
                     return false;

@@ -44,8 +44,17 @@ impl Shape {
         self.0
             .iter()
             .try_fold(1_usize, |product, &size| product.checked_mul(size))
-            .filter(|n| n.checked_mul(element).is_some_and(|bytes| bytes <= isize::MAX as usize))
-            .ok_or_else(|| ErrorKind::TooLarge { op, shape: self.clone() }.into())
+            .filter(|n| {
+                n.checked_mul(element)
+                    .is_some_and(|bytes| bytes <= isize::MAX as usize)
+            })
+            .ok_or_else(|| {
+                ErrorKind::TooLarge {
+                    op,
+                    shape: self.clone(),
+                }
+                .into()
+            })
     }
 
     /// The dimension `dim`, counted from the end if negative.
@@ -55,7 +64,12 @@ impl Shape {
         if (0..rank).contains(&index) {
             Ok(index as usize)
         } else {
-            Err(ErrorKind::Dimension { op, dim, shape: self.clone() }.into())
+            Err(ErrorKind::Dimension {
+                op,
+                dim,
+                shape: self.clone(),
+            }
+            .into())
         }
     }
 
@@ -68,7 +82,12 @@ impl Shape {
         for &dim in dims {
             let index = self.dim(op, dim)?;
             if result.contains(&index) {
-                return Err(crate::Error::argument(op, "dim", dim, "stands twice in the list"));
+                return Err(crate::Error::argument(
+                    op,
+                    "dim",
+                    dim,
+                    "stands twice in the list",
+                ));
             }
             if self.rank() > 0 {
                 result.push(index);

@@ -46,8 +46,17 @@ fn broadcasting_compares_from_the_last_dimension() {
 fn sizes_that_overflow_are_errors() {
     let huge = Shape::from([usize::MAX, 2]);
     assert!(huge.checked_numel("zeros", 4).is_err());
-    assert!(Shape::from([isize::MAX as usize / 2]).checked_numel("zeros", 4).is_err());
-    assert_eq!(Shape::from([usize::MAX, 2, 0]).checked_numel("zeros", 4).unwrap(), 0);
+    assert!(
+        Shape::from([isize::MAX as usize / 2])
+            .checked_numel("zeros", 4)
+            .is_err()
+    );
+    assert_eq!(
+        Shape::from([usize::MAX, 2, 0])
+            .checked_numel("zeros", 4)
+            .unwrap(),
+        0
+    );
 }
 
 #[test]

@@ -27,23 +27,42 @@ impl Layout {
                 op,
                 "range",
                 format_args!("{start}..{start} + {length}"),
-                format!("is out of range for dimension {dim} of shape {}", self.shape),
+                format!(
+                    "is out of range for dimension {dim} of shape {}",
+                    self.shape
+                ),
             ));
         }
         let mut sizes = Sizes::from_slice(&self.shape);
         sizes[dim] = length;
-        let offset = if length == 0 { self.offset } else { self.offset + start * self.strides[dim] };
-        Ok(Self { shape: sizes.into_iter().collect(), strides: self.strides.clone(), offset })
+        let offset = if length == 0 {
+            self.offset
+        } else {
+            self.offset + start * self.strides[dim]
+        };
+        Ok(Self {
+            shape: sizes.into_iter().collect(),
+            strides: self.strides.clone(),
+            offset,
+        })
     }
 
     /// A dimension of size 1 before `dim`.
     pub(crate) fn unsqueeze(&self, dim: usize) -> Self {
         let mut sizes = Sizes::from_slice(&self.shape);
         let mut strides = self.strides.clone();
-        let stride = if dim < self.rank() { self.shape[dim] * self.strides[dim] } else { 1 };
+        let stride = if dim < self.rank() {
+            self.shape[dim] * self.strides[dim]
+        } else {
+            1
+        };
         sizes.insert(dim, 1);
         strides.insert(dim, stride);
-        Self { shape: sizes.into_iter().collect(), strides, offset: self.offset }
+        Self {
+            shape: sizes.into_iter().collect(),
+            strides,
+            offset: self.offset,
+        }
     }
 
     /// Without the dimensions `dims`, which must have size 1.
@@ -60,10 +79,15 @@ impl Layout {
     pub(crate) fn reshape(&self, shape: &Shape) -> Option<Self> {
         if shape.contains(&0) || self.is_contiguous() {
             let contiguous = Self::contiguous(shape.clone());
-            return Some(Self { offset: self.offset, ..contiguous });
+            return Some(Self {
+                offset: self.offset,
+                ..contiguous
+            });
         }
         // Runs of old dimensions that lie as one are split into new dimensions.
-        let old: Sizes = (0..self.rank()).filter(|&dim| self.shape[dim] != 1).collect();
+        let old: Sizes = (0..self.rank())
+            .filter(|&dim| self.shape[dim] != 1)
+            .collect();
         let mut strides = Sizes::from_elem(1, shape.rank());
         let mut new = shape.rank();
         let mut end = old.len();
@@ -89,7 +113,11 @@ impl Layout {
             end = start;
         }
         // Leading dimensions that are left have size 1, whose stride does not matter.
-        Some(Self { shape: shape.clone(), strides, offset: self.offset })
+        Some(Self {
+            shape: shape.clone(),
+            strides,
+            offset: self.offset,
+        })
     }
 }
 
@@ -97,7 +125,12 @@ impl Layout {
 pub(crate) fn infer(op: &'static str, from: &Shape, sizes: &[isize]) -> Result<Shape> {
     let numel = from.numel();
     let fail = |problem: &str| {
-        Error::argument(op, "shape", format_args!("{sizes:?}"), format!("{problem} {from}"))
+        Error::argument(
+            op,
+            "shape",
+            format_args!("{sizes:?}"),
+            format!("{problem} {from}"),
+        )
     };
     let mut known = 1_usize;
     let mut unknown = None;
@@ -109,7 +142,9 @@ pub(crate) fn infer(op: &'static str, from: &Shape, sizes: &[isize]) -> Result<S
                 .checked_mul(size)
                 .ok_or_else(|| fail("is too large for a tensor of shape"))?;
         } else {
-            return Err(fail("has a negative size or a second -1 for a tensor of shape"));
+            return Err(fail(
+                "has a negative size or a second -1 for a tensor of shape",
+            ));
         }
     }
     let mut shape: Sizes = sizes.iter().map(|&size| size.max(0) as usize).collect();
@@ -133,6 +168,11 @@ impl Shape {
 
     /// An error about this shape.
     pub(crate) fn error(&self, op: &'static str, expected: impl Into<String>) -> Error {
-        ErrorKind::Shape { op, expected: expected.into(), got: self.clone() }.into()
+        ErrorKind::Shape {
+            op,
+            expected: expected.into(),
+            got: self.clone(),
+        }
+        .into()
     }
 }

@@ -41,12 +41,20 @@ impl Buffer {
 
     fn from_parts(value: Tensor, persistent: bool) -> Self {
         let initial = value.detach();
-        Self(Arc::new(Inner { value: RwLock::new(initial.clone()), initial, persistent }))
+        Self(Arc::new(Inner {
+            value: RwLock::new(initial.clone()),
+            initial,
+            persistent,
+        }))
     }
 
     /// The value; a buffer has no gradient.
     pub fn tensor(&self) -> Tensor {
-        self.0.value.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .value
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Replaces the value by another of the same shape and dtype.
@@ -90,7 +98,10 @@ impl Buffer {
     /// Memory that is not to be had.
     pub(crate) fn initial(&self) -> Result<Tensor> {
         let now = self.tensor();
-        self.0.initial.to_dtype(now.dtype())?.to_device(&now.device())
+        self.0
+            .initial
+            .to_dtype(now.dtype())?
+            .to_device(&now.device())
     }
 }
 

@@ -96,7 +96,24 @@ macro_rules! constant_fields {
 }
 
 constant_fields!(
-    bool, u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, f32, f64, char, String, &'static str
+    bool,
+    u8,
+    u16,
+    u32,
+    u64,
+    u128,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    i128,
+    isize,
+    f32,
+    f64,
+    char,
+    String,
+    &'static str
 );
 
 #[diagnostic::do_not_recommend]

@@ -13,7 +13,10 @@ struct IndexName {
 
 impl IndexName {
     fn new(mut index: usize) -> Self {
-        let mut name = Self { digits: [b'0'; 20], start: 20 };
+        let mut name = Self {
+            digits: [b'0'; 20],
+            start: 20,
+        };
         loop {
             name.start -= 1;
             // A remainder of ten fits a byte.

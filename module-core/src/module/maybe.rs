@@ -58,7 +58,11 @@ impl<T: Leaf> Maybe<T> {
     ///
     /// Those of `make`.
     pub fn when(wanted: bool, make: impl FnOnce() -> crate::Result<T>) -> crate::Result<Self> {
-        Ok(if wanted { Self::Present(make()?) } else { Self::Absent })
+        Ok(if wanted {
+            Self::Present(make()?)
+        } else {
+            Self::Absent
+        })
     }
 
     /// The leaf, if the module has it.

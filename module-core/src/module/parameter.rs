@@ -72,10 +72,22 @@ impl Parameter {
     fn from_parts(value: Tensor, init: Option<Box<dyn Init>>) -> Result<Self> {
         if !value.dtype().is_floating_point() {
             let (dtype, needs) = (value.dtype(), "a floating-point tensor; use a `Buffer`");
-            return Err(ErrorKind::UnsupportedDType { op: "parameter", dtype, needs }.into());
+            return Err(ErrorKind::UnsupportedDType {
+                op: "parameter",
+                dtype,
+                needs,
+            }
+            .into());
         }
-        let state = State { value: value.detach(), requires_grad: true };
-        Ok(Self(Arc::new(Inner { state: RwLock::new(state), leaf: Node::leaf(), init })))
+        let state = State {
+            value: value.detach(),
+            requires_grad: true,
+        };
+        Ok(Self(Arc::new(Inner {
+            state: RwLock::new(state),
+            leaf: Node::leaf(),
+            init,
+        })))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -91,7 +103,10 @@ impl Parameter {
     pub fn tensor(&self) -> Tensor {
         let state = self.read();
         let node = state.requires_grad.then(|| self.0.leaf.clone());
-        Tensor { node, ..state.value.clone() }
+        Tensor {
+            node,
+            ..state.value.clone()
+        }
     }
 
     /// The value, untracked.
@@ -119,7 +134,12 @@ impl Parameter {
         check_shape("set", state.value.shape(), &value)?;
         if value.dtype() != state.value.dtype() {
             let (lhs, rhs) = (state.value.dtype(), value.dtype());
-            return Err(ErrorKind::DTypeMismatch { op: "set", lhs, rhs }.into());
+            return Err(ErrorKind::DTypeMismatch {
+                op: "set",
+                lhs,
+                rhs,
+            }
+            .into());
         }
         state.value = value.detach();
         Ok(())
@@ -203,7 +223,9 @@ impl Parameter {
     /// A parameter that was made from a tensor and owns none.
     pub fn reset(&self, generator: &mut Generator) -> Result<()> {
         let Some(init) = &self.0.init else {
-            return Err(Error::from(ErrorKind::NoInitialiser { paths: vec!["parameter".into()] }));
+            return Err(Error::from(ErrorKind::NoInitialiser {
+                paths: vec!["parameter".into()],
+            }));
         };
         let old = self.detach();
         let value = init.init(old.shape(), old.dtype(), generator)?;
@@ -218,7 +240,9 @@ pub(super) fn check_shape(op: &'static str, expected: &Shape, value: &Tensor) ->
     if value.shape() == expected {
         return Ok(());
     }
-    Err(value.shape().error(op, format!("a value of shape {expected}")))
+    Err(value
+        .shape()
+        .error(op, format!("a value of shape {expected}")))
 }
 
 impl fmt::Debug for Parameter {

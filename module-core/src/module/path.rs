@@ -38,10 +38,20 @@ fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>
     let members = members(module);
     let names = members.iter().map(|(name, _)| name.as_str());
     let suggestion = suggest(step, names);
-    members.into_iter().find(|(name, _)| name == step).map(|(_, member)| member).ok_or_else(|| {
-        let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
-        ErrorKind::NoSuchMember { path, step, module, suggestion }.into()
-    })
+    members
+        .into_iter()
+        .find(|(name, _)| name == step)
+        .map(|(_, member)| member)
+        .ok_or_else(|| {
+            let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
+            ErrorKind::NoSuchMember {
+                path,
+                step,
+                module,
+                suggestion,
+            }
+            .into()
+        })
 }
 
 fn wrong(
@@ -58,7 +68,14 @@ fn wrong(
         Member::Constant => "constant",
     };
     let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
-    ErrorKind::WrongMember { path, step, module, found, expected }.into()
+    ErrorKind::WrongMember {
+        path,
+        step,
+        module,
+        found,
+        expected,
+    }
+    .into()
 }
 
 /// The module at `path`; the empty path is the root.
@@ -127,21 +144,24 @@ pub(crate) fn submodule_mut<'a>(
     let kind = submodule(root, path)?.kind();
     let mut module = root;
     for step in path.split('.').filter(|_| !path.is_empty()) {
-        let mut child = Child { step, found: None, shared: false };
+        let mut child = Child {
+            step,
+            found: None,
+            shared: false,
+        };
         module.visit_mut(&mut child);
-        module = child.found.ok_or_else(|| Error::from(ErrorKind::SharedModule {
-            path: path.to_owned(),
-            module: kind,
-        }))?;
+        module = child.found.ok_or_else(|| {
+            Error::from(ErrorKind::SharedModule {
+                path: path.to_owned(),
+                module: kind,
+            })
+        })?;
     }
     Ok(module)
 }
 
 /// Calls `f` on every module, children first, with its path.
-pub(crate) fn apply(
-    root: &mut dyn Module,
-    f: &mut dyn FnMut(&str, &mut dyn Module),
-) -> Result<()> {
+pub(crate) fn apply(root: &mut dyn Module, f: &mut dyn FnMut(&str, &mut dyn Module)) -> Result<()> {
     struct Apply<'f> {
         path: String,
         f: &'f mut dyn FnMut(&str, &mut dyn Module),
@@ -151,7 +171,11 @@ pub(crate) fn apply(
     impl<'a> VisitorMut<'a> for Apply<'_> {
         fn module(&mut self, name: &str, module: &'a mut dyn Module) {
             let path = join(&self.path, name);
-            let mut inner = Apply { path, f: &mut *self.f, shared: self.shared.take() };
+            let mut inner = Apply {
+                path,
+                f: &mut *self.f,
+                shared: self.shared.take(),
+            };
             module.visit_mut(&mut inner);
             let Apply { path, shared, .. } = inner;
             self.shared = shared;
@@ -160,20 +184,28 @@ pub(crate) fn apply(
 
         fn shared(&mut self, name: &str, module: &'a dyn Module) {
             let (path, module) = (join(&self.path, name), module.kind());
-            self.shared.get_or_insert_with(|| ErrorKind::SharedModule { path, module }.into());
+            self.shared
+                .get_or_insert_with(|| ErrorKind::SharedModule { path, module }.into());
         }
     }
 
     // Nothing is applied unless everything can be: the first walk only looks for shared modules.
     let mut nothing = |_: &str, _: &mut dyn Module| {};
-    let mut look = Apply { path: String::new(), f: &mut nothing, shared: None };
+    let mut look = Apply {
+        path: String::new(),
+        f: &mut nothing,
+        shared: None,
+    };
     root.visit_mut(&mut look);
     if let Some(error) = look.shared {
         return Err(error);
     }
-    let mut apply = Apply { path: String::new(), f, shared: None };
+    let mut apply = Apply {
+        path: String::new(),
+        f,
+        shared: None,
+    };
     root.visit_mut(&mut apply);
     f("", root);
     Ok(())
 }
-

@@ -1,7 +1,7 @@
 use std::fmt::{self, Write as _};
 
-use super::walk::{Member, Walk, members, parameters};
 use super::Module;
+use super::walk::{Member, Walk, members, parameters};
 
 /// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
 ///
@@ -15,13 +15,19 @@ pub struct Tree<'m> {
 
 impl<'m> Tree<'m> {
     pub(crate) fn new(module: &'m dyn Module) -> Self {
-        Self { module, counts: false }
+        Self {
+            module,
+            counts: false,
+        }
     }
 
     /// With the number of parameters behind each module that has any.
     #[must_use]
     pub fn with_parameters(self) -> Self {
-        Self { counts: true, ..self }
+        Self {
+            counts: true,
+            ..self
+        }
     }
 
     fn text(self) -> Result<String, fmt::Error> {
@@ -35,10 +41,17 @@ impl<'m> Tree<'m> {
             })
             .collect();
         let total: usize = match counts {
-            true => parameters(module, &Walk::new()).iter().map(|(_, p)| p.numel()).sum(),
+            true => parameters(module, &Walk::new())
+                .iter()
+                .map(|(_, p)| p.numel())
+                .sum(),
             false => 0,
         };
-        let count = if total > 0 { format!("  # {}", grouped(total)) } else { String::new() };
+        let count = if total > 0 {
+            format!("  # {}", grouped(total))
+        } else {
+            String::new()
+        };
         if children.is_empty() {
             write!(text, "){count}")?;
             return Ok(text);
@@ -46,7 +59,12 @@ impl<'m> Tree<'m> {
         writeln!(text, "{count}")?;
         let mut lines: Vec<(String, String, usize)> = Vec::new();
         for (name, child) in children {
-            let body = Self { module: child, counts }.text()?.replace('\n', "\n  ");
+            let body = Self {
+                module: child,
+                counts,
+            }
+            .text()?
+            .replace('\n', "\n  ");
             match lines.last_mut() {
                 Some((_, last, repeats)) if module.kind() == "ModuleList" && *last == body => {
                     *repeats += 1;
@@ -59,7 +77,11 @@ impl<'m> Tree<'m> {
             if repeats == 1 {
                 writeln!(text, "  ({name}): {body}")?;
             } else {
-                writeln!(text, "  ({index}-{}): {repeats} x {body}", index + repeats - 1)?;
+                writeln!(
+                    text,
+                    "  ({index}-{}): {repeats} x {body}",
+                    index + repeats - 1
+                )?;
             }
             index += repeats;
         }
@@ -87,7 +109,11 @@ fn grouped(total: usize) -> String {
         }
         text.push(digit);
     }
-    text + if total == 1 { " parameter" } else { " parameters" }
+    text + if total == 1 {
+        " parameter"
+    } else {
+        " parameters"
+    }
 }
 
 impl fmt::Display for Tree<'_> {
@@ -98,6 +124,6 @@ impl fmt::Display for Tree<'_> {
 
 impl fmt::Debug for dyn Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Tree::new(self).fmt(f)
+        fmt::Display::fmt(&Tree::new(self), f)
     }
 }

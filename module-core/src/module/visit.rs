@@ -64,7 +64,11 @@ pub(crate) struct Constants<'f, 'b> {
 
 impl Constants<'_, '_> {
     pub(crate) fn of<M: Module + ?Sized>(module: &M, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut constants = Constants { f, first: true, result: Ok(()) };
+        let mut constants = Constants {
+            f,
+            first: true,
+            result: Ok(()),
+        };
         module.visit(&mut constants);
         constants.result
     }

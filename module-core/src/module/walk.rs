@@ -23,7 +23,11 @@ pub struct Walk {
 impl Walk {
     /// All descendants, each once, without a prefix.
     pub fn new() -> Self {
-        Self { recurse: true, remove_duplicate: true, prefix: String::new() }
+        Self {
+            recurse: true,
+            remove_duplicate: true,
+            prefix: String::new(),
+        }
     }
 
     /// Whether to enter children.
@@ -35,13 +39,19 @@ impl Walk {
     /// Whether what stands at several paths is shown at its first one only.
     #[must_use]
     pub fn remove_duplicate(self, remove_duplicate: bool) -> Self {
-        Self { remove_duplicate, ..self }
+        Self {
+            remove_duplicate,
+            ..self
+        }
     }
 
     /// What every name starts with.
     #[must_use]
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
-        Self { prefix: prefix.into(), ..self }
+        Self {
+            prefix: prefix.into(),
+            ..self
+        }
     }
 }
 
@@ -53,7 +63,11 @@ impl Default for Walk {
 
 /// `name` inside the module at `path`.
 pub(crate) fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
 }
 
 /// A member of a module, with its name.
@@ -95,7 +109,13 @@ pub(crate) fn members(module: &dyn Module) -> Vec<(String, Member<'_>)> {
 pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a dyn Module)> {
     let mut found = Vec::new();
     let mut seen = walk.remove_duplicate.then(HashSet::new);
-    enter(root, walk.prefix.clone(), walk.recurse, &mut seen, &mut found);
+    enter(
+        root,
+        walk.prefix.clone(),
+        walk.recurse,
+        &mut seen,
+        &mut found,
+    );
     found
 }
 
@@ -142,7 +162,10 @@ impl<'a> Visitor<'a> for Parameters<'_, 'a> {
 pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a Parameter)> {
     let mut found = Vec::new();
     for (path, module) in modules(root, walk) {
-        module.visit(&mut Parameters { path: &path, found: &mut found });
+        module.visit(&mut Parameters {
+            path: &path,
+            found: &mut found,
+        });
     }
     if walk.remove_duplicate {
         let mut seen = HashSet::new();
@@ -166,7 +189,10 @@ impl<'a> Visitor<'a> for Buffers<'_, 'a> {
 pub(crate) fn buffers<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a Buffer)> {
     let mut found = Vec::new();
     for (path, module) in modules(root, walk) {
-        module.visit(&mut Buffers { path: &path, found: &mut found });
+        module.visit(&mut Buffers {
+            path: &path,
+            found: &mut found,
+        });
     }
     if walk.remove_duplicate {
         let mut seen = HashSet::new();
@@ -194,5 +220,8 @@ pub(crate) fn flags(root: &dyn Module) -> Vec<&Training> {
 
 /// The first path from `root` to the module `id`.
 pub(crate) fn path_to(root: &dyn Module, id: (std::any::TypeId, usize)) -> Option<String> {
-    modules(root, &Walk::new()).into_iter().find(|(_, module)| module.id().parts() == id).map(|found| found.0)
+    modules(root, &Walk::new())
+        .into_iter()
+        .find(|(_, module)| module.id().parts() == id)
+        .map(|found| found.0)
 }

@@ -11,7 +11,9 @@ impl Tensor {
     ///
     /// A tensor of truth values.
     pub fn relu(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Relu)?.record([self], |y| Relu { y: y.clone() }))
+        Ok(self
+            .unary(UnaryOp::Relu)?
+            .record([self], |y| Relu { y: y.clone() }))
     }
 
     /// `1/(1 + e⁻ˣ)`, elementwise, of a floating-point tensor.
@@ -20,7 +22,9 @@ impl Tensor {
     ///
     /// A dtype that is not floating-point.
     pub fn sigmoid(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Sigmoid)?.record([self], |y| Sigmoid { y: y.clone() }))
+        Ok(self
+            .unary(UnaryOp::Sigmoid)?
+            .record([self], |y| Sigmoid { y: y.clone() }))
     }
 
     /// `tanh x`, elementwise, of a floating-point tensor.
@@ -29,7 +33,9 @@ impl Tensor {
     ///
     /// A dtype that is not floating-point.
     pub fn tanh(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Tanh)?.record([self], |y| Tanh { y: y.clone() }))
+        Ok(self
+            .unary(UnaryOp::Tanh)?
+            .record([self], |y| Tanh { y: y.clone() }))
     }
 }
 

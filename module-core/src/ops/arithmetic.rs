@@ -14,7 +14,10 @@ impl Tensor {
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
         let a = self.view(self.layout.broadcast_to(name, &shape)?);
         let b = other.view(other.layout.broadcast_to(name, &shape)?);
-        let storage = self.device().backend().binary(op, a.operand(), b.operand())?;
+        let storage = self
+            .device()
+            .backend()
+            .binary(op, a.operand(), b.operand())?;
         Ok(Self::fresh(storage, shape))
     }
 
@@ -66,7 +69,10 @@ impl Tensor {
     pub fn mul(&self, other: impl Into<Value>) -> Result<Self> {
         let other = other.into().like("mul", self)?;
         let out = self.binary("mul", BinaryOp::Mul, &other)?;
-        Ok(out.record([self, &other], |_| Mul { a: self.clone(), b: other.clone() }))
+        Ok(out.record([self, &other], |_| Mul {
+            a: self.clone(),
+            b: other.clone(),
+        }))
     }
 
     /// `self / other`, elementwise with broadcasting, for floating-point tensors.
@@ -77,7 +83,10 @@ impl Tensor {
     pub fn div(&self, other: impl Into<Value>) -> Result<Self> {
         let other = other.into().like("div", self)?;
         let out = self.binary("div", BinaryOp::Div, &other)?;
-        Ok(out.record([self, &other], |_| Div { a: self.clone(), b: other.clone() }))
+        Ok(out.record([self, &other], |_| Div {
+            a: self.clone(),
+            b: other.clone(),
+        }))
     }
 
     /// `selfᵉ`, elementwise.
@@ -88,7 +97,10 @@ impl Tensor {
     pub fn pow(&self, exponent: f64) -> Result<Self> {
         let other = Value::from(exponent).like("pow", self)?;
         let out = self.binary("pow", BinaryOp::Pow, &other)?;
-        Ok(out.record([self], |_| Pow { x: self.clone(), exponent }))
+        Ok(out.record([self], |_| Pow {
+            x: self.clone(),
+            exponent,
+        }))
     }
 
     /// `-self`, elementwise.
@@ -140,7 +152,9 @@ impl Tensor {
     ///
     /// A tensor of truth values.
     pub fn abs(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Abs)?.record([self], |_| Abs { x: self.clone() }))
+        Ok(self
+            .unary(UnaryOp::Abs)?
+            .record([self], |_| Abs { x: self.clone() }))
     }
 
     /// -1, 0 or 1, elementwise.
@@ -164,7 +178,11 @@ impl Function for Add {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        two(ctx, || ctx.grad().sum_to(&self.a), || ctx.grad().sum_to(&self.b))
+        two(
+            ctx,
+            || ctx.grad().sum_to(&self.a),
+            || ctx.grad().sum_to(&self.b),
+        )
     }
 }
 
@@ -179,7 +197,11 @@ impl Function for Sub {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        two(ctx, || ctx.grad().sum_to(&self.a), || ctx.grad().neg()?.sum_to(&self.b))
+        two(
+            ctx,
+            || ctx.grad().sum_to(&self.a),
+            || ctx.grad().neg()?.sum_to(&self.b),
+        )
     }
 }
 
@@ -238,7 +260,9 @@ impl Function for Pow {
         if self.exponent == 0.0 {
             return one(ctx.grad().zeros_like()?);
         }
-        one(ctx.grad().mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
+        one(ctx
+            .grad()
+            .mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
     }
 }
 
@@ -295,7 +319,11 @@ impl Function for Extreme {
         let (a, b) = (self.a.detach(), self.b.detach());
         let dtype = ctx.grad().dtype();
         let tie = a.eq(&b)?.to_dtype(dtype)?.mul(0.5)?;
-        let wins = if self.name == "maximum" { a.gt(&b)? } else { a.lt(&b)? };
+        let wins = if self.name == "maximum" {
+            a.gt(&b)?
+        } else {
+            a.lt(&b)?
+        };
         let share = wins.to_dtype(dtype)?.add(&tie)?;
         two(
             ctx,

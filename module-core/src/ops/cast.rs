@@ -26,9 +26,12 @@ impl Tensor {
         if self.dtype() == dtype {
             return Ok(self.clone());
         }
-        self.shape().checked_numel("to_dtype", dtype.size_in_bytes())?;
+        self.shape()
+            .checked_numel("to_dtype", dtype.size_in_bytes())?;
         let storage = self.device().backend().cast(self.operand(), dtype)?;
-        Ok(self.like_shape(storage).record([self], |_| Cast { from: self.dtype() }))
+        Ok(self
+            .like_shape(storage)
+            .record([self], |_| Cast { from: self.dtype() }))
     }
 
     /// The same elements on another device.
@@ -41,7 +44,9 @@ impl Tensor {
             return Ok(self.clone());
         }
         let storage = device.backend().from_host(self.to_host()?)?;
-        Ok(self.like_shape(storage).record([self], |_| Move { from: self.device() }))
+        Ok(self.like_shape(storage).record([self], |_| Move {
+            from: self.device(),
+        }))
     }
 }
 

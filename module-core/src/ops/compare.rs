@@ -43,7 +43,10 @@ impl Tensor {
         shape.checked_numel(name, 1)?;
         let a = self.view(self.layout.broadcast_to(name, &shape)?);
         let b = other.view(other.layout.broadcast_to(name, &shape)?);
-        let storage = self.device().backend().compare(op, a.operand(), b.operand())?;
+        let storage = self
+            .device()
+            .backend()
+            .compare(op, a.operand(), b.operand())?;
         Ok(Self::fresh(storage, shape))
     }
 
@@ -57,20 +60,34 @@ impl Tensor {
         const NAME: &str = "where";
         if self.dtype() != DType::Bool {
             let (dtype, needs) = (self.dtype(), "a bool condition");
-            return Err(ErrorKind::UnsupportedDType { op: NAME, dtype, needs }.into());
+            return Err(ErrorKind::UnsupportedDType {
+                op: NAME,
+                dtype,
+                needs,
+            }
+            .into());
         }
         a.check_same(NAME, b)?;
         self.check_device(NAME, a)?;
-        let shape = a.shape().broadcast(NAME, b.shape())?.broadcast(NAME, self.shape())?;
+        let shape = a
+            .shape()
+            .broadcast(NAME, b.shape())?
+            .broadcast(NAME, self.shape())?;
         shape.checked_numel(NAME, a.dtype().size_in_bytes())?;
-        let stretch = |x: &Self| Ok::<_, crate::Error>(x.view(x.layout.broadcast_to(NAME, &shape)?).operand());
-        let storage =
-            self.device().backend().select(stretch(self)?, stretch(a)?, stretch(b)?)?;
-        Ok(Self::fresh(storage, shape.clone()).record([a, b], |_| Where {
-            condition: self.clone(),
-            a: a.shape().clone(),
-            b: b.shape().clone(),
-        }))
+        let stretch = |x: &Self| {
+            Ok::<_, crate::Error>(x.view(x.layout.broadcast_to(NAME, &shape)?).operand())
+        };
+        let storage = self
+            .device()
+            .backend()
+            .select(stretch(self)?, stretch(a)?, stretch(b)?)?;
+        Ok(
+            Self::fresh(storage, shape.clone()).record([a, b], |_| Where {
+                condition: self.clone(),
+                a: a.shape().clone(),
+                b: b.shape().clone(),
+            }),
+        )
     }
 }
 

@@ -33,7 +33,12 @@ pub struct Conv2dOptions {
 
 impl Default for Conv2dOptions {
     fn default() -> Self {
-        Self { stride: [1, 1], padding: Padding::Valid, dilation: [1, 1], groups: 1 }
+        Self {
+            stride: [1, 1],
+            padding: Padding::Valid,
+            dilation: [1, 1],
+            groups: 1,
+        }
     }
 }
 
@@ -62,18 +67,38 @@ impl Tensor {
             (&**self.shape(), &**weight.shape())
         else {
             let (shape, expected) = match self.rank() {
-                4 => (weight.shape(), "a weight [out_channels, channels / groups, height, width]"),
+                4 => (
+                    weight.shape(),
+                    "a weight [out_channels, channels / groups, height, width]",
+                ),
                 _ => (self.shape(), "an input [batch, channels, height, width]"),
             };
             return Err(shape.error(NAME, expected));
         };
-        let Conv2dOptions { stride, dilation, groups, .. } = options;
-        for (name, sizes) in [("stride", stride), ("dilation", dilation), ("kernel_size", [kh, kw])] {
+        let Conv2dOptions {
+            stride,
+            dilation,
+            groups,
+            ..
+        } = options;
+        for (name, sizes) in [
+            ("stride", stride),
+            ("dilation", dilation),
+            ("kernel_size", [kh, kw]),
+        ] {
             if sizes.contains(&0) {
-                return Err(Error::argument(NAME, name, format_args!("{sizes:?}"), "must not be 0"));
+                return Err(Error::argument(
+                    NAME,
+                    name,
+                    format_args!("{sizes:?}"),
+                    "must not be 0",
+                ));
             }
         }
-        if groups == 0 || !out.is_multiple_of(groups) || group_channels.checked_mul(groups) != Some(channels) {
+        if groups == 0
+            || !out.is_multiple_of(groups)
+            || group_channels.checked_mul(groups) != Some(channels)
+        {
             return Err(ErrorKind::ShapeMismatch {
                 op: NAME,
                 lhs: self.shape().clone(),
@@ -91,10 +116,16 @@ impl Tensor {
             [bottom, right] => self.zero_pad_end(bottom, right)?,
         };
         let size = |d: usize, size: usize, kernel: usize| {
-            let reach = dilation[d].checked_mul(kernel - 1).and_then(|reach| reach.checked_add(1));
-            let padded = padding[d].checked_mul(2).and_then(|p| p.checked_add(size + extra[d]));
+            let reach = dilation[d]
+                .checked_mul(kernel - 1)
+                .and_then(|reach| reach.checked_add(1));
+            let padded = padding[d]
+                .checked_mul(2)
+                .and_then(|p| p.checked_add(size + extra[d]));
             match (reach, padded) {
-                (Some(reach), Some(padded)) if reach <= padded => Ok((padded - reach) / stride[d] + 1),
+                (Some(reach), Some(padded)) if reach <= padded => {
+                    Ok((padded - reach) / stride[d] + 1)
+                }
                 _ => Err(self.shape().error(
                     NAME,
                     format!(
@@ -126,7 +157,9 @@ impl Tensor {
         for (dim, size) in [(2, bottom), (3, right)] {
             if size > 0 {
                 let sizes = padded.shape().iter().enumerate();
-                let shape: Shape = sizes.map(|(d, &s)| if d == dim { size } else { s }).collect();
+                let shape: Shape = sizes
+                    .map(|(d, &s)| if d == dim { size } else { s })
+                    .collect();
                 let zeros = Self::zeros(shape, self.dtype(), &self.device())?;
                 padded = Self::cat(&[&padded, &zeros], dim as isize)?;
             }
@@ -142,7 +175,12 @@ fn padding(options: Conv2dOptions, kernel: [usize; 2]) -> Result<([usize; 2], [u
         Padding::Size(size) => Ok((size, [0, 0])),
         Padding::Same if options.stride != [1, 1] => {
             let stride = format!("{:?}", options.stride);
-            Err(Error::argument("conv2d", "stride", stride, "must be 1 with padding = same"))
+            Err(Error::argument(
+                "conv2d",
+                "stride",
+                stride,
+                "must be 1 with padding = same",
+            ))
         }
         Padding::Same => {
             let total = [0, 1].map(|d| options.dilation[d].saturating_mul(kernel[d] - 1));
@@ -159,9 +197,18 @@ fn convolution(op: ConvOp, a: &Tensor, b: &Tensor, geometry: ConvGeometry) -> Re
         ConvOp::Weight => geometry.weight.clone(),
     };
     shape.checked_numel("conv2d", a.dtype().size_in_bytes())?;
-    let storage = a.device().backend().convolution(op, a.operand(), b.operand(), &geometry)?;
-    Ok(Tensor::fresh(storage, shape)
-        .record([a, b], |_| Convolution { op, a: a.clone(), b: b.clone(), geometry }))
+    let storage = a
+        .device()
+        .backend()
+        .convolution(op, a.operand(), b.operand(), &geometry)?;
+    Ok(
+        Tensor::fresh(storage, shape).record([a, b], |_| Convolution {
+            op,
+            a: a.clone(),
+            b: b.clone(),
+            geometry,
+        }),
+    )
 }
 
 struct Convolution {

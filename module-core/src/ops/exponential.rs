@@ -11,7 +11,9 @@ impl Tensor {
     ///
     /// A dtype that is not floating-point.
     pub fn exp(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Exp)?.record([self], |y| Exp { y: y.clone() }))
+        Ok(self
+            .unary(UnaryOp::Exp)?
+            .record([self], |y| Exp { y: y.clone() }))
     }
 
     /// `ln x`, elementwise, of a floating-point tensor.
@@ -20,7 +22,9 @@ impl Tensor {
     ///
     /// A dtype that is not floating-point.
     pub fn log(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Log)?.record([self], |_| Log { x: self.clone() }))
+        Ok(self
+            .unary(UnaryOp::Log)?
+            .record([self], |_| Log { x: self.clone() }))
     }
 
     /// `√x`, elementwise, of a floating-point tensor.
@@ -29,7 +33,9 @@ impl Tensor {
     ///
     /// A dtype that is not floating-point.
     pub fn sqrt(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Sqrt)?.record([self], |y| Sqrt { y: y.clone() }))
+        Ok(self
+            .unary(UnaryOp::Sqrt)?
+            .record([self], |y| Sqrt { y: y.clone() }))
     }
 
     /// `1/x`, elementwise, of a floating-point tensor.
@@ -38,7 +44,9 @@ impl Tensor {
     ///
     /// A dtype that is not floating-point.
     pub fn reciprocal(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Reciprocal)?.record([self], |y| Reciprocal { y: y.clone() }))
+        Ok(self
+            .unary(UnaryOp::Reciprocal)?
+            .record([self], |y| Reciprocal { y: y.clone() }))
     }
 
     /// `1/√x`, elementwise, of a floating-point tensor.

@@ -12,8 +12,10 @@ impl Tensor {
     /// An index that is not `I64` or out of range, shapes that do not fit.
     pub fn gather(&self, dim: isize, index: &Self) -> Result<Self> {
         let dim = self.check_index("gather", dim, index, self.shape())?;
-        let storage =
-            self.device().backend().gather(self.operand(), dim, index.operand())?;
+        let storage = self
+            .device()
+            .backend()
+            .gather(self.operand(), dim, index.operand())?;
         Ok(index.like_shape(storage).record([self], |_| Gather {
             from: self.shape().clone(),
             dim,
@@ -33,7 +35,13 @@ impl Tensor {
         if index.shape() != source.shape() {
             let (lhs, rhs) = (index.shape().clone(), source.shape().clone());
             let rule = "index and source must have one shape".to_owned();
-            return Err(ErrorKind::ShapeMismatch { op: NAME, lhs, rhs, rule }.into());
+            return Err(ErrorKind::ShapeMismatch {
+                op: NAME,
+                lhs,
+                rhs,
+                rule,
+            }
+            .into());
         }
         let storage = self.device().backend().scatter_add(
             self.operand(),
@@ -41,10 +49,12 @@ impl Tensor {
             index.operand(),
             source.operand(),
         )?;
-        Ok(self.like_shape(storage).record([self, source], |_| ScatterAdd {
-            dim,
-            index: index.clone(),
-        }))
+        Ok(self
+            .like_shape(storage)
+            .record([self, source], |_| ScatterAdd {
+                dim,
+                index: index.clone(),
+            }))
     }
 
     /// The slices of dimension `dim` that a list of indices names, in its order.
@@ -73,9 +83,12 @@ impl Tensor {
             return Err(index.shape().error(NAME, "an index with one dimension"));
         };
         let sizes = self.shape().iter().enumerate();
-        let shape: Shape = sizes.map(|(d, &size)| if d == dim { length } else { size }).collect();
-        let column: Vec<isize> =
-            (0..self.rank()).map(|d| if d == dim { length as isize } else { 1 }).collect();
+        let shape: Shape = sizes
+            .map(|(d, &size)| if d == dim { length } else { size })
+            .collect();
+        let column: Vec<isize> = (0..self.rank())
+            .map(|d| if d == dim { length as isize } else { 1 })
+            .collect();
         self.gather(dim as isize, &index.reshape(column)?.expand(shape)?)
     }
 

@@ -21,7 +21,12 @@ impl Tensor {
     /// ```
     pub fn cat(parts: &[&Self], dim: isize) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
-            return Err(Error::argument("cat", "parts", "[]", "there is nothing to join"));
+            return Err(Error::argument(
+                "cat",
+                "parts",
+                "[]",
+                "there is nothing to join",
+            ));
         };
         if first.rank() == 0 {
             return Err(first.shape().error("cat", "at least one dimension"));
@@ -44,14 +49,18 @@ impl Tensor {
             total = total.saturating_add(part.shape()[dim]);
         }
         let sizes = first.shape().iter().enumerate();
-        let shape: crate::Shape = sizes.map(|(d, &size)| if d == dim { total } else { size }).collect();
+        let shape: crate::Shape = sizes
+            .map(|(d, &size)| if d == dim { total } else { size })
+            .collect();
         shape.checked_numel("cat", first.dtype().size_in_bytes())?;
         let operands = parts.iter().map(|part| part.operand()).collect();
         let storage = first.device().backend().cat(operands, dim)?;
-        Ok(Self::fresh(storage, shape).record(parts.iter().copied(), |_| Cat {
-            dim,
-            sizes: parts.iter().map(|part| part.shape()[dim]).collect(),
-        }))
+        Ok(
+            Self::fresh(storage, shape).record(parts.iter().copied(), |_| Cat {
+                dim,
+                sizes: parts.iter().map(|part| part.shape()[dim]).collect(),
+            }),
+        )
     }
 
     /// The parts, of one shape, along a new dimension `dim`.
@@ -60,7 +69,10 @@ impl Tensor {
     ///
     /// As [`cat`](Self::cat).
     pub fn stack(parts: &[&Self], dim: isize) -> Result<Self> {
-        let parts = parts.iter().map(|part| part.unsqueeze(dim)).collect::<Result<Vec<_>>>()?;
+        let parts = parts
+            .iter()
+            .map(|part| part.unsqueeze(dim))
+            .collect::<Result<Vec<_>>>()?;
         Self::cat(&parts.iter().collect::<Vec<_>>(), dim)
     }
 }
@@ -80,7 +92,9 @@ impl Function for Cat {
         let part = |(i, &size): (usize, &usize)| {
             let range = start..start + size;
             start += size;
-            ctx.needs(i).then(|| ctx.grad().narrow(self.dim as isize, range)).transpose()
+            ctx.needs(i)
+                .then(|| ctx.grad().narrow(self.dim as isize, range))
+                .transpose()
         };
         self.sizes.iter().enumerate().map(part).collect()
     }

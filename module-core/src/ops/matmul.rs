@@ -31,7 +31,10 @@ impl Tensor {
         match (self.rank(), other.rank()) {
             (0, _) => Err(self.shape().error(NAME, "at least one dimension")),
             (_, 0) => Err(other.shape().error(NAME, "at least one dimension")),
-            (1, 1) => self.unsqueeze(0)?.matmul(&other.unsqueeze(1)?)?.squeeze([0, 1]),
+            (1, 1) => self
+                .unsqueeze(0)?
+                .matmul(&other.unsqueeze(1)?)?
+                .squeeze([0, 1]),
             (1, _) => self.unsqueeze(0)?.matmul(other)?.squeeze(-2),
             (_, 1) => self.matmul(&other.unsqueeze(1)?)?.squeeze(-1),
             // One matrix on the right serves all rows of the left as one product.
@@ -51,7 +54,13 @@ impl Tensor {
         match error.kind() {
             ErrorKind::ShapeMismatch { op, rule, .. } => {
                 let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
-                ErrorKind::ShapeMismatch { op, lhs, rhs, rule: rule.clone() }.into()
+                ErrorKind::ShapeMismatch {
+                    op,
+                    lhs,
+                    rhs,
+                    rule: rule.clone(),
+                }
+                .into()
             }
             _ => error,
         }
@@ -78,8 +87,12 @@ impl Tensor {
         let a = self.as_batch(&batch, [m, k])?;
         let b = other.as_batch(&batch, [k, n])?;
         let storage = self.device().backend().matmul(a.operand(), b.operand())?;
-        Ok(Self::fresh(storage, shape)
-            .record([self, other], |_| Matmul { a: self.clone(), b: other.clone() }))
+        Ok(
+            Self::fresh(storage, shape).record([self, other], |_| Matmul {
+                a: self.clone(),
+                b: other.clone(),
+            }),
+        )
     }
 
     /// The untracked `[batch, rows, columns]` view, or copy, that the kernel reads.

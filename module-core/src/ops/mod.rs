@@ -68,7 +68,12 @@ impl Value {
             }
             Self::Scalar(scalar) if scalar.is_float() && !x.dtype().is_floating_point() => {
                 let needs = "a floating-point tensor beside a floating-point number";
-                Err(ErrorKind::UnsupportedDType { op, dtype: x.dtype(), needs }.into())
+                Err(ErrorKind::UnsupportedDType {
+                    op,
+                    dtype: x.dtype(),
+                    needs,
+                }
+                .into())
             }
             Self::Scalar(scalar) => Tensor::full((), scalar, x.dtype(), &x.device()),
         }

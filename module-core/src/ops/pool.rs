@@ -64,31 +64,74 @@ impl Tensor {
         let &[batch, channels, height, width] = &**self.shape() else {
             return Err(self.shape().error(NAME, "[batch, channels, height, width]"));
         };
-        let output = [self.windows(options, 0, height)?, self.windows(options, 1, width)?];
-        let Pool2dOptions { kernel_size: kernel, stride, padding, dilation, .. } = options;
-        let geometry = PoolGeometry { kernel, stride, padding, dilation, output };
+        let output = [
+            self.windows(options, 0, height)?,
+            self.windows(options, 1, width)?,
+        ];
+        let Pool2dOptions {
+            kernel_size: kernel,
+            stride,
+            padding,
+            dilation,
+            ..
+        } = options;
+        let geometry = PoolGeometry {
+            kernel,
+            stride,
+            padding,
+            dilation,
+            output,
+        };
         let shape = Shape::from([batch, channels, output[0], output[1]]);
         shape.checked_numel(NAME, crate::DType::I64.size_in_bytes())?;
-        let (values, places) = self.device().backend().max_pool(self.operand(), &geometry)?;
+        let (values, places) = self
+            .device()
+            .backend()
+            .max_pool(self.operand(), &geometry)?;
         let places = Self::fresh(places, shape.clone());
         let out = Self::fresh(values, shape);
-        Ok(out.record([self], |_| MaxPool { from: self.shape().clone(), places }))
+        Ok(out.record([self], |_| MaxPool {
+            from: self.shape().clone(),
+            places,
+        }))
     }
 
     /// The number of windows along a spatial dimension.
     fn windows(&self, options: Pool2dOptions, d: usize, size: usize) -> Result<usize> {
         const NAME: &str = "max_pool2d";
-        let Pool2dOptions { kernel_size, stride, padding, dilation, ceil_mode } = options;
-        for (name, sizes) in [("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)] {
+        let Pool2dOptions {
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+        } = options;
+        for (name, sizes) in [
+            ("kernel_size", kernel_size),
+            ("stride", stride),
+            ("dilation", dilation),
+        ] {
             if sizes[d] == 0 {
-                return Err(Error::argument(NAME, name, format_args!("{sizes:?}"), "must not be 0"));
+                return Err(Error::argument(
+                    NAME,
+                    name,
+                    format_args!("{sizes:?}"),
+                    "must not be 0",
+                ));
             }
         }
         if padding[d] > kernel_size[d] / 2 {
             let problem = format!("must be at most half of kernel_size = {kernel_size:?}");
-            return Err(Error::argument(NAME, "padding", format_args!("{padding:?}"), problem));
+            return Err(Error::argument(
+                NAME,
+                "padding",
+                format_args!("{padding:?}"),
+                problem,
+            ));
         }
-        let reach = dilation[d].checked_mul(kernel_size[d] - 1).and_then(|r| r.checked_add(1));
+        let reach = dilation[d]
+            .checked_mul(kernel_size[d] - 1)
+            .and_then(|r| r.checked_add(1));
         let padded = size.checked_add(2 * padding[d]);
         let (Some(reach), Some(padded)) = (reach, padded) else {
             return Err(self.shape().error(NAME, "a window that fits memory"));
@@ -106,7 +149,11 @@ impl Tensor {
                 ),
             ));
         };
-        let mut count = if ceil_mode { room.div_ceil(stride[d]) } else { room / stride[d] } + 1;
+        let mut count = if ceil_mode {
+            room.div_ceil(stride[d])
+        } else {
+            room / stride[d]
+        } + 1;
         // The last window must start inside the input or the padding before it.
         if ceil_mode && (count - 1) * stride[d] >= size + padding[d] {
             count -= 1;

@@ -33,10 +33,16 @@ impl Tensor {
         if dims.is_empty() {
             return Ok(self.clone());
         }
-        let storage = self.device().backend().reduce(ReduceOp::Sum, self.operand(), &dims)?;
+        let storage = self
+            .device()
+            .backend()
+            .reduce(ReduceOp::Sum, self.operand(), &dims)?;
         let kept = self.shape().reduced(&dims, true);
         let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
-        Ok(out.record([self], |_| Sum { from: self.shape().clone(), kept }))
+        Ok(out.record([self], |_| Sum {
+            from: self.shape().clone(),
+            kept,
+        }))
     }
 
     /// The mean over `dims` (`..` for all) of a floating-point tensor.
@@ -63,7 +69,10 @@ impl Tensor {
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
         let distance = self.sub(&self.mean(dims.as_slice(), true)?)?;
         let divisor = (count as f64 - correction).max(0.0);
-        distance.mul(&distance)?.sum(dims.as_slice(), keepdim)?.div(divisor)
+        distance
+            .mul(&distance)?
+            .sum(dims.as_slice(), keepdim)?
+            .div(divisor)
     }
 
     /// The greatest element over `dims` (`..` for all); NaN if any is.
@@ -88,10 +97,18 @@ impl Tensor {
         self.extreme("amin", ReduceOp::Min, &dims.into(), keepdim)
     }
 
-    fn extreme(&self, name: &'static str, op: ReduceOp, dims: &Dims, keepdim: bool) -> Result<Self> {
+    fn extreme(
+        &self,
+        name: &'static str,
+        op: ReduceOp,
+        dims: &Dims,
+        keepdim: bool,
+    ) -> Result<Self> {
         let dims = self.shape().dims(name, dims)?;
         if dims.iter().any(|&dim| self.shape()[dim] == 0) {
-            return Err(self.shape().error(name, "at least one element in the reduced dimensions"));
+            return Err(self
+                .shape()
+                .error(name, "at least one element in the reduced dimensions"));
         }
         let storage = self.device().backend().reduce(op, self.operand(), &dims)?;
         let kept = self.shape().reduced(&dims, true);
@@ -145,9 +162,14 @@ impl Tensor {
             return Self::zeros((), DType::I64, &self.device());
         }
         if self.shape()[dim] == 0 {
-            return Err(self.shape().error(name, "at least one element in the reduced dimension"));
+            return Err(self
+                .shape()
+                .error(name, "at least one element in the reduced dimension"));
         }
-        let storage = self.device().backend().arg_reduce(op, self.operand(), dim)?;
+        let storage = self
+            .device()
+            .backend()
+            .arg_reduce(op, self.operand(), dim)?;
         Ok(Self::fresh(storage, self.shape().reduced(&[dim], keepdim)))
     }
 
@@ -155,8 +177,15 @@ impl Tensor {
         if self.dtype().is_floating_point() {
             return Ok(());
         }
-        let (dtype, needs) = (self.dtype(), "a floating-point tensor; cast with `to_dtype`");
-        Err(Error::from(ErrorKind::UnsupportedDType { op, dtype, needs }))
+        let (dtype, needs) = (
+            self.dtype(),
+            "a floating-point tensor; cast with `to_dtype`",
+        );
+        Err(Error::from(ErrorKind::UnsupportedDType {
+            op,
+            dtype,
+            needs,
+        }))
     }
 }
 
@@ -189,7 +218,10 @@ impl Function for Extreme {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let winners = self.x.eq(&self.y.reshape_to(&self.kept)?)?.to_dtype(ctx.grad().dtype())?;
+        let winners = self
+            .x
+            .eq(&self.y.reshape_to(&self.kept)?)?
+            .to_dtype(ctx.grad().dtype())?;
         let share = winners.div(&winners.sum(self.dims.as_slice(), true)?)?;
         one(ctx.grad().reshape_to(&self.kept)?.mul(&share)?)
     }

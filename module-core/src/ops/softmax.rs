@@ -39,7 +39,11 @@ impl Tensor {
         self.check_floating(name)?;
         let index = self.shape().dim(name, dim)?;
         // A tensor without dimensions is one with a single element.
-        let x = if self.rank() == 0 { self.detach().unsqueeze(0)? } else { self.clone() };
+        let x = if self.rank() == 0 {
+            self.detach().unsqueeze(0)?
+        } else {
+            self.clone()
+        };
         let storage = self.device().backend().softmax(op, x.operand(), index)?;
         Ok((self.like_shape(storage), dim))
     }

@@ -50,7 +50,9 @@ impl Tensor {
                 Self::fresh(storage, shape.clone())
             }
         };
-        Ok(out.record([self], |_| Reshape { from: self.shape().clone() }))
+        Ok(out.record([self], |_| Reshape {
+            from: self.shape().clone(),
+        }))
     }
 
     /// The dimensions from `start` to `end`, both included, as one.
@@ -59,8 +61,10 @@ impl Tensor {
     ///
     /// Dimensions that are out of range or out of order.
     pub fn flatten(&self, start: isize, end: isize) -> Result<Self> {
-        let (first, last) =
-            (self.shape().dim("flatten", start)?, self.shape().dim("flatten", end)?);
+        let (first, last) = (
+            self.shape().dim("flatten", start)?,
+            self.shape().dim("flatten", end)?,
+        );
         if first > last {
             let problem = format!("lies after end = {end} in shape {}", self.shape());
             return Err(Error::argument("flatten", "start", start, problem));
@@ -107,10 +111,20 @@ impl Tensor {
             places.push(place);
         }
         if places.len() != order.len() || places.len() != self.rank() {
-            let problem = format!("does not name each dimension of shape {} once", self.shape());
-            return Err(Error::argument("permute", "order", format_args!("{order:?}"), problem));
+            let problem = format!(
+                "does not name each dimension of shape {} once",
+                self.shape()
+            );
+            return Err(Error::argument(
+                "permute",
+                "order",
+                format_args!("{order:?}"),
+                problem,
+            ));
         }
-        Ok(self.view(self.layout.permute(&places)).record([self], |_| Permute { order: places }))
+        Ok(self
+            .view(self.layout.permute(&places))
+            .record([self], |_| Permute { order: places }))
     }
 
     /// With two dimensions exchanged.
@@ -119,12 +133,17 @@ impl Tensor {
     ///
     /// A dimension that is out of range.
     pub fn transpose(&self, a: isize, b: isize) -> Result<Self> {
-        let (a, b) = (self.shape().dim("transpose", a)?, self.shape().dim("transpose", b)?);
+        let (a, b) = (
+            self.shape().dim("transpose", a)?,
+            self.shape().dim("transpose", b)?,
+        );
         let mut order: SmallVec<[usize; 4]> = (0..self.rank()).collect();
         if !order.is_empty() {
             order.swap(a, b);
         }
-        Ok(self.view(self.layout.permute(&order)).record([self], |_| Permute { order }))
+        Ok(self
+            .view(self.layout.permute(&order))
+            .record([self], |_| Permute { order }))
     }
 
     /// The transpose of a matrix; a tensor of fewer dimensions is returned as it is.
@@ -182,7 +201,9 @@ impl Tensor {
         let wider: Shape = self.shape().iter().copied().chain([1]).collect();
         let dim = wider.dim("unsqueeze", dim)?;
         let out = self.view(self.layout.unsqueeze(dim));
-        Ok(out.record([self], |_| Reshape { from: self.shape().clone() }))
+        Ok(out.record([self], |_| Reshape {
+            from: self.shape().clone(),
+        }))
     }
 
     /// Without the dimensions of size 1 among `dims` (`..` for all of them).
@@ -194,7 +215,9 @@ impl Tensor {
         let mut dims = self.shape().dims("squeeze", &dims.into())?;
         dims.retain(|dim| self.shape()[*dim] == 1);
         let out = self.view(self.layout.squeeze(&dims));
-        Ok(out.record([self], |_| Reshape { from: self.shape().clone() }))
+        Ok(out.record([self], |_| Reshape {
+            from: self.shape().clone(),
+        }))
     }
 
     /// Stretched to `shape` by broadcasting, without a copy.
@@ -206,7 +229,9 @@ impl Tensor {
         let shape = shape.into();
         shape.checked_numel("expand", self.dtype().size_in_bytes())?;
         let out = self.view(self.layout.broadcast_to("expand", &shape)?);
-        Ok(out.record([self], |_| Expand { from: self.shape().clone() }))
+        Ok(out.record([self], |_| Expand {
+            from: self.shape().clone(),
+        }))
     }
 }
 
@@ -270,7 +295,9 @@ impl Function for Narrow {
         let length = grad.shape()[self.dim];
         let zeros = |size: usize| {
             let sizes = self.from.iter().enumerate();
-            let shape: Shape = sizes.map(|(d, &s)| if d == self.dim { size } else { s }).collect();
+            let shape: Shape = sizes
+                .map(|(d, &s)| if d == self.dim { size } else { s })
+                .collect();
             Tensor::zeros(shape, grad.dtype(), &grad.device())
         };
         let before = zeros(self.start)?;

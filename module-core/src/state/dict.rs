@@ -56,7 +56,9 @@ impl StateDict {
 
     /// The keys with their tensors, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.tensors.iter().map(|(key, tensor)| (key.as_str(), tensor))
+        self.tensors
+            .iter()
+            .map(|(key, tensor)| (key.as_str(), tensor))
     }
 
     /// The number of tensors.

@@ -43,7 +43,11 @@ pub(super) fn entries(root: &dyn Module) -> Result<Vec<(String, Slot<'_>)>> {
     let mut keys = HashSet::with_capacity(entries.len());
     for (key, _) in &entries {
         if !keys.insert(key.as_str()) {
-            return Err(ErrorKind::DuplicateKey { key: key.clone(), module: root.kind() }.into());
+            return Err(ErrorKind::DuplicateKey {
+                key: key.clone(),
+                module: root.kind(),
+            }
+            .into());
         }
     }
     Ok(entries)
@@ -59,12 +63,14 @@ struct Members<'p, 'a> {
 
 impl<'a> Visitor<'a> for Members<'_, 'a> {
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
-        self.parameters.push((join(self.path, name), Slot::Parameter(parameter)));
+        self.parameters
+            .push((join(self.path, name), Slot::Parameter(parameter)));
     }
 
     fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
         if buffer.is_persistent() {
-            self.buffers.push((join(self.path, name), Slot::Buffer(buffer)));
+            self.buffers
+                .push((join(self.path, name), Slot::Buffer(buffer)));
         }
     }
 
@@ -74,8 +80,12 @@ impl<'a> Visitor<'a> for Members<'_, 'a> {
 }
 
 fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<(String, Slot<'a>)>) {
-    let mut members =
-        Members { path, parameters: Vec::new(), buffers: Vec::new(), children: Vec::new() };
+    let mut members = Members {
+        path,
+        parameters: Vec::new(),
+        buffers: Vec::new(),
+        children: Vec::new(),
+    };
     module.visit(&mut members);
     entries.append(&mut members.parameters);
     entries.append(&mut members.buffers);
@@ -86,5 +96,8 @@ fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<(String, Sl
 
 /// A snapshot of a module's state.
 pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
-    Ok(entries(root)?.into_iter().map(|(key, slot)| (key, slot.value())).collect())
+    Ok(entries(root)?
+        .into_iter()
+        .map(|(key, slot)| (key, slot.value()))
+        .collect())
 }

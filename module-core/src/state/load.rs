@@ -24,7 +24,10 @@ pub struct LoadOptions {
 impl LoadOptions {
     /// Strict: every key of the module and of the state dict must be in the other.
     pub fn new() -> Self {
-        Self { strict: true, allow_mismatch: false }
+        Self {
+            strict: true,
+            allow_mismatch: false,
+        }
     }
 
     /// Whether missing and unexpected keys are errors rather than lines of the report.
@@ -36,7 +39,10 @@ impl LoadOptions {
     /// Whether keys of another shape are left out rather than errors.
     #[must_use]
     pub fn allow_mismatch(self, allow_mismatch: bool) -> Self {
-        Self { allow_mismatch, ..self }
+        Self {
+            allow_mismatch,
+            ..self
+        }
     }
 }
 
@@ -85,7 +91,10 @@ pub(crate) fn load(
     options: &LoadOptions,
 ) -> Result<LoadReport> {
     let entries = entries(root)?;
-    let mut problems = LoadProblems { module: root.kind().to_owned(), ..Default::default() };
+    let mut problems = LoadProblems {
+        module: root.kind().to_owned(),
+        ..Default::default()
+    };
     let mut plan: Vec<(Slot<'_>, Tensor)> = Vec::new();
     let mut loaded = Vec::new();
     let mut first_of_tie: HashMap<TensorId, (&str, &Tensor)> = HashMap::new();
@@ -101,7 +110,11 @@ pub(crate) fn load(
         };
         let Some(value) = fitted(found, &current)? else {
             let (found, expected) = (found.shape().clone(), current.shape().clone());
-            problems.mismatched.push(Mismatch { key: key.clone(), found, expected });
+            problems.mismatched.push(Mismatch {
+                key: key.clone(),
+                found,
+                expected,
+            });
             continue;
         };
         match first_of_tie.get(&slot.id()) {
@@ -117,8 +130,11 @@ pub(crate) fn load(
         loaded.push(key.clone());
     }
     let known: HashSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
-    problems.unexpected =
-        state.keys().filter(|key| !known.contains(key)).map(str::to_owned).collect();
+    problems.unexpected = state
+        .keys()
+        .filter(|key| !known.contains(key))
+        .map(str::to_owned)
+        .collect();
     let nothing_fits = loaded.is_empty() && !entries.is_empty();
     let refused = !problems.untied.is_empty()
         || (!problems.mismatched.is_empty() && !options.allow_mismatch)
@@ -132,7 +148,9 @@ pub(crate) fn load(
     }
     let done: HashSet<&str> = loaded.iter().map(String::as_str).collect();
     let fresh = entries.iter().map(|(key, _)| key).filter(|key| {
-        !done.contains(key.as_str()) && (problems.missing.contains(key) || problems.mismatched.iter().any(|m| m.key == **key))
+        !done.contains(key.as_str())
+            && (problems.missing.contains(key)
+                || problems.mismatched.iter().any(|m| m.key == **key))
     });
     Ok(LoadReport {
         fresh: fresh.cloned().collect(),
@@ -154,12 +172,20 @@ fn is_batch_counter(key: &str, value: &Tensor) -> bool {
 /// A shape that would broadcast does not fit: only a single element in one dimension loads into
 /// a tensor without dimensions, as in PyTorch.
 fn fitted(value: &Tensor, current: &Tensor) -> Result<Option<Tensor>> {
-    let value = match (value.shape() == current.shape(), &**value.shape(), current.rank()) {
+    let value = match (
+        value.shape() == current.shape(),
+        &**value.shape(),
+        current.rank(),
+    ) {
         (true, ..) => value.clone(),
         (false, [1], 0) => value.squeeze(0)?,
         _ => return Ok(None),
     };
-    Ok(Some(value.to_dtype(current.dtype())?.to_device(&current.device())?))
+    Ok(Some(
+        value
+            .to_dtype(current.dtype())?
+            .to_device(&current.device())?,
+    ))
 }
 
 /// Whether two tensors hold the same bytes.

@@ -6,5 +6,5 @@ mod load;
 
 pub use dict::StateDict;
 pub(crate) use entries::state_dict;
-pub use load::{LoadOptions, LoadReport};
 pub(crate) use load::load;
+pub use load::{LoadOptions, LoadReport};

@@ -27,7 +27,11 @@ impl Tensor {
                 "from_vec",
                 "shape",
                 &shape,
-                format!("holds {} element(s), which {problem}, {}", shape.numel(), values.len()),
+                format!(
+                    "holds {} element(s), which {problem}, {}",
+                    shape.numel(),
+                    values.len()
+                ),
             ));
         }
         let storage = Device::cpu().backend().from_host(T::into_host(values))?;
@@ -65,7 +69,10 @@ impl Tensor {
     ) -> Result<Self> {
         let shape = shape.into();
         let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
-        Ok(Self::fresh(device.backend().full(numel, dtype, value.into())?, shape))
+        Ok(Self::fresh(
+            device.backend().full(numel, dtype, value.into())?,
+            shape,
+        ))
     }
 
     /// A tensor of zeros.
@@ -176,7 +183,13 @@ impl Tensor {
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self> {
-        Self::drawn("uniform", shape.into(), dtype, Uniform { low, high }, generator)
+        Self::drawn(
+            "uniform",
+            shape.into(),
+            dtype,
+            Uniform { low, high },
+            generator,
+        )
     }
 
     /// Normal draws, as PyTorch's `normal_`.
@@ -191,7 +204,13 @@ impl Tensor {
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self> {
-        Self::drawn("normal", shape.into(), dtype, Normal { mean, std }, generator)
+        Self::drawn(
+            "normal",
+            shape.into(),
+            dtype,
+            Normal { mean, std },
+            generator,
+        )
     }
 
     /// A tensor of draws, in the dtype in which PyTorch draws them.
@@ -238,7 +257,11 @@ struct Uniform {
 }
 
 impl Distribution for Uniform {
-    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> Result<(), RngError> {
         generator.fill_uniform(out, self.low, self.high)
     }
 }
@@ -249,7 +272,11 @@ struct Normal {
 }
 
 impl Distribution for Normal {
-    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> Result<(), RngError> {
         generator.fill_normal(out, self.mean, self.std)
     }
 }
@@ -260,7 +287,11 @@ pub(crate) struct DropoutMask {
 }
 
 impl Distribution for DropoutMask {
-    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator) -> Result<(), RngError> {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> Result<(), RngError> {
         generator.fill_dropout(out, self.p)
     }
 }

@@ -1,8 +1,8 @@
 use std::fmt;
 
 use super::Tensor;
-use crate::backend::HostData;
 use crate::DType;
+use crate::backend::HostData;
 
 /// Longer dimensions print only this many elements at each end, in tensors of over a thousand.
 const EDGE: usize = 3;
@@ -27,7 +27,11 @@ pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ", size={}", x.shape())?;
     }
     if x.is_tracked() {
-        f.write_str(if x.is_leaf() { ", requires_grad=True" } else { ", tracked" })?;
+        f.write_str(if x.is_leaf() {
+            ", requires_grad=True"
+        } else {
+            ", tracked"
+        })?;
     }
     f.write_str(")")
 }
@@ -36,7 +40,13 @@ fn texts(data: &HostData) -> Vec<String> {
     fn each<T: Copy>(values: &[T], text: impl Fn(T) -> String) -> Vec<String> {
         values.iter().map(|&v| text(v)).collect()
     }
-    let float = |v: f64| if v == v.trunc() && v.abs() < 1e6 { format!("{v:.1}") } else { format!("{v:.4}") };
+    let float = |v: f64| {
+        if v == v.trunc() && v.abs() < 1e6 {
+            format!("{v:.1}")
+        } else {
+            format!("{v:.4}")
+        }
+    };
     match data {
         HostData::F32(values) => each(values, |v| float(v.into())),
         HostData::F64(values) => each(values, float),

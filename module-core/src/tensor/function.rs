@@ -88,7 +88,10 @@ impl Backward {
     /// The handle itself is untracked, because an operation that held its own node would never be
     /// dropped.
     pub fn output(&self, saved: &Tensor) -> Tensor {
-        Tensor { node: Some(self.node.clone()), ..saved.clone() }
+        Tensor {
+            node: Some(self.node.clone()),
+            ..saved.clone()
+        }
     }
 }
 

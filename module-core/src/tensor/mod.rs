@@ -10,11 +10,11 @@ mod read;
 use std::fmt;
 use std::sync::Arc;
 
-pub use function::{Backward, Function, Gradients, NoGradient};
-pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
-pub(crate) use grad_mode::with_grad_mode;
 pub(crate) use create::DropoutMask;
+pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{one, two};
+pub(crate) use grad_mode::with_grad_mode;
+pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub(crate) use node::{Node, NodeKind, lock};
 
 use crate::backend::{Operand, Storage};
@@ -54,17 +54,28 @@ pub struct Tensor {
 impl Tensor {
     /// A fresh, untracked tensor over contiguous memory.
     pub(crate) fn fresh(storage: Storage, shape: Shape) -> Self {
-        Self { storage, layout: Layout::contiguous(shape), node: None }
+        Self {
+            storage,
+            layout: Layout::contiguous(shape),
+            node: None,
+        }
     }
 
     /// The same memory seen through another layout, untracked.
     pub(crate) fn view(&self, layout: Layout) -> Self {
-        Self { storage: self.storage.clone(), layout, node: None }
+        Self {
+            storage: self.storage.clone(),
+            layout,
+            node: None,
+        }
     }
 
     /// What kernels read.
     pub(crate) fn operand(&self) -> Operand {
-        Operand { storage: self.storage.clone(), layout: self.layout.clone() }
+        Operand {
+            storage: self.storage.clone(),
+            layout: self.layout.clone(),
+        }
     }
 
     /// The size of each dimension.
@@ -79,7 +90,11 @@ impl Tensor {
     /// A dimension that the tensor does not have.
     pub fn size(&self, dim: isize) -> Result<usize> {
         let index = self.shape().dim("size", dim)?;
-        let out_of_range = || ErrorKind::Dimension { op: "size", dim, shape: self.shape().clone() };
+        let out_of_range = || ErrorKind::Dimension {
+            op: "size",
+            dim,
+            shape: self.shape().clone(),
+        };
         Ok(*self.shape().get(index).ok_or_else(out_of_range)?)
     }
 
@@ -125,7 +140,9 @@ impl Tensor {
 
     /// Whether this tensor is where gradients are kept rather than passed on.
     pub fn is_leaf(&self) -> bool {
-        self.node.as_ref().is_none_or(|node| matches!(node.kind, NodeKind::Leaf(_)))
+        self.node
+            .as_ref()
+            .is_none_or(|node| matches!(node.kind, NodeKind::Leaf(_)))
     }
 
     /// The same elements as a new leaf whose gradient is kept.
@@ -133,12 +150,18 @@ impl Tensor {
     /// Only floating-point tensors have gradients; another one is returned as it is.
     pub fn requires_grad(&self) -> Self {
         let node = self.dtype().is_floating_point().then(Node::leaf);
-        Self { node, ..self.detach() }
+        Self {
+            node,
+            ..self.detach()
+        }
     }
 
     /// The same elements without a memory of how they were computed.
     pub fn detach(&self) -> Self {
-        Self { node: None, ..self.clone() }
+        Self {
+            node: None,
+            ..self.clone()
+        }
     }
 
     /// The gradient that `backward` left at this leaf.

@@ -43,14 +43,24 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Node {
     pub(crate) fn leaf() -> Arc<Self> {
-        Arc::new(Self { order: next_order(), kind: NodeKind::Leaf(Mutex::new(None)) })
+        Arc::new(Self {
+            order: next_order(),
+            kind: NodeKind::Leaf(Mutex::new(None)),
+        })
     }
 
     pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs) -> Arc<Self> {
         let name = function.name();
         let function = Mutex::new(Some(function));
-        let kind = NodeKind::Op(Op { name, function, inputs });
-        Arc::new(Self { order: next_order(), kind })
+        let kind = NodeKind::Op(Op {
+            name,
+            function,
+            inputs,
+        });
+        Arc::new(Self {
+            order: next_order(),
+            kind,
+        })
     }
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
@@ -91,8 +101,14 @@ thread_local! {
 /// the last handle to the one before it, and a long chain would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
-        let NodeKind::Op(op) = &mut self.kind else { return };
-        let function = op.function.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let NodeKind::Op(op) = &mut self.kind else {
+            return;
+        };
+        let function = op
+            .function
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let mut remains = Some((std::mem::take(&mut op.inputs), function));
         let first = REMAINS.try_with(|queue| {
             let mut queue = queue.borrow_mut();

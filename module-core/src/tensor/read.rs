@@ -21,7 +21,11 @@ impl Tensor {
     /// ```
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let (lhs, rhs) = (self.dtype(), T::DTYPE);
-        let mismatch = || ErrorKind::DTypeMismatch { op: "to_vec", lhs, rhs };
+        let mismatch = || ErrorKind::DTypeMismatch {
+            op: "to_vec",
+            lhs,
+            rhs,
+        };
         if lhs != rhs {
             return Err(mismatch().into());
         }

@@ -15,7 +15,15 @@ pub(super) fn convolution(
     b: &Operand,
     geometry: &ConvGeometry,
 ) -> Result<Storage> {
-    run_float(a.storage.dtype(), Convolution { op, a, b, geometry: Sizes::new(geometry)? })
+    run_float(
+        a.storage.dtype(),
+        Convolution {
+            op,
+            a,
+            b,
+            geometry: Sizes::new(geometry)?,
+        },
+    )
 }
 
 /// A geometry with one spatial dimension is one with three, two of them of size 1.
@@ -35,7 +43,13 @@ struct Sizes {
 
 impl Sizes {
     fn new(geometry: &ConvGeometry) -> Result<Self> {
-        let ConvGeometry { input, weight, output, groups, .. } = geometry;
+        let ConvGeometry {
+            input,
+            weight,
+            output,
+            groups,
+            ..
+        } = geometry;
         let (&[batch, _, ref input_size @ ..], &[out, in_channels, ref kernel @ ..]) =
             (&**input, &**weight)
         else {
@@ -65,7 +79,10 @@ impl Sizes {
 
     /// Rows and columns of the unfolded windows of one sample and group.
     fn unfolded(&self) -> (usize, usize) {
-        (self.in_channels * self.kernel.iter().product::<usize>(), self.places())
+        (
+            self.in_channels * self.kernel.iter().product::<usize>(),
+            self.places(),
+        )
     }
 
     fn places(&self) -> usize {
@@ -89,9 +106,13 @@ impl Sizes {
     /// with the input place of its start.
     fn inside(&self, d: usize, k: usize) -> (usize, usize, usize) {
         let shift = k * self.dilation[d];
-        let first = self.padding[d].saturating_sub(shift).div_ceil(self.stride[d]);
+        let first = self.padding[d]
+            .saturating_sub(shift)
+            .div_ceil(self.stride[d]);
         // One past the last output place whose input place is below the input's size.
-        let end = (self.input[d] + self.padding[d]).saturating_sub(shift).div_ceil(self.stride[d]);
+        let end = (self.input[d] + self.padding[d])
+            .saturating_sub(shift)
+            .div_ceil(self.stride[d]);
         let end = end.min(self.output[d]);
         let start = (first * self.stride[d] + shift).saturating_sub(self.padding[d]);
         (first.min(end), end, start)
@@ -167,7 +188,12 @@ impl FloatKernel for Convolution<'_> {
     type Output = Storage;
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let Self { op, a, b, geometry: sizes } = self;
+        let Self {
+            op,
+            a,
+            b,
+            geometry: sizes,
+        } = self;
         let (a, b) = (to_cow::<T>(a)?, to_cow::<T>(b)?);
         let blocks = sizes.batch * sizes.groups;
         let len = match op {
@@ -224,5 +250,10 @@ fn matrix_mut<T>(values: &mut [T], rows: usize) -> Result<ArrayViewMut2<'_, T>> 
 
 /// Shapes are checked above the backend; a mistake there is reported, not computed with.
 fn shape(error: ndarray::ShapeError) -> Error {
-    Error::argument("conv", "shape", error, "the operands do not have the checked shapes")
+    Error::argument(
+        "conv",
+        "shape",
+        error,
+        "the operands do not have the checked shapes",
+    )
 }

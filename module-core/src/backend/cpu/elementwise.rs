@@ -75,15 +75,22 @@ impl NumberKernel for Binary {
             BinaryOp::Div => {
                 if !T::DTYPE.is_floating_point() {
                     let needs = "a floating-point tensor; cast with `to_dtype`";
-                    return Err(
-                        ErrorKind::UnsupportedDType { op: "div", dtype: T::DTYPE, needs }.into()
-                    );
+                    return Err(ErrorKind::UnsupportedDType {
+                        op: "div",
+                        dtype: T::DTYPE,
+                        needs,
+                    }
+                    .into());
                 }
                 update2(a, &b, |a: T, b| a.over(b).unwrap_or(a))
             }
             BinaryOp::Pow => update2(a, &b, T::power),
-            BinaryOp::Maximum => update2(a, &b, |a: T, b| if b.is_nan() { b } else { a.greater(b) }),
-            BinaryOp::Minimum => update2(a, &b, |a: T, b| if b.is_nan() { b } else { a.smaller(b) }),
+            BinaryOp::Maximum => {
+                update2(a, &b, |a: T, b| if b.is_nan() { b } else { a.greater(b) })
+            }
+            BinaryOp::Minimum => {
+                update2(a, &b, |a: T, b| if b.is_nan() { b } else { a.smaller(b) })
+            }
         }
     }
 }
@@ -103,15 +110,15 @@ fn compare_as<T: Element + PartialOrd>(op: CompareOp, a: &Operand, b: &Operand) 
     }?))
 }
 
-pub(super) fn select<T: Element>(
-    condition: &Operand,
-    a: &Operand,
-    b: &Operand,
-) -> Result<Storage> {
+pub(super) fn select<T: Element>(condition: &Operand, a: &Operand, b: &Operand) -> Result<Storage> {
     if condition.storage.dtype() != DType::Bool {
         let dtype = condition.storage.dtype();
-        return Err(ErrorKind::UnsupportedDType { op: "where", dtype, needs: "a bool condition" }
-            .into());
+        return Err(ErrorKind::UnsupportedDType {
+            op: "where",
+            dtype,
+            needs: "a bool condition",
+        }
+        .into());
     }
     let (condition, a, b) = (view::<bool>(condition)?, view::<T>(a)?, view::<T>(b)?);
     let mut values = Vec::with_capacity(a.len());

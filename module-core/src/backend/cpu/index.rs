@@ -43,7 +43,11 @@ fn for_each_indexed(
         let place = usize::try_from(place)
             .ok()
             .filter(|&place| place < size)
-            .ok_or(ErrorKind::Index { op, index: place, size })?;
+            .ok_or(ErrorKind::Index {
+                op,
+                index: place,
+                size,
+            })?;
         let mut target = place * strides[dim];
         for (d, &p) in position.iter().enumerate() {
             if d != dim {
@@ -66,7 +70,9 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let (values, places) = (to_cow::<T>(x)?, to_cow::<i64>(index)?);
     let (shape, index) = (x.layout.shape(), index.layout.shape());
     let mut out = vec![T::default(); places.len()];
-    for_each_indexed("gather", shape, dim, index, &places, |i, target| out[i] = values[target])?;
+    for_each_indexed("gather", shape, dim, index, &places, |i, target| {
+        out[i] = values[target]
+    })?;
     Ok(CpuStorage::wrap(out))
 }
 
@@ -76,7 +82,15 @@ pub(super) fn scatter_add(
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    run_number(x.storage.dtype(), ScatterAdd { x, dim, index, source })
+    run_number(
+        x.storage.dtype(),
+        ScatterAdd {
+            x,
+            dim,
+            index,
+            source,
+        },
+    )
 }
 
 struct ScatterAdd<'a> {
@@ -91,7 +105,12 @@ impl NumberKernel for ScatterAdd<'_> {
     type Output = Storage;
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self { x, dim, index, source } = self;
+        let Self {
+            x,
+            dim,
+            index,
+            source,
+        } = self;
         let mut out = to_vec::<T>(x)?;
         let (places, values) = (to_cow::<i64>(index)?, to_cow::<T>(source)?);
         let (shape, index) = (x.layout.shape(), index.layout.shape());

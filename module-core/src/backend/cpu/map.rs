@@ -9,14 +9,38 @@ use crate::{DType, ErrorKind, Result};
 macro_rules! dispatch {
     ($dtype:expr, $t:ident => $body:expr) => {{
         match $dtype {
-            $crate::DType::F32 => { type $t = f32; $body }
-            $crate::DType::F64 => { type $t = f64; $body }
-            $crate::DType::F16 => { type $t = half::f16; $body }
-            $crate::DType::BF16 => { type $t = half::bf16; $body }
-            $crate::DType::I64 => { type $t = i64; $body }
-            $crate::DType::I32 => { type $t = i32; $body }
-            $crate::DType::U8 => { type $t = u8; $body }
-            $crate::DType::Bool => { type $t = bool; $body }
+            $crate::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::DType::F64 => {
+                type $t = f64;
+                $body
+            }
+            $crate::DType::F16 => {
+                type $t = half::f16;
+                $body
+            }
+            $crate::DType::BF16 => {
+                type $t = half::bf16;
+                $body
+            }
+            $crate::DType::I64 => {
+                type $t = i64;
+                $body
+            }
+            $crate::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            $crate::DType::U8 => {
+                type $t = u8;
+                $body
+            }
+            $crate::DType::Bool => {
+                type $t = bool;
+                $body
+            }
         }
     }};
 }
@@ -44,7 +68,12 @@ pub(super) fn run_float<K: FloatKernel>(dtype: DType, kernel: K) -> Result<K::Ou
         DType::F64 => kernel.run::<f64>(),
         _ => {
             let needs = "a floating-point tensor";
-            Err(ErrorKind::UnsupportedDType { op: K::NAME, dtype, needs }.into())
+            Err(ErrorKind::UnsupportedDType {
+                op: K::NAME,
+                dtype,
+                needs,
+            }
+            .into())
         }
     }
 }
@@ -58,7 +87,12 @@ pub(super) fn run_number<K: NumberKernel>(dtype: DType, kernel: K) -> Result<K::
         DType::U8 => kernel.run::<u8>(),
         _ => {
             let needs = "a tensor of numbers";
-            Err(ErrorKind::UnsupportedDType { op: K::NAME, dtype, needs }.into())
+            Err(ErrorKind::UnsupportedDType {
+                op: K::NAME,
+                dtype,
+                needs,
+            }
+            .into())
         }
     }
 }
@@ -88,18 +122,35 @@ pub(super) fn through_f32<const N: usize>(
     }
     let result = kernel(wide)?;
     let layout = crate::layout::Layout::contiguous(crate::Shape::from(len(&result)));
-    cast(Operand { storage: result, layout }, dtype)
+    cast(
+        Operand {
+            storage: result,
+            layout,
+        },
+        dtype,
+    )
 }
 
 fn widen(x: &Operand) -> Result<Operand> {
     // The whole memory is cast, so that the layout stays as it is.
     let whole = crate::layout::Layout::contiguous(crate::Shape::from(len(&x.storage)));
-    let storage = cast(Operand { storage: x.storage.clone(), layout: whole }, DType::F32)?;
-    Ok(Operand { storage, layout: x.layout.clone() })
+    let storage = cast(
+        Operand {
+            storage: x.storage.clone(),
+            layout: whole,
+        },
+        DType::F32,
+    )?;
+    Ok(Operand {
+        storage,
+        layout: x.layout.clone(),
+    })
 }
 
 fn len(storage: &Storage) -> usize {
-    let Some(CpuStorage(data)) = storage.downcast_ref() else { return 0 };
+    let Some(CpuStorage(data)) = storage.downcast_ref() else {
+        return 0;
+    };
     dispatch!(data.dtype(), T => <T as super::Element>::host(data).map_or(0, Vec::len))
 }
 

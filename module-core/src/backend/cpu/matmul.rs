@@ -31,8 +31,14 @@ impl NumberKernel for Matmul<'_> {
             return Ok(CpuStorage::wrap(out));
         }
         for (i, out) in out.chunks_exact_mut(m * n).enumerate() {
-            let a = a.index_axis(Axis(0), i).into_dimensionality::<Ix2>().map_err(shape)?;
-            let b = b.index_axis(Axis(0), i).into_dimensionality::<Ix2>().map_err(shape)?;
+            let a = a
+                .index_axis(Axis(0), i)
+                .into_dimensionality::<Ix2>()
+                .map_err(shape)?;
+            let b = b
+                .index_axis(Axis(0), i)
+                .into_dimensionality::<Ix2>()
+                .map_err(shape)?;
             let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
             general_mat_mul(T::one(), &a, &b, T::zero(), &mut out);
         }
@@ -42,5 +48,10 @@ impl NumberKernel for Matmul<'_> {
 
 /// Shapes are checked above the backend; a mistake there is reported, not computed with.
 fn shape(error: ndarray::ShapeError) -> Error {
-    Error::argument("matmul", "shape", error, "the operands do not have the checked shapes")
+    Error::argument(
+        "matmul",
+        "shape",
+        error,
+        "the operands do not have the checked shapes",
+    )
 }

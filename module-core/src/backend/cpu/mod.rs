@@ -11,8 +11,6 @@ mod reduce;
 mod softmax;
 mod view;
 
-use half::{bf16, f16};
-
 use super::{
     ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
     Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
@@ -56,7 +54,12 @@ fn host(x: &Operand) -> Result<&HostData> {
 fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
     T::host(host(x)?).map(Vec::as_slice).ok_or_else(|| {
         let (lhs, rhs) = (x.storage.dtype(), T::DTYPE);
-        ErrorKind::DTypeMismatch { op: "cpu kernel", lhs, rhs }.into()
+        ErrorKind::DTypeMismatch {
+            op: "cpu kernel",
+            lhs,
+            rhs,
+        }
+        .into()
     })
 }
 
@@ -138,12 +141,19 @@ impl Backend for CpuBackend {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        map::through_f32([x, source], |[x, source]| index::scatter_add(&x, dim, &index, &source))
+        map::through_f32([x, source], |[x, source]| {
+            index::scatter_add(&x, dim, &index, &source)
+        })
     }
 
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
         let Some(first) = parts.first() else {
-            return Err(crate::Error::argument("cat", "parts", "[]", "there is nothing to join"));
+            return Err(crate::Error::argument(
+                "cat",
+                "parts",
+                "[]",
+                "there is nothing to join",
+            ));
         };
         dispatch!(first.storage.dtype(), T => index::cat::<T>(&parts, dim))
     }

@@ -70,13 +70,21 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     /// The greater, NaN if either is.
     #[inline]
     fn greater(self, other: Self) -> Self {
-        if self > other || self.is_nan() { self } else { other }
+        if self > other || self.is_nan() {
+            self
+        } else {
+            other
+        }
     }
 
     /// The smaller, NaN if either is.
     #[inline]
     fn smaller(self, other: Self) -> Self {
-        if self < other || self.is_nan() { self } else { other }
+        if self < other || self.is_nan() {
+            self
+        } else {
+            other
+        }
     }
 }
 

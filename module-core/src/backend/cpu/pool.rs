@@ -12,7 +12,10 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
 ) -> Result<(Storage, Storage)> {
     let values = to_cow::<T>(x)?;
     let &[batch, channels, height, width] = &**x.layout.shape() else {
-        return Err(x.layout.shape().error("max_pool2d", "[batch, channels, height, width]"));
+        return Err(x
+            .layout
+            .shape()
+            .error("max_pool2d", "[batch, channels, height, width]"));
     };
     let [out_height, out_width] = geometry.output;
     let len = batch * channels * out_height * out_width;
@@ -40,7 +43,13 @@ fn winner<T: Convert + PartialOrd>(
     geometry: &PoolGeometry,
 ) -> usize {
     let window = |d: usize| {
-        let PoolGeometry { kernel, stride, padding, dilation, .. } = geometry;
+        let PoolGeometry {
+            kernel,
+            stride,
+            padding,
+            dilation,
+            ..
+        } = geometry;
         (0..kernel[d])
             .map(move |k| at[d] * stride[d] + k * dilation[d])
             .filter_map(move |place| place.checked_sub(padding[d]))

@@ -54,7 +54,10 @@ fn extreme<T: Number>(
     x.map_axis(axis, |lane| {
         let mut lane = lane.into_iter().copied();
         let first = lane.next().unwrap_or_else(T::zero);
-        lane.fold(first, |best, v| if v.is_nan() { v } else { better(best, v) })
+        lane.fold(
+            first,
+            |best, v| if v.is_nan() { v } else { better(best, v) },
+        )
     })
 }
 
@@ -67,7 +70,9 @@ fn sum_rows<T: Number>(x: &Operand) -> Result<Storage> {
     if width == 0 {
         return Ok(CpuStorage::wrap(vec![T::zero(); rows]));
     }
-    Ok(CpuStorage::wrap(values.chunks_exact(width).map(sum_row).collect()))
+    Ok(CpuStorage::wrap(
+        values.chunks_exact(width).map(sum_row).collect(),
+    ))
 }
 
 fn sum_row<T: Number>(row: &[T]) -> T {
@@ -87,7 +92,10 @@ pub(super) fn arg_reduce(op: ArgReduceOp, x: Operand, dim: usize) -> Result<Stor
         // Widening keeps the order.
         DType::F16 | DType::BF16 => {
             let layout = crate::layout::Layout::contiguous(x.layout.shape().clone());
-            Operand { storage: super::map::cast(x, DType::F32)?, layout }
+            Operand {
+                storage: super::map::cast(x, DType::F32)?,
+                layout,
+            }
         }
         _ => x,
     };

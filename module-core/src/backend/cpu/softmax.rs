@@ -43,7 +43,10 @@ impl FloatKernel for Softmax {
 
 /// The greatest is subtracted first, so that no exponential overflows.
 fn normalise<T: Float>(op: SoftmaxOp, lane: &mut [T]) {
-    let max = lane.iter().fold(T::NEG_INFINITY, |max, &v| if v.is_nan() { v } else { max.greater(v) });
+    let max = lane.iter().fold(
+        T::NEG_INFINITY,
+        |max, &v| if v.is_nan() { v } else { max.greater(v) },
+    );
     match op {
         SoftmaxOp::Softmax => {
             let mut sum = T::zero();
@@ -54,7 +57,9 @@ fn normalise<T: Float>(op: SoftmaxOp, lane: &mut [T]) {
             lane.iter_mut().for_each(|v| *v = *v / sum);
         }
         SoftmaxOp::LogSoftmax => {
-            let sum = lane.iter().fold(T::zero(), |sum, v| sum.plus(v.minus(max).exp()));
+            let sum = lane
+                .iter()
+                .fold(T::zero(), |sum, v| sum.plus(v.minus(max).exp()));
             let log = sum.ln();
             lane.iter_mut().for_each(|v| *v = v.minus(max).minus(log));
         }

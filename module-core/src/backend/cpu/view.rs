@@ -7,9 +7,14 @@ use crate::{Error, Result};
 
 /// An ndarray view of an operand.
 pub(super) fn view<T: Element>(x: &Operand) -> Result<ArrayViewD<'_, T>> {
-    let data = elements::<T>(x)?.get(x.layout.offset()..).unwrap_or_default();
-    ArrayViewD::from_shape(IxDyn(x.layout.shape()).strides(IxDyn(x.layout.strides())), data)
-        .map_err(|error| layout_error(x, &error))
+    let data = elements::<T>(x)?
+        .get(x.layout.offset()..)
+        .unwrap_or_default();
+    ArrayViewD::from_shape(
+        IxDyn(x.layout.shape()).strides(IxDyn(x.layout.strides())),
+        data,
+    )
+    .map_err(|error| layout_error(x, &error))
 }
 
 /// The elements of an operand as one slice, if they lie in row-major order.
@@ -23,7 +28,12 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
 
 /// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
 fn layout_error(x: &Operand, error: &ndarray::ShapeError) -> Error {
-    Error::argument("cpu kernel", "layout", format_args!("{:?}", x.layout), error.to_string())
+    Error::argument(
+        "cpu kernel",
+        "layout",
+        format_args!("{:?}", x.layout),
+        error.to_string(),
+    )
 }
 
 fn output<'a, T>(x: &Operand, values: &'a mut [T]) -> Result<ArrayViewMutD<'a, T>> {
@@ -55,7 +65,9 @@ pub(super) fn map1<T: Element, U: Element>(x: &Operand, f: impl Fn(T) -> U) -> R
         return Ok(values.iter().map(|&v| f(v)).collect());
     }
     let mut values = vec![U::default(); x.layout.shape().numel()];
-    Zip::from(output(x, &mut values)?).and(view(x)?).for_each(|out, &v| *out = f(v));
+    Zip::from(output(x, &mut values)?)
+        .and(view(x)?)
+        .for_each(|out, &v| *out = f(v));
     Ok(values)
 }
 
@@ -86,7 +98,11 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
 /// The one element that a stretched operand repeats.
 fn single<T: Element>(x: &Operand) -> Result<Option<T>> {
     let repeats = x.layout.strides().iter().all(|&stride| stride == 0);
-    Ok(if repeats { elements(x)?.get(x.layout.offset()).copied() } else { None })
+    Ok(if repeats {
+        elements(x)?.get(x.layout.offset()).copied()
+    } else {
+        None
+    })
 }
 
 /// `f` of each element, written over the operand's memory if nobody else shares it.

@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-use module_nn::{Buffer, Constant, Identity, Linear, Maybe, Module, Parameter, Tensor, Training, Visitor, VisitorMut};
+use module_nn::module::{Constant, Visitor, VisitorMut};
+use module_nn::{Buffer, Identity, Linear, Maybe, Module, Parameter, Tensor, Training};
 
 pub fn parameter() -> Parameter {
     Parameter::new(Tensor::from(1.0_f32)).unwrap()

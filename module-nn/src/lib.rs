@@ -1,1 +1,54 @@
-//! To be filled.
+//! PyTorch's layers, losses, initialisers and optimisers, on the module contract of
+//! [`module_core`], which this crate re-exports: one dependency is enough.
+//!
+//! # Example
+//!
+//! ```
+//! use module_nn::prelude::*;
+//!
+//! #[derive(Module)]
+//! struct Net {
+//!     hidden: Linear,
+//!     head: Linear,
+//! }
+//!
+//! impl Forward for Net {
+//!     type Output = Tensor;
+//!
+//!     fn forward(&self, x: Tensor) -> Result<Tensor> {
+//!         self.head.call(self.hidden.call(x)?.relu()?)
+//!     }
+//! }
+//!
+//! let net = Net { hidden: Linear::new(4, 8)?, head: Linear::new(8, 2)? };
+//! assert_eq!(net.call(Tensor::randn([3, 4], DType::F32)?)?.shape().to_string(), "[3, 2]");
+//! # Ok::<(), Error>(())
+//! ```
+
+extern crate self as module_nn;
+
+mod config;
+pub mod functional;
+pub mod init;
+pub mod layers;
+pub mod loss;
+pub mod optim;
+
+pub use config::Pair;
+pub use layers::*;
+pub use loss::*;
+#[doc(hidden)]
+pub use module_core::__private;
+pub use module_core::*;
+
+/// Everything that a network is written with.
+pub mod prelude {
+    pub use crate::layers::*;
+    pub use crate::loss::*;
+    pub use crate::optim::{AdamW, AdamWConfig, Optimizer, SGD, SGDConfig};
+    pub use crate::{
+        Bias, Buffer, Call, DType, Device, Error, ErrorKind, Forward, Identity, Init, Layer,
+        LoadOptions, LoadReport, Marker, Maybe, Module, ModuleExt, Parameter, Result, Sequential,
+        Shape, StateDict, Tensor, Training, Walk, fork_rng, manual_seed, no_grad,
+    };
+}

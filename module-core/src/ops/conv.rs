@@ -3,12 +3,15 @@
 //! The output, the gradient of the input and that of the weight are one trilinear form read three
 //! ways, so the three operations below are each other's gradients, to any order.
 
+use serde::{Deserialize, Serialize};
+
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Error, ErrorKind, Result, Shape};
 
 /// Zeros around the input of a convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Padding {
     /// None.
     Valid,
@@ -16,6 +19,18 @@ pub enum Padding {
     Same,
     /// This many before and after, for each dimension.
     Size([usize; 2]),
+}
+
+impl From<usize> for Padding {
+    fn from(size: usize) -> Self {
+        Self::Size([size, size])
+    }
+}
+
+impl From<[usize; 2]> for Padding {
+    fn from(size: [usize; 2]) -> Self {
+        Self::Size(size)
+    }
 }
 
 /// The options of [`Tensor::conv2d`], with PyTorch's names and defaults.

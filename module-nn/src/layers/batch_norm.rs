@@ -1,0 +1,243 @@
+//! What the batch normalisations of all dimensions share.
+
+use std::fmt;
+
+use module_core::{
+    Buffer, DType, Device, Error, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{BatchNorm1d, BatchNorm2d};
+use crate::config::{positive, python_bool, setters};
+use crate::functional;
+use crate::init::{ones, zeros};
+
+/// The arguments of [`BatchNorm1d`] and [`BatchNorm2d`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = BatchNormConfig::new(8).momentum(0.01).build_2d()?;
+/// assert_eq!(norm.num_parameters(), 16);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatchNormConfig {
+    /// The number of channels.
+    pub num_features: usize,
+    /// What is added to the variance.
+    #[serde(default = "eps")]
+    pub eps: f64,
+    /// The weight of the newest batch in the running statistics; `None` averages all batches.
+    #[serde(default = "momentum")]
+    pub momentum: Option<f64>,
+    /// Whether a scale and a shift are learned.
+    #[serde(default = "yes")]
+    pub affine: bool,
+    /// Whether running statistics are kept; without them every batch uses its own.
+    #[serde(default = "yes")]
+    pub track_running_stats: bool,
+    /// Whether `affine` includes the shift.
+    #[serde(default = "yes")]
+    pub bias: bool,
+}
+
+fn eps() -> f64 {
+    1e-5
+}
+
+fn momentum() -> Option<f64> {
+    Some(0.1)
+}
+
+fn yes() -> bool {
+    true
+}
+
+setters!(BatchNormConfig {
+    /// What is added to the variance; 1e-5 by default.
+    eps: f64,
+    /// The weight of the newest batch in the running statistics, 0.1 by default; `None` averages
+    /// all batches.
+    momentum: Option<f64>,
+    /// Whether a scale and a shift are learned; true by default.
+    affine: bool,
+    /// Whether running statistics are kept; true by default. Without them every batch uses its
+    /// own, also in evaluation.
+    track_running_stats: bool,
+    /// Whether `affine` includes the shift; true by default.
+    bias: bool,
+});
+
+impl BatchNormConfig {
+    /// PyTorch's defaults.
+    pub fn new(num_features: usize) -> Self {
+        Self {
+            num_features,
+            eps: eps(),
+            momentum: momentum(),
+            affine: true,
+            track_running_stats: true,
+            bias: true,
+        }
+    }
+
+    /// A layer for `[batch, channels]` or `[batch, channels, length]`.
+    ///
+    /// # Errors
+    ///
+    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
+    pub fn build_1d(&self) -> Result<BatchNorm1d> {
+        BatchNorm::new("BatchNorm1d", self).map(BatchNorm1d::from_norm)
+    }
+
+    /// A layer for `[batch, channels, height, width]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`build_1d`](Self::build_1d).
+    pub fn build_2d(&self) -> Result<BatchNorm2d> {
+        BatchNorm::new("BatchNorm2d", self).map(BatchNorm2d::from_norm)
+    }
+}
+
+/// The members of every batch normalisation; the layers flatten it into themselves.
+#[derive(Module)]
+pub(super) struct BatchNorm {
+    #[module(skip)]
+    config: BatchNormConfig,
+    weight: Maybe<Parameter>,
+    bias: Maybe<Parameter>,
+    running_mean: Maybe<Buffer>,
+    running_var: Maybe<Buffer>,
+    num_batches_tracked: Maybe<Buffer>,
+    training: Training,
+}
+
+impl BatchNorm {
+    fn new(layer: &'static str, config: &BatchNormConfig) -> Result<Self> {
+        let &BatchNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        } = config;
+        positive(layer, "num_features", num_features)?;
+        if eps.is_nan() || eps < 0.0 {
+            return Err(Error::argument(layer, "eps", eps, "must be at least 0"));
+        }
+        if let Some(momentum) = momentum.filter(|momentum| !(0.0..=1.0).contains(momentum)) {
+            return Err(Error::argument(
+                layer,
+                "momentum",
+                momentum,
+                "must be between 0 and 1",
+            ));
+        }
+        let statistic = |value: i32| {
+            let values = Tensor::full(num_features, value, default_dtype(), &Device::cpu())?;
+            Ok(Buffer::new(values))
+        };
+        let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64, &Device::cpu())?));
+        Ok(Self {
+            config: config.clone(),
+            weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,
+            bias: Maybe::when(affine && bias, || {
+                Parameter::with_init(num_features, zeros())
+            })?,
+            running_mean: Maybe::when(track_running_stats, || statistic(0))?,
+            running_var: Maybe::when(track_running_stats, || statistic(1))?,
+            num_batches_tracked: Maybe::when(track_running_stats, counter)?,
+            training: Training::new(),
+        })
+    }
+
+    /// Normalises each channel; the layer has checked the number of dimensions.
+    pub(super) fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let channels = self.config.num_features;
+        if input.size(1)? != channels {
+            let expected = format!("{channels} channels in dimension 1");
+            let got = input.shape().clone();
+            return Err(module_core::ErrorKind::Shape {
+                op: "batch_norm",
+                expected,
+                got,
+            }
+            .into());
+        }
+        let statistics = self.running_mean.get().zip(self.running_var.get());
+        let batch = self.training.is_training() || statistics.is_none();
+        let (mean, var) = match statistics.filter(|_| !batch) {
+            Some((mean, var)) => (mean.tensor(), var.tensor()),
+            None => functional::batch_statistics(input)?,
+        };
+        let weight = self.weight.get().map(Parameter::tensor);
+        let bias = self.bias.get().map(Parameter::tensor);
+        let output = functional::normalise_channels(
+            input,
+            &mean,
+            &var,
+            weight.as_ref(),
+            bias.as_ref(),
+            self.config.eps,
+        )?;
+        if self.training.is_training() {
+            self.track(input.numel() / channels, &mean.detach(), &var.detach())?;
+        }
+        Ok(output)
+    }
+
+    /// Moves the running statistics towards those of a batch with `count` values per channel.
+    fn track(&self, count: usize, mean: &Tensor, var: &Tensor) -> Result<()> {
+        let (Some(running_mean), Some(running_var), Some(counter)) = (
+            self.running_mean.get(),
+            self.running_var.get(),
+            self.num_batches_tracked.get(),
+        ) else {
+            return Ok(());
+        };
+        let batches = counter.tensor().add(1)?;
+        let factor = match self.config.momentum {
+            Some(momentum) => momentum,
+            None => 1.0 / batches.item::<i64>()? as f64,
+        };
+        let blend = |old: Tensor, new: &Tensor| {
+            new.mul(factor)?
+                .add(&old.mul(1.0 - factor)?)?
+                .to_dtype(old.dtype())
+        };
+        // The running variance is the unbiased one, although the batch is divided by the biased.
+        let unbiased = var.mul(count as f64 / (count as f64 - 1.0))?;
+        let (new_mean, new_var) = (
+            blend(running_mean.tensor(), mean)?,
+            blend(running_var.tensor(), &unbiased)?,
+        );
+        running_mean.set(new_mean)?;
+        running_var.set(new_var)?;
+        counter.set(batches)
+    }
+
+    pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BatchNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        } = &self.config;
+        let momentum = momentum.map_or("None".to_owned(), |momentum| momentum.to_string());
+        write!(
+            f,
+            "{num_features}, eps={}, momentum={momentum}, affine={}, bias={}, track_running_stats={}",
+            functional::python_float(*eps),
+            python_bool(*affine),
+            python_bool(*affine && *bias),
+            python_bool(*track_running_stats),
+        )
+    }
+}

@@ -1,0 +1,52 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+/// Joins a range of dimensions, by default all but the first.
+///
+/// # Shapes
+///
+/// `[a, b, c, d]` to `[a, b·c·d]` by default.
+///
+/// # Errors
+///
+/// Dimensions that are out of range or out of order.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::zeros([2, 3, 4], DType::F32, &Device::cpu())?;
+/// assert_eq!(Flatten::new().call(x)?.shape().to_string(), "[2, 12]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Flatten {
+    start_dim: isize,
+    end_dim: isize,
+}
+
+impl Flatten {
+    /// Joins all dimensions but the first.
+    pub const fn new() -> Self {
+        Self::range(1, -1)
+    }
+
+    /// Joins the dimensions from `start_dim` to `end_dim`, both included.
+    pub const fn range(start_dim: isize, end_dim: isize) -> Self {
+        Self { start_dim, end_dim }
+    }
+}
+
+impl Default for Flatten {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for Flatten {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.flatten(self.start_dim, self.end_dim)
+    }
+}

@@ -1,0 +1,162 @@
+use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{positive, setters};
+use crate::functional;
+use crate::init::{KaimingUniform, Uniform};
+
+/// `y = x·Wᵀ + b`: every output is a weighted sum of all inputs.
+///
+/// # Shapes
+///
+/// Input `[…, in_features]`, output `[…, out_features]`.
+///
+/// # State dict
+///
+/// `weight` `[out_features, in_features]` and, unless `bias` is false, `bias` `[out_features]`.
+///
+/// # Initialisation
+///
+/// Both uniform in `±1/√in_features`, the weight first: PyTorch's, bit for bit.
+///
+/// # Errors
+///
+/// An input whose last dimension is not `in_features`, another dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = Linear::new(3, 2)?;
+/// assert_eq!(layer.call(Tensor::ones([5, 3], DType::F32, &Device::cpu())?)?.size(1)?, 2);
+/// assert_eq!(layer.tree().to_string(), "Linear(in_features=3, out_features=2, bias=True)");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Linear {
+    in_features: usize,
+    out_features: usize,
+    weight: Parameter,
+    bias: Bias,
+}
+
+/// The arguments of [`Linear`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = LinearConfig::new(3, 2).bias(false).build()?;
+/// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), ["weight"]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinearConfig {
+    /// The size of each input.
+    pub in_features: usize,
+    /// The size of each output.
+    pub out_features: usize,
+    /// Whether a bias is learned.
+    #[serde(default = "yes")]
+    pub bias: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+setters!(LinearConfig {
+    /// Whether a bias is learned; true by default.
+    bias: bool,
+});
+
+impl LinearConfig {
+    /// PyTorch's defaults.
+    pub fn new(in_features: usize, out_features: usize) -> Self {
+        Self {
+            in_features,
+            out_features,
+            bias: true,
+        }
+    }
+
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, sizes that exceed memory.
+    pub fn build(&self) -> Result<Linear> {
+        let &Self {
+            in_features,
+            out_features,
+            bias,
+        } = self;
+        positive("Linear", "in_features", in_features)?;
+        positive("Linear", "out_features", out_features)?;
+        Ok(Linear {
+            in_features,
+            out_features,
+            weight: Parameter::with_init([out_features, in_features], KaimingUniform::default())?,
+            bias: Maybe::when(bias, || {
+                Parameter::with_init(out_features, Uniform::of_fan_in(in_features))
+            })?,
+        })
+    }
+}
+
+impl Linear {
+    /// A layer with a bias and fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// As [`LinearConfig::build`].
+    pub fn new(in_features: usize, out_features: usize) -> Result<Self> {
+        LinearConfig::new(in_features, out_features).build()
+    }
+
+    /// The weight, `[out_features, in_features]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    /// The bias, `[out_features]`.
+    pub fn bias(&self) -> &Bias {
+        &self.bias
+    }
+
+    /// The same layer with another handle as its weight: `decoder.tie_weight(encoder.share())`.
+    ///
+    /// # Errors
+    ///
+    /// A weight of another shape.
+    pub fn tie_weight(&mut self, weight: Parameter) -> Result<()> {
+        functional::check_shape("tie_weight", &weight.detach(), &self.weight.shape())?;
+        self.weight = weight;
+        Ok(())
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            in_features,
+            out_features,
+            ..
+        } = self;
+        let bias = crate::config::python_bool(self.bias.is_present());
+        write!(
+            f,
+            "in_features={in_features}, out_features={out_features}, bias={bias}"
+        )
+    }
+}
+
+impl Forward for Linear {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let bias = self.bias.get().map(Parameter::tensor);
+        functional::linear(&input, &self.weight.tensor(), bias.as_ref())
+    }
+}

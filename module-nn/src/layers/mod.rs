@@ -1,0 +1,22 @@
+//! Layers, one file each.
+
+mod batch_norm;
+mod batch_norm1d;
+mod batch_norm2d;
+mod conv2d;
+mod dropout;
+mod flatten;
+mod linear;
+mod max_pool2d;
+mod relu;
+
+pub use batch_norm::BatchNormConfig;
+pub use batch_norm1d::BatchNorm1d;
+pub use batch_norm2d::BatchNorm2d;
+pub use conv2d::{Conv2d, Conv2dConfig, PaddingMode};
+pub use dropout::Dropout;
+pub use flatten::Flatten;
+pub use linear::{Linear, LinearConfig};
+pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
+pub use module_core::{Identity, Padding, Sequential};
+pub use relu::ReLU;

@@ -1,0 +1,208 @@
+use module_core::{Module, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::Optimizer;
+use super::known::{Known, check};
+use crate::config::setters;
+
+/// Adam with weight decay that does not pass through the moments.
+///
+/// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
+///
+/// ```text
+/// p ← p - γ·λ·p                                weight decay λ
+/// m ← β₁·m + (1 - β₁)·g      v ← β₂·v + (1 - β₂)·g²
+/// p ← p - γ/(1 - β₁ᵗ) · m / (√v/√(1 - β₂ᵗ) + ε)
+/// ```
+///
+/// Source: `torch.optim.AdamW`; Loshchilov and Hutter, *Decoupled Weight Decay Regularization*
+/// (2019).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = AdamW::new(&model, 1e-3)?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(.., false)?.backward()?;
+/// optimizer.step(&model)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub struct AdamW {
+    config: AdamWConfig,
+    moments: Known<Moments>,
+}
+
+/// The moments of one parameter.
+struct Moments {
+    step: i32,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    /// The greatest second moment so far; kept with AMSGrad only.
+    max_exp_avg_sq: Option<Tensor>,
+}
+
+/// The arguments of [`AdamW`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdamWConfig {
+    /// The learning rate.
+    pub lr: f64,
+    /// How much of the first and the second moment is kept.
+    #[serde(default = "betas")]
+    pub betas: (f64, f64),
+    /// What is added to the root of the second moment.
+    #[serde(default = "eps")]
+    pub eps: f64,
+    /// How much of the parameter decays, times the learning rate.
+    #[serde(default = "weight_decay")]
+    pub weight_decay: f64,
+    /// Whether the greatest second moment so far is used.
+    #[serde(default)]
+    pub amsgrad: bool,
+    /// Whether to climb instead of to descend.
+    #[serde(default)]
+    pub maximize: bool,
+}
+
+fn betas() -> (f64, f64) {
+    (0.9, 0.999)
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+fn weight_decay() -> f64 {
+    1e-2
+}
+
+setters!(AdamWConfig {
+    /// How much of the first and the second moment is kept; `(0.9, 0.999)` by default.
+    betas: (f64, f64),
+    /// What is added to the root of the second moment; 1e-8 by default.
+    eps: f64,
+    /// How much of the parameter decays, times the learning rate; 0.01 by default.
+    weight_decay: f64,
+    /// Whether the greatest second moment so far is used; false by default.
+    amsgrad: bool,
+    /// Whether to climb instead of to descend; false by default.
+    maximize: bool,
+});
+
+impl AdamWConfig {
+    /// PyTorch's defaults; its learning rate is 1e-3.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            betas: betas(),
+            eps: eps(),
+            weight_decay: weight_decay(),
+            amsgrad: false,
+            maximize: false,
+        }
+    }
+
+    /// An optimiser of all parameters of a model.
+    ///
+    /// # Errors
+    ///
+    /// A negative rate, epsilon or decay, betas outside `[0, 1)`.
+    pub fn build(&self, model: &dyn Module) -> Result<AdamW> {
+        let (beta1, beta2) = self.betas;
+        check("AdamW", "lr", self.lr, self.lr >= 0.0, "at least 0")?;
+        check("AdamW", "eps", self.eps, self.eps >= 0.0, "at least 0")?;
+        check(
+            "AdamW",
+            "betas.0",
+            beta1,
+            (0.0..1.0).contains(&beta1),
+            "at least 0 and below 1",
+        )?;
+        check(
+            "AdamW",
+            "betas.1",
+            beta2,
+            (0.0..1.0).contains(&beta2),
+            "at least 0 and below 1",
+        )?;
+        check(
+            "AdamW",
+            "weight_decay",
+            self.weight_decay,
+            self.weight_decay >= 0.0,
+            "at least 0",
+        )?;
+        Ok(AdamW {
+            config: self.clone(),
+            moments: Known::new(model),
+        })
+    }
+}
+
+impl AdamW {
+    /// With PyTorch's defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        AdamWConfig::new(lr).build(model)
+    }
+}
+
+impl Optimizer for AdamW {
+    fn step(&mut self, model: &dyn Module) -> Result<()> {
+        let AdamWConfig {
+            lr,
+            betas: (beta1, beta2),
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize,
+        } = self.config;
+        self.moments.step(model, |value, grad, moments| {
+            let grad = if maximize { grad.neg()? } else { grad };
+            let square = grad.mul(&grad)?.mul(1.0 - beta2)?;
+            let next = match moments.take() {
+                Some(last) => Moments {
+                    step: last.step.saturating_add(1),
+                    exp_avg: last
+                        .exp_avg
+                        .add(&grad.sub(&last.exp_avg)?.mul(1.0 - beta1)?)?,
+                    exp_avg_sq: last.exp_avg_sq.mul(beta2)?.add(&square)?,
+                    max_exp_avg_sq: last.max_exp_avg_sq,
+                },
+                None => Moments {
+                    step: 1,
+                    exp_avg: grad.mul(1.0 - beta1)?,
+                    exp_avg_sq: square,
+                    max_exp_avg_sq: None,
+                },
+            };
+            let largest = match (&next.max_exp_avg_sq, amsgrad) {
+                (_, false) => None,
+                (Some(max), true) => Some(max.maximum(&next.exp_avg_sq)?),
+                (None, true) => Some(next.exp_avg_sq.clone()),
+            };
+            let second = largest.as_ref().unwrap_or(&next.exp_avg_sq);
+            let corrections = (1.0 - beta1.powi(next.step), 1.0 - beta2.powi(next.step));
+            let root = second.sqrt()?.div(corrections.1.sqrt())?.add(eps)?;
+            let decayed = value.mul(1.0 - lr * weight_decay)?;
+            let moved = decayed.sub(&next.exp_avg.div(&root)?.mul(lr / corrections.0)?)?;
+            *moments = Some(Moments {
+                max_exp_avg_sq: largest,
+                ..next
+            });
+            Ok(moved)
+        })
+    }
+
+    fn lr(&self) -> f64 {
+        self.config.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.config.lr = lr;
+    }
+}

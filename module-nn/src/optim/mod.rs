@@ -1,0 +1,33 @@
+//! Optimisers: they know parameters by their paths in the model.
+
+mod adamw;
+mod known;
+mod sgd;
+
+use module_core::{Module, Result};
+
+pub use adamw::{AdamW, AdamWConfig};
+pub use sgd::{SGD, SGDConfig};
+
+/// Moves the parameters of a model by their gradients.
+///
+/// State, such as momentum, is kept under the parameter's path. A model whose parameters are not
+/// those that the optimiser was built with is an error that names the paths, so that a layer that
+/// was replaced afterwards cannot stay untrained unnoticed.
+pub trait Optimizer {
+    /// Moves every parameter that has a gradient; the gradients stay.
+    ///
+    /// A frozen parameter is not moved, and its state is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Other parameters than the optimiser was built with, no gradient at all; then nothing is
+    /// moved.
+    fn step(&mut self, model: &dyn Module) -> Result<()>;
+
+    /// The learning rate.
+    fn lr(&self) -> f64;
+
+    /// Sets the learning rate, as a schedule does.
+    fn set_lr(&mut self, lr: f64);
+}

@@ -1,0 +1,172 @@
+use module_core::{Error, Module, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::Optimizer;
+use super::known::{Known, check};
+use crate::config::setters;
+
+/// Stochastic gradient descent, with momentum and weight decay if wanted.
+///
+/// With gradient `g`, parameter `p` and learning rate `γ`:
+///
+/// ```text
+/// g ← g + λ·p                      weight decay λ
+/// b ← μ·b + (1 - τ)·g              momentum μ, dampening τ; b ← g at first
+/// g ← g + μ·b  (Nesterov) or b
+/// p ← p - γ·g
+/// ```
+///
+/// Source: `torch.optim.SGD`; Sutskever et al., *On the importance of initialization and momentum
+/// in deep learning* (2013).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(1, 1)?;
+/// let mut optimizer = SGD::new(&model, 0.1)?;
+/// model.call(Tensor::from([[1.0_f32]]))?.sum(.., false)?.backward()?;
+/// let before = model.weight().tensor().item::<f32>()?;
+/// optimizer.step(&model)?;
+/// assert_eq!(model.weight().tensor().item::<f32>()?, before - 0.1);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct SGD {
+    config: SGDConfig,
+    momentum_buffers: Known<Tensor>,
+}
+
+/// The arguments of [`SGD`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SGDConfig {
+    /// The learning rate.
+    pub lr: f64,
+    /// How much of the last step is kept.
+    #[serde(default)]
+    pub momentum: f64,
+    /// How much less of a new gradient enters the momentum.
+    #[serde(default)]
+    pub dampening: f64,
+    /// How much of the parameter is added to its gradient.
+    #[serde(default)]
+    pub weight_decay: f64,
+    /// Whether the step looks ahead along the momentum.
+    #[serde(default)]
+    pub nesterov: bool,
+    /// Whether to climb instead of to descend.
+    #[serde(default)]
+    pub maximize: bool,
+}
+
+setters!(SGDConfig {
+    /// How much of the last step is kept; 0 by default.
+    momentum: f64,
+    /// How much less of a new gradient enters the momentum; 0 by default.
+    dampening: f64,
+    /// How much of the parameter is added to its gradient; 0 by default.
+    weight_decay: f64,
+    /// Whether the step looks ahead along the momentum; false by default.
+    nesterov: bool,
+    /// Whether to climb instead of to descend; false by default.
+    maximize: bool,
+});
+
+impl SGDConfig {
+    /// PyTorch's defaults.
+    pub fn new(lr: f64) -> Self {
+        Self {
+            lr,
+            momentum: 0.0,
+            dampening: 0.0,
+            weight_decay: 0.0,
+            nesterov: false,
+            maximize: false,
+        }
+    }
+
+    /// An optimiser of all parameters of a model.
+    ///
+    /// # Errors
+    ///
+    /// A negative rate, momentum or decay; Nesterov without momentum or with dampening.
+    pub fn build(&self, model: &dyn Module) -> Result<SGD> {
+        check("SGD", "lr", self.lr, self.lr >= 0.0, "at least 0")?;
+        check(
+            "SGD",
+            "momentum",
+            self.momentum,
+            self.momentum >= 0.0,
+            "at least 0",
+        )?;
+        check(
+            "SGD",
+            "weight_decay",
+            self.weight_decay,
+            self.weight_decay >= 0.0,
+            "at least 0",
+        )?;
+        if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
+            let problem = format!(
+                "needs a momentum above 0 and no dampening, not {} and {}",
+                self.momentum, self.dampening
+            );
+            return Err(Error::argument("SGD", "nesterov", true, problem));
+        }
+        Ok(SGD {
+            config: self.clone(),
+            momentum_buffers: Known::new(model),
+        })
+    }
+}
+
+impl SGD {
+    /// Without momentum and weight decay.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        SGDConfig::new(lr).build(model)
+    }
+}
+
+impl Optimizer for SGD {
+    fn step(&mut self, model: &dyn Module) -> Result<()> {
+        let SGDConfig {
+            lr,
+            momentum,
+            dampening,
+            weight_decay,
+            nesterov,
+            maximize,
+        } = self.config;
+        self.momentum_buffers.step(model, |value, grad, buffer| {
+            let mut grad = if maximize { grad.neg()? } else { grad };
+            if weight_decay != 0.0 {
+                grad = grad.add(&value.mul(weight_decay)?)?;
+            }
+            if momentum != 0.0 {
+                let next = match buffer {
+                    Some(last) => last.mul(momentum)?.add(&grad.mul(1.0 - dampening)?)?,
+                    None => grad.clone(),
+                };
+                *buffer = Some(next.clone());
+                grad = if nesterov {
+                    grad.add(&next.mul(momentum)?)?
+                } else {
+                    next
+                };
+            }
+            value.sub(&grad.mul(lr)?)
+        })
+    }
+
+    fn lr(&self) -> f64 {
+        self.config.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.config.lr = lr;
+    }
+}

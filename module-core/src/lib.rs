@@ -27,6 +27,7 @@ pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
 pub use ext::ModuleExt;
 pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
+pub use indexmap::IndexMap;
 pub use layout::{Dims, Layout, Shape};
 pub use module::{
     Bias, Buffer, Field, Forward, Init, Layer, Marker, Maybe, Module, Parameter, TensorId,

@@ -84,9 +84,15 @@ struct DigitsNet {
 
 impl DigitsNet {
     fn new(width: usize) -> Result<Self> {
-        let stem = Conv2dConfig::new(1, width, 3).padding(1).bias(false).build()?;
+        let stem = Conv2dConfig::new(1, width, 3)
+            .padding(1)
+            .bias(false)
+            .build()?;
         Ok(Self {
-            stem: Sequential::new().push(stem).push(BatchNorm2d::new(width)?).push(ReLU::new()),
+            stem: Sequential::new()
+                .push(stem)
+                .push(BatchNorm2d::new(width)?)
+                .push(ReLU::new()),
             layer1: Block::new(width, width, 1)?,
             layer2: Block::new(width, 2 * width, 2)?,
             dropout: Dropout::new(0.1)?,
@@ -118,7 +124,11 @@ fn accuracy(model: &DigitsNet, data: &Digits) -> Result<f64> {
     model.eval();
     let right = no_grad(|| {
         let logits = model.call(data.images.clone())?;
-        logits.argmax(1, false)?.eq(&data.labels)?.sum(.., false)?.item::<i64>()
+        logits
+            .argmax(1, false)?
+            .eq(&data.labels)?
+            .sum(.., false)?
+            .item::<i64>()
     })?;
     model.train();
     Ok(right as f64 / data.len() as f64)
@@ -150,23 +160,38 @@ fn train_epoch(
 }
 
 fn train(model: &DigitsNet, data: &Digits, held_back: &Digits) -> Result<()> {
-    let config = SGDConfig::new(RATE).momentum(0.9).nesterov(true).weight_decay(1e-3);
+    let config = SGDConfig::new(RATE)
+        .momentum(0.9)
+        .nesterov(true)
+        .weight_decay(1e-3);
     let mut optimizer = config.build(model)?;
     let per_epoch = data.len().div_ceil(BATCH);
     let steps = EPOCHS * per_epoch;
 
     // A bar where somebody watches, plain lines where nobody does.
     let terminal = std::io::stderr().is_terminal();
-    let bar = if terminal { ProgressBar::new(steps as u64) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left  {msg}") {
+    let bar = if terminal {
+        ProgressBar::new(steps as u64)
+    } else {
+        ProgressBar::hidden()
+    };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left  {msg}")
+    {
         bar.set_style(style);
     }
     for epoch in 0..EPOCHS {
         let schedule = |step| rate(epoch * per_epoch + step, steps);
         let loss = train_epoch(model, &mut optimizer, data, schedule, &bar)?;
         let right = 100.0 * accuracy(model, held_back)?;
-        let line = format!("epoch {:2}  loss {loss:.4}  held-back accuracy {right:.2} %", epoch + 1);
-        if terminal { bar.println(line) } else { println!("{line}") }
+        let line = format!(
+            "epoch {:2}  loss {loss:.4}  held-back accuracy {right:.2} %",
+            epoch + 1
+        );
+        if terminal {
+            bar.println(line)
+        } else {
+            println!("{line}")
+        }
     }
     bar.finish_and_clear();
     Ok(())
@@ -196,7 +221,11 @@ fn main() -> Result<()> {
 
     train(&model, &data, &held_back)?;
     let right = accuracy(&model, &held_back)?;
-    println!("\n{:.2} % of {} held-back digits right", 100.0 * right, held_back.len());
+    println!(
+        "\n{:.2} % of {} held-back digits right",
+        100.0 * right,
+        held_back.len()
+    );
 
     let activations = look_inside(&model, &held_back)?;
     println!(
@@ -210,9 +239,17 @@ fn main() -> Result<()> {
     let fresh = DigitsNet::new(WIDTH)?;
     let report = fresh.load(FILE)?;
     let again = accuracy(&fresh, &held_back)?;
-    println!("saved and loaded into a fresh model: {report}, {:.2} % right", 100.0 * again);
+    println!(
+        "saved and loaded into a fresh model: {report}, {:.2} % right",
+        100.0 * again
+    );
     if again != right {
-        return Err(Error::argument("digits", "accuracy", again, format!("was {right} before saving")));
+        return Err(Error::argument(
+            "digits",
+            "accuracy",
+            again,
+            format!("was {right} before saving"),
+        ));
     }
 
     // A checkpoint with one key renamed: the load says what is wrong and changes nothing.
@@ -222,7 +259,14 @@ fn main() -> Result<()> {
     }
     match fresh.load_state_dict(&state) {
         Err(error) => println!("\na renamed key is refused:\n{error}"),
-        Ok(_) => return Err(Error::argument("digits", "key", "head.wieght", "was accepted")),
+        Ok(_) => {
+            return Err(Error::argument(
+                "digits",
+                "key",
+                "head.wieght",
+                "was accepted",
+            ));
+        }
     }
     println!("\n{:.1} s", start.elapsed().as_secs_f64());
     Ok(())

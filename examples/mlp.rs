@@ -10,7 +10,10 @@ struct Mlp {
 
 impl Mlp {
     fn new() -> Result<Self> {
-        Ok(Self { hidden: Linear::new(2, 16)?, head: Linear::new(16, 2)? })
+        Ok(Self {
+            hidden: Linear::new(2, 16)?,
+            head: Linear::new(16, 2)?,
+        })
     }
 }
 
@@ -26,7 +29,11 @@ fn main() -> Result<()> {
     manual_seed(0);
     // Points of the plane; is each inside the circle or outside?
     let points = Tensor::randn([512, 2], DType::F32)?;
-    let inside = points.mul(&points)?.sum(1, false)?.lt(1.5)?.to_dtype(DType::I64)?;
+    let inside = points
+        .mul(&points)?
+        .sum(1, false)?
+        .lt(1.5)?
+        .to_dtype(DType::I64)?;
 
     let model = Mlp::new()?;
     println!("{}", model.tree().with_parameters());
@@ -47,6 +54,10 @@ fn main() -> Result<()> {
     let restored = Mlp::new()?;
     println!("{}", restored.load("target/mlp.safetensors")?);
     let right = restored.call(points)?.argmax(1, false)?.eq(&inside)?;
-    println!("{} of {} points right", right.sum(.., false)?.item::<i64>()?, right.numel());
+    println!(
+        "{} of {} points right",
+        right.sum(.., false)?.item::<i64>()?,
+        right.numel()
+    );
     Ok(())
 }

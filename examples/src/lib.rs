@@ -22,7 +22,10 @@ impl Digits {
     pub fn read() -> Result<Self> {
         let (mut pixels, mut labels) = (Vec::new(), Vec::new());
         for line in CSV.lines() {
-            let numbers: Vec<i64> = line.split(',').filter_map(|text| text.parse().ok()).collect();
+            let numbers: Vec<i64> = line
+                .split(',')
+                .filter_map(|text| text.parse().ok())
+                .collect();
             let [image @ .., label] = &numbers[..] else {
                 return Err(Error::argument("digits", "line", line, "is empty"));
             };
@@ -70,6 +73,9 @@ impl Digits {
         let order = Tensor::randperm(self.len())?;
         let fifth = self.len() / 5;
         let held_back = self.select(&order.narrow(0, 0..fifth)?)?;
-        Ok((held_back, self.select(&order.narrow(0, fifth..self.len())?)?))
+        Ok((
+            held_back,
+            self.select(&order.narrow(0, fifth..self.len())?)?,
+        ))
     }
 }

@@ -91,6 +91,8 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     ///
     /// Memory that is not to be had.
+    // The device makes the storage; the data does not convert itself.
+    #[allow(clippy::wrong_self_convention)]
     fn from_host(&self, data: HostData) -> Result<Storage>;
 
     /// Copies elements to host memory, in row-major order.

@@ -1,1 +1,3 @@
-//! To be filled.
+//! What the tests of whole behaviour share.
+
+pub mod golden;

@@ -1,0 +1,217 @@
+//! Reading what PyTorch recorded, and comparing with it.
+//!
+//! `golden/README.md` describes the files. Everything here panics on a file that is not as
+//! described there, because only tests call it.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use module_core::{DType, StateDict, Tensor};
+use serde_json::Value;
+
+/// A file or folder of the recorded data.
+pub fn path(name: impl AsRef<Path>) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("golden/data")
+        .join(name)
+}
+
+/// The `case` of a recorded safetensors file, and its tensors; `name` is relative to the data.
+pub fn load(name: impl AsRef<Path>) -> (Value, StateDict) {
+    let path = path(name);
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let (length, rest) = bytes.split_first_chunk().expect("a length of eight bytes");
+    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap();
+    let header: Value = serde_json::from_slice(&rest[..length]).expect("a JSON header");
+    let case = header["__metadata__"]["case"].as_str().expect("a case");
+    let tensors = StateDict::load(&path).unwrap();
+    (serde_json::from_str(case).expect("a JSON case"), tensors)
+}
+
+/// One entry of the list of operations.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// `op.<name>.<variant>.<dtype>`, which begins the keys of its tensors.
+    pub key: String,
+    /// PyTorch's name of the operation.
+    pub op: String,
+    /// Its arguments, by PyTorch's names.
+    pub args: Value,
+    /// How each input lies in memory.
+    pub layouts: Vec<String>,
+}
+
+impl Case {
+    /// A case from its JSON.
+    pub fn new(case: &Value) -> Self {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        Self {
+            key: text(&case["key"]),
+            op: text(&case["op"]),
+            args: case["args"].clone(),
+            layouts: case["layouts"]
+                .as_array()
+                .expect("a list of layouts")
+                .iter()
+                .map(text)
+                .collect(),
+        }
+    }
+
+    /// A tensor of this case: `in0`, `out`, `gout`, `gin0` and so on.
+    pub fn tensor<'a>(&self, tensors: &'a StateDict, part: &str) -> Option<&'a Tensor> {
+        tensors.get(&format!("{}.{part}", self.key))
+    }
+
+    /// The inputs, laid out as they were when they were recorded.
+    pub fn inputs(&self, tensors: &StateDict) -> Vec<Tensor> {
+        let input = |(i, layout): (usize, &String)| {
+            let values = self.tensor(tensors, &format!("in{i}")).expect("an input");
+            lay_out(values, layout)
+        };
+        self.layouts.iter().enumerate().map(input).collect()
+    }
+}
+
+/// The same values in the memory layout that a name of `golden/README.md` describes.
+pub fn lay_out(x: &Tensor, layout: &str) -> Tensor {
+    let (name, dims) = layout.split_once(':').unwrap_or((layout, ""));
+    let dims: Vec<isize> = dims.split(',').filter_map(|d| d.parse().ok()).collect();
+    let out = match (name, dims.as_slice()) {
+        ("contiguous", []) => x.contiguous(),
+        ("transposed", &[a, b]) => x
+            .transpose(a, b)
+            .and_then(|x| x.contiguous()?.transpose(a, b)),
+        ("narrowed", &[dim]) => narrowed(x, dim),
+        ("strided", &[dim]) => strided(x, dim),
+        ("expanded", &[dim]) => x.narrow(dim, 0..1).and_then(|row| row.expand(x.shape())),
+        _ => panic!("an unknown layout: {layout}"),
+    };
+    let out = out.unwrap().detach();
+    assert_eq!(out.shape(), x.shape(), "{layout}");
+    out
+}
+
+/// Cut out of a tensor that is three longer along `dim`, from index 1.
+fn narrowed(x: &Tensor, dim: isize) -> module_core::Result<Tensor> {
+    let size = x.size(dim)?;
+    let more = |n: usize| {
+        let index: Vec<i64> = vec![0; n];
+        x.index_select(dim, &Tensor::from_vec(index, n)?)
+    };
+    Tensor::cat(&[&more(1)?, x, &more(2)?], dim)?.narrow(dim, 1..size + 1)
+}
+
+/// Every second element along `dim` of a tensor twice as long: one of two interleaved halves.
+fn strided(x: &Tensor, dim: isize) -> module_core::Result<Tensor> {
+    let place = if dim < 0 { dim } else { dim + 1 };
+    let pairs = Tensor::stack(&[x, &x.zeros_like()?], place)?;
+    pairs.narrow(place, 0..1)?.squeeze(place)
+}
+
+/// How far a value may be from the recorded one.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// For `F32`; the other dtypes have fixed ones.
+    f32: f64,
+    /// Relative to the largest magnitude of the tensor rather than to that of the element.
+    by_tensor: bool,
+    exact: bool,
+}
+
+impl Tolerance {
+    /// Copies, indices and random draws: the same bits, but for the payload of NaN.
+    pub const EXACT: Self = Self {
+        f32: 0.0,
+        by_tensor: false,
+        exact: true,
+    };
+    /// One element from one: each is close for itself.
+    pub const ELEMENTWISE: Self = Self {
+        f32: 1e-6,
+        by_tensor: false,
+        exact: false,
+    };
+    /// Sums of many: the order of the additions shows, relative to the largest.
+    pub const CONTRACTION: Self = Self {
+        f32: 1e-5,
+        by_tensor: true,
+        exact: false,
+    };
+
+    fn of(self, dtype: DType) -> f64 {
+        match dtype {
+            _ if self.exact => 0.0,
+            DType::F32 => self.f32,
+            DType::F64 => 1e-12,
+            DType::F16 => 2e-3,
+            DType::BF16 => 2e-2,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Below this magnitude an elementwise result is compared absolutely: differences such as `1 - y`
+/// lose the digits that a relative comparison would ask for.
+const FLOOR: f64 = 0.1;
+
+/// Says where two tensors differ by more than the tolerance: in shape, dtype or an element.
+///
+/// NaN equals NaN, and infinities need their sign.
+///
+/// # Errors
+///
+/// The first difference, in words.
+pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<(), String> {
+    if (actual.dtype(), actual.shape()) != (expected.dtype(), expected.shape()) {
+        return Err(format!(
+            "{} {} instead of {} {}",
+            actual.dtype(),
+            actual.shape(),
+            expected.dtype(),
+            expected.shape()
+        ));
+    }
+    if !expected.dtype().is_floating_point() {
+        // Integers do not all fit `f64`, so that they are compared as they are.
+        let equal = actual.eq(expected).unwrap().to_vec::<bool>().unwrap();
+        return match equal.iter().position(|equal| !equal) {
+            None => Ok(()),
+            Some(i) => Err(format!("element {i} of {actual} instead of {expected}")),
+        };
+    }
+    let numbers = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    let (got, want) = (numbers(actual), numbers(expected));
+    let largest = want
+        .iter()
+        .filter(|v| v.is_finite())
+        .fold(1.0_f64, |max, v| max.max(v.abs()));
+    let limit = tolerance.of(expected.dtype());
+    for (i, (&a, &b)) in got.iter().zip(&want).enumerate() {
+        let scale = if tolerance.by_tensor {
+            largest
+        } else {
+            b.abs().max(FLOOR)
+        };
+        let close = if a.is_nan() || b.is_nan() {
+            a.is_nan() && b.is_nan()
+        } else if tolerance.exact {
+            a.to_bits() == b.to_bits()
+        } else {
+            // Equal infinities have no difference.
+            a == b || (a - b).abs() <= limit * scale
+        };
+        if !close {
+            return Err(format!("element {i} is {a:e} instead of {b:e}"));
+        }
+    }
+    Ok(())
+}
+
+/// Panics with `label` where [`compare`] finds a difference.
+#[track_caller]
+pub fn assert_close(actual: &Tensor, expected: &Tensor, tolerance: Tolerance, label: &str) {
+    if let Err(difference) = compare(actual, expected, tolerance) {
+        panic!("{label}: {difference}");
+    }
+}

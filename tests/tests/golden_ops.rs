@@ -1,0 +1,371 @@
+//! Every recorded call of an operation, forward and backward, against PyTorch.
+#![allow(clippy::unwrap_used)]
+
+use module_core::{
+    BackwardOptions, Conv2dOptions, DType, ErrorKind, Padding, Pool2dOptions, Result, StateDict,
+    Tensor,
+};
+use module_tests::golden::{self, Case, Tolerance};
+use serde_json::Value;
+
+/// Recorded operations that are not implemented yet. [`Missing`] keeps the list honest.
+const NOT_IMPLEMENTED: [&str; 2] = ["masked_fill", "masked_select"];
+
+/// The names of [`NOT_IMPLEMENTED`]. An inherent method of the same name takes precedence and has
+/// other arguments, so that [`missing`] stops compiling when the operation comes to exist.
+trait Missing {
+    fn masked_fill(&self) {}
+    fn masked_select(&self) {}
+}
+
+impl Missing for Tensor {}
+
+fn missing(x: &Tensor) {
+    x.masked_fill();
+    x.masked_select();
+}
+
+/// What PyTorch computes and we refuse on purpose, by the beginning of the key.
+const REFUSED: [&str; 37] = [
+    "op.add.bool_u8",
+    "op.add.u8_i32",
+    "op.add.i32_i64",
+    "op.add.i64_f32",
+    "op.add.i64_f16",
+    "op.add.f16_bf16",
+    "op.add.f16_f32",
+    "op.add.bf16_f32",
+    "op.add.f32_f64",
+    "op.add.bool_f32",
+    "op.add.bool_bool",
+    "op.mul.bool_u8",
+    "op.mul.u8_i32",
+    "op.mul.i32_i64",
+    "op.mul.i64_f32",
+    "op.mul.i64_f16",
+    "op.mul.f16_bf16",
+    "op.mul.f16_f32",
+    "op.mul.bf16_f32",
+    "op.mul.f32_f64",
+    "op.mul.bool_f32",
+    "op.mul.bool_bool",
+    "op.mul.i64_by_fraction",
+    "op.mul.bool_by_number",
+    "op.mul.f32_0d_f64",
+    "op.mul.i64_0d_f64",
+    "op.div.bool_u8",
+    "op.div.u8_i32",
+    "op.div.i32_i64",
+    "op.div.i64_f32",
+    "op.div.i64_f16",
+    "op.div.f16_bf16",
+    "op.div.f16_f32",
+    "op.div.bf16_f32",
+    "op.div.f32_f64",
+    "op.div.bool_f32",
+    "op.div.bool_bool",
+];
+
+/// Further refusals, each with its reason.
+const REFUSED_FOR: [(&str, &str); 2] = [
+    ("op.cat.promote", "dtypes differ"),
+    (
+        "op.cat.legacy_empty.f32",
+        "an empty vector beside matrices is a special case of PyTorch's past",
+    ),
+];
+
+fn int(value: &Value) -> isize {
+    isize::try_from(value.as_i64().unwrap()).unwrap()
+}
+
+fn ints(value: &Value) -> Vec<isize> {
+    value.as_array().unwrap().iter().map(int).collect()
+}
+
+fn sizes(value: &Value) -> [usize; 2] {
+    let sizes = ints(value);
+    [0, 1].map(|d| usize::try_from(sizes[d]).unwrap())
+}
+
+/// The dimensions to reduce: absent for all, one, or several.
+fn dims(x: &Tensor, args: &Value) -> Vec<isize> {
+    match &args["dim"] {
+        Value::Null => (0..x.rank() as isize).collect(),
+        Value::Array(_) => ints(&args["dim"]),
+        dim => vec![int(dim)],
+    }
+}
+
+fn scalar(x: &Tensor, name: &str, value: &Value) -> Result<Tensor> {
+    fn apply(x: &Tensor, name: &str, value: impl Into<module_core::Value>) -> Result<Tensor> {
+        match name {
+            "add" => x.add(value),
+            "sub" => x.sub(value),
+            "mul" => x.mul(value),
+            _ => x.div(value),
+        }
+    }
+    match value.as_i64() {
+        Some(value) => apply(x, name, value),
+        None => apply(x, name, value.as_f64().unwrap()),
+    }
+}
+
+/// PyTorch's `max(dim)` and `min(dim)`: the values at the places of the extremes.
+fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
+    let max = case.op == "max";
+    if case.args["dim"].is_null() || x.rank() == 0 {
+        let value = if max {
+            x.amax(.., false)?
+        } else {
+            x.amin(.., false)?
+        };
+        return Ok(vec![value]);
+    }
+    let dim = int(&case.args["dim"]);
+    let places = if max {
+        x.argmax(dim, true)?
+    } else {
+        x.argmin(dim, true)?
+    };
+    let values = x.gather(dim, &places)?;
+    if case.args["keepdim"] == true {
+        return Ok(vec![values, places]);
+    }
+    Ok(vec![values.squeeze(dim)?, places.squeeze(dim)?])
+}
+
+fn convolution(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
+    let options = Conv2dOptions {
+        stride: sizes(&args["stride"]),
+        padding: Padding::Size(sizes(&args["padding"])),
+        dilation: sizes(&args["dilation"]),
+        groups: usize::try_from(int(&args["groups"])).unwrap(),
+    };
+    let out = inputs[0].conv2d(&inputs[1], options)?;
+    match inputs.get(2) {
+        Some(bias) => out.add(&bias.reshape([-1, 1, 1])?),
+        None => Ok(out),
+    }
+}
+
+/// Our operation for a case: its outputs and how close they must be, or `None` for a name that is
+/// not known here.
+fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+    use Tolerance as T;
+    let (x, args) = (&inputs[0], &case.args);
+    let all: Vec<&Tensor> = inputs.iter().collect();
+    let keep = args["keepdim"] == true;
+    let dim = || int(&args["dim"]);
+    let one = |out: Result<Tensor>, tolerance| Some((out.map(|out| vec![out]), tolerance));
+    let name = case.op.as_str();
+    if !args["scalar"].is_null() {
+        return one(scalar(x, name, &args["scalar"]), T::ELEMENTWISE);
+    }
+    match name {
+        "add" => one(x.add(all[1]), T::ELEMENTWISE),
+        "sub" => one(x.sub(all[1]), T::ELEMENTWISE),
+        "mul" => one(x.mul(all[1]), T::ELEMENTWISE),
+        "div" => one(x.div(all[1]), T::ELEMENTWISE),
+        "neg" => one(x.neg(), T::EXACT),
+        "exp" => one(x.exp(), T::ELEMENTWISE),
+        "log" => one(x.log(), T::ELEMENTWISE),
+        "sqrt" => one(x.sqrt(), T::ELEMENTWISE),
+        "rsqrt" => one(x.rsqrt(), T::ELEMENTWISE),
+        "abs" => one(x.abs(), T::EXACT),
+        "relu" => one(x.relu(), T::EXACT),
+        "sigmoid" => one(x.sigmoid(), T::ELEMENTWISE),
+        "tanh" => one(x.tanh(), T::ELEMENTWISE),
+        "pow" => one(x.pow(args["exponent"].as_f64().unwrap()), T::ELEMENTWISE),
+        "sum" => one(x.sum(dims(x, args).as_slice(), keep), T::CONTRACTION),
+        "mean" => one(x.mean(dims(x, args).as_slice(), keep), T::CONTRACTION),
+        "var" => {
+            let correction = args["correction"].as_f64().unwrap_or(1.0);
+            let out = x.var(dims(x, args).as_slice(), correction, keep);
+            one(out, T::CONTRACTION)
+        }
+        "max" | "min" => Some((extreme(x, case), T::ELEMENTWISE)),
+        "argmax" | "argmin" => {
+            let flat = if args["dim"].is_null() {
+                x.flatten(0, -1)
+            } else {
+                Ok(x.clone())
+            };
+            let dim = args["dim"].as_i64().unwrap_or(0) as isize;
+            let out = flat.and_then(|x| match name {
+                "argmax" => x.argmax(dim, keep),
+                _ => x.argmin(dim, keep),
+            });
+            one(out, T::EXACT)
+        }
+        "matmul" => one(x.matmul(all[1]), T::CONTRACTION),
+        "transpose" => one(
+            x.transpose(int(&args["dims"][0]), int(&args["dims"][1])),
+            T::EXACT,
+        ),
+        "permute" => one(x.permute(ints(&args["dims"])), T::EXACT),
+        "reshape" => one(x.reshape(ints(&args["shape"])), T::EXACT),
+        "narrow" => {
+            let start = args["start"].as_u64().unwrap() as usize;
+            let length = args["length"].as_u64().unwrap() as usize;
+            one(x.narrow(dim(), start..start + length), T::EXACT)
+        }
+        "flatten" => one(
+            x.flatten(int(&args["start_dim"]), int(&args["end_dim"])),
+            T::EXACT,
+        ),
+        "squeeze" => {
+            let cut = ints(&args["narrow_first"]);
+            let (start, length) = (cut[1] as usize, cut[2] as usize);
+            let x = x.narrow(cut[0], start..start + length);
+            one(x.and_then(|x| x.squeeze(dim())), T::EXACT)
+        }
+        "unsqueeze" => one(x.unsqueeze(dim()), T::EXACT),
+        "expand" => {
+            let to = ints(&args["shape"]);
+            let lead = to.len() - x.rank();
+            // In PyTorch -1 keeps a size.
+            let size = |(d, &size): (usize, &isize)| {
+                usize::try_from(size).unwrap_or_else(|_| x.shape()[d - lead])
+            };
+            let shape: Vec<usize> = to.iter().enumerate().map(size).collect();
+            one(x.expand(shape), T::CONTRACTION)
+        }
+        "cat" => one(Tensor::cat(&all, dim()), T::EXACT),
+        "stack" => one(Tensor::stack(&all, dim()), T::EXACT),
+        "where" => one(x.where_(all[1], all[2]), T::ELEMENTWISE),
+        "gather" => one(x.gather(dim(), all[1]), T::ELEMENTWISE),
+        "index_select" => one(x.index_select(dim(), all[1]), T::ELEMENTWISE),
+        "softmax" => one(x.softmax(dim()), T::ELEMENTWISE),
+        "log_softmax" => one(x.log_softmax(dim()), T::ELEMENTWISE),
+        "conv2d" => one(convolution(inputs, args), T::CONTRACTION),
+        "max_pool2d" => one(
+            x.max_pool2d(Pool2dOptions {
+                kernel_size: sizes(&args["kernel_size"]),
+                stride: sizes(&args["stride"]),
+                padding: sizes(&args["padding"]),
+                dilation: sizes(&args["dilation"]),
+                ceil_mode: args["ceil_mode"] == true,
+            }),
+            T::EXACT,
+        ),
+        _ => None,
+    }
+}
+
+/// The differences between our results and the recorded ones.
+fn differences(case: &Case, tensors: &StateDict) -> Vec<String> {
+    let part = |part: &str| case.tensor(tensors, part);
+    let inputs: Vec<Tensor> = case
+        .inputs(tensors)
+        .iter()
+        .map(Tensor::requires_grad)
+        .collect();
+    let Some((out, tolerance)) = run(case, &inputs) else {
+        return vec!["unknown to this test".to_owned()];
+    };
+    let outs = match out {
+        Ok(outs) => outs,
+        Err(error) => return vec![format!("refused: {error}")],
+    };
+    let mut found = Vec::new();
+    let mut check = |name: &str, actual: Option<Tensor>, tolerance| {
+        let Some(expected) = part(name) else { return };
+        let result = match actual {
+            Some(actual) => golden::compare(&actual, expected, tolerance),
+            None => Err("missing".to_owned()),
+        };
+        found.extend(
+            result
+                .err()
+                .map(|difference| format!("{name}: {difference}")),
+        );
+    };
+    check("out", Some(outs[0].clone()), tolerance);
+    if let Some(places) = outs.get(1) {
+        check("out1", Some(places.clone()), Tolerance::EXACT);
+    }
+    let Some(grad) = part("gout") else {
+        return found;
+    };
+    if let Err(error) = outs[0].backward_with(grad, BackwardOptions::default()) {
+        check("gin0", None, tolerance);
+        found.push(error.to_string());
+        return found;
+    }
+    // The gradient of what was stretched is a sum, also where the values are exact.
+    let tolerance = match case.op.as_str() {
+        "add" | "sub" | "mul" | "div" | "where" | "gather" | "index_select" | "softmax"
+        | "log_softmax" | "var" => Tolerance::CONTRACTION,
+        "max_pool2d" => Tolerance::ELEMENTWISE,
+        _ => tolerance,
+    };
+    for (i, input) in inputs.iter().enumerate() {
+        check(&format!("gin{i}"), input.grad(), tolerance);
+    }
+    found
+}
+
+#[test]
+fn operations_give_what_pytorch_gives() {
+    let (cases, tensors) = golden::load("ops.safetensors");
+    let (mut run, mut failures) = (0, Vec::new());
+    for case in cases.as_array().unwrap().iter().map(Case::new) {
+        let refused = REFUSED.contains(&case.key.as_str())
+            || REFUSED_FOR.iter().any(|(key, _)| *key == case.key);
+        if refused || NOT_IMPLEMENTED.contains(&case.op.as_str()) {
+            continue;
+        }
+        run += 1;
+        for difference in differences(&case, &tensors) {
+            failures.push(format!("{}: {difference}", case.key));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(run, 439, "cases went missing or are new");
+}
+
+#[test]
+fn what_is_refused_is_a_typed_error() {
+    let (cases, tensors) = golden::load("ops.safetensors");
+    let mut seen = 0;
+    for case in cases.as_array().unwrap().iter().map(Case::new) {
+        let listed = REFUSED.contains(&case.key.as_str())
+            || REFUSED_FOR.iter().any(|(key, _)| *key == case.key);
+        if !listed {
+            continue;
+        }
+        seen += 1;
+        let (out, _) = run(&case, &case.inputs(&tensors)).unwrap();
+        let error = out.expect_err(&case.key);
+        let typed = matches!(
+            error.kind(),
+            ErrorKind::DTypeMismatch { .. }
+                | ErrorKind::UnsupportedDType { .. }
+                | ErrorKind::ShapeMismatch { .. }
+        );
+        assert!(typed, "{}: {error}", case.key);
+    }
+    assert_eq!(seen, REFUSED.len() + REFUSED_FOR.len());
+    // Quotients of integers would round; so they are refused for one dtype too.
+    let x = Tensor::from([1_i64, 2]);
+    assert!(matches!(
+        x.div(&x).unwrap_err().kind(),
+        ErrorKind::UnsupportedDType {
+            op: "div",
+            dtype: DType::I64,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn the_list_of_missing_operations_is_true() {
+    missing(&Tensor::from(0.0_f32));
+    let (cases, _) = golden::load("ops.safetensors");
+    let cases = cases.as_array().unwrap();
+    for name in NOT_IMPLEMENTED {
+        assert!(cases.iter().any(|case| case["op"] == name), "{name}");
+    }
+}

@@ -69,6 +69,18 @@ pub(crate) fn python_bool(value: bool) -> &'static str {
     if value { "True" } else { "False" }
 }
 
+/// A number as Python prints it: `1.0`, `1e-05`.
+pub(crate) fn python_float(value: f64) -> String {
+    let text = format!("{value:?}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => match exponent.strip_prefix('-') {
+            Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+            None => format!("{digits}e+{exponent:0>2}"),
+        },
+        None => text,
+    }
+}
+
 /// The setters of a configuration: one for each argument of PyTorch's constructor, by its name.
 macro_rules! setters {
     ($config:ident { $($(#[$doc:meta])* $name:ident: $type:ty,)* }) => {

@@ -8,7 +8,7 @@ use module_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{BatchNorm1d, BatchNorm2d};
-use crate::config::{positive, python_bool, setters};
+use crate::config::{positive, python_bool, python_float, setters};
 use crate::functional;
 use crate::init::{ones, zeros};
 
@@ -230,11 +230,11 @@ impl BatchNorm {
             track_running_stats,
             bias,
         } = &self.config;
-        let momentum = momentum.map_or("None".to_owned(), |momentum| momentum.to_string());
+        let momentum = momentum.map_or("None".to_owned(), python_float);
         write!(
             f,
             "{num_features}, eps={}, momentum={momentum}, affine={}, bias={}, track_running_stats={}",
-            functional::python_float(*eps),
+            python_float(*eps),
             python_bool(*affine),
             python_bool(*affine && *bias),
             python_bool(*track_running_stats),

@@ -1,5 +1,7 @@
 use module_core::{Error, Forward, Module, Result, Tensor, Training};
 
+use crate::config::python_float;
+
 /// In training, zeroes each element with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
 ///
@@ -55,7 +57,7 @@ impl Dropout {
     }
 
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "p={}, inplace=False", self.p)
+        write!(f, "p={}, inplace=False", python_float(self.p))
     }
 }
 

@@ -75,6 +75,13 @@ const REFUSED_FOR: [(&str, &str); 2] = [
     ),
 ];
 
+/// Where we differ and are nearer to the truth: the case, the part, the reason.
+const DIFFERENT: [(&str, &str, &str); 1] = [(
+    "op.rsqrt.special.f32",
+    "gin0",
+    "PyTorch cubes `1/√x`, which overflows for small `x`",
+)];
+
 fn int(value: &Value) -> isize {
     isize::try_from(value.as_i64().unwrap()).unwrap()
 }
@@ -318,8 +325,16 @@ fn operations_give_what_pytorch_gives() {
             continue;
         }
         run += 1;
+        let different = DIFFERENT.iter().find(|(key, ..)| *key == case.key);
+        let mut seen = false;
         for difference in differences(&case, &tensors) {
-            failures.push(format!("{}: {difference}", case.key));
+            match different {
+                Some((_, part, _)) if difference.starts_with(part) => seen = true,
+                _ => failures.push(format!("{}: {difference}", case.key)),
+            }
+        }
+        if different.is_some() && !seen {
+            failures.push(format!("{}: does not differ any more", case.key));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

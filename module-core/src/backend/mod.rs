@@ -230,6 +230,11 @@ pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
     cpu::CpuStorage::wrap(values)
 }
 
+/// Checks that host memory has room for `len` elements.
+pub(crate) fn host_room<T>(len: usize) -> Result<()> {
+    cpu::room::<T>(len)
+}
+
 /// Where a tensor's memory lies and its operations run.
 ///
 /// # Example

@@ -31,23 +31,25 @@ impl Shape {
 
     /// The number of elements.
     ///
-    /// It does not overflow for the shape of a tensor, whose creation checked it.
+    /// It does not overflow for the shape of a tensor, nor does any part of it, because its
+    /// creation checked it.
     pub fn numel(&self) -> usize {
         self.0.iter().product()
     }
 
     /// The number of elements, unless it or the number of bytes exceeds what can be addressed.
+    ///
+    /// Sizes beside a zero count as well: parts of a shape are multiplied in many places, and a
+    /// reduction may drop the zero.
     pub(crate) fn checked_numel(&self, op: &'static str, element: usize) -> Result<usize> {
-        if self.0.contains(&0) {
-            return Ok(0);
-        }
         self.0
             .iter()
-            .try_fold(1_usize, |product, &size| product.checked_mul(size))
+            .try_fold(1_usize, |product, &size| product.checked_mul(size.max(1)))
             .filter(|n| {
                 n.checked_mul(element)
                     .is_some_and(|bytes| bytes <= isize::MAX as usize)
             })
+            .map(|product| if self.0.contains(&0) { 0 } else { product })
             .ok_or_else(|| {
                 ErrorKind::TooLarge {
                     op,
@@ -184,7 +186,7 @@ macro_rules! dims_from {
     ($($type:ty),*) => {$(
         impl From<$type> for Dims {
             fn from(dim: $type) -> Self {
-                Self::Some(SmallVec::from_slice(&[dim as isize]))
+                Self::from([dim].as_slice())
             }
         }
 
@@ -196,7 +198,7 @@ macro_rules! dims_from {
 
         impl From<&[$type]> for Dims {
             fn from(dims: &[$type]) -> Self {
-                Self::Some(dims.iter().map(|&dim| dim as isize).collect())
+                Self::Some(dims.iter().map(|&dim| isize::try_from(dim).unwrap_or(isize::MAX)).collect())
             }
         }
     )*};

@@ -65,8 +65,9 @@ impl Function for Sigmoid {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let y = ctx.output(&self.y);
-        one(ctx.grad().mul(&y.mul(&y.neg()?.add(1.0)?)?)?)
+        let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
+        let out = grad.mul(&y.mul(&y.neg()?.add(1.0)?)?)?;
+        one(out.to_dtype(ctx.grad().dtype())?)
     }
 }
 
@@ -80,7 +81,8 @@ impl Function for Tanh {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let y = ctx.output(&self.y);
-        one(ctx.grad().mul(&y.mul(&y)?.neg()?.add(1.0)?)?)
+        let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
+        let out = grad.mul(&y.mul(&y)?.neg()?.add(1.0)?)?;
+        one(out.to_dtype(ctx.grad().dtype())?)
     }
 }

@@ -18,7 +18,7 @@ impl Tensor {
     /// A probability outside `[0, 1]`, a dtype that is not floating-point.
     pub fn dropout(&self, p: f64) -> Result<Self> {
         // PyTorch returns the input before it draws.
-        if p == 0.0 || self.numel() == 0 {
+        if p == 0.0 || (self.numel() == 0 && (0.0..=1.0).contains(&p)) {
             self.check_floating("dropout")?;
             return Ok(self.clone());
         }

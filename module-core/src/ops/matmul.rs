@@ -98,6 +98,8 @@ impl Tensor {
     /// The untracked `[batch, rows, columns]` view, or copy, that the kernel reads.
     fn as_batch(&self, batch: &Shape, [rows, columns]: [usize; 2]) -> Result<Self> {
         let full: Shape = batch.iter().copied().chain([rows, columns]).collect();
+        // A factor may be larger than the product.
+        full.checked_numel("matmul", self.dtype().size_in_bytes())?;
         let stretched = self.view(self.layout.broadcast_to("matmul", &full)?);
         stretched.reshape_to(&[batch.numel(), rows, columns].into())
     }

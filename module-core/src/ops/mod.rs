@@ -21,7 +21,7 @@ pub use pool::Pool2dOptions;
 
 use crate::backend::{Storage, UnaryOp};
 use crate::tensor::Tensor;
-use crate::{ErrorKind, Result, Scalar};
+use crate::{DType, ErrorKind, Result, Scalar};
 
 /// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
 ///
@@ -90,10 +90,34 @@ impl Tensor {
         Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
     }
 
+    /// Half precision widened to `F32`, so that a formula of several steps is rounded once at its
+    /// end, as in PyTorch's kernels; other dtypes as they are.
+    fn widened(&self) -> Result<Self> {
+        match self.dtype() {
+            DType::F16 | DType::BF16 => self.to_dtype(DType::F32),
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// Sums what broadcasting stretched, so that a gradient has its input's shape again.
+    ///
+    /// # Errors
+    ///
+    /// A shape that does not broadcast to this tensor's.
     pub fn sum_to(&self, shape: &crate::Shape) -> Result<Self> {
         if self.shape() == shape {
             return Ok(self.clone());
+        }
+        if shape.broadcast("sum_to", self.shape())? != *self.shape() {
+            let (lhs, rhs) = (self.shape().clone(), shape.clone());
+            let rule = "the second must broadcast to the first".to_owned();
+            return Err(ErrorKind::ShapeMismatch {
+                op: "sum_to",
+                lhs,
+                rhs,
+                rule,
+            }
+            .into());
         }
         let lead = self.rank().saturating_sub(shape.rank());
         let dims: Vec<usize> = (0..self.rank())

@@ -149,6 +149,17 @@ impl Tensor {
                 ),
             ));
         };
+        // A distance that jumps over the whole input leaves a window that starts in the padding
+        // without a single element.
+        if padding[d] > 0 && dilation[d] > size {
+            let problem = format!("leaves a window without elements of an input of size {size}");
+            return Err(Error::argument(
+                NAME,
+                "dilation",
+                format_args!("{dilation:?}"),
+                problem,
+            ));
+        }
         let mut count = if ceil_mode {
             room.div_ceil(stride[d])
         } else {

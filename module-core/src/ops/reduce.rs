@@ -54,7 +54,11 @@ impl Tensor {
         self.check_floating("mean")?;
         let dims = self.shape().dims("mean", &dims.into())?;
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
-        self.sum(dims.as_slice(), keepdim)?.div(count as f64)
+        // The sum may exceed half precision where the mean does not.
+        self.widened()?
+            .sum(dims.as_slice(), keepdim)?
+            .div(count as f64)?
+            .to_dtype(self.dtype())
     }
 
     /// The variance over `dims` (`..` for all): the mean squared distance from the mean, with the
@@ -67,12 +71,14 @@ impl Tensor {
         self.check_floating("var")?;
         let dims = self.shape().dims("var", &dims.into())?;
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
-        let distance = self.sub(&self.mean(dims.as_slice(), true)?)?;
+        let wide = self.widened()?;
+        let distance = wide.sub(&wide.mean(dims.as_slice(), true)?)?;
         let divisor = (count as f64 - correction).max(0.0);
         distance
             .mul(&distance)?
             .sum(dims.as_slice(), keepdim)?
-            .div(divisor)
+            .div(divisor)?
+            .to_dtype(self.dtype())
     }
 
     /// The greatest element over `dims` (`..` for all); NaN if any is.
@@ -218,10 +224,12 @@ impl Function for Extreme {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let winners = self
-            .x
-            .eq(&self.y.reshape_to(&self.kept)?)?
-            .to_dtype(ctx.grad().dtype())?;
+        // NaN wins where there is one, and only there no element equals the extreme.
+        let dtype = ctx.grad().dtype();
+        let equal = self.x.eq(&self.y.reshape_to(&self.kept)?)?;
+        let winners = equal
+            .to_dtype(dtype)?
+            .add(&self.x.ne(&self.x)?.to_dtype(dtype)?)?;
         let share = winners.div(&winners.sum(self.dims.as_slice(), true)?)?;
         one(ctx.grad().reshape_to(&self.kept)?.mul(&share)?)
     }

@@ -60,9 +60,10 @@ impl Function for Softmax {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let y = ctx.output(&self.y);
-        let weighted = ctx.grad().mul(&y)?;
-        one(weighted.sub(&y.mul(&weighted.sum(self.dim, true)?)?)?)
+        let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
+        let weighted = grad.mul(&y)?;
+        let out = weighted.sub(&y.mul(&weighted.sum(self.dim, true)?)?)?;
+        one(out.to_dtype(ctx.grad().dtype())?)
     }
 }
 
@@ -77,7 +78,9 @@ impl Function for LogSoftmax {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let total = ctx.grad().sum(self.dim, true)?;
-        one(ctx.grad().sub(&ctx.output(&self.y).exp()?.mul(&total)?)?)
+        let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
+        let total = grad.sum(self.dim, true)?;
+        let out = grad.sub(&y.exp()?.mul(&total)?)?;
+        one(out.to_dtype(ctx.grad().dtype())?)
     }
 }

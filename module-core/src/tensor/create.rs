@@ -1,5 +1,5 @@
 use super::Tensor;
-use crate::backend::{Element, HostData};
+use crate::backend::{Element, HostData, host_room};
 use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
 
@@ -128,6 +128,7 @@ impl Tensor {
     pub fn arange(start: i64, end: i64) -> Result<Self> {
         let length = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
         Shape::from(length).checked_numel("arange", DType::I64.size_in_bytes())?;
+        host_room::<i64>(length)?;
         Self::from_vec((start..end).collect(), length)
     }
 
@@ -239,7 +240,9 @@ impl Tensor {
         distribution: impl Distribution,
         generator: &mut Generator,
     ) -> Result<Self> {
-        let mut values = vec![T::default(); shape.checked_numel(op, size_of::<T>())?];
+        let numel = shape.checked_numel(op, size_of::<T>())?;
+        host_room::<T>(numel)?;
+        let mut values = vec![T::default(); numel];
         distribution.fill(&mut values, generator)?;
         Self::from_vec(values, shape)
     }

@@ -6,7 +6,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use super::map::{FloatKernel, run_float};
 use super::number::Float;
 use super::view::to_cow;
-use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage};
+use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};
 
 pub(super) fn convolution(
@@ -114,8 +114,10 @@ impl Sizes {
             .saturating_sub(shift)
             .div_ceil(self.stride[d]);
         let end = end.min(self.output[d]);
-        let start = (first * self.stride[d] + shift).saturating_sub(self.padding[d]);
-        (first.min(end), end, start)
+        if first >= end {
+            return (end, end, 0);
+        }
+        (first, end, first * self.stride[d] + shift - self.padding[d])
     }
 
     /// Calls `f` with the start of an unfolded row segment, the start of the input segment and
@@ -201,11 +203,14 @@ impl FloatKernel for Convolution<'_> {
             ConvOp::Input => blocks * sizes.input_len(),
             ConvOp::Weight => sizes.groups * sizes.weight_len(),
         };
+        room::<T>(len)?;
         let mut out = vec![T::zero(); len];
         let (rows, places) = sizes.unfolded();
-        if len == 0 || rows == 0 || places == 0 {
+        if len == 0 || rows == 0 || places == 0 || sizes.out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }
+        // Each factor is the size of a tensor; their product may be too large for anything.
+        room::<T>(rows.saturating_mul(places))?;
         let mut columns = vec![T::zero(); rows * places];
         let (o, i, w) = (sizes.output_len(), sizes.input_len(), sizes.weight_len());
         for block in 0..blocks {

@@ -3,7 +3,7 @@
 use super::map::{FloatKernel, NumberKernel, dispatch, run_float, run_number};
 use super::number::{Float, Number};
 use super::view::{map2, update1, update2, view};
-use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
+use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp, room};
 use crate::{DType, ErrorKind, Result};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
@@ -121,6 +121,7 @@ pub(super) fn select<T: Element>(condition: &Operand, a: &Operand, b: &Operand) 
         .into());
     }
     let (condition, a, b) = (view::<bool>(condition)?, view::<T>(a)?, view::<T>(b)?);
+    room::<T>(a.len())?;
     let mut values = Vec::with_capacity(a.len());
     // All three views have one shape, whose row-major order `iter` follows.
     for ((&condition, &a), &b) in condition.iter().zip(a.iter()).zip(b.iter()) {

@@ -3,7 +3,7 @@
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
 use super::view::{to_cow, to_vec};
-use super::{CpuStorage, Element, Operand, Storage};
+use super::{CpuStorage, Element, Operand, Storage, room};
 use crate::layout::Shape;
 use crate::{ErrorKind, Result};
 
@@ -69,6 +69,7 @@ fn for_each_indexed(
 pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
     let (values, places) = (to_cow::<T>(x)?, to_cow::<i64>(index)?);
     let (shape, index) = (x.layout.shape(), index.layout.shape());
+    room::<T>(places.len())?;
     let mut out = vec![T::default(); places.len()];
     for_each_indexed("gather", shape, dim, index, &places, |i, target| {
         out[i] = values[target]
@@ -128,6 +129,7 @@ pub(super) fn cat<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> 
     }
     let outer = columns.first().map_or(0, |(split, _)| split.outer);
     let total = columns.iter().map(|(_, values)| values.len()).sum();
+    room::<T>(total)?;
     let mut out = Vec::with_capacity(total);
     for i in 0..outer {
         for (Split { size, inner, .. }, values) in &columns {

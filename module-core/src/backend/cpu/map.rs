@@ -160,10 +160,10 @@ pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
 
 fn cast_from<T: Convert>(x: &Operand, dtype: DType) -> Result<Storage> {
     Ok(match dtype {
-        DType::F32 => CpuStorage::wrap(map1(x, |v: T| v.to_f64() as f32)?),
+        DType::F32 => CpuStorage::wrap(map1(x, T::to_f32)?),
         DType::F64 => CpuStorage::wrap(map1(x, T::to_f64)?),
-        DType::F16 => CpuStorage::wrap(map1(x, |v: T| half::f16::from_f64(v.to_f64()))?),
-        DType::BF16 => CpuStorage::wrap(map1(x, |v: T| half::bf16::from_f64(v.to_f64()))?),
+        DType::F16 => CpuStorage::wrap(map1(x, |v: T| half::f16::from_f32(v.to_f32()))?),
+        DType::BF16 => CpuStorage::wrap(map1(x, |v: T| half::bf16::from_f32(v.to_f32()))?),
         DType::I64 => CpuStorage::wrap(map1(x, T::to_i64)?),
         // Integers wrap as in PyTorch.
         DType::I32 => CpuStorage::wrap(map1(x, |v: T| v.to_i64() as i32)?),

@@ -1,12 +1,11 @@
 //! Matrix products.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayViewMut2, Axis, Ix2};
 
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
 use super::view::view;
-use super::{CpuStorage, Operand, Storage};
+use super::{CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};
 
 /// `[batch, m, k]` times `[batch, k, n]`.
@@ -26,6 +25,7 @@ impl NumberKernel for Matmul<'_> {
             return Err(a.layout.shape().error("matmul", "three dimensions"));
         };
         let (a, b) = (view::<T>(a)?, view::<T>(b)?);
+        room::<T>(batch * m * n)?;
         let mut out = vec![T::zero(); batch * m * n];
         if out.is_empty() {
             return Ok(CpuStorage::wrap(out));
@@ -40,7 +40,7 @@ impl NumberKernel for Matmul<'_> {
                 .into_dimensionality::<Ix2>()
                 .map_err(shape)?;
             let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
-            general_mat_mul(T::one(), &a, &b, T::zero(), &mut out);
+            T::multiply(&a, &b, &mut out);
         }
         Ok(CpuStorage::wrap(out))
     }

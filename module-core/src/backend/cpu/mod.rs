@@ -5,6 +5,7 @@ mod elementwise;
 mod index;
 mod map;
 mod matmul;
+mod memory;
 mod number;
 mod pool;
 mod reduce;
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
+pub(super) use memory::room;
 
 /// Elements in host memory.
 pub(super) struct CpuStorage(HostData);
@@ -85,6 +87,7 @@ impl Backend for CpuBackend {
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
         dispatch!(dtype, T => {
             let value: T = number::Convert::from_scalar(value);
+            room::<T>(numel)?;
             // Zeros come from the allocator without being written.
             Ok(CpuStorage::wrap(vec![value; numel]))
         })

@@ -1,7 +1,8 @@
 //! What the kernels need of an element type.
 
 use half::{bf16, f16};
-use ndarray::LinalgScalar;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut2, Axis, LinalgScalar};
 
 use super::Element;
 use crate::Scalar;
@@ -11,6 +12,12 @@ pub(super) trait Convert: Element {
     fn to_f64(self) -> f64;
     fn to_i64(self) -> i64;
     fn from_scalar(value: Scalar) -> Self;
+
+    /// Rounded once, where the way through `f64` would round twice.
+    #[inline]
+    fn to_f32(self) -> f32 {
+        self.to_f64() as f32
+    }
 }
 
 /// An integer of a scalar, truncated as in PyTorch.
@@ -46,12 +53,32 @@ macro_rules! convert {
 convert! {
     f32: |v| f64::from(v), v as i64, |s| s.to_f64() as Self;
     f64: |v| v, v as i64, |s| s.to_f64();
-    f16: |v| Self::to_f64(v), Self::to_f64(v) as i64, |s| Self::from_f64(s.to_f64());
-    bf16: |v| Self::to_f64(v), Self::to_f64(v) as i64, |s| Self::from_f64(s.to_f64());
-    i64: |v| v as f64, v, |s| int(s);
+    f16: |v| Self::to_f64(v), Self::to_f64(v) as i64, |s| Self::from_f32(s.to_f64() as f32);
+    bf16: |v| Self::to_f64(v), Self::to_f64(v) as i64, |s| Self::from_f32(s.to_f64() as f32);
     i32: |v| f64::from(v), i64::from(v), |s| int(s) as Self;
     u8: |v| f64::from(v), i64::from(v), |s| int(s) as Self;
     bool: |v| f64::from(u8::from(v)), i64::from(v), |s| s.to_f64() != 0.0;
+}
+
+impl Convert for i64 {
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    #[inline]
+    fn to_i64(self) -> i64 {
+        self
+    }
+
+    fn from_scalar(value: Scalar) -> Self {
+        int(value)
+    }
+
+    #[inline]
+    fn to_f32(self) -> f32 {
+        self as f32
+    }
 }
 
 /// The types in which the CPU computes; half precision goes through `f32`.
@@ -66,6 +93,16 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn magnitude(self) -> Self;
     fn signum(self) -> Self;
     fn is_nan(self) -> bool;
+
+    /// The sums along an axis.
+    fn sum_axis(x: &ArrayViewD<'_, Self>, axis: Axis) -> ArrayD<Self>;
+
+    /// The matrix product, over an `out` of zeros.
+    fn multiply(
+        a: &ArrayView2<'_, Self>,
+        b: &ArrayView2<'_, Self>,
+        out: &mut ArrayViewMut2<'_, Self>,
+    );
 
     /// The greater, NaN if either is.
     #[inline]
@@ -144,6 +181,23 @@ macro_rules! integers {
             fn is_nan(self) -> bool {
                 false
             }
+
+            fn sum_axis(x: &ArrayViewD<'_, Self>, axis: Axis) -> ArrayD<Self> {
+                x.fold_axis(axis, 0, |&sum, &v| Self::wrapping_add(sum, v))
+            }
+
+            fn multiply(
+                a: &ArrayView2<'_, Self>,
+                b: &ArrayView2<'_, Self>,
+                out: &mut ArrayViewMut2<'_, Self>,
+            ) {
+                // ndarray's product would panic where it overflows.
+                for (mut out, a) in out.rows_mut().into_iter().zip(a.rows()) {
+                    for (&a, b) in a.iter().zip(b.rows()) {
+                        out.zip_mut_with(&b, |sum, &b| *sum = sum.wrapping_add(a.wrapping_mul(b)));
+                    }
+                }
+            }
         }
     )*};
 }
@@ -187,8 +241,15 @@ macro_rules! floats {
 
             #[inline]
             fn power(self, other: Self) -> Self {
-                // Squares are common and must not cost a logarithm.
-                if other == 2.0 { self * self } else { self.powf(other) }
+                // Common exponents must not cost a logarithm, and these are computed so in
+                // PyTorch, which shows at infinities.
+                match other {
+                    2.0 => self * self,
+                    0.5 => self.sqrt(),
+                    -0.5 => self.sqrt().recip(),
+                    -1.0 => self.recip(),
+                    _ => self.powf(other),
+                }
             }
 
             #[inline]
@@ -203,13 +264,25 @@ macro_rules! floats {
 
             #[inline]
             fn signum(self) -> Self {
-                // Zero has sign 0 in PyTorch, and NaN stays NaN.
-                if self > 0.0 { 1.0 } else if self < 0.0 { -1.0 } else { self * 0.0 }
+                // -0.0 and NaN have sign 0 in PyTorch.
+                if self > 0.0 { 1.0 } else if self < 0.0 { -1.0 } else { 0.0 }
             }
 
             #[inline]
             fn is_nan(self) -> bool {
                 self.is_nan()
+            }
+
+            fn sum_axis(x: &ArrayViewD<'_, Self>, axis: Axis) -> ArrayD<Self> {
+                x.sum_axis(axis)
+            }
+
+            fn multiply(
+                a: &ArrayView2<'_, Self>,
+                b: &ArrayView2<'_, Self>,
+                out: &mut ArrayViewMut2<'_, Self>,
+            ) {
+                general_mat_mul(1.0, a, b, 0.0, out);
             }
         }
 

@@ -2,7 +2,7 @@
 
 use super::number::Convert;
 use super::view::to_cow;
-use super::{CpuStorage, Operand, PoolGeometry, Storage};
+use super::{CpuStorage, Operand, PoolGeometry, Storage, room};
 use crate::Result;
 
 /// The greatest element of each window of `[batch, channels, height, width]`, and its place.
@@ -19,6 +19,8 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
     };
     let [out_height, out_width] = geometry.output;
     let len = batch * channels * out_height * out_width;
+    room::<T>(len)?;
+    room::<i64>(len)?;
     let (mut out, mut places) = (Vec::with_capacity(len), Vec::with_capacity(len));
     // An empty output has no windows, whatever the planes are.
     if len > 0 {
@@ -50,10 +52,13 @@ fn winner<T: Convert + PartialOrd>(
             dilation,
             ..
         } = geometry;
-        (0..kernel[d])
-            .map(move |k| at[d] * stride[d] + k * dilation[d])
-            .filter_map(move |place| place.checked_sub(padding[d]))
-            .filter(move |&place| place < size[d])
+        // Only the places inside are walked: a window may be far larger than the input.
+        let start = at[d] * stride[d];
+        let first = padding[d].saturating_sub(start).div_ceil(dilation[d]);
+        let end = (size[d] + padding[d])
+            .saturating_sub(start)
+            .div_ceil(dilation[d]);
+        (first..end.min(kernel[d])).map(move |k| start + k * dilation[d] - padding[d])
     };
     let mut best: Option<usize> = None;
     for y in window(0) {

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Axis, CowArray, IxDyn};
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
 use super::view::{to_cow, view};
-use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage};
+use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, room};
 use crate::{DType, Result};
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
@@ -20,6 +20,12 @@ impl NumberKernel for Reduce<'_> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dims) = self;
+        let out = x.layout.shape().reduced(dims, true).numel();
+        room::<T>(out)?;
+        // Folding one dimension after the other could pass through something large.
+        if x.layout.shape().contains(&0) {
+            return Ok(CpuStorage::wrap(vec![T::zero(); out]));
+        }
         if let (ReduceOp::Sum, Some(&only)) = (op, dims.first())
             && dims.len() == 1
             && only + 1 == x.layout.rank()
@@ -38,7 +44,7 @@ impl NumberKernel for Reduce<'_> {
 
 fn fold<T: Number>(op: ReduceOp, x: &CowArray<'_, T, IxDyn>, axis: Axis) -> ArrayD<T> {
     match op {
-        ReduceOp::Sum => x.sum_axis(axis),
+        ReduceOp::Sum => T::sum_axis(&x.view(), axis),
         ReduceOp::Max => extreme(x, axis, T::greater),
         ReduceOp::Min => extreme(x, axis, T::smaller),
     }
@@ -66,12 +72,8 @@ fn sum_rows<T: Number>(x: &Operand) -> Result<Storage> {
     let values = to_cow::<T>(x)?;
     let shape = x.layout.shape();
     let width = shape.last().copied().unwrap_or(1);
-    let rows = shape[..shape.len().saturating_sub(1)].iter().product();
-    if width == 0 {
-        return Ok(CpuStorage::wrap(vec![T::zero(); rows]));
-    }
     Ok(CpuStorage::wrap(
-        values.chunks_exact(width).map(sum_row).collect(),
+        values.chunks_exact(width.max(1)).map(sum_row).collect(),
     ))
 }
 

@@ -2,11 +2,16 @@
 
 use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn, ShapeBuilder, Zip};
 
-use super::{CpuStorage, Element, Operand, Storage, elements};
+use super::{CpuStorage, Element, Operand, Storage, elements, room};
 use crate::{Error, Result};
 
 /// An ndarray view of an operand.
 pub(super) fn view<T: Element>(x: &Operand) -> Result<ArrayViewD<'_, T>> {
+    if x.layout.shape().contains(&0) {
+        // Strides and offset mean nothing without elements, and may point outside.
+        return ArrayViewD::from_shape(IxDyn(x.layout.shape()), &[])
+            .map_err(|error| layout_error(x, &error));
+    }
     let data = elements::<T>(x)?
         .get(x.layout.offset()..)
         .unwrap_or_default();
@@ -19,6 +24,9 @@ pub(super) fn view<T: Element>(x: &Operand) -> Result<ArrayViewD<'_, T>> {
 
 /// The elements of an operand as one slice, if they lie in row-major order.
 pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
+    if x.layout.shape().contains(&0) {
+        return Ok(Some(&[]));
+    }
     if !x.layout.is_contiguous() {
         return Ok(None);
     }
@@ -43,6 +51,7 @@ fn output<'a, T>(x: &Operand, values: &'a mut [T]) -> Result<ArrayViewMutD<'a, T
 
 /// The elements in row-major order.
 pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
+    room::<T>(x.layout.shape().numel())?;
     if let Some(values) = slice(x)? {
         return Ok(values.to_vec());
     }
@@ -61,6 +70,7 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
 
 /// `f` of each element, in row-major order.
 pub(super) fn map1<T: Element, U: Element>(x: &Operand, f: impl Fn(T) -> U) -> Result<Vec<U>> {
+    room::<U>(x.layout.shape().numel())?;
     if let Some(values) = slice(x)? {
         return Ok(values.iter().map(|&v| f(v)).collect());
     }
@@ -77,6 +87,7 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
     b: &Operand,
     f: impl Fn(A, B) -> U,
 ) -> Result<Vec<U>> {
+    room::<U>(a.layout.shape().numel())?;
     match (slice(a)?, slice(b)?) {
         (Some(a), Some(b)) => return Ok(a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()),
         (Some(a), None) if let Some(b) = single(b)? => {

@@ -1,1 +1,81 @@
-//! To be filled.
+//! The data that the examples train on.
+
+use module_nn::prelude::*;
+
+/// 1,797 handwritten digits, part of the program, so that nothing is downloaded.
+const CSV: &str = include_str!("../data/digits.csv");
+
+/// Images with their labels.
+pub struct Digits {
+    /// `[count, 1, 8, 8]`, from 0 to 1.
+    pub images: Tensor,
+    /// `[count]`, the digits as `I64`.
+    pub labels: Tensor,
+}
+
+impl Digits {
+    /// All of them, in the order of the file.
+    ///
+    /// # Errors
+    ///
+    /// A line that is not 65 whole numbers.
+    pub fn read() -> Result<Self> {
+        let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+        for line in CSV.lines() {
+            let numbers: Vec<i64> = line
+                .split(',')
+                .filter_map(|text| text.parse().ok())
+                .collect();
+            let [image @ .., label] = &numbers[..] else {
+                return Err(Error::argument("digits", "line", line, "is empty"));
+            };
+            if image.len() != 64 {
+                return Err(Error::argument("digits", "line", line, "has not 64 pixels"));
+            }
+            pixels.extend(image.iter().map(|&pixel| pixel as f32 / 16.0));
+            labels.push(*label);
+        }
+        let count = labels.len();
+        Ok(Self {
+            images: Tensor::from_vec(pixels, [count, 1, 8, 8])?,
+            labels: Tensor::from_vec(labels, count)?,
+        })
+    }
+
+    /// The number of images.
+    pub fn len(&self) -> usize {
+        self.labels.numel()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Those that `index` names, in its order.
+    ///
+    /// # Errors
+    ///
+    /// An index that is out of range.
+    pub fn select(&self, index: &Tensor) -> Result<Self> {
+        Ok(Self {
+            images: self.images.index_select(0, index)?,
+            labels: self.labels.index_select(0, index)?,
+        })
+    }
+
+    /// A random fifth, and the rest.
+    ///
+    /// # Errors
+    ///
+    /// None for the data of [`read`](Self::read).
+    pub fn split(&self) -> Result<(Self, Self)> {
+        let order = Tensor::randperm(self.len())?;
+        let fifth = self.len() / 5;
+        let held_back = self.select(&order.narrow(0, 0..fifth)?)?;
+        Ok((
+            held_back,
+            self.select(&order.narrow(0, fifth..self.len())?)?,
+        ))
+    }
+}

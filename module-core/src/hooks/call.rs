@@ -81,13 +81,17 @@ where
     M: Forward<I, Output: Tensors> + ?Sized,
 {
     let id = module.id();
+    if !registry::kinds(id).0 {
+        return module.forward(input);
+    }
     for hook in registry::forward_pre_hooks(id) {
         hook(&mut ForwardPreCall {
             module: module.as_module(),
             input: &mut input,
         })?;
     }
-    if !registry::has_forward(id) {
+    // A pre-hook may have added or removed others.
+    if !registry::kinds(id).1 {
         return module.forward(input);
     }
     let inputs = tensors(&input);

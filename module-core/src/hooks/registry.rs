@@ -1,11 +1,10 @@
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::call::{ForwardCall, ForwardPreCall};
 use crate::Result;
-use crate::module::ModuleId;
+use crate::module::{IdMap, ModuleId};
 
 pub(super) type ForwardPreHook = Rc<dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>>;
 pub(super) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
@@ -22,7 +21,7 @@ thread_local! {
     /// How many hooks this thread has: all that a call without hooks reads.
     static ACTIVE: Cell<usize> = const { Cell::new(0) };
     static NEXT: Cell<u64> = const { Cell::new(0) };
-    static HOOKS: RefCell<HashMap<ModuleId, Hooks>> = RefCell::new(HashMap::new());
+    static HOOKS: RefCell<IdMap<ModuleId, Hooks>> = RefCell::default();
 }
 
 /// Whether this thread has any hook.
@@ -110,11 +109,16 @@ pub(super) fn forward_hooks(module: ModuleId) -> Vec<ForwardHook> {
     })
 }
 
-/// Whether a module has a forward hook, for which its inputs must be kept.
-pub(super) fn has_forward(module: ModuleId) -> bool {
+/// Whether a module has any hook, and whether one needs its inputs to be kept.
+pub(super) fn kinds(module: ModuleId) -> (bool, bool) {
     HOOKS.with_borrow(|hooks| {
-        let list = hooks.get(&module).map(Vec::as_slice).unwrap_or_default();
-        list.iter()
-            .any(|(_, hook)| matches!(hook, Hook::Forward(_)))
+        let Some(list) = hooks.get(&module) else {
+            return (false, false);
+        };
+        (
+            true,
+            list.iter()
+                .any(|(_, hook)| matches!(hook, Hook::Forward(_))),
+        )
     })
 }

@@ -1,6 +1,7 @@
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::fmt;
 
+use super::ModuleId;
 use super::visit::{Constants, Visitor, VisitorMut};
 use crate::{Result, Tensor};
 
@@ -73,26 +74,7 @@ pub trait Module: Any + Send + Sync {
 
     /// The identity by which hooks, error paths and deduplication know this module.
     fn id(&self) -> ModuleId {
-        ModuleId {
-            type_id: Any::type_id(self),
-            address: (&raw const *self).cast::<()>() as usize,
-        }
-    }
-}
-
-/// The identity of a module: its type and its address.
-///
-/// It is valid for as long as the module is borrowed; a module that moves gets another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ModuleId {
-    type_id: TypeId,
-    address: usize,
-}
-
-impl ModuleId {
-    /// The two parts, for the error trace, which knows no modules.
-    pub(crate) fn parts(self) -> (TypeId, usize) {
-        (self.type_id, self.address)
+        ModuleId::of(self)
     }
 }
 

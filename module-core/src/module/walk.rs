@@ -1,8 +1,6 @@
 //! Walks over the tree of a module, in PyTorch's order.
 
-use std::collections::HashSet;
-
-use super::{Buffer, Module, ModuleId, Parameter, Training, Visitor};
+use super::{Buffer, IdSet, Module, ModuleId, Parameter, Training, Visitor};
 
 /// How a walk runs: PyTorch's `recurse`, `remove_duplicate` and `prefix`.
 ///
@@ -64,10 +62,13 @@ impl Default for Walk {
 /// `name` inside the module at `path`.
 pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
+        return name.to_owned();
     }
+    let mut joined = String::with_capacity(path.len() + 1 + name.len());
+    joined.push_str(path);
+    joined.push('.');
+    joined.push_str(name);
+    joined
 }
 
 /// A member of a module, with its name.
@@ -108,7 +109,7 @@ pub(crate) fn members(module: &dyn Module) -> Vec<(String, Member<'_>)> {
 /// Pre-order, root first.
 pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a dyn Module)> {
     let mut found = Vec::new();
-    let mut seen = walk.remove_duplicate.then(HashSet::new);
+    let mut seen = walk.remove_duplicate.then(IdSet::default);
     enter(
         root,
         walk.prefix.clone(),
@@ -121,7 +122,7 @@ pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a
 
 struct Children<'s, 'a> {
     path: String,
-    seen: &'s mut Option<HashSet<ModuleId>>,
+    seen: &'s mut Option<IdSet<ModuleId>>,
     found: &'s mut Vec<(String, &'a dyn Module)>,
 }
 
@@ -135,7 +136,7 @@ fn enter<'a>(
     module: &'a dyn Module,
     path: String,
     recurse: bool,
-    seen: &mut Option<HashSet<ModuleId>>,
+    seen: &mut Option<IdSet<ModuleId>>,
     found: &mut Vec<(String, &'a dyn Module)>,
 ) {
     if seen.as_mut().is_some_and(|seen| !seen.insert(module.id())) {
@@ -168,7 +169,7 @@ pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, 
         });
     }
     if walk.remove_duplicate {
-        let mut seen = HashSet::new();
+        let mut seen = IdSet::default();
         found.retain(|(_, parameter)| seen.insert(parameter.id()));
     }
     found
@@ -195,7 +196,7 @@ pub(crate) fn buffers<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a
         });
     }
     if walk.remove_duplicate {
-        let mut seen = HashSet::new();
+        let mut seen = IdSet::default();
         found.retain(|(_, buffer)| seen.insert(buffer.id()));
     }
     found

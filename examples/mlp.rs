@@ -1,0 +1,63 @@
+//! The smallest complete program: define, train, save, load.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Mlp {
+    hidden: Linear,
+    head: Linear,
+}
+
+impl Mlp {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            hidden: Linear::new(2, 16)?,
+            head: Linear::new(16, 2)?,
+        })
+    }
+}
+
+impl Forward for Mlp {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.head.call(self.hidden.call(x)?.relu()?)
+    }
+}
+
+fn main() -> Result<()> {
+    manual_seed(0);
+    // Points of the plane; is each inside the circle or outside?
+    let points = Tensor::randn([512, 2], DType::F32)?;
+    let inside = points
+        .mul(&points)?
+        .sum(1, false)?
+        .lt(1.5)?
+        .to_dtype(DType::I64)?;
+
+    let model = Mlp::new()?;
+    println!("{}", model.tree().with_parameters());
+
+    let criterion = CrossEntropyLoss::new();
+    let mut optimizer = AdamW::new(&model, 0.01)?;
+    for step in 0..=300 {
+        let loss = criterion.call((model.call(points.clone())?, inside.clone()))?;
+        model.zero_grad();
+        loss.backward()?;
+        optimizer.step(&model)?;
+        if step % 100 == 0 {
+            println!("step {step:3}  loss {:.4}", loss.item::<f32>()?);
+        }
+    }
+
+    model.save("target/mlp.safetensors")?;
+    let restored = Mlp::new()?;
+    println!("{}", restored.load("target/mlp.safetensors")?);
+    let right = restored.call(points)?.argmax(1, false)?.eq(&inside)?;
+    println!(
+        "{} of {} points right",
+        right.sum(.., false)?.item::<i64>()?,
+        right.numel()
+    );
+    Ok(())
+}

@@ -1,8 +1,15 @@
 //! The engine that runs gradients backwards through the graph.
 
 mod engine;
+mod grad;
+mod gradcheck;
 
-use crate::tensor::Tensor;
+pub use grad::{grad, grad_with};
+pub use gradcheck::gradcheck;
+
+use std::sync::Arc;
+
+use crate::tensor::{Node, Tensor};
 use crate::{ErrorKind, Result};
 
 /// How [`Tensor::backward_with`] treats the graph.
@@ -35,13 +42,18 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn backward(&self) -> Result<()> {
+        self.backward_with(&self.unit_gradient()?, BackwardOptions::default())
+    }
+
+    /// The gradient that a one-element tensor starts with.
+    fn unit_gradient(&self) -> Result<Self> {
         if self.numel() != 1 {
             return Err(ErrorKind::BackwardNonScalar {
                 shape: self.shape().clone(),
             }
             .into());
         }
-        self.backward_with(&self.ones_like()?, BackwardOptions::default())
+        self.ones_like()
     }
 
     /// [`backward`](Self::backward) of a tensor of any shape, from its gradient.
@@ -50,6 +62,11 @@ impl Tensor {
     ///
     /// As [`backward`](Self::backward), and a gradient of another shape, dtype or device.
     pub fn backward_with(&self, grad: &Self, options: BackwardOptions) -> Result<()> {
+        engine::backward(self.root(grad)?, grad, options)
+    }
+
+    /// The node that a gradient of this tensor starts from, if it fits.
+    fn root(&self, grad: &Self) -> Result<&Arc<Node>> {
         self.check_same("backward", grad)?;
         if self.shape() != grad.shape() {
             return Err(ErrorKind::ShapeMismatch {
@@ -60,10 +77,7 @@ impl Tensor {
             }
             .into());
         }
-        let Some(node) = &self.node else {
-            return Err(ErrorKind::BackwardUntracked.into());
-        };
-        engine::run(node, grad, options)
+        Ok(self.node.as_ref().ok_or(ErrorKind::BackwardUntracked)?)
     }
 }
 

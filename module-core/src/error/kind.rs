@@ -174,6 +174,21 @@ pub enum ErrorKind {
         got: usize,
     },
 
+    /// A gradient that differs from the central difference.
+    #[error(
+        "gradcheck: the gradient of element {element} of input {input} is {analytic:?}, but the central difference is {numeric:?}"
+    )]
+    GradCheck {
+        /// The place of the input.
+        input: usize,
+        /// The place of the element in row-major order.
+        element: usize,
+        /// What the gradient says.
+        analytic: f64,
+        /// What the difference says.
+        numeric: f64,
+    },
+
     /// A path step that names no module.
     #[error(
         "`{step}` in path `{path}` is no member of {module}{}",

@@ -1,1 +1,498 @@
+use std::collections::BTreeSet;
 
+use super::*;
+use crate::autograd::{grad_with, gradcheck};
+use crate::tensor::NodeKind;
+use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape, enable_grad};
+use crate::{fork_rng, tensor::Node};
+
+/// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
+fn numbers(shape: impl Into<Shape>, seed: usize) -> Tensor {
+    let shape = shape.into();
+    let value = |i: usize| {
+        let v = ((i + 31 * seed) as f64 * 0.618_033_988_749_895).fract() * 3.8 - 1.9;
+        v + 0.1 * v.signum()
+    };
+    Tensor::from_vec((0..shape.numel()).map(value).collect(), shape).unwrap()
+}
+
+/// The same numbers in every memory layout that the shape allows.
+fn layouts(x: &Tensor) -> Vec<(&'static str, Tensor)> {
+    let mut all = vec![("contiguous", x.clone())];
+    let rank = x.rank() as isize;
+    if rank > 0 {
+        let longer = Tensor::cat(&[x, x, x], 0).unwrap();
+        let size = x.shape()[0];
+        all.push(("narrowed", longer.narrow(0, size..2 * size).unwrap()));
+        let pairs = Tensor::stack(&[x, &x.neg().unwrap()], rank).unwrap();
+        let strided = pairs.narrow(rank, 0..1).unwrap().squeeze([rank]).unwrap();
+        all.push(("strided", strided));
+        if size > 0 {
+            let row = x.narrow(0, 0..1).unwrap();
+            all.push(("expanded", row.expand(x.shape()).unwrap()));
+        }
+    }
+    if rank > 1 {
+        let turned = x.transpose(0, -1).unwrap().contiguous().unwrap();
+        all.push(("transposed", turned.transpose(0, -1).unwrap()));
+    }
+    all
+}
+
+thread_local! {
+    /// The operations whose gradients ran.
+    static SEEN: std::cell::RefCell<BTreeSet<&'static str>> = const { std::cell::RefCell::new(BTreeSet::new()) };
+}
+
+fn note(node: &Node) {
+    if let NodeKind::Op(op) = &node.kind {
+        SEEN.with_borrow_mut(|seen| seen.insert(op.name));
+        op.inputs
+            .iter()
+            .flatten()
+            .for_each(|input| note(&input.node));
+    }
+}
+
+/// The gradients of `f` in one row, as a function of its inputs.
+fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<Tensor> {
+    let tracked = |x: &Tensor| {
+        if x.is_tracked() {
+            x.clone()
+        } else {
+            x.requires_grad()
+        }
+    };
+    enable_grad(|| {
+        let leaves: Vec<Tensor> = inputs.iter().map(tracked).collect();
+        let y = f(&leaves)?;
+        let weights = numbers(y.shape(), 3);
+        let wanted: Vec<&Tensor> = leaves.iter().collect();
+        let options = BackwardOptions {
+            create_graph: true,
+            ..Default::default()
+        };
+        let mut row = Vec::new();
+        for (grad, x) in grad_with(&[&y], &[&weights], &wanted, options)?
+            .into_iter()
+            .zip(&leaves)
+        {
+            // A gradient that is constant still depends on the inputs, with slope 0.
+            let grad = grad.map_or_else(|| x.mul(0.0), |grad| grad.add(&x.mul(0.0)?))?;
+            row.push(grad.reshape([-1]).or_else(|_| grad.reshape([0]))?);
+        }
+        Tensor::cat(&row.iter().collect::<Vec<_>>(), 0)
+    })
+}
+
+/// First and second derivatives of `f` at `inputs`.
+#[track_caller]
+fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tensor>) {
+    let leaves: Vec<Tensor> = inputs.iter().map(Tensor::requires_grad).collect();
+    note(f(&leaves).unwrap().node.as_ref().unwrap());
+    if let Err(error) = gradcheck(f, inputs) {
+        panic!("{label}: {error}");
+    }
+    if let Err(error) = gradcheck(|x| slopes(f, x), inputs) {
+        panic!("{label}, second order: {error}");
+    }
+}
+
+/// Checks `f` at tensors of these shapes in all memory layouts.
+#[track_caller]
+fn check(label: &str, shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>) {
+    let inputs = shapes.iter().enumerate();
+    let inputs: Vec<Tensor> = inputs.map(|(i, &shape)| numbers(shape, i)).collect();
+    check_layouts(label, &inputs, &[], &f);
+}
+
+#[track_caller]
+fn check_layouts(
+    label: &str,
+    inputs: &[Tensor],
+    without: &[&str],
+    f: &dyn Fn(&[Tensor]) -> Result<Tensor>,
+) {
+    check_at(label, inputs, f);
+    for (i, x) in inputs.iter().enumerate() {
+        for (layout, x) in layouts(x) {
+            if !without.contains(&layout) {
+                let mut inputs = inputs.to_vec();
+                inputs[i] = x;
+                check_at(&format!("{label}, input {i} {layout}"), &inputs, f);
+            }
+        }
+    }
+}
+
+/// One element to one element: every layout, no element, no dimension.
+fn check_unary(label: &str, f: impl Fn(&Tensor) -> Result<Tensor>) {
+    for shape in [&[3, 4][..], &[0, 4], &[2, 0], &[]] {
+        check(label, &[shape], |x| f(&x[0]));
+    }
+}
+
+fn positive(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result<Tensor> {
+    move |x| f(&x.mul(x)?.add(0.5)?)
+}
+
+fn check_all() {
+    check_unary("neg", Tensor::neg);
+    check_unary("abs", Tensor::abs);
+    check_unary("sign", Tensor::sign);
+    check_unary("exp", Tensor::exp);
+    check_unary("log", positive(Tensor::log));
+    check_unary("sqrt", positive(Tensor::sqrt));
+    check_unary("rsqrt", positive(Tensor::rsqrt));
+    check_unary("reciprocal", Tensor::reciprocal);
+    check_unary("relu", Tensor::relu);
+    check_unary("sigmoid", Tensor::sigmoid);
+    check_unary("tanh", Tensor::tanh);
+    for exponent in [-1.0, 0.0, 1.0, 2.0, 3.0] {
+        check_unary("pow", |x| x.pow(exponent));
+    }
+    check_unary("pow", positive(|x| x.pow(1.7)));
+    check_unary("pow", positive(|x| x.pow(0.5)));
+    check_unary("pow", positive(|x| x.pow(-0.5)));
+    check_unary("with a number", |x| x.mul(2)?.add(1.5)?.sub(0.5)?.div(-3.0));
+    check_unary("softmax", |x| x.softmax(-1));
+    check_unary("log_softmax", |x| x.log_softmax(0));
+    check_unary("contiguous", Tensor::contiguous);
+    check_unary("flatten", |x| x.flatten(0, -1));
+    check_unary("unsqueeze", |x| x.unsqueeze(-1)?.unsqueeze(0));
+    check_unary("dropout", |x| fork_rng(5, || x.dropout(0.4)));
+    check_unary("dropout of all", |x| x.dropout(1.0));
+    check_unary("where", |x| x.gt(0.3)?.where_(x, &x.mul(x)?));
+
+    type Pair = (&'static [usize], &'static [usize]);
+    let pairs: [Pair; 7] = [
+        (&[3, 4], &[3, 4]),
+        (&[3, 4], &[4]),
+        (&[3, 1], &[1, 4]),
+        (&[], &[3, 2]),
+        (&[], &[]),
+        (&[0, 4], &[1, 4]),
+        (&[1], &[2, 0]),
+    ];
+    for (a, b) in pairs {
+        check("add", &[a, b], |x| x[0].add(&x[1]));
+        check("sub", &[a, b], |x| x[0].sub(&x[1]));
+        check("mul", &[a, b], |x| x[0].mul(&x[1]));
+        check("div", &[a, b], |x| x[0].div(&x[1]));
+        check("maximum", &[a, b], |x| x[0].maximum(&x[1]));
+        check("minimum", &[a, b], |x| x[0].minimum(&x[1]));
+        let condition = numbers(a, 7).gt(0.0).unwrap();
+        check("where", &[a, b], |x| condition.where_(&x[0], &x[1]));
+    }
+
+    for dims in [&[0_isize][..], &[1], &[-1], &[0, 2], &[0, 1, 2], &[]] {
+        for keep in [false, true] {
+            check("sum", &[&[2, 3, 4]], |x| x[0].sum(dims, keep));
+            check("mean", &[&[2, 3, 4]], |x| x[0].mean(dims, keep));
+            for f in [
+                |x: &[Tensor], d: &[isize], k| x[0].amax(d, k),
+                |x: &[Tensor], d: &[isize], k| x[0].amin(d, k),
+            ] {
+                // Stretched elements are equal, where the greatest has no slope.
+                check_layouts("extreme", &[numbers([2, 3, 4], 1)], &["expanded"], &|x| {
+                    f(x, dims, keep)
+                });
+            }
+        }
+    }
+    check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0, false));
+    check("var", &[&[3, 4]], |x| x[0].var(.., 0.0, true));
+    check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0, false));
+    check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1, false));
+    check("sum_to", &[&[2, 3, 4]], |x| x[0].sum_to(&[3, 1].into()));
+
+    for (a, b) in [
+        (&[4][..], &[4][..]),
+        (&[3, 4], &[4]),
+        (&[4], &[4, 2]),
+        (&[3, 4], &[4, 2]),
+        (&[2, 3, 4], &[4, 2]),
+        (&[3, 4], &[2, 4, 2]),
+        (&[2, 1, 3, 4], &[3, 4, 2]),
+        (&[0, 4], &[4, 2]),
+        (&[3, 0], &[0, 2]),
+        (&[0, 3, 4], &[4, 2]),
+    ] {
+        check("matmul", &[a, b], |x| x[0].matmul(&x[1]));
+    }
+
+    check("reshape", &[&[2, 6]], |x| x[0].reshape([3, -1]));
+    check("reshape", &[&[2, 0]], |x| x[0].reshape([0, 5]));
+    check("permute", &[&[2, 3, 4]], |x| x[0].permute([2, 0, 1]));
+    check("transpose", &[&[2, 3, 4]], |x| x[0].transpose(0, -1));
+    check("t", &[&[2, 3]], |x| x[0].t());
+    check("narrow", &[&[3, 4]], |x| x[0].narrow(1, 1..3));
+    check("narrow", &[&[3, 4]], |x| x[0].narrow(0, 3..3));
+    check("squeeze", &[&[1, 3, 1]], |x| x[0].squeeze(..));
+    check("expand", &[&[3, 1]], |x| x[0].expand([2, 3, 4]));
+    check("expand", &[&[1, 3]], |x| x[0].expand([0, 3]));
+    check("cat", &[&[2, 3], &[2, 1], &[2, 0]], |x| {
+        Tensor::cat(&[&x[0], &x[1], &x[2]], 1)
+    });
+    check("stack", &[&[2, 3], &[2, 3]], |x| {
+        Tensor::stack(&[&x[0], &x[1]], 1)
+    });
+
+    let index = Tensor::from([[0_i64, 2, 2], [1, 0, 1]]);
+    check("gather", &[&[3, 4]], |x| x[0].gather(0, &index));
+    check("scatter_add", &[&[3, 4], &[2, 3]], |x| {
+        x[0].scatter_add(0, &index, &x[1])
+    });
+    let index = Tensor::from([2_i64, 0, 2]);
+    check("index_select", &[&[2, 3]], |x| {
+        x[0].index_select(-1, &index)
+    });
+    check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
+
+    convolutions();
+    for (shape, pool) in [
+        (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
+        (
+            &[1, 6, 5],
+            Pool2dOptions {
+                stride: [1, 2],
+                padding: [1, 1],
+                dilation: [1, 2],
+                ceil_mode: true,
+                ..Pool2dOptions::new([3, 2])
+            },
+        ),
+        (&[0, 2, 4, 4], Pool2dOptions::new([2, 2])),
+    ] {
+        check_layouts("max_pool2d", &[numbers(shape, 2)], &["expanded"], &|x| {
+            x[0].max_pool2d(pool)
+        });
+    }
+}
+
+fn convolutions() {
+    let plain = Conv2dOptions::default();
+    let cases = [
+        (&[2, 2, 4, 5][..], &[3, 2, 2, 3][..], plain),
+        (&[2, 4, 3], &[2, 2, 2, 2], plain),
+        (
+            &[1, 4, 5, 4],
+            &[2, 2, 3, 2],
+            Conv2dOptions {
+                stride: [2, 1],
+                padding: Padding::Size([1, 2]),
+                groups: 2,
+                ..plain
+            },
+        ),
+        (
+            &[1, 1, 5, 6],
+            &[1, 1, 2, 3],
+            Conv2dOptions {
+                padding: Padding::Same,
+                dilation: [1, 2],
+                ..plain
+            },
+        ),
+        (&[0, 2, 4, 4], &[3, 2, 2, 2], plain),
+        (&[1, 2, 3, 3], &[0, 2, 2, 2], plain),
+    ];
+    for (input, weight, options) in cases {
+        check("conv2d", &[input, weight], |x| x[0].conv2d(&x[1], options));
+    }
+}
+
+/// The gradient of each operation, by the type that computes it.
+const FUNCTIONS: [(&str, &[&str]); 30] = [
+    ("activation::Relu", &["relu"]),
+    ("activation::Sigmoid", &["sigmoid"]),
+    ("activation::Tanh", &["tanh"]),
+    ("arithmetic::Abs", &["abs"]),
+    ("arithmetic::Add", &["add"]),
+    ("arithmetic::Div", &["div"]),
+    ("arithmetic::Extreme", &["maximum", "minimum"]),
+    ("arithmetic::Mul", &["mul"]),
+    ("arithmetic::Neg", &["neg"]),
+    ("arithmetic::Pow", &["pow"]),
+    ("arithmetic::Sign", &["sign"]),
+    ("arithmetic::Sub", &["sub"]),
+    // Casts round, and there is one device: they have tests of their own.
+    ("cast::Cast", &[]),
+    ("cast::Move", &[]),
+    ("compare::Where", &["where"]),
+    ("conv::Convolution", &["conv2d"]),
+    ("exponential::Exp", &["exp"]),
+    ("exponential::Log", &["log"]),
+    ("exponential::Reciprocal", &["reciprocal"]),
+    ("exponential::Sqrt", &["sqrt"]),
+    ("index::Gather", &["gather"]),
+    ("index::ScatterAdd", &["scatter_add"]),
+    ("join::Cat", &["cat"]),
+    ("matmul::Matmul", &["matmul"]),
+    ("pool::MaxPool", &["max_pool2d"]),
+    ("reduce::Extreme", &["amax", "amin"]),
+    ("reduce::Sum", &["sum"]),
+    ("softmax::LogSoftmax", &["log_softmax"]),
+    ("softmax::Softmax", &["softmax"]),
+    (
+        "view::*",
+        &["contiguous", "expand", "narrow", "permute", "reshape"],
+    ),
+];
+
+/// A file of operations, by its name.
+macro_rules! sources {
+    ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
+}
+
+const SOURCES: [(&str, &str); 15] = sources!(
+    "activation",
+    "arithmetic",
+    "cast",
+    "compare",
+    "conv",
+    "dropout",
+    "exponential",
+    "index",
+    "join",
+    "matmul",
+    "operators",
+    "pool",
+    "reduce",
+    "softmax",
+    "view"
+);
+
+#[test]
+fn every_gradient_agrees_with_differences_to_second_order() {
+    // Nothing that has a gradient is left out: neither a file nor a type nor a name.
+    let modules = include_str!("mod.rs");
+    let listed = modules
+        .lines()
+        .filter(|line| line.starts_with("mod ") && *line != "mod tests;");
+    assert_eq!(listed.count(), SOURCES.len());
+    let mut types = 0;
+    for (file, source) in SOURCES {
+        for line in source
+            .lines()
+            .filter_map(|line| line.strip_prefix("impl Function for "))
+        {
+            let name = format!("{file}::{}", line.trim_end_matches(" {"));
+            let any = format!("{file}::*");
+            assert!(
+                FUNCTIONS.iter().any(|(f, _)| *f == name || *f == any),
+                "{name}"
+            );
+            types += 1;
+        }
+    }
+    assert_eq!(types, 29 + 5);
+    check_all();
+    SEEN.with_borrow(|seen| {
+        for name in FUNCTIONS.iter().flat_map(|(_, names)| names.iter()) {
+            assert!(
+                seen.contains(name),
+                "the gradient of {name} was not checked"
+            );
+        }
+    });
+}
+
+#[test]
+fn casts_pass_the_gradient_between_floating_point_types_and_stop_at_others() {
+    let x = Tensor::from([1.5_f64, -2.5]).requires_grad();
+    let y = x
+        .to_dtype(DType::F32)
+        .unwrap()
+        .to_dtype(DType::BF16)
+        .unwrap();
+    y.sum(.., false).unwrap().backward().unwrap();
+    assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), [1.0, 1.0]);
+    assert!(!x.to_dtype(DType::I64).unwrap().is_tracked());
+    let y = x.to_device(&Device::cpu()).unwrap();
+    assert!(y.shares_memory_with(&x));
+    assert!(y.is_tracked());
+}
+
+#[test]
+fn integers_wrap_around() {
+    let x = Tensor::from([[200_u8, 100], [255, 3]]);
+    assert_eq!(
+        x.matmul(&x).unwrap().to_vec::<u8>().unwrap(),
+        [220, 76, 53, 165]
+    );
+    let x = Tensor::from([[i64::MAX, i64::MAX], [2, 3]]);
+    assert_eq!(x.sum(.., false).unwrap().item::<i64>().unwrap(), 3);
+    assert_eq!(
+        x.sum(0, false).unwrap().to_vec::<i64>().unwrap(),
+        [i64::MIN + 1, i64::MIN + 2]
+    );
+    let x = Tensor::from([i32::MIN, 7]);
+    assert_eq!(x.abs().unwrap().to_vec::<i32>().unwrap(), [i32::MIN, 7]);
+    assert_eq!(x.neg().unwrap().to_vec::<i32>().unwrap(), [i32::MIN, -7]);
+}
+
+#[test]
+fn half_precision_is_rounded_once() {
+    let x = Tensor::full([1000], 100.0, DType::F16, &Device::cpu()).unwrap();
+    // The sum is beyond half precision, the mean is not.
+    let number = |x: Tensor| x.to_dtype(DType::F64).unwrap().item::<f64>().unwrap();
+    assert_eq!(number(x.mean(.., false).unwrap()), 100.0);
+    assert_eq!(number(x.var(.., 1.0, false).unwrap()), 0.0);
+    assert_eq!(number(x.sum(.., false).unwrap()), f64::INFINITY);
+    // 2⁵⁴ + 2³⁰ + 1 lies just above the middle of two neighbours in f32.
+    let x = Tensor::from([(1_i64 << 54) + (1 << 30) + 1]);
+    let y = x.to_dtype(DType::F32).unwrap().item::<f32>().unwrap();
+    assert_eq!(y, ((1_i64 << 54) + (1 << 31)) as f32);
+}
+
+#[test]
+fn a_view_without_elements_is_read_like_any() {
+    let x = numbers([3, 2], 0).narrow(0, 3..3).unwrap();
+    let x = x.transpose(0, 1).unwrap().narrow(0, 1..2).unwrap();
+    assert_eq!(x.shape().to_string(), "[1, 0]");
+    assert!(x.exp().unwrap().to_vec::<f64>().unwrap().is_empty());
+    assert_eq!(x.sum(1, false).unwrap().to_vec::<f64>().unwrap(), [0.0]);
+    assert_eq!(
+        x.add(&numbers([2, 1], 0)).unwrap().shape().to_string(),
+        "[2, 0]"
+    );
+}
+
+#[test]
+fn what_could_not_be_answered_is_refused() {
+    let x = numbers([2, 3], 0);
+    let message = |result: Result<Tensor>| result.unwrap_err().to_string();
+    assert_eq!(
+        message(x.sum_to(&[3, 2].into())),
+        "sum_to: shapes [3, 2] and [2, 3] cannot be broadcast together"
+    );
+    assert_eq!(
+        message(x.sum_to(&[4, 2, 3].into())),
+        "sum_to: [2, 3] and [4, 2, 3] do not fit: the second must broadcast to the first"
+    );
+    // A dimension that is too large must not turn around to a negative one.
+    assert!(x.sum([usize::MAX], false).is_err());
+    let pool = Pool2dOptions {
+        padding: [1, 0],
+        dilation: [10, 1],
+        ..Pool2dOptions::new([2, 1])
+    };
+    let x = numbers([1, 9, 9], 0);
+    assert_eq!(
+        message(x.max_pool2d(pool)),
+        "max_pool2d: dilation = [10, 1]: leaves a window without elements of an input of size 9"
+    );
+    assert!(numbers([0], 0).dropout(1.5).is_err());
+}
+
+#[test]
+fn a_window_far_larger_than_its_input_is_cheap() {
+    let size = 1 << 60;
+    let pool = Pool2dOptions {
+        padding: [size / 2; 2],
+        ..Pool2dOptions::new([size; 2])
+    };
+    let y = numbers([1, 3, 4], 0).max_pool2d(pool).unwrap();
+    assert_eq!(y.numel(), 1);
+}

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::Input;
 use super::node::Inputs;
 use super::{Node, NodeKind, Tensor, is_grad_enabled};
 use crate::{ErrorKind, Result};
@@ -139,7 +140,14 @@ impl Tensor {
         if !is_grad_enabled() || !self.dtype().is_floating_point() {
             return self;
         }
-        let inputs: Inputs = inputs.into_iter().map(|input| input.node.clone()).collect();
+        let tracked = |input: &Self| {
+            input.node.clone().map(|node| Input {
+                node,
+                shape: input.shape().clone(),
+                dtype: input.dtype(),
+            })
+        };
+        let inputs: Inputs = inputs.into_iter().map(tracked).collect();
         if inputs.iter().any(Option::is_some) {
             let function = Arc::new(function(&self));
             self.node = Some(Node::op(function, inputs));

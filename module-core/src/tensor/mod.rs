@@ -15,7 +15,7 @@ pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{one, two};
 pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
-pub(crate) use node::{Node, NodeKind, lock};
+pub(crate) use node::{Input, Node, NodeKind, Op, lock};
 
 use crate::backend::{Operand, Storage};
 use crate::layout::Layout;

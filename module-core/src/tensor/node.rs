@@ -5,10 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::{Function, Tensor};
-use crate::Result;
+use crate::{DType, Result, Shape};
 
 /// The inputs of an operation: where its gradients go, `None` for one that needs none.
-pub(crate) type Inputs = SmallVec<[Option<Arc<Node>>; 2]>;
+pub(crate) type Inputs = SmallVec<[Option<Input>; 2]>;
+
+/// An input that needs a gradient, and what that gradient must be like.
+pub(crate) struct Input {
+    pub(crate) node: Arc<Node>,
+    pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
+}
 
 /// A place in the graph: a leaf that keeps its gradient, or an operation that passes it on.
 ///

@@ -1,6 +1,7 @@
 //! State dicts: PyTorch's words when one does not fit, and all or nothing when one is loaded.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_nn::IndexMap;
 use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
 use serde_json::Value;
@@ -386,4 +387,42 @@ fn non_persistent_buffers_have_no_key() {
             .contains("Unexpected key(s) in state_dict: \"scratch\"")
     );
     assert_eq!(cache.kept.tensor().item::<f32>().unwrap(), 1.0);
+}
+
+#[test]
+fn two_tensors_under_one_key_are_an_error() {
+    #[derive(Module)]
+    struct Twice {
+        #[module(flatten)]
+        first: Linear,
+        #[module(flatten)]
+        second: Linear,
+    }
+
+    let twice = Twice {
+        first: Linear::new(2, 2).unwrap(),
+        second: Linear::new(2, 2).unwrap(),
+    };
+    let error = twice.state_dict().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "key `weight` stands twice in Twice; rename a field with `#[module(rename = \"…\")]`"
+    );
+    assert!(twice.load_state_dict(&StateDict::new()).is_err());
+}
+
+#[test]
+fn keys_of_a_map_that_are_no_names_are_an_error() {
+    for name in ["a.b", ""] {
+        let layer = Linear::new(2, 2).unwrap();
+        let map = IndexMap::from([
+            ("fine".to_owned(), Vec::new()),
+            (name.to_owned(), vec![layer]),
+        ]);
+        let error = map.state_dict().unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::InvalidKey { key, .. } if key == name),
+            "{error}"
+        );
+    }
 }

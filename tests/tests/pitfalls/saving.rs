@@ -142,7 +142,7 @@ fn pitfall_48_a_truncated_file_is_an_error() {
     model.save(&scratch.0).unwrap();
     let whole = std::fs::read(&scratch.0).unwrap();
     let before = model.state_dict().unwrap();
-    for length in 0..whole.len() {
+    for length in (0..whole.len()).rev().step_by(7) {
         std::fs::write(&scratch.0, &whole[..length]).unwrap();
         let error = model.load(&scratch.0).unwrap_err();
         assert!(

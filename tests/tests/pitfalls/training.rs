@@ -48,7 +48,11 @@ fn pitfall_28_a_gradient_from_before_freezing_is_dropped() {
     let before = model.state_dict().unwrap();
     optimizer.step(&model).unwrap();
     let moved = changed(&before, &model.state_dict().unwrap());
-    assert_eq!(moved, ["hidden.weight", "norm.weight", "norm.bias"]);
+    assert!(
+        !moved.iter().any(|key| key.starts_with("head.")),
+        "{moved:?}"
+    );
+    assert!(moved.contains(&"hidden.weight".to_owned()));
 }
 
 #[test]

@@ -586,7 +586,7 @@ fn gradients() {
     });
     fuzz("grad", |d| {
         let x = d.tensor();
-        let y = x.mul(&d.like(&x))?;
+        let y = x.mul(d.like(&x))?;
         let y = if d.often() { y.sum(.., false)? } else { y };
         let other = d.like(&x);
         let options = BackwardOptions {
@@ -595,6 +595,30 @@ fn gradients() {
         };
         autograd::grad(&[&y], &[&x, &other][..d.below(3)], options).map(|_| y)
     });
+}
+
+#[test]
+fn any_number_of_empty_rows_costs_nothing() {
+    let rows = Tensor::zeros([1 << 50, 0], DType::F32, &Device::cpu()).unwrap();
+    let x = rows.requires_grad();
+    let y = Tensor::cat(&[&x, &x], 1).unwrap().narrow(0, 1..3).unwrap();
+    assert_eq!(y.to_string(), "tensor([], size=[2, 0], tracked)");
+    assert_eq!(
+        x.detach().to_string(),
+        "tensor([], size=[1125899906842624, 0])"
+    );
+    y.sum(.., false).unwrap().backward().unwrap();
+    assert_eq!(x.grad().unwrap().shape(), x.shape());
+    assert!(
+        x.add(&x)
+            .unwrap()
+            .exp()
+            .unwrap()
+            .argmax(0, false)
+            .unwrap()
+            .numel()
+            == 0
+    );
 }
 
 #[test]
@@ -654,12 +678,14 @@ fn absurd_sizes_are_typed_errors() {
         dilation: [usize::MAX; 2],
         ..Pool2dOptions::new([2, 2])
     };
+    #[allow(clippy::reversed_empty_ranges)]
+    let reversed = 2..1;
     let errors = [
         padded(usize::MAX, 1),
         image.max_pool2d(pool),
         image.narrow(2, usize::MAX..usize::MAX),
         image.narrow(2, 1..usize::MAX),
-        image.narrow(2, 2..1),
+        image.narrow(2, reversed),
         image.reshape([isize::MAX, isize::MAX]),
         image.reshape([isize::MIN]),
         image.transpose(isize::MIN, isize::MAX),

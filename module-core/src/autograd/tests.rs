@@ -45,7 +45,7 @@ fn a_value_that_is_used_twice_gets_both_gradients_before_it_passes_them_on() {
     let a = x.mul(&x).unwrap();
     let (b, c) = (a.mul(2.0).unwrap(), a.mul(&a).unwrap());
     // y = 2x² + x⁴, by way of two branches of different length that meet.
-    total(&b.add(&c.neg().unwrap().neg().unwrap()).unwrap())
+    total(&b.add(c.neg().unwrap().neg().unwrap()).unwrap())
         .backward()
         .unwrap();
     assert_eq!(grad_of(&x), [4.0 * 3.0 + 4.0 * 27.0]);
@@ -92,7 +92,7 @@ fn an_operation_without_a_gradient_is_an_error_and_changes_no_leaf() {
     total(&w.mul(2.0).unwrap()).backward().unwrap();
     let cut = x.detach().record([&x], |_| NoGradient("round"));
     // The branch of `w` is younger, so that its gradient is there before the pass fails.
-    let y = total(&cut.mul(1.0).unwrap().add(&w.mul(5.0).unwrap()).unwrap());
+    let y = total(&cut.mul(1.0).unwrap().add(w.mul(5.0).unwrap()).unwrap());
     let error = y.backward().unwrap_err();
     assert!(matches!(
         error.kind(),
@@ -205,7 +205,7 @@ fn grad_leaves_the_leaves_alone() {
     assert!(grad(&[&y], &[&x.detach()], RETAIN).is_err());
     assert!(
         grad(
-            &[&h.mul(&Tensor::from([1.0_f64, 2.0])).unwrap()],
+            &[&h.mul(Tensor::from([1.0_f64, 2.0])).unwrap()],
             &[&x],
             RETAIN
         )
@@ -355,7 +355,7 @@ impl Function for Counted {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad().mul(&ctx.output(&self.output))?;
+        let grad = ctx.grad().mul(ctx.output(&self.output))?;
         Ok([Some(grad)].into_iter().collect())
     }
 }
@@ -411,7 +411,7 @@ fn every_operation_that_saves_its_output_lets_go_of_it() {
 #[test]
 fn gradcheck_names_what_differs() {
     let x = Tensor::from([1.0_f64, 2.0]);
-    let error = gradcheck(|x| x[1].mul(&x[0].detach()), &[x.clone(), x.clone()]).unwrap_err();
+    let error = gradcheck(|x| x[1].mul(x[0].detach()), &[x.clone(), x.clone()]).unwrap_err();
     assert!(
         matches!(
             error.kind(),

@@ -91,14 +91,14 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     ///
     /// Memory that is not to be had.
-    fn from_host(&self, data: HostData) -> Result<Storage>;
+    fn upload(&self, data: HostData) -> Result<Storage>;
 
     /// Copies elements to host memory, in row-major order.
     ///
     /// # Errors
     ///
     /// A device that fails.
-    fn to_host(&self, x: &Operand) -> Result<HostData>;
+    fn download(&self, x: &Operand) -> Result<HostData>;
 
     /// `numel` elements of one value.
     ///

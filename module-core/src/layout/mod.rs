@@ -1,9 +1,11 @@
 //! Shapes, strides and the arithmetic of views; free of devices and dtypes.
 
 mod broadcast;
+mod runs;
 mod shape;
 pub(crate) mod view;
 
+pub(crate) use runs::Runs;
 pub use shape::{Dims, Shape};
 
 /// How a tensor's elements lie in its storage.

@@ -66,3 +66,65 @@ fn minus_one_is_inferred_once() {
     assert!(infer(&[-2, 6]).is_err());
     assert!(infer(&[0, -1]).is_err());
 }
+
+/// The elements of a layout in row-major order, as places in the storage.
+fn places<const N: usize>(layouts: [&Layout; N]) -> Vec<[usize; N]> {
+    let mut places = Vec::new();
+    for run in Runs::new(layouts) {
+        for i in 0..run.length {
+            places.push(std::array::from_fn(|n| run.offsets[n] + run.steps[n] * i));
+        }
+    }
+    places
+}
+
+/// The same by arithmetic on every index.
+fn reference(layout: &Layout) -> Vec<usize> {
+    (0..layout.shape().numel())
+        .map(|mut i| {
+            let mut place = layout.offset();
+            for (&size, &stride) in layout.shape().iter().zip(layout.strides()).rev() {
+                place += i % size * stride;
+                i /= size;
+            }
+            place
+        })
+        .collect()
+}
+
+#[test]
+fn runs_visit_every_element_in_order() {
+    let base = layout(&[2, 3, 4, 5]);
+    let views = [
+        base.permute(&[3, 1, 0, 2]),
+        base.permute(&[1, 0, 2, 3]),
+        base.narrow("narrow", 2, 1, 2).unwrap(),
+        layout(&[3, 1, 1])
+            .broadcast_to("expand", base.shape())
+            .unwrap(),
+        layout(&[]),
+        layout(&[2, 0, 3]),
+        layout(&[1, 1]),
+    ];
+    for view in views {
+        let beside = Layout::contiguous(view.shape().clone());
+        let expected = reference(&view).into_iter().zip(reference(&beside));
+        let expected: Vec<_> = expected.map(|(a, b)| [a, b]).collect();
+        assert_eq!(places([&view, &beside]), expected, "{view:?}");
+    }
+}
+
+#[test]
+fn runs_are_as_long_as_memory_allows() {
+    let image = layout(&[2, 3, 8, 8]);
+    let channels = layout(&[3, 1, 1])
+        .broadcast_to("expand", image.shape())
+        .unwrap();
+    let runs: Vec<_> = Runs::new([&image, &channels]).collect();
+    assert_eq!(runs.len(), 6);
+    assert!(
+        runs.iter()
+            .all(|run| run.length == 64 && run.steps == [1, 0])
+    );
+    assert_eq!(Runs::new([&image]).count(), 1);
+}

@@ -43,7 +43,7 @@ impl Tensor {
         if self.device() == *device {
             return Ok(self.clone());
         }
-        let storage = device.backend().from_host(self.to_host()?)?;
+        let storage = device.backend().upload(self.to_host()?)?;
         Ok(self.like_shape(storage).record([self], |_| Move {
             from: self.device(),
         }))

@@ -69,7 +69,7 @@ impl Function for Exp {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().mul(&ctx.output(&self.y))?)
+        one(ctx.grad().mul(ctx.output(&self.y))?)
     }
 }
 

@@ -454,7 +454,7 @@ fn a_view_without_elements_is_read_like_any() {
     assert!(x.exp().unwrap().to_vec::<f64>().unwrap().is_empty());
     assert_eq!(x.sum(1, false).unwrap().to_vec::<f64>().unwrap(), [0.0]);
     assert_eq!(
-        x.add(&numbers([2, 1], 0)).unwrap().shape().to_string(),
+        x.add(numbers([2, 1], 0)).unwrap().shape().to_string(),
         "[2, 0]"
     );
 }

@@ -34,7 +34,7 @@ impl Tensor {
                 ),
             ));
         }
-        let storage = Device::cpu().backend().from_host(T::into_host(values))?;
+        let storage = Device::cpu().backend().upload(T::into_host(values))?;
         Ok(Self::fresh(storage, shape))
     }
 

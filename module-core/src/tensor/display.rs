@@ -12,6 +12,8 @@ const SUMMARISE: usize = 1000;
 pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("tensor(")?;
     match x.to_host() {
+        // Without elements there may still be any number of rows.
+        Ok(_) if x.numel() == 0 => f.write_str("[]")?,
         Ok(data) => {
             let texts = texts(&data);
             let width = texts.iter().map(String::len).max().unwrap_or(0);

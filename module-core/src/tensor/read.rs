@@ -50,6 +50,6 @@ impl Tensor {
     ///
     /// A device that fails.
     pub fn to_host(&self) -> Result<HostData> {
-        self.device().backend().to_host(&self.operand())
+        self.device().backend().download(&self.operand())
     }
 }

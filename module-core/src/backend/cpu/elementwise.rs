@@ -2,8 +2,8 @@
 
 use super::map::{FloatKernel, NumberKernel, dispatch, run_float, run_number};
 use super::number::{Float, Number};
-use super::view::{map2, update1, update2, view};
-use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp, room};
+use super::view::{choose, map1, map2};
+use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
@@ -24,13 +24,13 @@ impl NumberKernel for Arithmetic {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x) = self;
-        match op {
-            UnaryOp::Neg => update1(x, T::negated),
-            UnaryOp::Abs => update1(x, T::magnitude),
-            UnaryOp::Sign => update1(x, T::signum),
+        Ok(CpuStorage::wrap(match op {
+            UnaryOp::Neg => map1(&x, T::negated),
+            UnaryOp::Abs => map1(&x, T::magnitude),
+            UnaryOp::Sign => map1(&x, T::signum),
             // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.
-            _ => update1(x, |v: T| if v < T::zero() { T::zero() } else { v }),
-        }
+            _ => map1(&x, |v: T| if v < T::zero() { T::zero() } else { v }),
+        }?))
     }
 }
 
@@ -42,17 +42,17 @@ impl FloatKernel for Transcendental {
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, x) = self;
-        match op {
-            UnaryOp::Exp => update1(x, T::exp),
-            UnaryOp::Log => update1(x, T::ln),
-            UnaryOp::Sqrt => update1(x, T::sqrt),
-            UnaryOp::Reciprocal => update1(x, T::recip),
-            UnaryOp::Tanh => update1(x, T::tanh),
-            UnaryOp::Sigmoid => update1(x, T::sigmoid),
+        Ok(CpuStorage::wrap(match op {
+            UnaryOp::Exp => map1(&x, T::exp),
+            UnaryOp::Log => map1(&x, T::ln),
+            UnaryOp::Sqrt => map1(&x, T::sqrt),
+            UnaryOp::Reciprocal => map1(&x, T::recip),
+            UnaryOp::Tanh => map1(&x, T::tanh),
+            UnaryOp::Sigmoid => map1(&x, T::sigmoid),
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
-                Arithmetic(op, x).run::<T>()
+                return Arithmetic(op, x).run::<T>();
             }
-        }
+        }?))
     }
 }
 
@@ -68,10 +68,10 @@ impl NumberKernel for Binary {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, a, b) = self;
-        match op {
-            BinaryOp::Add => update2(a, &b, T::plus),
-            BinaryOp::Sub => update2(a, &b, T::minus),
-            BinaryOp::Mul => update2(a, &b, T::times),
+        Ok(CpuStorage::wrap(match op {
+            BinaryOp::Add => map2(&a, &b, T::plus),
+            BinaryOp::Sub => map2(&a, &b, T::minus),
+            BinaryOp::Mul => map2(&a, &b, T::times),
             BinaryOp::Div => {
                 if !T::DTYPE.is_floating_point() {
                     let needs = "a floating-point tensor; cast with `to_dtype`";
@@ -82,16 +82,20 @@ impl NumberKernel for Binary {
                     }
                     .into());
                 }
-                update2(a, &b, |a: T, b| a.over(b).unwrap_or(a))
+                map2(&a, &b, |a: T, b: T| a.over(b).unwrap_or(a))
             }
-            BinaryOp::Pow => update2(a, &b, T::power),
-            BinaryOp::Maximum => {
-                update2(a, &b, |a: T, b| if b.is_nan() { b } else { a.greater(b) })
-            }
-            BinaryOp::Minimum => {
-                update2(a, &b, |a: T, b| if b.is_nan() { b } else { a.smaller(b) })
-            }
-        }
+            BinaryOp::Pow => map2(&a, &b, T::power),
+            BinaryOp::Maximum => map2(
+                &a,
+                &b,
+                |a: T, b: T| if b.is_nan() { b } else { a.greater(b) },
+            ),
+            BinaryOp::Minimum => map2(
+                &a,
+                &b,
+                |a: T, b: T| if b.is_nan() { b } else { a.smaller(b) },
+            ),
+        }?))
     }
 }
 
@@ -120,12 +124,5 @@ pub(super) fn select<T: Element>(condition: &Operand, a: &Operand, b: &Operand) 
         }
         .into());
     }
-    let (condition, a, b) = (view::<bool>(condition)?, view::<T>(a)?, view::<T>(b)?);
-    room::<T>(a.len())?;
-    let mut values = Vec::with_capacity(a.len());
-    // All three views have one shape, whose row-major order `iter` follows.
-    for ((&condition, &a), &b) in condition.iter().zip(a.iter()).zip(b.iter()) {
-        values.push(if condition { a } else { b });
-    }
-    Ok(CpuStorage::wrap(values))
+    Ok(CpuStorage::wrap(choose::<T>(condition, a, b)?))
 }

@@ -129,6 +129,10 @@ pub(super) fn cat<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> 
     }
     let outer = columns.first().map_or(0, |(split, _)| split.outer);
     let total = columns.iter().map(|(_, values)| values.len()).sum();
+    if total == 0 {
+        // Without elements there may still be any number of rows.
+        return Ok(CpuStorage::wrap(Vec::<T>::new()));
+    }
     room::<T>(total)?;
     let mut out = Vec::with_capacity(total);
     for i in 0..outer {

@@ -76,11 +76,11 @@ impl Backend for CpuBackend {
         "cpu"
     }
 
-    fn from_host(&self, data: HostData) -> Result<Storage> {
+    fn upload(&self, data: HostData) -> Result<Storage> {
         Ok(Storage::new(CpuStorage(data)))
     }
 
-    fn to_host(&self, x: &Operand) -> Result<HostData> {
+    fn download(&self, x: &Operand) -> Result<HostData> {
         dispatch!(x.storage.dtype(), T => Ok(T::into_host(view::to_vec::<T>(x)?)))
     }
 

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut2, Axis, LinalgScalar};
+use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
 
 use super::Element;
 use crate::Scalar;
@@ -94,9 +94,6 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn signum(self) -> Self;
     fn is_nan(self) -> bool;
 
-    /// The sums along an axis.
-    fn sum_axis(x: &ArrayViewD<'_, Self>, axis: Axis) -> ArrayD<Self>;
-
     /// The matrix product, over an `out` of zeros.
     fn multiply(
         a: &ArrayView2<'_, Self>,
@@ -180,10 +177,6 @@ macro_rules! integers {
             #[inline]
             fn is_nan(self) -> bool {
                 false
-            }
-
-            fn sum_axis(x: &ArrayViewD<'_, Self>, axis: Axis) -> ArrayD<Self> {
-                x.fold_axis(axis, 0, |&sum, &v| Self::wrapping_add(sum, v))
             }
 
             fn multiply(
@@ -271,10 +264,6 @@ macro_rules! floats {
             #[inline]
             fn is_nan(self) -> bool {
                 self.is_nan()
-            }
-
-            fn sum_axis(x: &ArrayViewD<'_, Self>, axis: Axis) -> ArrayD<Self> {
-                x.sum_axis(axis)
             }
 
             fn multiply(

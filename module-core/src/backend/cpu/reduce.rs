@@ -1,10 +1,13 @@
 //! Folds along dimensions.
+//!
+//! Every fold is one of two loops: over rows, where the reduced dimensions come last in memory, and
+//! down columns, where they come first. Any other order is copied into rows.
 
-use ndarray::{ArrayD, Axis, CowArray, IxDyn};
+use std::borrow::Cow;
 
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::view::{to_cow, view};
+use super::view::{slice, to_cow};
 use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, room};
 use crate::{DType, Result};
 
@@ -20,64 +23,52 @@ impl NumberKernel for Reduce<'_> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dims) = self;
-        let out = x.layout.shape().reduced(dims, true).numel();
-        room::<T>(out)?;
-        // Folding one dimension after the other could pass through something large.
-        if x.layout.shape().contains(&0) {
-            return Ok(CpuStorage::wrap(vec![T::zero(); out]));
+        let shape = x.layout.shape();
+        let kept = shape.reduced(dims, true).numel();
+        room::<T>(kept)?;
+        if shape.contains(&0) {
+            return Ok(CpuStorage::wrap(vec![T::zero(); kept]));
         }
-        if let (ReduceOp::Sum, Some(&only)) = (op, dims.first())
-            && dims.len() == 1
-            && only + 1 == x.layout.rank()
+        let leading = dims.iter().enumerate().all(|(i, &dim)| i == dim);
+        if let (true, true, ReduceOp::Sum, Some(values)) = (leading, kept > 1, op, slice::<T>(&x)?)
         {
-            return sum_rows::<T>(&x);
+            return Ok(CpuStorage::wrap(sum_columns(values, kept)));
         }
-        let mut values: CowArray<'_, T, IxDyn> = view::<T>(&x)?.into();
-        // From the last, so that the numbers of the others stay true.
-        for &dim in dims.iter().rev() {
-            values = fold(op, &values, Axis(dim)).into();
-        }
-        let values = values.as_standard_layout();
-        Ok(CpuStorage::wrap(values.iter().copied().collect()))
+        let width = dims.iter().map(|&dim| shape[dim]).product();
+        let x = reduced_last(&x, dims);
+        let values = to_cow::<T>(&x)?;
+        let fold: fn(&[T]) -> T = match op {
+            ReduceOp::Sum => sum_row,
+            ReduceOp::Max => |row| extreme(row, T::greater),
+            ReduceOp::Min => |row| extreme(row, T::smaller),
+        };
+        Ok(CpuStorage::wrap(
+            values.chunks_exact(width).map(fold).collect(),
+        ))
     }
 }
 
-fn fold<T: Number>(op: ReduceOp, x: &CowArray<'_, T, IxDyn>, axis: Axis) -> ArrayD<T> {
-    match op {
-        ReduceOp::Sum => T::sum_axis(&x.view(), axis),
-        ReduceOp::Max => extreme(x, axis, T::greater),
-        ReduceOp::Min => extreme(x, axis, T::smaller),
+/// The same elements with the reduced dimensions after the others.
+fn reduced_last(x: &Operand, dims: &[usize]) -> Operand {
+    let kept = (0..x.layout.rank()).filter(|dim| !dims.contains(dim));
+    let order: Vec<usize> = kept.chain(dims.iter().copied()).collect();
+    Operand {
+        storage: x.storage.clone(),
+        layout: x.layout.permute(&order),
     }
 }
 
-/// Folds from the first element on, so that no start value is needed; callers refuse empty
-/// dimensions.
-fn extreme<T: Number>(
-    x: &CowArray<'_, T, IxDyn>,
-    axis: Axis,
-    better: impl Fn(T, T) -> T + Copy,
-) -> ArrayD<T> {
-    x.map_axis(axis, |lane| {
-        let mut lane = lane.into_iter().copied();
-        let first = lane.next().unwrap_or_else(T::zero);
-        lane.fold(
-            first,
-            |best, v| if v.is_nan() { v } else { better(best, v) },
-        )
-    })
-}
+/// How many elements are added up before their sum is added to the rest, so that the rounding
+/// errors of long sums grow with far fewer steps.
+const BLOCK: usize = 1024;
 
-/// Sums of contiguous rows, each in eight partial sums, which is faster and rounds less.
-fn sum_rows<T: Number>(x: &Operand) -> Result<Storage> {
-    let values = to_cow::<T>(x)?;
-    let shape = x.layout.shape();
-    let width = shape.last().copied().unwrap_or(1);
-    Ok(CpuStorage::wrap(
-        values.chunks_exact(width.max(1)).map(sum_row).collect(),
-    ))
-}
-
+/// The sum of a row, in eight partial sums side by side.
 fn sum_row<T: Number>(row: &[T]) -> T {
+    if row.len() > BLOCK {
+        return row
+            .chunks(BLOCK)
+            .fold(T::zero(), |sum, block| sum.plus(sum_row(block)));
+    }
     let mut partial = [T::zero(); 8];
     let (blocks, rest) = row.as_chunks::<8>();
     for block in blocks {
@@ -87,6 +78,34 @@ fn sum_row<T: Number>(row: &[T]) -> T {
     }
     let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
     partial.into_iter().fold(rest, T::plus)
+}
+
+/// The sums of columns, row after row, so that memory is read in order.
+fn sum_columns<T: Number>(values: &[T], width: usize) -> Vec<T> {
+    const ROWS: usize = 64;
+    let mut total = vec![T::zero(); width];
+    let mut partial = vec![T::zero(); width];
+    for rows in values.chunks(width * ROWS) {
+        partial.fill(T::zero());
+        for row in rows.chunks_exact(width) {
+            for (sum, &v) in partial.iter_mut().zip(row) {
+                *sum = sum.plus(v);
+            }
+        }
+        for (sum, &v) in total.iter_mut().zip(&partial) {
+            *sum = sum.plus(v);
+        }
+    }
+    total
+}
+
+/// Folds from the first element on, so that no start value is needed; callers refuse empty rows.
+fn extreme<T: Number>(row: &[T], better: impl Fn(T, T) -> T) -> T {
+    let first = row.first().copied().unwrap_or_else(T::zero);
+    row.iter().fold(
+        first,
+        |best, &v| if v.is_nan() { v } else { better(best, v) },
+    )
 }
 
 pub(super) fn arg_reduce(op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -112,21 +131,28 @@ impl NumberKernel for ArgReduce {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
-        let wins = |v: T, best: T| match op {
-            ArgReduceOp::Max => v > best,
-            ArgReduceOp::Min => v < best,
+        let wins: fn(&T, &T) -> bool = match op {
+            ArgReduceOp::Max => T::gt,
+            ArgReduceOp::Min => T::lt,
         };
-        let places = view::<T>(&x)?.map_axis(Axis(dim), |lane| {
-            let mut best: Option<(i64, T)> = None;
-            for (i, &v) in (0_i64..).zip(lane.iter()) {
-                match best {
-                    Some((_, b)) if b.is_nan() || !(v.is_nan() || wins(v, b)) => {}
-                    _ => best = Some((i, v)),
-                }
-            }
-            best.map_or(0, |(i, _)| i)
-        });
-        let places = places.as_standard_layout();
-        Ok(CpuStorage::wrap(places.iter().copied().collect()))
+        let width = x.layout.shape()[dim];
+        let x = reduced_last(&x, &[dim]);
+        let values: Cow<'_, [T]> = to_cow(&x)?;
+        let places = values
+            .chunks_exact(width.max(1))
+            .map(|row| place(row, wins));
+        Ok(CpuStorage::wrap(places.collect()))
     }
+}
+
+/// The place of the first element that no other beats, or of the first NaN.
+fn place<T: Number>(row: &[T], wins: fn(&T, &T) -> bool) -> i64 {
+    let mut best: Option<(i64, T)> = None;
+    for (i, &v) in (0_i64..).zip(row) {
+        match best {
+            Some((_, b)) if b.is_nan() || !(v.is_nan() || wins(&v, &b)) => {}
+            _ => best = Some((i, v)),
+        }
+    }
+    best.map_or(0, |(i, _)| i)
 }

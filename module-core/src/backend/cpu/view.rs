@@ -1,8 +1,9 @@
 //! ndarray views of operands, and the loops over them.
 
-use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn, ShapeBuilder, Zip};
+use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::{CpuStorage, Element, Operand, Storage, elements, room};
+use super::{Element, Operand, elements, room};
+use crate::layout::Runs;
 use crate::{Error, Result};
 
 /// An ndarray view of an operand.
@@ -44,20 +45,15 @@ fn layout_error(x: &Operand, error: &ndarray::ShapeError) -> Error {
     )
 }
 
-fn output<'a, T>(x: &Operand, values: &'a mut [T]) -> Result<ArrayViewMutD<'a, T>> {
-    ArrayViewMutD::from_shape(IxDyn(x.layout.shape()), values)
-        .map_err(|error| layout_error(x, &error))
-}
-
 /// The elements in row-major order.
 pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
-    room::<T>(x.layout.shape().numel())?;
-    if let Some(values) = slice(x)? {
-        return Ok(values.to_vec());
+    match slice(x)? {
+        Some(values) => {
+            room::<T>(values.len())?;
+            Ok(values.to_vec())
+        }
+        None => map1(x, |v| v),
     }
-    let mut values = vec![T::default(); x.layout.shape().numel()];
-    output(x, &mut values)?.assign(&view(x)?);
-    Ok(values)
 }
 
 /// The elements in row-major order, copied only if they lie otherwise.
@@ -68,81 +64,95 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
     })
 }
 
-/// `f` of each element, in row-major order.
-pub(super) fn map1<T: Element, U: Element>(x: &Operand, f: impl Fn(T) -> U) -> Result<Vec<U>> {
-    room::<U>(x.layout.shape().numel())?;
-    if let Some(values) = slice(x)? {
-        return Ok(values.iter().map(|&v| f(v)).collect());
+/// The elements of a run side by side: where they lie, or gathered into `buffer`.
+fn run<'a, T: Element>(
+    data: &'a [T],
+    offset: usize,
+    step: usize,
+    length: usize,
+    buffer: &'a mut Vec<T>,
+) -> &'a [T] {
+    let data = data.get(offset..).unwrap_or_default();
+    match (step, data) {
+        (1, data) => data.get(..length).unwrap_or_default(),
+        (0, &[first, ..]) => {
+            buffer.clear();
+            buffer.resize(length, first);
+            buffer
+        }
+        _ => {
+            buffer.clear();
+            buffer.extend(data.iter().step_by(step.max(1)).take(length));
+            buffer
+        }
     }
-    let mut values = vec![U::default(); x.layout.shape().numel()];
-    Zip::from(output(x, &mut values)?)
-        .and(view(x)?)
-        .for_each(|out, &v| *out = f(v));
-    Ok(values)
 }
 
-/// `f` of each pair of elements, in row-major order.
+/// `f` of each element, in row-major order.
+pub(super) fn map1<T: Element, U: Element>(x: &Operand, f: impl Fn(T) -> U) -> Result<Vec<U>> {
+    runs1(x, &|x, out| out.extend(x.iter().map(|&v| f(v))))
+}
+
+/// `f` of each pair of elements, in row-major order; the layouts have one shape.
 pub(super) fn map2<A: Element, B: Element, U: Element>(
     a: &Operand,
     b: &Operand,
     f: impl Fn(A, B) -> U,
 ) -> Result<Vec<U>> {
-    room::<U>(a.layout.shape().numel())?;
-    match (slice(a)?, slice(b)?) {
-        (Some(a), Some(b)) => return Ok(a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()),
-        (Some(a), None) if let Some(b) = single(b)? => {
-            return Ok(a.iter().map(|&a| f(a, b)).collect());
-        }
-        (None, Some(b)) if let Some(a) = single(a)? => {
-            return Ok(b.iter().map(|&b| f(a, b)).collect());
-        }
-        _ => {}
-    }
-    let mut values = vec![U::default(); a.layout.shape().numel()];
-    Zip::from(output(a, &mut values)?)
-        .and(view(a)?)
-        .and(view(b)?)
-        .for_each(|out, &a, &b| *out = f(a, b));
-    Ok(values)
-}
-
-/// The one element that a stretched operand repeats.
-fn single<T: Element>(x: &Operand) -> Result<Option<T>> {
-    let repeats = x.layout.strides().iter().all(|&stride| stride == 0);
-    Ok(if repeats {
-        elements(x)?.get(x.layout.offset()).copied()
-    } else {
-        None
+    runs2(a, b, &|a, b, out| {
+        out.extend(a.iter().zip(b).map(|(&a, &b)| f(a, b)));
     })
 }
 
-/// `f` of each element, written over the operand's memory if nobody else shares it.
-pub(super) fn update1<T: Element>(mut x: Operand, f: impl Fn(T) -> T) -> Result<Storage> {
-    if let Some(values) = whole_mut(&mut x) {
-        values.iter_mut().for_each(|v| *v = f(*v));
-        return Ok(x.storage);
+// The loops below are compiled once for each combination of types; what an operation does with a
+// run is behind a pointer, because there are many operations and a run is long.
+
+fn runs1<T: Element, U: Element>(x: &Operand, f: &dyn Fn(&[T], &mut Vec<U>)) -> Result<Vec<U>> {
+    let numel = x.layout.shape().numel();
+    room::<U>(numel)?;
+    let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
+    let mut values = Vec::with_capacity(numel);
+    for r in Runs::new([&x.layout]) {
+        let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
+        f(x, &mut values);
     }
-    Ok(CpuStorage::wrap(map1(&x, f)?))
+    Ok(values)
 }
 
-/// `f` of each pair, written over the first operand's memory if nobody else shares it.
-pub(super) fn update2<T: Element>(
-    mut a: Operand,
+/// What an operation makes of two runs.
+type OfRuns<'f, A, B, U> = &'f dyn Fn(&[A], &[B], &mut Vec<U>);
+
+fn runs2<A: Element, B: Element, U: Element>(
+    a: &Operand,
     b: &Operand,
-    f: impl Fn(T, T) -> T,
-) -> Result<Storage> {
-    if let (Some(b), Some(a_values)) = (slice(b)?, whole_mut(&mut a)) {
-        a_values.iter_mut().zip(b).for_each(|(a, &b)| *a = f(*a, b));
-        return Ok(a.storage);
+    f: OfRuns<'_, A, B, U>,
+) -> Result<Vec<U>> {
+    let numel = a.layout.shape().numel();
+    room::<U>(numel)?;
+    let (a_data, mut a_buffer) = (elements::<A>(a)?, Vec::new());
+    let (b_data, mut b_buffer) = (elements::<B>(b)?, Vec::new());
+    let mut values = Vec::with_capacity(numel);
+    for r in Runs::new([&a.layout, &b.layout]) {
+        let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
+        let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
+        f(a, b, &mut values);
     }
-    Ok(CpuStorage::wrap(map2(&a, b, f)?))
+    Ok(values)
 }
 
-/// The memory of an operand that is all of its storage, in order, and not shared.
-fn whole_mut<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
-    if !x.layout.is_contiguous() || x.layout.offset() != 0 {
-        return None;
+/// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape.
+pub(super) fn choose<T: Element>(condition: &Operand, a: &Operand, b: &Operand) -> Result<Vec<T>> {
+    room::<T>(a.layout.shape().numel())?;
+    let (c_data, mut c_buffer) = (elements::<bool>(condition)?, Vec::new());
+    let (a_data, mut a_buffer) = (elements::<T>(a)?, Vec::new());
+    let (b_data, mut b_buffer) = (elements::<T>(b)?, Vec::new());
+    let mut values = Vec::with_capacity(a.layout.shape().numel());
+    for r in Runs::new([&condition.layout, &a.layout, &b.layout]) {
+        let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
+        let a = run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);
+        let b = run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
+        let pairs = c.iter().zip(a).zip(b);
+        values.extend(pairs.map(|((&c, &a), &b)| if c { a } else { b }));
     }
-    let CpuStorage(data) = x.storage.downcast_mut()?;
-    T::host_mut(data).filter(|values| values.len() == x.layout.shape().numel())
+    Ok(values)
 }

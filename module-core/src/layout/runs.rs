@@ -1,0 +1,85 @@
+use smallvec::SmallVec;
+
+use super::Layout;
+
+/// Walks several layouts of one shape together, in row-major order, run by run.
+///
+/// A run is the longest stretch along which every layout has one step; dimensions that lie as one
+/// in all of them are joined first, so that runs are long where memory allows.
+/// An image `[2, 3, 8, 8]` beside one value per channel, `[3]` stretched to it, is six runs of 64:
+/// step 1 in the image, step 0 in the channels.
+pub(crate) struct Runs<const N: usize> {
+    /// The joined dimensions before the last, with the steps of each layout.
+    outer: SmallVec<[(usize, [usize; N]); 4]>,
+    position: SmallVec<[usize; 4]>,
+    offsets: [usize; N],
+    steps: [usize; N],
+    length: usize,
+    left: usize,
+}
+
+/// Where a run starts in each layout, how far apart its elements lie, and how many they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run<const N: usize> {
+    pub(crate) offsets: [usize; N],
+    pub(crate) steps: [usize; N],
+    pub(crate) length: usize,
+}
+
+impl<const N: usize> Runs<N> {
+    /// The layouts have one shape.
+    pub(crate) fn new(layouts: [&Layout; N]) -> Self {
+        let shape = layouts
+            .first()
+            .map(|layout| &**layout.shape())
+            .unwrap_or_default();
+        let mut dims: SmallVec<[(usize, [usize; N]); 4]> = SmallVec::new();
+        for (d, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
+            let steps = layouts.map(|layout| layout.strides()[d]);
+            match dims.last_mut() {
+                Some((joined, last)) if (0..N).all(|i| last[i] == steps[i] * size) => {
+                    *joined *= size;
+                    *last = steps;
+                }
+                _ => dims.push((size, steps)),
+            }
+        }
+        let (length, steps) = dims.pop().unwrap_or((1, [1; N]));
+        let left = if shape.contains(&0) {
+            0
+        } else {
+            dims.iter().map(|(size, _)| size).product()
+        };
+        Self {
+            position: SmallVec::from_elem(0, dims.len()),
+            outer: dims,
+            offsets: layouts.map(Layout::offset),
+            steps,
+            length,
+            left,
+        }
+    }
+}
+
+impl<const N: usize> Iterator for Runs<N> {
+    type Item = Run<N>;
+
+    fn next(&mut self) -> Option<Run<N>> {
+        self.left = self.left.checked_sub(1)?;
+        let run = Run {
+            offsets: self.offsets,
+            steps: self.steps,
+            length: self.length,
+        };
+        for (place, (size, steps)) in self.position.iter_mut().zip(&self.outer).rev() {
+            *place += 1;
+            if *place < *size {
+                (0..N).for_each(|i| self.offsets[i] += steps[i]);
+                break;
+            }
+            *place = 0;
+            (0..N).for_each(|i| self.offsets[i] -= steps[i] * (size - 1));
+        }
+        Some(run)
+    }
+}

@@ -271,7 +271,7 @@ fn block() -> Block {
 
 #[derive(Module, Forward)]
 enum Choice {
-    Block(Block),
+    Block(Box<Block>),
     #[expect(dead_code, reason = "a choice has two sides")]
     Identity(Identity),
 }
@@ -318,7 +318,7 @@ fn net() -> Net {
         map: IndexMap::from([("key".to_owned(), block())]),
         tuple: (ReLU::new(), block()),
         boxed: Box::new(Sequential::new().push(Arc::new(block()))),
-        choice: Choice::Block(block()),
+        choice: Choice::Block(Box::new(block())),
         shared: Arc::new(block()),
     }
 }
@@ -359,7 +359,7 @@ fn an_unregistered_module_is_said_to_be_so() {
 
 #[test]
 fn an_error_outside_of_every_call_has_no_path() {
-    let error = zeros([2]).add(&zeros([3])).unwrap_err();
+    let error = zeros([2]).add(zeros([3])).unwrap_err();
     assert_eq!(error.module_path(), None);
     assert_eq!(error.module_kind(), None);
 }

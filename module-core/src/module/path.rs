@@ -30,10 +30,11 @@ fn distance(a: &str, b: &str) -> usize {
         for (j, &y) in b.iter().enumerate() {
             let replaced = row[j] + usize::from(x != y);
             let mut best = replaced.min(row[j + 1] + 1).min(next[j] + 1);
-            if let Some((last, earlier)) = before.as_ref().filter(|_| j > 0) {
-                if *last == y && b[j - 1] == x {
-                    best = best.min(earlier[j - 1] + 1);
-                }
+            if let Some((last, earlier)) = &before
+                && j > 0
+                && (*last, x) == (y, b[j - 1])
+            {
+                best = best.min(earlier[j - 1] + 1);
             }
             next.push(best);
         }

@@ -88,16 +88,16 @@ pub fn cross_entropy(
     }
     let dim = isize::from(input.rank() > 1);
     let classes = input.size(dim)?;
-    if let Some(weight) = options.weight {
-        if **weight.shape() != [classes] {
-            let (expected, got) = (format!("a weight [{classes}]"), weight.shape().clone());
-            return Err(ErrorKind::Shape {
-                op: NAME,
-                expected,
-                got,
-            }
-            .into());
+    if let Some(weight) = options.weight
+        && **weight.shape() != [classes]
+    {
+        let (expected, got) = (format!("a weight [{classes}]"), weight.shape().clone());
+        return Err(ErrorKind::Shape {
+            op: NAME,
+            expected,
+            got,
         }
+        .into());
     }
     if target.shape() == input.shape() && target.dtype().is_floating_point() {
         return of_probabilities(input, target, dim, classes, options);

@@ -99,7 +99,7 @@ fn pitfall_07_an_absent_bias_has_no_key_and_cannot_be_used() {
 
 #[test]
 fn pitfall_18_initialisation_can_be_repeated_on_any_part() {
-    let model = fork_rng(0, || net());
+    let model = fork_rng(0, net);
     let before = model.state_dict().unwrap();
     fork_rng(1, || model.head.reset_parameters()).unwrap();
     let after = model.state_dict().unwrap();
@@ -183,9 +183,7 @@ fn pitfall_23_ties_survive_everything_and_count_once() {
     let start = weight.detach();
     let mut optimizer = SGD::new(&other, 0.5).unwrap();
     backward(&other, images(0));
-    let expected = start
-        .sub(&weight.grad().unwrap().mul(0.5).unwrap())
-        .unwrap();
+    let expected = start.sub(weight.grad().unwrap().mul(0.5).unwrap()).unwrap();
     optimizer.step(&other).unwrap();
     assert_tied(&other);
     let close = weight.detach().sub(&expected).unwrap().abs().unwrap();

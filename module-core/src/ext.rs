@@ -260,7 +260,8 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Two tensors under one key, which `flatten` can bring about.
+    /// Two tensors under one key, which `flatten` can bring about; a map with a key that is empty
+    /// or contains `.`.
     fn state_dict(&self) -> Result<StateDict> {
         state::state_dict(self.as_module())
     }

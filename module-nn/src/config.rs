@@ -64,11 +64,6 @@ pub(crate) fn positive_pair(layer: &'static str, name: &'static str, pair: Pair)
     ))
 }
 
-/// `True` or `False`, as PyTorch prints them.
-pub(crate) fn python_bool(value: bool) -> &'static str {
-    if value { "True" } else { "False" }
-}
-
 /// The setters of a configuration: one for each argument of PyTorch's constructor, by its name.
 macro_rules! setters {
     ($config:ident { $($(#[$doc:meta])* $name:ident: $type:ty,)* }) => {

@@ -102,10 +102,10 @@ impl Init for KaimingUniform {
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
         let (fan_in, _) = fans(shape)?;
         // Without elements there is nothing to draw, and no fan to divide by.
-        let std = if shape.numel() > 0 {
-            self.gain / (fan_in as f64).sqrt()
-        } else {
+        let std = if shape.contains(&0) {
             0.0
+        } else {
+            self.gain / (fan_in as f64).sqrt()
         };
         Uniform::symmetric(3.0_f64.sqrt() * std).init(shape, dtype, generator)
     }
@@ -116,7 +116,7 @@ impl Init for KaimingUniform {
 ///
 /// # Errors
 ///
-/// Fewer than two dimensions.
+/// Fewer than two dimensions, a number that exceeds memory.
 pub fn fans(shape: &Shape) -> Result<(usize, usize)> {
     let &[outputs, inputs, ref kernel @ ..] = &**shape else {
         let (expected, got) = ("at least two dimensions".to_owned(), shape.clone());
@@ -127,6 +127,13 @@ pub fn fans(shape: &Shape) -> Result<(usize, usize)> {
         }
         .into());
     };
-    let field: usize = kernel.iter().product();
-    Ok((inputs * field, outputs * field))
+    let times_field =
+        |units: usize| (kernel.iter()).try_fold(units, |product, &size| product.checked_mul(size));
+    match (times_field(inputs), times_field(outputs)) {
+        (Some(fan_in), Some(fan_out)) => Ok((fan_in, fan_out)),
+        _ => {
+            let shape = shape.clone();
+            Err(module_core::ErrorKind::TooLarge { op: "fans", shape }.into())
+        }
+    }
 }

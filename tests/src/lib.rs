@@ -1,3 +1,5 @@
 //! What the tests of whole behaviour share.
 
+pub mod digits;
 pub mod golden;
+pub mod layers;

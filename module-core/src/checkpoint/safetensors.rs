@@ -1,7 +1,7 @@
 //! The safetensors format.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
@@ -46,7 +46,8 @@ impl Format for Safetensors {
     }
 
     fn write(&self, state: &StateDict) -> Result<Result<Vec<u8>, String>> {
-        let mut metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
+        let format = [("format".to_owned(), "pt".to_owned())];
+        let mut metadata = BTreeMap::from(format.clone());
         let mut entries: Vec<(&str, Entry)> = Vec::new();
         let mut written: Vec<(&str, &Tensor)> = Vec::new();
         for (key, tensor) in state.iter() {
@@ -67,8 +68,34 @@ impl Format for Safetensors {
                 }
             }
         }
-        Ok(safetensors::serialize(entries, Some(metadata)).map_err(|e| e.to_string()))
+        let bytes = safetensors::serialize(entries, Some(format.into()));
+        Ok(bytes
+            .map_err(|e| e.to_string())
+            .and_then(|bytes| with_metadata(bytes, &metadata)))
     }
+}
+
+/// A file that was written without ties, with the metadata that names them.
+///
+/// The library writes the entries of a hash map in any order, and equal models must give equal
+/// files; so the metadata is put into the header here, sorted.
+fn with_metadata(bytes: Vec<u8>, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, String> {
+    const PLAIN: &[u8] = br#"{"__metadata__":{"format":"pt"}"#;
+    if metadata.len() == 1 {
+        return Ok(bytes);
+    }
+    let parts = bytes.split_first_chunk().and_then(|(length, rest)| {
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (header, data) = rest.split_at_checked(length)?;
+        Some((header.strip_prefix(PLAIN)?.trim_ascii_end(), data))
+    });
+    let (tensors, data) = parts.ok_or("the writer laid out the header in another way")?;
+    let metadata = serde_json::to_vec(metadata).map_err(|e| e.to_string())?;
+    let mut header = [br#"{"__metadata__":"#, &*metadata, tensors].concat();
+    // The tensors start at a multiple of eight, as the library has it.
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let length = (header.len() as u64).to_le_bytes();
+    Ok([&length, &*header, data].concat())
 }
 
 /// A tensor as the writer wants it.

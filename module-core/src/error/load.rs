@@ -11,7 +11,8 @@ pub struct LoadProblems {
     pub module: String,
     /// Keys that the module has and the state dict lacks, in the module's order.
     pub missing: Vec<String>,
-    /// Keys that the state dict has and the module lacks, in the state dict's order.
+    /// Keys that the state dict has and the module lacks: module by module, in the state dict's
+    /// order within one.
     pub unexpected: Vec<String>,
     /// Keys whose shapes differ, in the module's order.
     pub mismatched: Vec<Mismatch>,

@@ -19,17 +19,26 @@ pub(crate) fn suggest<'a>(
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// The number of letters to insert, remove or replace.
+/// The number of letters to insert, remove, replace or swap with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
+    // The rows of the last letter of `a` and of the one before it; no swap ends at the first.
     let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut before: Option<(char, Vec<usize>)> = None;
     for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        let mut next = vec![i + 1];
         for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+            let replaced = row[j] + usize::from(x != y);
+            let mut best = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if let Some((last, earlier)) = &before
+                && j > 0
+                && (*last, x) == (y, b[j - 1])
+            {
+                best = best.min(earlier[j - 1] + 1);
+            }
+            next.push(best);
         }
+        before = Some((x, std::mem::replace(&mut row, next)));
     }
     row[b.len()]
 }

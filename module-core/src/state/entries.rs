@@ -39,7 +39,7 @@ impl Slot<'_> {
 /// buffers, then each child; every name of a tied tensor.
 pub(super) fn entries(root: &dyn Module) -> Result<Vec<(String, Slot<'_>)>> {
     let mut entries = Vec::new();
-    collect(root, "", &mut entries);
+    collect(root, "", &mut entries)?;
     let mut keys = HashSet::with_capacity(entries.len());
     for (key, _) in &entries {
         if !keys.insert(key.as_str()) {
@@ -59,39 +59,61 @@ struct Members<'p, 'a> {
     parameters: Vec<(String, Slot<'a>)>,
     buffers: Vec<(String, Slot<'a>)>,
     children: Vec<(String, &'a dyn Module)>,
+    /// A name that is no key, which a map can have.
+    invalid: Option<String>,
+}
+
+impl Members<'_, '_> {
+    fn key(&mut self, name: &str) -> String {
+        if name.is_empty() || name.contains('.') {
+            self.invalid.get_or_insert_with(|| name.to_owned());
+        }
+        join(self.path, name)
+    }
 }
 
 impl<'a> Visitor<'a> for Members<'_, 'a> {
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
-        self.parameters
-            .push((join(self.path, name), Slot::Parameter(parameter)));
+        let key = self.key(name);
+        self.parameters.push((key, Slot::Parameter(parameter)));
     }
 
     fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
         if buffer.is_persistent() {
-            self.buffers
-                .push((join(self.path, name), Slot::Buffer(buffer)));
+            let key = self.key(name);
+            self.buffers.push((key, Slot::Buffer(buffer)));
         }
     }
 
     fn module(&mut self, name: &str, module: &'a dyn Module) {
-        self.children.push((join(self.path, name), module));
+        let key = self.key(name);
+        self.children.push((key, module));
     }
 }
 
-fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<(String, Slot<'a>)>) {
+fn collect<'a>(
+    module: &'a dyn Module,
+    path: &str,
+    entries: &mut Vec<(String, Slot<'a>)>,
+) -> Result<()> {
     let mut members = Members {
         path,
         parameters: Vec::new(),
         buffers: Vec::new(),
         children: Vec::new(),
+        invalid: None,
     };
     module.visit(&mut members);
+    if let Some(key) = members.invalid {
+        let op = "state_dict";
+        return Err(ErrorKind::InvalidKey { op, key }.into());
+    }
     entries.append(&mut members.parameters);
     entries.append(&mut members.buffers);
     for (path, child) in members.children {
-        collect(child, &path, entries);
+        collect(child, &path, entries)?;
     }
+    Ok(())
 }
 
 /// A snapshot of a module's state.

@@ -3,7 +3,8 @@ use std::fmt;
 
 use super::StateDict;
 use super::entries::{Slot, entries};
-use crate::module::{Module, TensorId};
+use crate::module::walk::modules;
+use crate::module::{Module, TensorId, Walk};
 use crate::{DType, ErrorKind, LoadProblems, Mismatch, Result, Tensor};
 
 /// How a state dict is loaded.
@@ -97,7 +98,7 @@ pub(crate) fn load(
     };
     let mut plan: Vec<(Slot<'_>, Tensor)> = Vec::new();
     let mut loaded = Vec::new();
-    let mut first_of_tie: HashMap<TensorId, (&str, &Tensor)> = HashMap::new();
+    let mut first_of_tie: HashMap<TensorId, (&str, Tensor)> = HashMap::new();
     for (key, slot) in &entries {
         let current = slot.value();
         let Some(found) = state.get(key) else {
@@ -118,47 +119,80 @@ pub(crate) fn load(
             continue;
         };
         match first_of_tie.get(&slot.id()) {
-            Some((first, other)) if !same_values(found, other)? => {
+            Some((first, other)) if !same_values(&value, other)? => {
                 problems.untied.push(((*first).to_owned(), key.clone()));
             }
             Some(_) => {}
             None => {
-                first_of_tie.insert(slot.id(), (key, found));
+                first_of_tie.insert(slot.id(), (key, value.clone()));
             }
         }
         plan.push((*slot, value));
         loaded.push(key.clone());
     }
-    let known: HashSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
-    problems.unexpected = state
-        .keys()
-        .filter(|key| !known.contains(key))
-        .map(str::to_owned)
-        .collect();
+    problems.unexpected = unexpected(root, &entries, state);
     let nothing_fits = loaded.is_empty() && !entries.is_empty();
-    let refused = !problems.untied.is_empty()
-        || (!problems.mismatched.is_empty() && !options.allow_mismatch)
-        || (options.strict && !(problems.missing.is_empty() && problems.unexpected.is_empty()))
-        || nothing_fits;
-    if refused {
+    let allowed = problems.clone();
+    // What the options allow is no problem, unless it is all that there is.
+    if !nothing_fits {
+        if !options.strict {
+            problems.missing.clear();
+            problems.unexpected.clear();
+        }
+        if options.allow_mismatch {
+            problems.mismatched.clear();
+        }
+    }
+    if nothing_fits || !problems.is_empty() {
         return Err(ErrorKind::Load(problems).into());
     }
+    // A key that is missing is not fresh if its tensor came under another name.
+    let done: HashSet<TensorId> = plan.iter().map(|(slot, _)| slot.id()).collect();
     for (slot, value) in plan {
         slot.replace(value);
     }
-    let done: HashSet<&str> = loaded.iter().map(String::as_str).collect();
-    let fresh = entries.iter().map(|(key, _)| key).filter(|key| {
-        !done.contains(key.as_str())
-            && (problems.missing.contains(key)
-                || problems.mismatched.iter().any(|m| m.key == **key))
-    });
+    let fresh = entries
+        .iter()
+        .filter(|(_, slot)| !done.contains(&slot.id()));
+    let LoadProblems {
+        missing,
+        unexpected,
+        mismatched,
+        ..
+    } = allowed;
     Ok(LoadReport {
-        fresh: fresh.cloned().collect(),
+        fresh: fresh.map(|(key, _)| key.clone()).collect(),
         loaded,
-        missing: problems.missing,
-        unexpected: problems.unexpected,
-        mismatched: problems.mismatched,
+        missing,
+        unexpected,
+        mismatched,
     })
+}
+
+/// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the
+/// innermost module on its path, modules come in the order of the tree, and the keys of one in the
+/// order of the state dict.
+fn unexpected(root: &dyn Module, entries: &[(String, Slot<'_>)], state: &StateDict) -> Vec<String> {
+    let known: HashSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    let unknown = state.keys().filter(|key| !known.contains(key));
+    let mut unknown: Vec<&str> = unknown.collect();
+    if unknown.len() > 1 {
+        let every_path = Walk::new().remove_duplicate(false);
+        let paths = modules(root, &every_path).into_iter().enumerate();
+        let places: HashMap<String, usize> =
+            paths.map(|(place, (path, _))| (path, place)).collect();
+        unknown.sort_by_cached_key(|key| {
+            let mut path = *key;
+            while let Some((parent, _)) = path.rsplit_once('.') {
+                path = parent;
+                if let Some(&place) = places.get(path) {
+                    return place;
+                }
+            }
+            0
+        });
+    }
+    unknown.into_iter().map(str::to_owned).collect()
 }
 
 /// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalisation; it starts at 0.

@@ -52,12 +52,3 @@ pub(crate) fn normalise_channels(
         None => Ok(output),
     }
 }
-
-/// A number as Python prints it: `1e-05`.
-pub(crate) fn python_float(value: f64) -> String {
-    let text = format!("{value:?}");
-    match text.split_once("e-") {
-        Some((digits, exponent)) if exponent.len() == 1 => format!("{digits}e-0{exponent}"),
-        _ => text,
-    }
-}

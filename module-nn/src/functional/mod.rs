@@ -5,7 +5,7 @@ mod cross_entropy;
 mod linear;
 mod pad;
 
-pub(crate) use batch_norm::{batch_statistics, normalise_channels, python_float};
+pub(crate) use batch_norm::{batch_statistics, normalise_channels};
 pub use cross_entropy::{CrossEntropyOptions, Reduction, cross_entropy};
 pub(crate) use linear::check_shape;
 pub use linear::linear;

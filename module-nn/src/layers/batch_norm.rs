@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use module_core::module::Repr;
 use module_core::{
     Buffer, DType, Device, Error, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{BatchNorm1d, BatchNorm2d};
-use crate::config::{positive, python_bool, setters};
+use crate::config::{positive, setters};
 use crate::functional;
 use crate::init::{ones, zeros};
 
@@ -230,14 +231,15 @@ impl BatchNorm {
             track_running_stats,
             bias,
         } = &self.config;
-        let momentum = momentum.map_or("None".to_owned(), |momentum| momentum.to_string());
+        let shift = *affine && *bias;
+        let momentum = momentum.map_or("None".to_owned(), |momentum| Repr(&momentum).to_string());
         write!(
             f,
             "{num_features}, eps={}, momentum={momentum}, affine={}, bias={}, track_running_stats={}",
-            functional::python_float(*eps),
-            python_bool(*affine),
-            python_bool(*affine && *bias),
-            python_bool(*track_running_stats),
+            Repr(eps),
+            Repr(affine),
+            Repr(&shift),
+            Repr(track_running_stats),
         )
     }
 }

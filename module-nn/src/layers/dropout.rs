@@ -1,3 +1,4 @@
+use module_core::module::Repr;
 use module_core::{Error, Forward, Module, Result, Tensor, Training};
 
 /// In training, zeroes each element with probability `p` and scales the rest by `1/(1 - p)`; in
@@ -55,7 +56,7 @@ impl Dropout {
     }
 
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "p={}, inplace=False", self.p)
+        write!(f, "p={}, inplace=False", Repr(&self.p))
     }
 }
 

@@ -1,3 +1,4 @@
+use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -144,7 +145,8 @@ impl Linear {
             out_features,
             ..
         } = self;
-        let bias = crate::config::python_bool(self.bias.is_present());
+        let present = self.bias.is_present();
+        let bias = Repr(&present);
         write!(
             f,
             "in_features={in_features}, out_features={out_features}, bias={bias}"

@@ -1,7 +1,8 @@
+use module_core::module::Repr;
 use module_core::{Forward, Module, Pool2dOptions, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Pair, positive_pair, python_bool, setters};
+use crate::config::{Pair, positive_pair, setters};
 
 /// The greatest element of each window.
 ///
@@ -150,7 +151,7 @@ impl MaxPool2d {
             short(stride.unwrap_or(*kernel_size)),
             short(*padding),
             short(*dilation),
-            python_bool(*ceil_mode),
+            Repr(ceil_mode),
         )
     }
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
-use crate::module::{Buffer, Module, Parameter, Tree, Walk, path, walk};
+use crate::module::{Buffer, Module, Parameter, Tree, Walk, convert, path, walk};
 use crate::rng::{Generator, with_default};
 use crate::state::{self, LoadOptions, LoadReport, StateDict};
-use crate::{DType, Device, ErrorKind, Result, Tensor};
+use crate::{DType, Device, ErrorKind, Result};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///
@@ -190,7 +190,7 @@ pub trait ModuleExt: Module {
             }
             .into());
         }
-        convert(self.as_module(), |tensor| {
+        convert::convert(self.as_module(), |tensor| {
             match tensor.dtype().is_floating_point() {
                 true => tensor.to_dtype(dtype),
                 false => Ok(tensor.clone()),
@@ -204,7 +204,7 @@ pub trait ModuleExt: Module {
     ///
     /// Memory that is not to be had.
     fn to_device(&self, device: &Device) -> Result<()> {
-        convert(self.as_module(), |tensor| tensor.to_device(device))
+        convert::convert(self.as_module(), |tensor| tensor.to_device(device))
     }
 
     /// Casts to `F32`, as [`to_dtype`](Self::to_dtype).
@@ -393,24 +393,3 @@ pub trait ModuleExt: Module {
 }
 
 impl<M: Module + ?Sized> ModuleExt for M {}
-
-/// Converts every tensor of a tree first and sets all of them then.
-fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<()> {
-    let every = Walk::new();
-    let mut parameters = Vec::new();
-    for (_, parameter) in walk::parameters(root, &every) {
-        let grad = parameter.grad().map(|grad| f(&grad)).transpose()?;
-        parameters.push((parameter, f(&parameter.detach())?, grad));
-    }
-    let mut buffers = Vec::new();
-    for (_, buffer) in walk::buffers(root, &every) {
-        buffers.push((buffer, f(&buffer.tensor())?));
-    }
-    for (parameter, value, grad) in parameters {
-        parameter.replace(value, grad);
-    }
-    for (buffer, value) in buffers {
-        buffer.replace(value);
-    }
-    Ok(())
-}

@@ -1,10 +1,11 @@
 use std::fmt;
 
+use super::suggest;
 use crate::layout::Shape;
 
 /// Everything that keeps a state dict from being loaded, found before anything is changed.
 ///
-/// It prints as PyTorch words it.
+/// It prints as PyTorch words it; a line after that names keys that are probably meant by others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProblems {
     /// The type of the module that was to be loaded.
@@ -38,6 +39,23 @@ impl LoadProblems {
             && self.unexpected.is_empty()
             && self.mismatched.is_empty()
             && self.untied.is_empty()
+    }
+}
+
+impl LoadProblems {
+    /// Pairs each unexpected key with the missing one that it is probably a slip of.
+    fn hint(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Long lists come from another model and not from a slip.
+        const LONG: usize = 20;
+        if self.missing.len().max(self.unexpected.len()) > LONG {
+            return Ok(());
+        }
+        for key in &self.unexpected {
+            if let Some(meant) = suggest(key, self.missing.iter().map(String::as_str)) {
+                write!(f, "\n\tdid you mean \"{meant}\" by \"{key}\"?")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -76,6 +94,6 @@ impl fmt::Display for LoadProblems {
                  and hold different values in state_dict."
             )?;
         }
-        Ok(())
+        self.hint(f)
     }
 }

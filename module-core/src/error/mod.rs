@@ -2,12 +2,14 @@
 
 mod kind;
 mod load;
+mod suggest;
 mod trace;
 
 use std::fmt;
 
 pub use kind::ErrorKind;
 pub use load::{LoadProblems, Mismatch};
+pub(crate) use suggest::suggest;
 pub use trace::Trace;
 
 /// The result of everything in these crates that can fail.

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod constant;
+pub(crate) mod convert;
 mod field;
 mod identity;
 mod init;

@@ -2,46 +2,8 @@
 
 use super::walk::{Member, join, members};
 use super::{Buffer, Module, Parameter, VisitorMut};
+use crate::error::suggest;
 use crate::{Error, ErrorKind, Result};
-
-/// The name among `candidates` that `name` is most likely a slip of: at most a third of its
-/// letters wrong.
-pub(crate) fn suggest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
-    let limit = (name.chars().count() / 3).max(1);
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|&(distance, _)| distance <= limit)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate.to_owned())
-}
-
-/// The number of letters to insert, remove, replace or swap with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    // The rows of the last letter of `a` and of the one before it; no swap ends at the first.
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    let mut before: Option<(char, Vec<usize>)> = None;
-    for (i, x) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = row[j] + usize::from(x != y);
-            let mut best = replaced.min(row[j + 1] + 1).min(next[j] + 1);
-            if let Some((last, earlier)) = &before
-                && j > 0
-                && (*last, x) == (y, b[j - 1])
-            {
-                best = best.min(earlier[j - 1] + 1);
-            }
-            next.push(best);
-        }
-        before = Some((x, std::mem::replace(&mut row, next)));
-    }
-    row[b.len()]
-}
 
 fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>> {
     let members = members(module);

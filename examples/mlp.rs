@@ -10,10 +10,8 @@ struct Mlp {
 
 impl Mlp {
     fn new() -> Result<Self> {
-        Ok(Self {
-            hidden: Linear::new(2, 16)?,
-            head: Linear::new(16, 2)?,
-        })
+        let (hidden, head) = (Linear::new(2, 16)?, Linear::new(16, 2)?);
+        Ok(Self { hidden, head })
     }
 }
 
@@ -29,15 +27,11 @@ fn main() -> Result<()> {
     manual_seed(0);
     // Points of the plane; is each inside the circle or outside?
     let points = Tensor::randn([512, 2], DType::F32)?;
-    let inside = points
-        .mul(&points)?
-        .sum(1, false)?
-        .lt(1.5)?
-        .to_dtype(DType::I64)?;
+    let distance = points.mul(&points)?.sum(1, false)?;
+    let inside = distance.lt(1.5)?.to_dtype(DType::I64)?;
 
     let model = Mlp::new()?;
     println!("{}", model.tree().with_parameters());
-
     let criterion = CrossEntropyLoss::new();
     let mut optimizer = AdamW::new(&model, 0.01)?;
     for step in 0..=300 {
@@ -50,14 +44,12 @@ fn main() -> Result<()> {
         }
     }
 
-    model.save("target/mlp.safetensors")?;
+    let file = std::env::temp_dir().join("mlp.safetensors");
+    model.save(&file)?;
     let restored = Mlp::new()?;
-    println!("{}", restored.load("target/mlp.safetensors")?);
+    println!("{}", restored.load(&file)?);
     let right = restored.call(points)?.argmax(1, false)?.eq(&inside)?;
-    println!(
-        "{} of {} points right",
-        right.sum(.., false)?.item::<i64>()?,
-        right.numel()
-    );
+    let count = right.sum(.., false)?.item::<i64>()?;
+    println!("{count} of {} points right", right.numel());
     Ok(())
 }

@@ -28,7 +28,7 @@ pub fn identity() -> Identity {
 }
 
 /// Everything that a module and its descendants register: `weight`, `[running_mean]` for a buffer,
-/// `fc: Linear` for a child, `<training>`, `eps=1e-5`.
+/// `fc: Linear` for a child, `<training>`, `eps=1e-05`.
 pub fn shown(module: &dyn Module) -> Vec<String> {
     let mut show = Show { prefix: String::new(), lines: Vec::new() };
     module.visit(&mut show);

@@ -14,6 +14,26 @@ pub trait Constant: Send + Sync + 'static {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
+/// A constant as the module tree prints it, for an `extra_repr` of one's own.
+///
+/// # Example
+///
+/// ```
+/// use module_core::module::Repr;
+///
+/// assert_eq!(Repr(&1e-5).to_string(), "1e-05");
+/// assert_eq!(Repr(&[3, 3]).to_string(), "(3, 3)");
+/// assert_eq!(Repr(&true).to_string(), "True");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Repr<'a>(pub &'a dyn Constant);
+
+impl fmt::Display for Repr<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Writes values as a Python tuple: `(1, 2)`, and `(1,)` for one.
 fn tuple(f: &mut fmt::Formatter<'_>, values: &[&dyn Constant]) -> fmt::Result {
     f.write_str("(")?;
@@ -43,8 +63,30 @@ macro_rules! constant_by {
 }
 
 constant_by!("{}": u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, char, String, &'static str);
-// `{:?}` keeps the `.0` of a whole number and writes small ones as `1e-5`, as Python does.
-constant_by!("{:?}": f32, f64);
+macro_rules! floats {
+    ($($type:ty),*) => {$(
+        /// `{:?}` keeps the `.0` of a whole number and changes to exponents where Python does, but
+        /// writes them as `1e-5` and `1e16` for Python's `1e-05` and `1e+16`.
+        impl Constant for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let text = format!("{self:?}");
+                match text.split_once('e') {
+                    _ if self.is_nan() => f.write_str("nan"),
+                    Some((digits, exponent)) => {
+                        let (sign, exponent) = match exponent.strip_prefix('-') {
+                            Some(exponent) => ('-', exponent),
+                            None => ('+', exponent),
+                        };
+                        write!(f, "{digits}e{sign}{exponent:0>2}")
+                    }
+                    None => f.write_str(&text),
+                }
+            }
+        }
+    )*};
+}
+
+floats!(f32, f64);
 
 impl<T: Constant, const N: usize> Constant for [T; N] {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,7 +18,7 @@ mod visit;
 pub(crate) mod walk;
 
 pub use buffer::Buffer;
-pub use constant::Constant;
+pub use constant::{Constant, Repr};
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
 pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};

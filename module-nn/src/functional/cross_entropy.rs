@@ -88,8 +88,9 @@ pub fn cross_entropy(
     }
     let dim = isize::from(input.rank() > 1);
     let classes = input.size(dim)?;
-    if let Some(weight) = options.weight
-        && **weight.shape() != [classes]
+    if let Some(weight) = options
+        .weight
+        .filter(|weight| **weight.shape() != [classes])
     {
         let (expected, got) = (format!("a weight [{classes}]"), weight.shape().clone());
         return Err(ErrorKind::Shape {

@@ -28,9 +28,10 @@ fn main() {
         bias: parameter(),
     };
     let lines = show::shown(&net);
-    assert_eq!(lines[..5], ["weight", "[running_mean]", "fc: Linear", "fc.weight", "fc.bias"].map(String::from));
-    assert!(lines[5..].contains(&"<training>".to_owned()));
-    assert!(lines[5..].contains(&"eps=1e-5".to_owned()));
+    assert_eq!(lines[..5], ["weight", "[running_mean]", "fc: Linear", "fc.in_features=2", "fc.out_features=3"].map(String::from));
+    assert_eq!(lines[5..7], ["fc.weight", "fc.bias"].map(String::from));
+    assert!(lines[7..].contains(&"<training>".to_owned()));
+    assert!(lines[7..].contains(&"eps=1e-05".to_owned()));
     assert_eq!(lines.last().map(String::as_str), Some("bias"));
     assert_eq!(net.kind(), "Net");
     assert_eq!(show::shown_mut(&mut net).last().map(String::as_str), Some("bias"));

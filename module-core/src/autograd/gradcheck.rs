@@ -109,15 +109,8 @@ fn shifted(x: &Tensor, element: usize, step: f64) -> Result<Tensor> {
 impl Tensor {
     /// The same elements with the dimensions in memory in the order that `like` has them.
     fn laid_out_like(&self, like: &Self) -> Result<Self> {
-        let strides = like.layout().strides();
-        let mut order: Vec<isize> = (0..self.rank() as isize).collect();
-        order.sort_by_key(|&dim| std::cmp::Reverse(strides.get(dim as usize).copied()));
-        let mut inverse = vec![0_isize; order.len()];
-        for (place, &dim) in order.iter().enumerate() {
-            if let Some(slot) = inverse.get_mut(dim as usize) {
-                *slot = place as isize;
-            }
-        }
-        self.permute(order)?.contiguous()?.permute(inverse)
+        let (order, back) = like.layout().memory_order();
+        let order: Vec<isize> = order.iter().map(|&dim| dim as isize).collect();
+        self.permute(order)?.contiguous()?.permute(back)
     }
 }

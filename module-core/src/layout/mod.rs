@@ -6,6 +6,8 @@ mod shape;
 pub(crate) mod view;
 
 pub(crate) use runs::Runs;
+use std::cmp::Ordering;
+
 pub use shape::{Dims, Shape};
 
 /// How a tensor's elements lie in its storage.
@@ -72,6 +74,40 @@ impl Layout {
             }
         }
         true
+    }
+
+    /// The dimensions from the slowest to the fastest in memory, and the permutation that takes
+    /// them back.
+    ///
+    /// A dimension with stride 0 says nothing about the order and stays where it is: this is how
+    /// PyTorch lays out a tensor that is to be like another, in `infer_dense_strides`.
+    pub(crate) fn memory_order(&self) -> (shape::Sizes, Vec<isize>) {
+        let compare = |a: usize, b: usize| match (self.strides[a], self.strides[b]) {
+            (0, _) | (_, 0) => None,
+            (x, y) if x == y => (self.shape[a] > self.shape[b]).then_some(Ordering::Greater),
+            (x, y) => Some(x.cmp(&y)),
+        };
+        let mut order: shape::Sizes = (0..self.rank()).rev().collect();
+        for start in 1..order.len() {
+            let mut moving = start;
+            for other in (0..start).rev() {
+                match compare(order[other], order[moving]) {
+                    Some(Ordering::Greater) => {
+                        order.swap(other, moving);
+                        moving = other;
+                    }
+                    Some(_) => break,
+                    None => {}
+                }
+            }
+        }
+        order.reverse();
+        let mut back = vec![0; order.len()];
+        for (place, &dim) in order.iter().enumerate() {
+            // The number of dimensions fits `isize`, as does everything that is in memory.
+            back[dim] = place as isize;
+        }
+        (order, back)
     }
 }
 

@@ -89,12 +89,20 @@ impl<M: Module> Field for M {
     label = "neither a module nor a parameter",
     note = "lists, arrays, tuples and maps in a module hold modules or parameters; an absent element is `Identity` or an enum that derives `Module`"
 )]
-pub trait Member: Field + Send + Sync {}
+pub trait Member: Field + Send + Sync {
+    /// What a list of these is called, as in PyTorch.
+    const LIST: &'static str = "ModuleList";
+    /// What a map of these is called, as in PyTorch.
+    const DICT: &'static str = "ModuleDict";
+}
 
 #[diagnostic::do_not_recommend]
 impl<M: Module> Member for M {}
 #[diagnostic::do_not_recommend]
-impl Member for crate::Parameter {}
+impl Member for crate::Parameter {
+    const LIST: &'static str = "ParameterList";
+    const DICT: &'static str = "ParameterDict";
+}
 
 /// Types that hold parameters, buffers or modules, so that `#[module(skip)]` on them is refused.
 #[doc(hidden)]

@@ -47,7 +47,7 @@ fn visit_list_mut<'a, T: Member>(items: &'a mut [T], visitor: &mut dyn VisitorMu
 
 /// The methods that every container writes alike.
 macro_rules! itself {
-    ($kind:literal) => {
+    ($kind:expr) => {
         fn kind(&self) -> &'static str {
             $kind
         }
@@ -63,7 +63,7 @@ macro_rules! itself {
 }
 
 impl<T: Member> Module for Vec<T> {
-    itself!("ModuleList");
+    itself!(T::LIST);
 
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         visit_list(self, visitor);
@@ -75,7 +75,7 @@ impl<T: Member> Module for Vec<T> {
 }
 
 impl<T: Member, const N: usize> Module for [T; N] {
-    itself!("ModuleList");
+    itself!(T::LIST);
 
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         visit_list(self, visitor);
@@ -87,7 +87,7 @@ impl<T: Member, const N: usize> Module for [T; N] {
 }
 
 impl<T: Member> Module for IndexMap<String, T> {
-    itself!("ModuleDict");
+    itself!(T::DICT);
 
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         for (name, item) in self {

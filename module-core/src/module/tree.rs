@@ -2,6 +2,7 @@ use std::fmt::{self, Write as _};
 
 use super::Module;
 use super::walk::{Member, Walk, members, parameters};
+use crate::{DType, Tensor};
 
 /// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
 ///
@@ -33,13 +34,18 @@ impl<'m> Tree<'m> {
     fn text(self) -> Result<String, fmt::Error> {
         let Self { module, counts } = self;
         let mut text = format!("{}({}", module.kind(), Extra(module));
-        let children: Vec<_> = members(module)
-            .into_iter()
-            .filter_map(|(name, member)| match member {
-                Member::Module(child) => Some((name, child)),
-                _ => None,
-            })
-            .collect();
+        let mut children = Vec::new();
+        let mut parameters_alone = String::new();
+        for (name, member) in members(module) {
+            match member {
+                Member::Module(child) => children.push((name, child)),
+                Member::Parameter(parameter) => {
+                    let line = parameter_line(module.kind(), &parameter.detach());
+                    parameters_alone.extend(line.map(|line| format!("    ({name}): {line}\n")));
+                }
+                Member::Buffer(_) | Member::Constant => {}
+            }
+        }
         let total: usize = match counts {
             true => parameters(module, &Walk::new())
                 .iter()
@@ -52,11 +58,12 @@ impl<'m> Tree<'m> {
         } else {
             String::new()
         };
-        if children.is_empty() {
+        if children.is_empty() && parameters_alone.is_empty() {
             write!(text, "){count}")?;
             return Ok(text);
         }
         writeln!(text, "{count}")?;
+        text.push_str(&parameters_alone);
         let mut lines: Vec<(String, String, usize)> = Vec::new();
         for (name, child) in children {
             let body = Self {
@@ -88,6 +95,24 @@ impl<'m> Tree<'m> {
         text.push(')');
         Ok(text)
     }
+}
+
+/// PyTorch prints parameters only where they stand in a list or a map of their own, and names the
+/// dtype in two ways.
+fn parameter_line(kind: &str, value: &Tensor) -> Option<String> {
+    let dtype = match (kind, value.dtype()) {
+        ("ParameterList", dtype) => dtype.name(),
+        ("ParameterDict", DType::F64) => "DoubleTensor",
+        ("ParameterDict", DType::F16) => "HalfTensor",
+        ("ParameterDict", DType::BF16) => "BFloat16Tensor",
+        ("ParameterDict", _) => "FloatTensor",
+        _ => return None,
+    };
+    let sizes: Vec<String> = value.shape().iter().map(usize::to_string).collect();
+    let size = sizes.join("x");
+    Some(format!(
+        "Parameter containing: [torch.{dtype} of size {size}]"
+    ))
 }
 
 /// What stands between the parentheses.

@@ -18,6 +18,7 @@ pub(crate) fn build(name: &str) -> Option<Result<Box<dyn Module>>> {
         "Shared" => boxed(shared()),
         "Nested" => boxed(nested()),
         "Buffers" => boxed(buffers()),
+        "Parameters" => boxed(lists_of_parameters()),
         "Folded" => boxed(folded()),
         "Printed" => boxed(printed()),
         "Frozen" => boxed(frozen::build()),
@@ -25,6 +26,26 @@ pub(crate) fn build(name: &str) -> Option<Result<Box<dyn Module>>> {
         "Digits" => boxed(Digits::new(8, 0.1)),
         _ => None,
     }
+}
+
+/// Parameters in a list and in a map, one of them tied.
+#[derive(Module)]
+struct Parameters {
+    list: Vec<Parameter>,
+    dict: IndexMap<String, Parameter>,
+    tied: Parameter,
+}
+
+fn lists_of_parameters() -> Result<Parameters> {
+    let parameter = |shape: &[usize]| Parameter::new(zeros(shape)?);
+    let list = vec![parameter(&[2])?, parameter(&[3, 1])?];
+    // PyTorch sorts the keys of a plain dictionary.
+    let dict = [("a", parameter(&[2, 2])?), ("b", parameter(&[1])?)];
+    Ok(Parameters {
+        tied: list[0].share(),
+        list,
+        dict: dict.map(|(key, p)| (key.to_owned(), p)).into(),
+    })
 }
 
 fn zeros(shape: impl Into<Shape>) -> Result<Tensor> {

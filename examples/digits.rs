@@ -227,6 +227,11 @@ fn main() -> Result<()> {
         held_back.len()
     );
 
+    if right < 0.98 {
+        let problem = "is less than the 98 % that this recipe reaches";
+        return Err(Error::argument("digits", "accuracy", right, problem));
+    }
+
     let activations = look_inside(&model, &held_back)?;
     println!(
         "layer1.bn1 put out {} with mean {:.4} for one image",

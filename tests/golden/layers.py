@@ -181,6 +181,8 @@ def batch_norm_cases():
     for dtype in ("f16", "bf16"):
         layer_case("batchnorm1d", layer("BatchNorm1d", num_features=3), [5, 3], dtype, mode="eval")
         layer_case("batchnorm2d", layer("BatchNorm2d", num_features=3), [2, 3, 4, 3], dtype, warmup=1)
+    both("batchnorm1d", layer("BatchNorm1d", num_features=3), [0, 3], label="an empty batch is counted and moves nothing")
+    both("batchnorm2d", layer("BatchNorm2d", num_features=2), [0, 2, 3, 1], warmup=1)
 
 
 SPECIAL = torch.tensor([-1.5, -0.0, 0.0, 1e-30, 2.5, float("nan"), float("inf"), float("-inf")])

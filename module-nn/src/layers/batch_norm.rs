@@ -172,8 +172,14 @@ impl BatchNorm {
         }
         let statistics = self.running_mean.get().zip(self.running_var.get());
         let batch = self.training.is_training() || statistics.is_none();
+        let count = input.numel() / channels;
         let (mean, var) = match statistics.filter(|_| !batch) {
             Some((mean, var)) => (mean.tensor(), var.tensor()),
+            // Without a value there is nothing to normalise, by whatever numbers.
+            None if count == 0 => (
+                Tensor::zeros(channels, input.dtype(), &input.device())?,
+                Tensor::ones(channels, input.dtype(), &input.device())?,
+            ),
             None => functional::batch_statistics(input)?,
         };
         let weight = self.weight.get().map(Parameter::tensor);
@@ -187,7 +193,7 @@ impl BatchNorm {
             self.config.eps,
         )?;
         if self.training.is_training() {
-            self.track(input.numel() / channels, &mean.detach(), &var.detach())?;
+            self.track(count, &mean.detach(), &var.detach())?;
         }
         Ok(output)
     }
@@ -202,6 +208,10 @@ impl BatchNorm {
             return Ok(());
         };
         let batches = counter.tensor().add(1)?;
+        if count == 0 {
+            // An empty batch is counted and moves nothing, as in PyTorch.
+            return counter.set(batches);
+        }
         let factor = match self.config.momentum {
             Some(momentum) => momentum,
             None => 1.0 / batches.item::<i64>()? as f64,

@@ -2,7 +2,7 @@ use module_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
-use super::known::{Known, check};
+use super::known::{Known, State, check};
 use crate::config::setters;
 
 /// Adam with weight decay that does not pass through the moments.
@@ -41,6 +41,12 @@ struct Moments {
     exp_avg_sq: Tensor,
     /// The greatest second moment so far; kept with AMSGrad only.
     max_exp_avg_sq: Option<Tensor>,
+}
+
+impl State for Moments {
+    fn tensor(&self) -> &Tensor {
+        &self.exp_avg
+    }
 }
 
 /// The arguments of [`AdamW`].
@@ -162,16 +168,16 @@ impl Optimizer for AdamW {
             maximize,
         } = self.config;
         self.moments.step(model, |value, grad, moments| {
-            let grad = if maximize { grad.neg()? } else { grad };
+            let grad = if maximize { grad.neg()? } else { grad.clone() };
             let square = grad.mul(&grad)?.mul(1.0 - beta2)?;
-            let next = match moments.take() {
+            let next = match moments {
                 Some(last) => Moments {
                     step: last.step.saturating_add(1),
                     exp_avg: last
                         .exp_avg
                         .add(&grad.sub(&last.exp_avg)?.mul(1.0 - beta1)?)?,
                     exp_avg_sq: last.exp_avg_sq.mul(beta2)?.add(&square)?,
-                    max_exp_avg_sq: last.max_exp_avg_sq,
+                    max_exp_avg_sq: last.max_exp_avg_sq.clone(),
                 },
                 None => Moments {
                     step: 1,
@@ -190,11 +196,11 @@ impl Optimizer for AdamW {
             let root = second.sqrt()?.div(corrections.1.sqrt())?.add(eps)?;
             let decayed = value.mul(1.0 - lr * weight_decay)?;
             let moved = decayed.sub(&next.exp_avg.div(&root)?.mul(lr / corrections.0)?)?;
-            *moments = Some(Moments {
+            let next = Moments {
                 max_exp_avg_sq: largest,
                 ..next
-            });
-            Ok(moved)
+            };
+            Ok((moved, Some(next)))
         })
     }
 

@@ -10,7 +10,19 @@ pub(super) struct Known<S> {
     parameters: IndexMap<String, (TensorId, Option<S>)>,
 }
 
-impl<S> Known<S> {
+/// What an optimiser remembers of a parameter.
+pub(super) trait State {
+    /// A tensor that is like the parameter in shape, dtype and device.
+    fn tensor(&self) -> &Tensor;
+}
+
+impl State for Tensor {
+    fn tensor(&self) -> &Tensor {
+        self
+    }
+}
+
+impl<S: State> Known<S> {
     pub(super) fn new(model: &dyn Module) -> Self {
         let parameters = model.named_parameters();
         Self {
@@ -18,19 +30,30 @@ impl<S> Known<S> {
         }
     }
 
-    /// Checks the model, then gives every parameter with a gradient the value that `update` makes
-    /// of its value, its gradient and its state.
+    /// Checks the model, then gives every parameter with a gradient the value and the state that
+    /// `update` makes of its value, its gradient and its state.
+    ///
+    /// Whatever could keep an update from being computed is found before the first one is.
     pub(super) fn step(
         &mut self,
         model: &dyn Module,
-        update: impl Fn(Tensor, Tensor, &mut Option<S>) -> Result<Tensor>,
+        update: impl Fn(&Tensor, &Tensor, Option<&S>) -> Result<(Tensor, Option<S>)>,
     ) -> Result<()> {
         let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
         self.check(&parameters)?;
-        if parameters
-            .iter()
-            .all(|(_, parameter)| parameter.grad().is_none())
-        {
+        let mut moved = false;
+        for (path, parameter) in &parameters {
+            let Some(grad) = parameter.grad() else {
+                continue;
+            };
+            let value = parameter.detach();
+            check_like(path, "gradient", &grad, &value)?;
+            if let Some((_, Some(state))) = self.parameters.get(path) {
+                check_like(path, "state", state.tensor(), &value)?;
+            }
+            moved = true;
+        }
+        if !moved {
             return Err(ErrorKind::NoGradients { op: "step" }.into());
         }
         for (path, parameter) in parameters {
@@ -40,9 +63,10 @@ impl<S> Known<S> {
             if !parameter.requires_grad() {
                 *state = None;
             } else if let Some(grad) = parameter.grad() {
-                parameter.set(no_grad(|| {
-                    update(parameter.detach(), grad.detach(), state)
-                })?)?;
+                let value = parameter.detach();
+                let (value, next) = no_grad(|| update(&value, &grad.detach(), state.as_ref()))?;
+                parameter.set(value)?;
+                *state = next;
             }
         }
         Ok(())
@@ -68,6 +92,23 @@ impl<S> Known<S> {
             Err(ErrorKind::OptimizerParameters { paths }.into())
         }
     }
+}
+
+/// Refuses a gradient or a state that a cast or a move of the parameter has left behind.
+fn check_like(path: &str, what: &'static str, tensor: &Tensor, value: &Tensor) -> Result<()> {
+    let same = tensor.shape() == value.shape()
+        && tensor.dtype() == value.dtype()
+        && tensor.device() == value.device();
+    if same {
+        return Ok(());
+    }
+    let describe = |x: &Tensor| format!("{} of shape {} on {}", x.dtype(), x.shape(), x.device());
+    let problem = format!(
+        "the {what} is {}, the value {}; build the optimiser after casts and moves",
+        describe(tensor),
+        describe(value)
+    );
+    Err(Error::argument("step", "parameter", path, problem))
 }
 
 /// Refuses an argument outside its range, with its name and value.

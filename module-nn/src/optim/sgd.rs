@@ -142,23 +142,22 @@ impl Optimizer for SGD {
             maximize,
         } = self.config;
         self.momentum_buffers.step(model, |value, grad, buffer| {
-            let mut grad = if maximize { grad.neg()? } else { grad };
+            let mut grad = if maximize { grad.neg()? } else { grad.clone() };
             if weight_decay != 0.0 {
                 grad = grad.add(&value.mul(weight_decay)?)?;
             }
-            if momentum != 0.0 {
-                let next = match buffer {
-                    Some(last) => last.mul(momentum)?.add(&grad.mul(1.0 - dampening)?)?,
-                    None => grad.clone(),
-                };
-                *buffer = Some(next.clone());
-                grad = if nesterov {
-                    grad.add(&next.mul(momentum)?)?
-                } else {
-                    next
-                };
+            if momentum == 0.0 {
+                return Ok((value.sub(&grad.mul(lr)?)?, None));
             }
-            value.sub(&grad.mul(lr)?)
+            let next = match buffer {
+                Some(last) => last.mul(momentum)?.add(&grad.mul(1.0 - dampening)?)?,
+                None => grad.clone(),
+            };
+            let step = match nesterov {
+                true => grad.add(&next.mul(momentum)?)?,
+                false => next.clone(),
+            };
+            Ok((value.sub(&step.mul(lr)?)?, Some(next)))
         })
     }
 

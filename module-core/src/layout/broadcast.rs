@@ -1,11 +1,15 @@
 use super::Layout;
-use super::shape::{Shape, Sizes};
+use super::shape::Shape;
+use super::sizes::Sizes;
 use crate::{ErrorKind, Result};
 
 impl Shape {
     /// The shape to which both broadcast: sizes are compared from the last dimension, and a size
     /// of 1 or a missing dimension stretches.
     pub(crate) fn broadcast(&self, op: &'static str, other: &Self) -> Result<Self> {
+        if self == other {
+            return Ok(self.clone());
+        }
         let rank = self.rank().max(other.rank());
         let size_of = |shape: &Self, i: usize| {
             // Dimension `i` counted from the end.
@@ -27,7 +31,7 @@ impl Shape {
                 }
             };
         }
-        Ok(sizes.into_iter().collect())
+        Ok(sizes.into())
     }
 }
 

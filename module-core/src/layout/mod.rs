@@ -3,12 +3,14 @@
 mod broadcast;
 mod runs;
 mod shape;
+mod sizes;
 pub(crate) mod view;
 
 pub(crate) use runs::Runs;
 use std::cmp::Ordering;
 
 pub use shape::{Dims, Shape};
+use sizes::Sizes;
 
 /// How a tensor's elements lie in its storage.
 ///
@@ -17,14 +19,14 @@ pub use shape::{Dims, Shape};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     shape: Shape,
-    strides: shape::Sizes,
+    strides: Sizes,
     offset: usize,
 }
 
 impl Layout {
     /// The row-major layout of a fresh storage.
     pub fn contiguous(shape: Shape) -> Self {
-        let mut strides = shape::Sizes::from_elem(1, shape.rank());
+        let mut strides = Sizes::from_elem(1, shape.rank());
         let mut step = 1_usize;
         for (stride, &size) in strides.iter_mut().zip(shape.iter()).rev() {
             *stride = step;
@@ -65,7 +67,7 @@ impl Layout {
             return true;
         }
         let mut step = 1;
-        for (&size, &stride) in self.shape.iter().zip(&self.strides).rev() {
+        for (&size, &stride) in self.shape.iter().zip(self.strides.iter()).rev() {
             if size != 1 {
                 if stride != step {
                     return false;
@@ -81,13 +83,13 @@ impl Layout {
     ///
     /// A dimension with stride 0 says nothing about the order and stays where it is: this is how
     /// PyTorch lays out a tensor that is to be like another, in `infer_dense_strides`.
-    pub(crate) fn memory_order(&self) -> (shape::Sizes, Vec<isize>) {
+    pub(crate) fn memory_order(&self) -> (Sizes, Vec<isize>) {
         let compare = |a: usize, b: usize| match (self.strides[a], self.strides[b]) {
             (0, _) | (_, 0) => None,
             (x, y) if x == y => (self.shape[a] > self.shape[b]).then_some(Ordering::Greater),
             (x, y) => Some(x.cmp(&y)),
         };
-        let mut order: shape::Sizes = (0..self.rank()).rev().collect();
+        let mut order: Sizes = (0..self.rank()).rev().collect();
         for start in 1..order.len() {
             let mut moving = start;
             for other in (0..start).rev() {

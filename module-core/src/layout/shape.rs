@@ -3,10 +3,8 @@ use std::ops::{Deref, RangeFull};
 
 use smallvec::SmallVec;
 
+use super::sizes::Sizes;
 use crate::{ErrorKind, Result};
-
-/// Sizes or strides; up to four lie inline, so that small tensors allocate nothing for them.
-pub(crate) type Sizes = SmallVec<[usize; 4]>;
 
 /// The size of each dimension of a tensor.
 ///
@@ -80,7 +78,7 @@ impl Shape {
         let Dims::Some(dims) = dims else {
             return Ok((0..self.rank()).collect());
         };
-        let mut result = Sizes::new();
+        let mut result = Sizes::default();
         for &dim in dims {
             let index = self.dim(op, dim)?;
             if result.contains(&index) {
@@ -108,6 +106,12 @@ impl Deref for Shape {
     }
 }
 
+impl From<Sizes> for Shape {
+    fn from(sizes: Sizes) -> Self {
+        Self(sizes)
+    }
+}
+
 impl FromIterator<usize> for Shape {
     fn from_iter<I: IntoIterator<Item = usize>>(sizes: I) -> Self {
         Self(sizes.into_iter().collect())
@@ -120,6 +124,12 @@ impl From<&[usize]> for Shape {
     }
 }
 
+impl From<&Sizes> for Dims {
+    fn from(dims: &Sizes) -> Self {
+        Self::from(&**dims)
+    }
+}
+
 impl<const N: usize> From<[usize; N]> for Shape {
     fn from(sizes: [usize; N]) -> Self {
         Self(Sizes::from_slice(&sizes))
@@ -128,7 +138,7 @@ impl<const N: usize> From<[usize; N]> for Shape {
 
 impl From<Vec<usize>> for Shape {
     fn from(sizes: Vec<usize>) -> Self {
-        Self(sizes.into())
+        Self(Sizes::from_slice(&sizes))
     }
 }
 

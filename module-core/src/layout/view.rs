@@ -1,5 +1,6 @@
 use super::Layout;
-use super::shape::{Shape, Sizes};
+use super::shape::Shape;
+use super::sizes::Sizes;
 use crate::{Error, ErrorKind, Result};
 
 /// Views: each returns the layout of the same elements seen differently.
@@ -41,7 +42,7 @@ impl Layout {
             self.offset + start * self.strides[dim]
         };
         Ok(Self {
-            shape: sizes.into_iter().collect(),
+            shape: sizes.into(),
             strides: self.strides.clone(),
             offset,
         })
@@ -59,7 +60,7 @@ impl Layout {
         sizes.insert(dim, 1);
         strides.insert(dim, stride);
         Self {
-            shape: sizes.into_iter().collect(),
+            shape: sizes.into(),
             strides,
             offset: self.offset,
         }
@@ -154,7 +155,7 @@ pub(crate) fn infer(op: &'static str, from: &Shape, sizes: &[isize]) -> Result<S
         None if known == numel => {}
         None => return Err(fail("has another number of elements than")),
     }
-    Ok(shape.into_iter().collect())
+    Ok(shape.into())
 }
 
 impl Shape {

@@ -12,12 +12,11 @@ impl Tensor {
         let shape = self.shape().broadcast(name, other.shape())?;
         // Each side may be small and the result may not be.
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
-        let a = self.view(self.layout.broadcast_to(name, &shape)?);
-        let b = other.view(other.layout.broadcast_to(name, &shape)?);
-        let storage = self
-            .device()
-            .backend()
-            .binary(op, a.operand(), b.operand())?;
+        let (a, b) = (
+            self.operand_as(name, &shape)?,
+            other.operand_as(name, &shape)?,
+        );
+        let storage = self.device().backend().binary(op, a, b)?;
         Ok(Self::fresh(storage, shape))
     }
 
@@ -38,7 +37,7 @@ impl Tensor {
     /// assert_eq!(x.add(1)?.to_vec::<i64>()?, [2, 3, 4, 5]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn add(&self, other: impl Into<Value>) -> Result<Self> {
+    pub fn add<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("add", self)?;
         let out = self.binary("add", BinaryOp::Add, &other)?;
         Ok(out.record([self, &other], |_| Add {
@@ -52,7 +51,7 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
-    pub fn sub(&self, other: impl Into<Value>) -> Result<Self> {
+    pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("sub", self)?;
         let out = self.binary("sub", BinaryOp::Sub, &other)?;
         Ok(out.record([self, &other], |_| Sub {
@@ -66,12 +65,12 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
-    pub fn mul(&self, other: impl Into<Value>) -> Result<Self> {
+    pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("mul", self)?;
         let out = self.binary("mul", BinaryOp::Mul, &other)?;
         Ok(out.record([self, &other], |_| Mul {
             a: self.clone(),
-            b: other.clone(),
+            b: Tensor::clone(&other),
         }))
     }
 
@@ -80,12 +79,12 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add), and integers, whose quotients would round.
-    pub fn div(&self, other: impl Into<Value>) -> Result<Self> {
+    pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("div", self)?;
         let out = self.binary("div", BinaryOp::Div, &other)?;
         Ok(out.record([self, &other], |_| Div {
             a: self.clone(),
-            b: other.clone(),
+            b: Tensor::clone(&other),
         }))
     }
 
@@ -119,13 +118,13 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
-    pub fn maximum(&self, other: impl Into<Value>) -> Result<Self> {
+    pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("maximum", self)?;
         let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
         Ok(out.record([self, &other], |_| Extreme {
             name: "maximum",
             a: self.clone(),
-            b: other.clone(),
+            b: Tensor::clone(&other),
         }))
     }
 
@@ -136,13 +135,13 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
-    pub fn minimum(&self, other: impl Into<Value>) -> Result<Self> {
+    pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("minimum", self)?;
         let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
         Ok(out.record([self, &other], |_| Extreme {
             name: "minimum",
             a: self.clone(),
-            b: other.clone(),
+            b: Tensor::clone(&other),
         }))
     }
 

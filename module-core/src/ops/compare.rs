@@ -14,7 +14,7 @@ macro_rules! comparisons {
             /// # Errors
             ///
             /// As [`add`](Self::add).
-            pub fn $name(&self, other: impl Into<Value>) -> Result<Self> {
+            pub fn $name<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
                 self.compare(stringify!($name), CompareOp::$op, other.into())
             }
         )*}
@@ -37,16 +37,15 @@ comparisons! {
 }
 
 impl Tensor {
-    fn compare(&self, name: &'static str, op: CompareOp, other: Value) -> Result<Self> {
+    fn compare(&self, name: &'static str, op: CompareOp, other: Value<'_>) -> Result<Self> {
         let other = other.like(name, self)?;
         let shape = self.shape().broadcast(name, other.shape())?;
         shape.checked_numel(name, 1)?;
-        let a = self.view(self.layout.broadcast_to(name, &shape)?);
-        let b = other.view(other.layout.broadcast_to(name, &shape)?);
-        let storage = self
-            .device()
-            .backend()
-            .compare(op, a.operand(), b.operand())?;
+        let (a, b) = (
+            self.operand_as(name, &shape)?,
+            other.operand_as(name, &shape)?,
+        );
+        let storage = self.device().backend().compare(op, a, b)?;
         Ok(Self::fresh(storage, shape))
     }
 

@@ -19,6 +19,8 @@ mod view;
 pub use conv::{Conv2dOptions, Padding};
 pub use pool::Pool2dOptions;
 
+use std::borrow::Cow;
+
 use crate::backend::{Storage, UnaryOp};
 use crate::tensor::Tensor;
 use crate::{DType, ErrorKind, Result, Scalar};
@@ -27,28 +29,30 @@ use crate::{DType, ErrorKind, Result, Scalar};
 ///
 /// Methods take `impl Into<Value>`, so that `x.mul(&y)` and `x.mul(2.0)` both read well.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum Value<'a> {
     /// A tensor.
-    Tensor(Tensor),
+    Tensor(Cow<'a, Tensor>),
     /// A number.
     Scalar(Scalar),
 }
 
-impl From<Tensor> for Value {
+impl From<Tensor> for Value<'_> {
+    #[inline]
     fn from(tensor: Tensor) -> Self {
-        Self::Tensor(tensor)
+        Self::Tensor(Cow::Owned(tensor))
     }
 }
 
-impl From<&Tensor> for Value {
-    fn from(tensor: &Tensor) -> Self {
-        Self::Tensor(tensor.clone())
+impl<'a> From<&'a Tensor> for Value<'a> {
+    #[inline]
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(Cow::Borrowed(tensor))
     }
 }
 
 macro_rules! value_from {
     ($($type:ty),*) => {$(
-        impl From<$type> for Value {
+        impl From<$type> for Value<'_> {
             fn from(value: $type) -> Self {
                 Self::Scalar(value.into())
             }
@@ -58,9 +62,9 @@ macro_rules! value_from {
 
 value_from!(f32, f64, i32, i64, u8, bool, Scalar);
 
-impl Value {
+impl<'a> Value<'a> {
     /// The tensor itself, or the number as a tensor without dimensions like `x`.
-    fn like(self, op: &'static str, x: &Tensor) -> Result<Tensor> {
+    fn like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
         match self {
             Self::Tensor(tensor) => {
                 x.check_same(op, &tensor)?;
@@ -75,7 +79,9 @@ impl Value {
                 }
                 .into())
             }
-            Self::Scalar(scalar) => Tensor::full((), scalar, x.dtype(), &x.device()),
+            Self::Scalar(scalar) => {
+                Tensor::full((), scalar, x.dtype(), &x.device()).map(Cow::Owned)
+            }
         }
     }
 }

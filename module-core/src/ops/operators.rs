@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 
 macro_rules! operators {
     ($($trait:ident $method:ident),*) => {$(
-        impl<V: Into<Value>> ops::$trait<V> for &Tensor {
+        impl<'a, V: Into<Value<'a>>> ops::$trait<V> for &Tensor {
             type Output = Result<Tensor>;
 
             fn $method(self, other: V) -> Result<Tensor> {
@@ -16,7 +16,7 @@ macro_rules! operators {
             }
         }
 
-        impl<V: Into<Value>> ops::$trait<V> for Tensor {
+        impl<'a, V: Into<Value<'a>>> ops::$trait<V> for Tensor {
             type Output = Result<Tensor>;
 
             fn $method(self, other: V) -> Result<Tensor> {

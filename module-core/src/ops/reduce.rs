@@ -27,8 +27,7 @@ impl Tensor {
     pub fn sum(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
         let dims = self.shape().dims("sum", &dims.into())?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
-            let dims: Vec<usize> = dims.into_vec();
-            return self.to_dtype(DType::I64)?.sum(dims.as_slice(), keepdim);
+            return self.to_dtype(DType::I64)?.sum(&dims, keepdim);
         }
         if dims.is_empty() {
             return Ok(self.clone());
@@ -56,7 +55,7 @@ impl Tensor {
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
         // The sum may exceed half precision where the mean does not.
         self.widened()?
-            .sum(dims.as_slice(), keepdim)?
+            .sum(&dims, keepdim)?
             .div(count as f64)?
             .to_dtype(self.dtype())
     }
@@ -72,11 +71,11 @@ impl Tensor {
         let dims = self.shape().dims("var", &dims.into())?;
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
         let wide = self.widened()?;
-        let distance = wide.sub(&wide.mean(dims.as_slice(), true)?)?;
+        let distance = wide.sub(&wide.mean(&dims, true)?)?;
         let divisor = (count as f64 - correction).max(0.0);
         distance
             .mul(&distance)?
-            .sum(dims.as_slice(), keepdim)?
+            .sum(&dims, keepdim)?
             .div(divisor)?
             .to_dtype(self.dtype())
     }

@@ -213,7 +213,7 @@ impl Tensor {
     /// A dimension that is out of range.
     pub fn squeeze(&self, dims: impl Into<Dims>) -> Result<Self> {
         let mut dims = self.shape().dims("squeeze", &dims.into())?;
-        dims.retain(|dim| self.shape()[*dim] == 1);
+        dims.retain(|dim| self.shape()[dim] == 1);
         let out = self.view(self.layout.squeeze(&dims));
         Ok(out.record([self], |_| Reshape {
             from: self.shape().clone(),

@@ -78,6 +78,16 @@ impl Tensor {
         }
     }
 
+    /// What kernels read, stretched to `shape`.
+    pub(crate) fn operand_as(&self, op: &'static str, shape: &Shape) -> Result<Operand> {
+        let layout = match self.shape() == shape {
+            true => self.layout.clone(),
+            false => self.layout.broadcast_to(op, shape)?,
+        };
+        let storage = self.storage.clone();
+        Ok(Operand { storage, layout })
+    }
+
     /// The size of each dimension.
     pub fn shape(&self) -> &Shape {
         self.layout.shape()

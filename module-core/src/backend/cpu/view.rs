@@ -110,8 +110,12 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
 fn runs1<T: Element, U: Element>(x: &Operand, f: &dyn Fn(&[T], &mut Vec<U>)) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
     room::<U>(numel)?;
-    let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
     let mut values = Vec::with_capacity(numel);
+    if let Some(x) = slice(x)? {
+        f(x, &mut values);
+        return Ok(values);
+    }
+    let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
     for r in Runs::new([&x.layout]) {
         let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
         f(x, &mut values);
@@ -129,9 +133,13 @@ fn runs2<A: Element, B: Element, U: Element>(
 ) -> Result<Vec<U>> {
     let numel = a.layout.shape().numel();
     room::<U>(numel)?;
+    let mut values = Vec::with_capacity(numel);
+    if let (Some(a), Some(b)) = (slice(a)?, slice(b)?) {
+        f(a, b, &mut values);
+        return Ok(values);
+    }
     let (a_data, mut a_buffer) = (elements::<A>(a)?, Vec::new());
     let (b_data, mut b_buffer) = (elements::<B>(b)?, Vec::new());
-    let mut values = Vec::with_capacity(numel);
     for r in Runs::new([&a.layout, &b.layout]) {
         let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
         let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);

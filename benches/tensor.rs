@@ -1,0 +1,68 @@
+//! What tensors and autograd cost beside the arithmetic.
+//!
+//! `cargo bench --bench tensor`; `python benches/peers/tensor.py` measures PyTorch's.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use module_nn::prelude::*;
+
+fn small_operations(c: &mut Criterion) {
+    let (a, b) = (Tensor::from([1.0_f32]), Tensor::from([2.0_f32]));
+    let tracked = a.requires_grad();
+    let mut group = c.benchmark_group("one element");
+    group.bench_function("add, untracked", |bench| {
+        bench.iter(|| black_box(&a).add(black_box(&b)));
+    });
+    group.bench_function("add, tracked", |bench| {
+        bench.iter(|| black_box(&tracked).add(black_box(&b)));
+    });
+    group.bench_function("mul by a number", |bench| {
+        bench.iter(|| black_box(&a).mul(2.0));
+    });
+    group.finish();
+}
+
+#[derive(Module)]
+struct Mlp {
+    hidden: Linear,
+    head: Linear,
+}
+
+impl Forward for Mlp {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.head.call(self.hidden.call(x)?.relu()?)
+    }
+}
+
+fn step(model: &Mlp, optimizer: &mut dyn Optimizer, x: &Tensor, y: &Tensor) -> Result<()> {
+    let distance = model.call(x.clone())?.sub(y)?;
+    model.zero_grad();
+    distance.mul(&distance)?.mean(.., false)?.backward()?;
+    optimizer.step(model)
+}
+
+fn training_step(c: &mut Criterion) {
+    let mut bench = || {
+        let model = Mlp {
+            hidden: Linear::new(2, 16)?,
+            head: Linear::new(16, 1)?,
+        };
+        let mut optimizer = SGD::new(&model, 1e-3)?;
+        let x = Tensor::randn([8, 2], DType::F32)?;
+        let y = Tensor::randn([8, 1], DType::F32)?;
+        step(&model, &mut optimizer, &x, &y)?;
+        c.bench_function("training step, MLP 2-16-1, batch 8, SGD", |bench| {
+            bench.iter(|| step(&model, &mut optimizer, &x, &y));
+        });
+        Ok::<(), Error>(())
+    };
+    if let Err(error) = bench() {
+        eprintln!("{error}");
+    }
+}
+
+criterion_group!(benches, small_operations, training_step);
+criterion_main!(benches);

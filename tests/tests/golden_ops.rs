@@ -105,7 +105,11 @@ fn dims(x: &Tensor, args: &Value) -> Vec<isize> {
 }
 
 fn scalar(x: &Tensor, name: &str, value: &Value) -> Result<Tensor> {
-    fn apply(x: &Tensor, name: &str, value: impl Into<module_core::Value>) -> Result<Tensor> {
+    fn apply<'a>(
+        x: &Tensor,
+        name: &str,
+        value: impl Into<module_core::Value<'a>>,
+    ) -> Result<Tensor> {
         match name {
             "add" => x.add(value),
             "sub" => x.sub(value),

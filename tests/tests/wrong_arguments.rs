@@ -178,7 +178,7 @@ impl Draw {
         self.of_shape(&shape, dtype)
     }
 
-    fn value(&mut self, x: &Tensor) -> Value {
+    fn value(&mut self, x: &Tensor) -> Value<'static> {
         if self.often() {
             self.like(x).into()
         } else {
@@ -297,7 +297,7 @@ fn elementwise() {
     for (name, op) in unary {
         fuzz(name, |d| op(&d.maybe_huge()));
     }
-    type Binary = (&'static str, fn(&Tensor, Value) -> Result<Tensor>);
+    type Binary = (&'static str, fn(&Tensor, Value<'_>) -> Result<Tensor>);
     let binary: [Binary; 12] = [
         ("add", |x, y| x.add(y)),
         ("sub", |x, y| x.sub(y)),

@@ -133,11 +133,15 @@ impl Tensor {
     /// tracked. It is given the output to save.
     pub fn record<'a, F: Function>(
         mut self,
-        inputs: impl IntoIterator<Item = &'a Self>,
+        inputs: impl IntoIterator<Item = &'a Self, IntoIter: Clone>,
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
         self.node = None;
         if !is_grad_enabled() || !self.dtype().is_floating_point() {
+            return self;
+        }
+        let inputs = inputs.into_iter();
+        if !inputs.clone().any(|input| input.node.is_some()) {
             return self;
         }
         let tracked = |input: &Self| {
@@ -147,11 +151,9 @@ impl Tensor {
                 dtype: input.dtype(),
             })
         };
-        let inputs: Inputs = inputs.into_iter().map(tracked).collect();
-        if inputs.iter().any(Option::is_some) {
-            let function = Arc::new(function(&self));
-            self.node = Some(Node::op(function, inputs));
-        }
+        let inputs: Inputs = inputs.map(tracked).collect();
+        let function = Arc::new(function(&self));
+        self.node = Some(Node::op(function, inputs));
         self
     }
 }

@@ -147,8 +147,10 @@ fn field_type(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key is not empty and has no `.`, which separates the steps of a path.
+/// A key is not empty, has no `.`, which separates the steps of a path, and does not start with a name
+/// that checkpoints use themselves.
 fn key(member: &Member<'_>, errors: &mut Errors) {
+    reserved_key(member, errors);
     let Some(Given { value: literal, .. }) = &member.attrs.rename else {
         return;
     };
@@ -167,6 +169,35 @@ fn key(member: &Member<'_>, errors: &mut Errors) {
             ),
             "nest modules to get a dotted path: each step is a field of its own",
         );
+    }
+}
+
+/// A key does not start with `__`, as the safetensors format's `__metadata__` does, nor with
+/// `_extra_state`, under which PyTorch saves what is no tensor.
+fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
+    const RESERVED: [(&str, &str); 2] = [
+        ("__", "as names of the file format do"),
+        (
+            "_extra_state",
+            "under which PyTorch saves what is no tensor",
+        ),
+    ];
+    if member.attrs.skip.is_some() || member.attrs.flatten.is_some() {
+        return;
+    }
+    for (start, why) in RESERVED {
+        if !member.key.starts_with(start) {
+            continue;
+        }
+        let wrong = format!("the key `{}` starts with `{start}`, {why}", member.key);
+        match (&member.attrs.rename, &member.access) {
+            (Some(rename), _) => errors.add(&rename.value, wrong, "choose another key"),
+            (None, access) => {
+                let cure =
+                    "rename the field, or give it another key by `#[module(rename = \"…\")]`";
+                errors.add(access, wrong, cure);
+            }
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 mod buffer;
 mod constant;
 pub(crate) mod convert;
+mod describe;
 mod field;
+mod flatten;
 mod identity;
 mod init;
 mod list;
@@ -20,7 +22,10 @@ pub(crate) mod walk;
 
 pub use buffer::Buffer;
 pub use constant::{Constant, Repr};
+pub use describe::{Describe, FieldInfo, FieldRole};
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
+#[doc(hidden)]
+pub use flatten::FlattenCheck;
 pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};
 pub use init::{ConstantInit, Init};

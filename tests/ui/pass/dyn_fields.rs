@@ -10,6 +10,17 @@ trait Activation: Module {
     fn slope(&self) -> f32;
 }
 
+/// An object-safe trait whose objects can be called: `Layer` as the supertrait brings `forward`.
+trait Block: Layer {
+    fn width(&self) -> usize;
+}
+
+impl Block for Linear {
+    fn width(&self) -> usize {
+        3
+    }
+}
+
 #[derive(Module)]
 struct PRelu {
     weight: Parameter,

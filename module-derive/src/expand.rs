@@ -333,8 +333,13 @@ fn fields(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
             };
             ("", quote!(#private::FieldRole::Flattened(#brought)))
         } else {
-            let via = Ident::new(types::field_trait(ty), Span::call_site());
-            let key = if transparent { "" } else { &member.key };
+            // Asked through the trait by which it is visited, so that one mistake is one message.
+            let (key, via) = if transparent {
+                ("", types::PLAIN_FIELD)
+            } else {
+                (member.key.as_str(), types::field_trait(ty))
+            };
+            let via = Ident::new(via, Span::call_site());
             (key, quote!(<#ty as #private::#via>::ROLE))
         };
         let name = match &member.access {

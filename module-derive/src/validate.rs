@@ -189,7 +189,10 @@ fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
         if !member.key.starts_with(start) {
             continue;
         }
-        let wrong = format!("the key `{}` starts with `{start}`, {why}", member.key);
+        let wrong = format!(
+            "the key `{}` starts with `{start}`, which is kept for {why}",
+            member.key
+        );
         match (&member.attrs.rename, &member.access) {
             (Some(rename), _) => errors.add(&rename.value, wrong, "choose another key"),
             (None, access) => {

@@ -176,11 +176,8 @@ fn key(member: &Member<'_>, errors: &mut Errors) {
 /// `_extra_state`, under which PyTorch saves what is no tensor.
 fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
     const RESERVED: [(&str, &str); 2] = [
-        ("__", "as names of the file format do"),
-        (
-            "_extra_state",
-            "under which PyTorch saves what is no tensor",
-        ),
+        ("__", "the file format"),
+        ("_extra_state", "what PyTorch saves that is no tensor"),
     ];
     if member.attrs.skip.is_some() || member.attrs.flatten.is_some() {
         return;

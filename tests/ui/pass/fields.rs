@@ -88,6 +88,6 @@ fn main() {
         ]
     );
     assert_eq!(FIRST, "type");
-    assert_eq!(learned::<Net<bool, 1>>() + Own::FIELDS, 5);
+    assert_eq!(learned::<Net<Linear, 1>>() + Own::FIELDS, 5);
     assert_eq!(Linear::FIELDS[0].name, "in_features");
 }

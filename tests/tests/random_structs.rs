@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 /// Each seed gives types that contain each other; types of different seeds do not meet.
-const SEEDS: [u64; 3] = [1, 2, 3];
+const SEEDS: [u64; 4] = [1, 2, 3, 4];
 const TYPES_PER_SEED: usize = 24;
 /// Larger trees are not put into others, so that sizes do not multiply.
 const LARGEST_CHILD: usize = 24;
@@ -142,6 +142,8 @@ struct Field {
     key: String,
     value: Value,
     members: Vec<(String, Shape)>,
+    /// The keys of its members, and of those that a value may lack.
+    keys: Vec<String>,
 }
 
 /// The types drawn so far, and the program that they make up.
@@ -151,7 +153,7 @@ struct Program {
     /// Types that can be a child.
     types: Vec<Value>,
     /// Those among them whose members can join another's.
-    structs: Vec<(Value, Tree)>,
+    structs: Vec<(Value, Tree, Vec<String>)>,
     definitions: String,
     checks: String,
     count: usize,
@@ -297,6 +299,7 @@ impl Program {
                 key: own,
                 value: Value::new("String", "String::new()", Shape::Nothing),
                 members: Vec::new(),
+                keys: Vec::new(),
             };
             if self.draw.chance(8) {
                 field.attributes = "#[module(skip)] ".to_owned();
@@ -304,8 +307,9 @@ impl Program {
             } else if !training && self.draw.chance(10) {
                 training = true;
                 field.value = Value::new("Training", "Training::new()", Shape::Nothing);
-            } else if let Some((value, tree)) = self.free_struct(&taken) {
-                taken.extend(tree.members.iter().map(|(key, _)| key.clone()));
+            } else if let Some((value, tree, keys)) = self.free_struct(&taken) {
+                taken.extend(keys.clone());
+                field.keys = keys;
                 field.attributes = "#[module(flatten)] ".to_owned();
                 field.key.clear();
                 field.value = value;
@@ -320,6 +324,7 @@ impl Program {
                     field.attributes = format!("#[module(rename = {:?})] ", field.key);
                 }
                 taken.push(field.key.clone());
+                field.keys.push(field.key.clone());
                 field.value = self.value();
                 if !matches!(field.value.shape, Shape::Nothing) {
                     let member = (field.key.clone(), field.value.shape.clone());
@@ -332,14 +337,14 @@ impl Program {
     }
 
     /// Now and then, a type whose keys are all free.
-    fn free_struct(&mut self, taken: &[String]) -> Option<(Value, Tree)> {
+    fn free_struct(&mut self, taken: &[String]) -> Option<(Value, Tree, Vec<String>)> {
         if self.structs.is_empty() || !self.draw.chance(12) {
             return None;
         }
         let index = self.draw.below(self.structs.len());
-        let (value, tree) = self.structs[index].clone();
-        let free = tree.members.iter().all(|(key, _)| !taken.contains(key));
-        free.then_some((value, tree))
+        let found = self.structs[index].clone();
+        let free = found.2.iter().all(|key| !taken.contains(key));
+        free.then_some(found)
     }
 
     /// Draws one type and writes its definition, a function that makes it, and its check.
@@ -347,9 +352,9 @@ impl Program {
         let name = format!("{}{}", self.prefix, self.count);
         self.count += 1;
         let (ty, make, shape, described) = match self.draw.below(10) {
-            0..=3 => self.structure(&name, true),
-            4 | 5 => self.structure(&name, false),
-            6 | 7 => self.generic(&name),
+            0..=2 => self.structure(&name, true),
+            3 | 4 => self.structure(&name, false),
+            5 | 6 => self.generic(&name),
             _ => self.enumeration(&name),
         };
         // Alone, a type that stands for no module shows what it stands for as member `0`.
@@ -393,9 +398,7 @@ impl Program {
         } else {
             i.to_string()
         };
-        let renamed = fields
-            .iter()
-            .any(|field| field.members.iter().any(|(taken, _)| *taken == key));
+        let renamed = fields.iter().any(|field| field.keys.contains(&key));
         let free = if renamed {
             "at_last".to_owned()
         } else {
@@ -410,7 +413,8 @@ impl Program {
             name: key,
             key: free.clone(),
             value: Self::parameter(),
-            members: vec![(free, Shape::Parameter)],
+            members: vec![(free.clone(), Shape::Parameter)],
+            keys: vec![free],
         });
         let (types, values) = lists(&fields, named);
         let end = if named { "" } else { ";" };
@@ -420,6 +424,7 @@ impl Program {
         )
         .unwrap();
         let described = fields.iter().map(|field| described("", field)).collect();
+        let keys = fields.iter().flat_map(|field| field.keys.clone()).collect();
         let members = fields.into_iter().flat_map(|field| field.members).collect();
         let tree = Tree::new(name, members);
         let value = Value::new(
@@ -428,7 +433,7 @@ impl Program {
             Shape::Nothing,
         );
         if tree.size() <= LARGEST_CHILD {
-            self.structs.push((value, tree.clone()));
+            self.structs.push((value, tree.clone(), keys));
         }
         (
             name.to_owned(),

@@ -6,7 +6,7 @@
 //! compiler says about a type that is none.
 
 pub use crate::module::{
-    Describe, Field, FieldInfo, FieldRole, FlattenCheck, Forward, Module, Skip, SkipFallback,
+    Describe, Field, FieldInfo, FieldRole, FieldsCheck, Forward, Module, Skip, SkipFallback,
     Visitor, VisitorMut,
 };
 pub use crate::{Result, Tensor};

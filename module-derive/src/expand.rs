@@ -407,10 +407,17 @@ impl Checks {
             .filter(|(_, member)| member.attrs.flatten.is_some());
         for (i, member) in flattened {
             let check = quote! {
-                #private::FlattenCheck::new(<#itself as #private::Describe>::FIELDS, #i)
+                #private::FieldsCheck::flattened(<#itself as #private::Describe>::FIELDS, #i)
             };
             let message = quote!("{}", #check.text());
             checks.add(generic, member.ty, &quote!(#check.is_free()), &message);
+        }
+        if validate::may_have_two_modes(input) {
+            let check = quote! {
+                #private::FieldsCheck::modes(<#itself as #private::Describe>::FIELDS)
+            };
+            let message = quote!("{}", #check.text());
+            checks.add(generic, ident, &quote!(#check.is_free()), &message);
         }
         let has_size = quote!(::core::mem::size_of::<#itself>() != 0);
         checks.add(generic, ident, &has_size, &said(validate::EMPTY));

@@ -236,6 +236,23 @@ fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
     }
 }
 
+/// Whether the names of the types leave it open that a module has two modes, so that the compiler is
+/// asked about the types themselves.
+pub(crate) fn may_have_two_modes(input: &Input<'_>) -> bool {
+    let two = |members: &[Member<'_>]| {
+        let open = members.iter().filter(|member| {
+            let attrs = &member.attrs;
+            attrs.skip.is_none() && attrs.flatten.is_none() && types::may_be_training(member.ty)
+        });
+        open.count() >= 2
+    };
+    match &input.body {
+        Body::Struct(members) => two(members),
+        Body::Enum(variants) => variants.iter().any(|variant| two(&variant.members)),
+        Body::Union(_) => false,
+    }
+}
+
 /// The payload of a one-field variant stands in the enum's place, so it has no key of its own.
 fn transparent_variants(input: &Input<'_>, errors: &mut Errors) {
     let Body::Enum(variants) = &input.body else {

@@ -1,11 +1,12 @@
 //! The module contract: what registers, how it is walked and printed.
 
 mod buffer;
+mod checks;
 mod constant;
 pub(crate) mod convert;
 mod describe;
 mod field;
-mod flatten;
+
 mod identity;
 mod init;
 mod list;
@@ -21,11 +22,11 @@ mod visit;
 pub(crate) mod walk;
 
 pub use buffer::Buffer;
+#[doc(hidden)]
+pub use checks::FieldsCheck;
 pub use constant::{Constant, Repr};
 pub use describe::{Describe, FieldInfo, FieldRole};
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
-#[doc(hidden)]
-pub use flatten::FlattenCheck;
 pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};
 pub use init::{ConstantInit, Init};

@@ -1,23 +1,50 @@
-//! Whether the keys that `#[module(flatten)]` brings are free, asked while the user's crate is
+//! Rules on what fields are, and not on how their types are written, asked while the user's crate is
 //! compiled.
 
 use super::{FieldInfo, FieldRole};
 
-/// What is wrong with a flattened field: nothing if the text is empty.
+/// What is wrong with the fields of a type: nothing if the text is empty.
 #[doc(hidden)]
-pub struct FlattenCheck {
+pub struct FieldsCheck {
     text: [u8; 512],
     len: usize,
 }
 
-impl FlattenCheck {
+impl FieldsCheck {
+    const FREE: Self = Self {
+        text: [0; 512],
+        len: 0,
+    };
+
+    /// Looks for a second mode flag, whatever its type is called.
+    pub const fn modes(fields: &[FieldInfo]) -> Self {
+        let mut check = Self::FREE;
+        let mut first: Option<&FieldInfo> = None;
+        let mut i = 0;
+        while i < fields.len() {
+            let field = &fields[i];
+            if matches!(field.role, FieldRole::Training) {
+                if let Some(first) = first
+                    && same_variant(first, field)
+                {
+                    check.push("a module has one mode, and `");
+                    check.push(field.name);
+                    check.push("` is a second `Training`; remove it and read `");
+                    check.push(first.name);
+                    check.push("`");
+                    return check;
+                }
+                first = Some(field);
+            }
+            i += 1;
+        }
+        check
+    }
+
     /// Compares the keys that the flattened field at `index` brings with those of the fields beside
     /// it. Of two flattened fields, the second is the one at fault.
-    pub const fn new(fields: &[FieldInfo], index: usize) -> Self {
-        let mut check = Self {
-            text: [0; 512],
-            len: 0,
-        };
+    pub const fn flattened(fields: &[FieldInfo], index: usize) -> Self {
+        let mut check = Self::FREE;
         let flattened = &fields[index];
         let FieldRole::Flattened(brought) = flattened.role else {
             return check;

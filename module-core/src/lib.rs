@@ -30,8 +30,8 @@ pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
 pub use indexmap::IndexMap;
 pub use layout::{Dims, Layout, Shape};
 pub use module::{
-    Bias, Buffer, Field, Forward, Init, Layer, Marker, Maybe, Module, Parameter, TensorId,
-    Training, Walk,
+    Bias, Buffer, Describe, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker, Maybe,
+    Module, Parameter, TensorId, Training, Walk,
 };
 pub use module_derive::{Forward, Module};
 pub use ops::{Conv2dOptions, Padding, Pool2dOptions, Value};

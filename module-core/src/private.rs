@@ -5,7 +5,10 @@
 //! that a type of the user's own with the same name is accepted; they differ only in what the
 //! compiler says about a type that is none.
 
-pub use crate::module::{Field, Forward, Module, Skip, SkipFallback, Visitor, VisitorMut};
+pub use crate::module::{
+    Describe, Field, FieldInfo, FieldRole, FieldsCheck, Forward, Module, Skip, SkipFallback,
+    Visitor, VisitorMut,
+};
 pub use crate::{Result, Tensor};
 
 use crate::Call;
@@ -15,6 +18,8 @@ macro_rules! worded {
     ($(#[$meta:meta])* $name:ident for $bound:ident, |$this:ident, $key:ident, $visitor:ident| $visit:expr, $visit_mut:expr) => {
         $(#[$meta])*
         pub trait $name {
+            const ROLE: FieldRole;
+
             fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
 
             fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>);
@@ -22,6 +27,8 @@ macro_rules! worded {
 
         #[diagnostic::do_not_recommend]
         impl<T: $bound> $name for T {
+            const ROLE: FieldRole = <T as Field>::ROLE;
+
             fn visit_field<'a>(&'a self, $key: &str, $visitor: &mut dyn Visitor<'a>) {
                 let $this = self;
                 $visit

@@ -33,21 +33,28 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
         .extra_repr
         .as_ref()
         .map(|given| extra_repr(&given.value));
-    let header = header(input, &private, &bounds(input, &private));
+    let bounds = bounds(input, &private);
+    let module = header("Module", input, &private, &bounds);
+    let describe = header("Describe", input, &private, &bounds);
+    let fields = fields(input, &private);
     quote! {
         const _: () = {
             #[automatically_derived]
-            #header {
+            #module {
                 #kind
                 #methods
                 #extra_repr
+            }
+            #[automatically_derived]
+            #describe {
+                const FIELDS: &'static [#private::FieldInfo] = &[#(#fields,)*];
             }
             #items
         };
     }
 }
 
-/// An implementation without members that stands beside errors, so that the uses of the type are
+/// Implementations without members that stand beside errors, so that the uses of the type are
 /// not reported as well.
 pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
     if input.generics.lifetimes().next().is_some() {
@@ -58,30 +65,40 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
     let private = quote!(#krate::__private);
     let mut bounds = owned(input);
     bounds.push(proved_later());
-    let header = header(input, &private, &bounds);
+    let module = header("Module", input, &private, &bounds);
+    let describe = header("Describe", input, &private, &bounds);
     let kind = kind(input, &TokenStream::new());
     let methods = struct_methods(&[], &private);
     quote! {
         const _: () = {
             #[automatically_derived]
-            #header {
+            #module {
                 #kind
                 #methods
+            }
+            #[automatically_derived]
+            #describe {
+                const FIELDS: &'static [#private::FieldInfo] = &[];
             }
         };
     }
 }
 
-/// `impl … Module for Type … where …`, up to the brace.
-fn header(input: &Input<'_>, private: &TokenStream, bounds: &[TokenStream]) -> TokenStream {
-    let ident = input.ident;
+/// `impl … Trait for Type … where …`, up to the brace.
+fn header(
+    name: &str,
+    input: &Input<'_>,
+    private: &TokenStream,
+    bounds: &[TokenStream],
+) -> TokenStream {
+    let (name, ident) = (Ident::new(name, Span::call_site()), input.ident);
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let written = where_clause
         .map(|clause| &clause.predicates)
         .into_iter()
         .flatten();
     quote! {
-        impl #impl_generics #private::Module for #ident #ty_generics
+        impl #impl_generics #private::#name for #ident #ty_generics
         where
             #(#written,)*
             #(#bounds,)*
@@ -120,7 +137,8 @@ fn bounds(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
             continue;
         }
         let bound = if member.attrs.flatten.is_some() {
-            quote!(#ty: #private::Module)
+            // What the type brings is compared where it is known, and must be told until then.
+            quote!(#ty: #private::Module + #private::Describe)
         } else {
             quote!(#ty: #private::Field)
         };
@@ -297,6 +315,56 @@ fn visit_variant(variant: &Variant<'_>, suffix: &str, private: &TokenStream) -> 
     quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #(#calls)* })
 }
 
+/// What `FIELDS` says of each field, in declaration order.
+fn fields(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
+    let params = Params::of(input.generics);
+    let field = |variant: &str, transparent: bool, member: &Member<'_>| {
+        let (ty, attrs) = (member.ty, &member.attrs);
+        let (key, role) = if attrs.skip.is_some() {
+            ("", quote!(#private::FieldRole::Skipped))
+        } else if attrs.flatten.is_some() {
+            let brought = if types::is_recursive(ty, input.ident) {
+                // The description of a type cannot contain itself.
+                quote!(&[])
+            } else if params.types_in(ty) {
+                quote!(<#ty as #private::Describe>::FIELDS)
+            } else {
+                quote!(#private::Skip::<#ty>::FIELDS)
+            };
+            ("", quote!(#private::FieldRole::Flattened(#brought)))
+        } else {
+            // Asked through the trait by which it is visited, so that one mistake is one message.
+            let (key, via) = if transparent {
+                ("", types::PLAIN_FIELD)
+            } else {
+                (member.key.as_str(), types::field_trait(ty))
+            };
+            let via = Ident::new(via, Span::call_site());
+            (key, quote!(<#ty as #private::#via>::ROLE))
+        };
+        let name = match &member.access {
+            syn::Member::Named(ident) => ident.unraw().to_string(),
+            syn::Member::Unnamed(index) => index.index.to_string(),
+        };
+        quote!(#private::FieldInfo::new(#variant, #name, #key, #role))
+    };
+    match &input.body {
+        Body::Struct(members) => members
+            .iter()
+            .map(|member| field("", false, member))
+            .collect(),
+        Body::Enum(variants) => variants
+            .iter()
+            .flat_map(|variant| variant.members.iter().map(move |member| (variant, member)))
+            .map(|(variant, member)| {
+                let name = variant.ident.unraw().to_string();
+                field(&name, variant.transparent, member)
+            })
+            .collect(),
+        Body::Union(_) => Vec::new(),
+    }
+}
+
 /// The checks that the compiler makes once the types are known.
 struct Checks {
     /// Beside the implementation, where no generic parameter can be named.
@@ -324,7 +392,7 @@ impl Checks {
             let condition = quote!(#shared !(#(#private::Skip::<#held>::HOLDS_STATE)||*));
             let message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from \
                            training, saving and moving; remove the attribute";
-            checks.add(generic, ty, &condition, message);
+            checks.add(generic, ty, &condition, &quote!(#message));
         }
         let ident = input.ident;
         let generic = !input.generics.params.is_empty();
@@ -333,13 +401,35 @@ impl Checks {
         } else {
             quote!(#ident)
         };
+        let flattened = input
+            .members()
+            .enumerate()
+            .filter(|(_, member)| member.attrs.flatten.is_some());
+        for (i, member) in flattened {
+            let check = quote! {
+                #private::FieldsCheck::flattened(<#itself as #private::Describe>::FIELDS, #i)
+            };
+            let message = quote!("{}", #check.text());
+            checks.add(generic, member.ty, &quote!(#check.is_free()), &message);
+        }
+        if validate::may_have_two_modes(input) {
+            let check = quote! {
+                #private::FieldsCheck::modes(<#itself as #private::Describe>::FIELDS)
+            };
+            let message = quote!("{}", #check.text());
+            checks.add(generic, ident, &quote!(#check.is_free()), &message);
+        }
         let has_size = quote!(::core::mem::size_of::<#itself>() != 0);
         checks.add(generic, ident, &has_size, &said(validate::EMPTY));
         if !generic {
             let is_clone = quote!(#private::Skip::<#itself>::IS_CLONE);
             checks.add(generic, ident, &quote!(!#is_clone), &said(validate::CLONE));
         }
-        if !generic || input.members().any(|member| member.attrs.skip.is_some()) {
+        let asks = |member: &Member<'_>| {
+            let attrs = &member.attrs;
+            attrs.skip.is_some() || attrs.flatten.is_some() && !params.types_in(member.ty)
+        };
+        if !generic || input.members().any(asks) {
             checks
                 .items
                 .extend(quote!(use #private::SkipFallback as _;));
@@ -347,7 +437,13 @@ impl Checks {
         checks
     }
 
-    fn add(&mut self, generic: bool, place: &dyn ToTokens, condition: &TokenStream, message: &str) {
+    fn add(
+        &mut self,
+        generic: bool,
+        place: &dyn ToTokens,
+        condition: &TokenStream,
+        message: &TokenStream,
+    ) {
         let assertion = assertion(place, condition, message);
         if generic {
             self.in_kind.extend(quote!(const { #assertion };));
@@ -358,12 +454,12 @@ impl Checks {
 }
 
 /// What is wrong and its cure, on the one line that a failed assertion has.
-fn said((wrong, cure): (&str, &str)) -> String {
-    format!("{wrong}; {cure}")
+fn said((wrong, cure): (&str, &str)) -> TokenStream {
+    format!("{wrong}; {cure}").to_token_stream()
 }
 
 /// `assert!(condition, message)` that points at `place` when it fails.
-fn assertion(place: &dyn ToTokens, condition: &TokenStream, message: &str) -> TokenStream {
+fn assertion(place: &dyn ToTokens, condition: &TokenStream, message: &TokenStream) -> TokenStream {
     let mut spans = place
         .to_token_stream()
         .into_iter()

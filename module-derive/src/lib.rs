@@ -42,6 +42,20 @@ use syn::{DeriveInput, parse_macro_input};
 /// | type | `#[module(extra_repr = path)]` | `path(&self, &mut Formatter) -> fmt::Result` prints what stands between the parentheses in the module tree |
 /// | type | `#[module(crate = "path")]` | where the expansion finds the framework |
 ///
+/// # Keys
+///
+/// A field registers under its name, or its number, unless it is renamed. Keys differ; they are not
+/// empty, contain no `.`, and start neither with `__`, as names of the safetensors format do, nor with
+/// `_extra_state`, under which PyTorch saves what is no tensor. What `flatten` brings is compared
+/// with the keys beside it, through every level of flattening, as far as types tell their keys:
+/// those of lists, maps, `Sequential`, `dyn` modules and the payloads of one-field variants are known
+/// at run time only, where `state_dict` reports a key that two members have.
+///
+/// # `FIELDS`
+///
+/// The derive also implements `Describe`, whose constant `FIELDS` tells each field's name, key
+/// and role at compile time.
+///
 /// # Enums
 ///
 /// The active variant answers. A variant with one unnamed field is transparent: its payload takes
@@ -53,6 +67,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// Each field type that depends on a type parameter is bound by `Field`, so that no bounds are
 /// written by hand. What `skip` hides is checked where the type is known: a field that is itself a
 /// type parameter can be skipped whatever it stands for.
+///
+/// A flattened field whose type depends on a type parameter is bound by `Module` and `Describe`, and
+/// its keys are compared where the parameter is known.
 #[proc_macro_derive(Module, attributes(module))]
 pub fn derive_module(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

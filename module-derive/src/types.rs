@@ -90,6 +90,20 @@ pub(crate) fn is_training(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|last| last.ident == "Training" && last.arguments.is_none())
 }
 
+/// Whether a type that is written like this can be the mode flag, perhaps behind an alias or a type
+/// parameter.
+pub(crate) fn may_be_training(ty: &Type) -> bool {
+    const OTHERS: [&str; 5] = ["Parameter", "Buffer", "Bias", "Marker", "Sequential"];
+    match peel(ty) {
+        Type::Array(_) | Type::Tuple(_) => false,
+        ty => last_segment(ty).is_none_or(|last| {
+            last.arguments.is_none()
+                && !is_number(ty)
+                && OTHERS.iter().all(|name| last.ident != name)
+        }),
+    }
+}
+
 /// Why no type that is written like this can be a field, and the cure.
 pub(crate) fn refusal(ty: &Type) -> Option<(&'static str, &'static str)> {
     match peel(ty) {

@@ -147,8 +147,10 @@ fn field_type(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key is not empty and has no `.`, which separates the steps of a path.
+/// A key is not empty, has no `.`, which separates the steps of a path, and does not start with a name
+/// that checkpoints use themselves.
 fn key(member: &Member<'_>, errors: &mut Errors) {
+    reserved_key(member, errors);
     let Some(Given { value: literal, .. }) = &member.attrs.rename else {
         return;
     };
@@ -167,6 +169,35 @@ fn key(member: &Member<'_>, errors: &mut Errors) {
             ),
             "nest modules to get a dotted path: each step is a field of its own",
         );
+    }
+}
+
+/// A key does not start with `__`, as the safetensors format's `__metadata__` does, nor with
+/// `_extra_state`, under which PyTorch saves what is no tensor.
+fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
+    const RESERVED: [(&str, &str); 2] = [
+        ("__", "the file format"),
+        ("_extra_state", "what PyTorch saves that is no tensor"),
+    ];
+    if member.attrs.skip.is_some() || member.attrs.flatten.is_some() {
+        return;
+    }
+    for (start, why) in RESERVED {
+        if !member.key.starts_with(start) {
+            continue;
+        }
+        let wrong = format!(
+            "the key `{}` starts with `{start}`, which is kept for {why}",
+            member.key
+        );
+        match (&member.attrs.rename, &member.access) {
+            (Some(rename), _) => errors.add(&rename.value, wrong, "choose another key"),
+            (None, access) => {
+                let cure =
+                    "rename the field, or give it another key by `#[module(rename = \"…\")]`";
+                errors.add(access, wrong, cure);
+            }
+        }
     }
 }
 
@@ -202,6 +233,23 @@ fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
             "a module has one mode, and this is a second `Training`",
             "remove it and read the first",
         );
+    }
+}
+
+/// Whether the names of the types leave it open that a module has two modes, so that the compiler is
+/// asked about the types themselves.
+pub(crate) fn may_have_two_modes(input: &Input<'_>) -> bool {
+    let two = |members: &[Member<'_>]| {
+        let open = members.iter().filter(|member| {
+            let attrs = &member.attrs;
+            attrs.skip.is_none() && attrs.flatten.is_none() && types::may_be_training(member.ty)
+        });
+        open.count() >= 2
+    };
+    match &input.body {
+        Body::Struct(members) => two(members),
+        Body::Enum(variants) => variants.iter().any(|variant| two(&variant.members)),
+        Body::Union(_) => false,
     }
 }
 

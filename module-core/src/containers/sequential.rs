@@ -1,7 +1,7 @@
 use indexmap::IndexMap;
 
 use crate::module::{Visitor, VisitorMut};
-use crate::{Call, Error, ErrorKind, Forward, Layer, Module, Result, Tensor};
+use crate::{Call, Describe, Error, ErrorKind, FieldInfo, Forward, Layer, Module, Result, Tensor};
 
 /// Layers one after the other, under the keys `0`, `1`, … or names.
 ///
@@ -136,6 +136,11 @@ impl Module for Sequential {
     fn as_module_mut(&mut self) -> &mut dyn Module {
         self
     }
+}
+
+/// The keys are known at run time only.
+impl Describe for Sequential {
+    const FIELDS: &'static [FieldInfo] = &[];
 }
 
 impl Forward for Sequential {

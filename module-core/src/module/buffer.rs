@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::parameter::check_shape;
-use super::{Field, TensorId, Visitor, VisitorMut};
+use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
 use crate::{Result, Tensor};
 
 /// A tensor of a module that is not learned: running statistics, counters, tables.
@@ -113,6 +113,8 @@ impl fmt::Debug for Buffer {
 
 #[diagnostic::do_not_recommend]
 impl Field for Buffer {
+    const ROLE: FieldRole = FieldRole::Buffer;
+
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         visitor.buffer(name, self);
     }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::{Field, Visitor, VisitorMut};
+use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// A field that is no part of the network's state and is printed in the module tree, in Python's
 /// notation: `True`, `0.5`, `(3, 3)`.
@@ -129,6 +129,8 @@ macro_rules! constant_fields {
         }
     };
     (@body) => {
+        const ROLE: FieldRole = FieldRole::Constant;
+
         fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
             visitor.constant(name, self);
         }
@@ -160,6 +162,8 @@ constant_fields!(
 
 #[diagnostic::do_not_recommend]
 impl<T: ?Sized + Send + Sync + 'static> Field for PhantomData<T> {
+    const ROLE: FieldRole = FieldRole::Marker;
+
     fn visit_field<'a>(&'a self, _name: &str, _visitor: &mut dyn Visitor<'a>) {}
 
     fn visit_field_mut<'a>(&'a mut self, _name: &str, _visitor: &mut dyn VisitorMut<'a>) {}

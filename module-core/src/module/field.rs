@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Module, Visitor, VisitorMut};
+use super::{Describe, FieldInfo, FieldRole, Module, Visitor, VisitorMut};
 
 /// What a field of a module may be; implemented for, and only for, the types of the table below.
 ///
@@ -25,6 +25,9 @@ use super::{Module, Visitor, VisitorMut};
     note = "`#[module(skip)]` takes a field that holds no tensors out of the module"
 )]
 pub trait Field: 'static {
+    /// What a field of this type is to its module.
+    const ROLE: FieldRole;
+
     /// Shows this field to `visitor` under `name`.
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
 
@@ -57,6 +60,8 @@ pub trait Field: 'static {
 
 #[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
+    const ROLE: FieldRole = FieldRole::Child;
+
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         self.visit_as(name, visitor);
     }
@@ -134,6 +139,7 @@ pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
 pub trait SkipFallback {
     const HOLDS_STATE: bool = false;
     const IS_CLONE: bool = false;
+    const FIELDS: &'static [FieldInfo] = &[];
 }
 
 impl<T: ?Sized> SkipFallback for Skip<T> {}
@@ -146,4 +152,9 @@ impl<T: HoldsState + ?Sized> Skip<T> {
 impl<T: Clone> Skip<T> {
     /// `T` can be cloned.
     pub const IS_CLONE: bool = true;
+}
+
+impl<T: Describe> Skip<T> {
+    /// What `T` says of its fields.
+    pub const FIELDS: &'static [FieldInfo] = T::FIELDS;
 }

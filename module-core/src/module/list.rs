@@ -3,7 +3,7 @@
 
 use indexmap::IndexMap;
 
-use super::{Member, Module, Visitor, VisitorMut};
+use super::{Describe, FieldInfo, Member, Module, Visitor, VisitorMut};
 
 /// Digits of an index on the stack, because walking a long list must not allocate.
 struct IndexName {
@@ -114,6 +114,11 @@ macro_rules! tuples {
             fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
                 $(self.$index.visit_field_mut(stringify!($index), visitor);)+
             }
+        }
+
+        impl<$($name: Member),+> Describe for ($($name,)+) {
+            const FIELDS: &'static [FieldInfo] =
+                &[$(FieldInfo::new("", stringify!($index), stringify!($index), $name::ROLE),)+];
         }
     )+};
 }

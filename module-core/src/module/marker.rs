@@ -1,4 +1,4 @@
-use super::{Field, Visitor, VisitorMut};
+use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// One byte that gives a module without other fields an address of its own.
 ///
@@ -30,6 +30,8 @@ impl Marker {
 
 #[diagnostic::do_not_recommend]
 impl Field for Marker {
+    const ROLE: FieldRole = FieldRole::Marker;
+
     fn visit_field<'a>(&'a self, _name: &str, _visitor: &mut dyn Visitor<'a>) {}
 
     fn visit_field_mut<'a>(&'a mut self, _name: &str, _visitor: &mut dyn VisitorMut<'a>) {}

@@ -1,4 +1,4 @@
-use super::{Buffer, Field, HoldsState, Parameter, Visitor, VisitorMut};
+use super::{Buffer, Field, FieldRole, HoldsState, Parameter, Visitor, VisitorMut};
 
 /// A parameter or a buffer that a module may lack, as a layer without a bias does.
 ///
@@ -87,6 +87,8 @@ impl<T: Leaf> From<T> for Maybe<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Leaf> Field for Maybe<T> {
+    const ROLE: FieldRole = T::ROLE;
+
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         if let Self::Present(leaf) = self {
             leaf.visit_field(name, visitor);

@@ -1,9 +1,12 @@
 //! The module contract: what registers, how it is walked and printed.
 
 mod buffer;
+mod checks;
 mod constant;
 pub(crate) mod convert;
+mod describe;
 mod field;
+
 mod identity;
 mod init;
 mod list;
@@ -19,7 +22,10 @@ mod visit;
 pub(crate) mod walk;
 
 pub use buffer::Buffer;
+#[doc(hidden)]
+pub use checks::FieldsCheck;
 pub use constant::{Constant, Repr};
+pub use describe::{Describe, FieldInfo, FieldRole};
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
 pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::{Field, Init, Visitor, VisitorMut};
+use super::{Field, FieldRole, Init, Visitor, VisitorMut};
 use crate::rng::{Generator, with_default};
 use crate::tensor::Node;
 use crate::{Error, ErrorKind, Result, Shape, Tensor, default_dtype};
@@ -253,6 +253,8 @@ impl fmt::Debug for Parameter {
 
 #[diagnostic::do_not_recommend]
 impl Field for Parameter {
+    const ROLE: FieldRole = FieldRole::Parameter;
+
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
         visitor.parameter(name, self);
     }

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Field, Visitor, VisitorMut};
+use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// The mode flag of a module whose forward pass differs between training and evaluation.
 ///
@@ -41,6 +41,8 @@ impl Default for Training {
 
 #[diagnostic::do_not_recommend]
 impl Field for Training {
+    const ROLE: FieldRole = FieldRole::Training;
+
     fn visit_field<'a>(&'a self, _name: &str, visitor: &mut dyn Visitor<'a>) {
         visitor.training(self);
     }

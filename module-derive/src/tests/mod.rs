@@ -103,6 +103,52 @@ fn one_wrong_item_hides_no_other_attribute() {
 }
 
 #[test]
+fn keys_do_not_start_with_reserved_names() {
+    let wrong = wrong(parse_quote! {
+        struct Net {
+            __a: Parameter,
+            #[module(rename = "_extra_state")]
+            b: Parameter,
+            #[module(skip)]
+            __c: usize,
+            _d: Parameter,
+            e__: Parameter,
+        }
+    });
+    assert_eq!(
+        wrong,
+        [
+            "the key `__a` starts with `__`, which is kept for the file format",
+            "the key `_extra_state` starts with `_extra_state`, which is kept for what PyTorch saves that is no tensor",
+        ]
+    );
+}
+
+#[test]
+fn the_compiler_is_asked_about_modes_only_where_types_may_be_flags() {
+    let asked = |input: DeriveInput| {
+        validate::may_have_two_modes(&Input::from_syn(&input, &mut Errors::default()))
+    };
+    assert!(asked(parse_quote!(
+        struct Net(Training, Flag);
+    )));
+    assert!(asked(parse_quote!(
+        enum Net<A> {
+            B(usize, A, A::Act),
+        }
+    )));
+    assert!(!asked(parse_quote!(
+        struct Net(Flag, Parameter, Bias, f64, Vec<Linear>, [Linear; 2]);
+    )));
+    assert!(!asked(parse_quote!(
+        enum Net {
+            A(Flag),
+            B(Linear),
+        }
+    )));
+}
+
+#[test]
 fn skipped_and_flattened_fields_have_no_key_to_collide() {
     let none: [String; 0] = [];
     assert_eq!(

@@ -10,6 +10,17 @@ trait Activation: Module {
     fn slope(&self) -> f32;
 }
 
+/// An object-safe trait whose objects can be called, because they say what they compute.
+trait Block: Forward<Tensor, Output = Tensor> {
+    fn width(&self) -> usize;
+}
+
+impl Block for Linear {
+    fn width(&self) -> usize {
+        3
+    }
+}
+
 #[derive(Module)]
 struct PRelu {
     weight: Parameter,
@@ -27,6 +38,15 @@ struct Net {
     layers: Vec<Box<dyn Layer>>,
     act: Box<dyn Activation>,
     any: std::sync::Arc<dyn Module>,
+    blocks: Vec<Box<dyn Block>>,
+}
+
+impl Forward for Net {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.blocks.iter().try_fold(x, |x, block| block.call(x))
+    }
 }
 
 fn main() {
@@ -35,6 +55,7 @@ fn main() {
         layers: vec![Box::new(show::linear())],
         act: Box::new(PRelu { weight: parameter() }),
         any: std::sync::Arc::new(PRelu { weight: parameter() }),
+        blocks: vec![Box::new(show::linear())],
     };
     let names: Vec<_> =
         show::shown(&net).into_iter().filter(|line| line.contains("eight") || line.contains(": ")).collect();
@@ -50,8 +71,15 @@ fn main() {
             "act.weight",
             "any: PRelu",
             "any.weight",
+            "blocks: ModuleList",
+            "blocks.0: Linear",
+            "blocks.0.weight",
         ]
     );
     assert_eq!(net.act.slope(), 0.25);
+    let x = Tensor::zeros([1, 2], DType::F32, &Device::cpu()).unwrap();
+    assert_eq!(net.call(x).unwrap().shape().to_vec(), [1, net.blocks[0].width()]);
+    let error = net.call(Tensor::zeros([1, 5], DType::F32, &Device::cpu()).unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("blocks.0 (Linear)"), "{error}");
     assert!(!show::shown_mut(&mut net).is_empty());
 }

@@ -1,0 +1,168 @@
+//! Rules on what fields are, and not on how their types are written, asked while the user's crate is
+//! compiled.
+
+use super::{FieldInfo, FieldRole};
+
+/// What is wrong with the fields of a type: nothing if the text is empty.
+#[doc(hidden)]
+pub struct FieldsCheck {
+    text: [u8; 512],
+    len: usize,
+}
+
+impl FieldsCheck {
+    const FREE: Self = Self {
+        text: [0; 512],
+        len: 0,
+    };
+
+    /// Looks for a second mode flag, whatever its type is called.
+    pub const fn modes(fields: &[FieldInfo]) -> Self {
+        let mut check = Self::FREE;
+        let mut first: Option<&FieldInfo> = None;
+        let mut i = 0;
+        while i < fields.len() {
+            let field = &fields[i];
+            if matches!(field.role, FieldRole::Training) {
+                if let Some(first) = first
+                    && same_variant(first, field)
+                {
+                    check.push("a module has one mode, and `");
+                    check.push(field.name);
+                    check.push("` is a second `Training`; remove it and read `");
+                    check.push(first.name);
+                    check.push("`");
+                    return check;
+                }
+                first = Some(field);
+            }
+            i += 1;
+        }
+        check
+    }
+
+    /// Compares the keys that the flattened field at `index` brings with those of the fields beside
+    /// it. Of two flattened fields, the second is the one at fault.
+    pub const fn flattened(fields: &[FieldInfo], index: usize) -> Self {
+        let mut check = Self::FREE;
+        let flattened = &fields[index];
+        let FieldRole::Flattened(brought) = flattened.role else {
+            return check;
+        };
+        let mut i = 0;
+        while i < fields.len() {
+            let other = &fields[i];
+            let after = matches!(other.role, FieldRole::Flattened(_)) && i >= index;
+            if !after
+                && same_variant(flattened, other)
+                && let Some(key) = common(brought, other)
+            {
+                check.push("flattening `");
+                check.push(flattened.name);
+                check.push("` brings the key `");
+                check.push(key);
+                check.push("`, which ");
+                check.push(match other.role {
+                    FieldRole::Flattened(_) => "comes from the flattened field `",
+                    _ => "belongs to the field `",
+                });
+                check.push(other.name);
+                check.push("` already; rename one of the two, or remove `flatten`");
+                return check;
+            }
+            i += 1;
+        }
+        check
+    }
+
+    /// Whether every key is free.
+    pub const fn is_free(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What collides, and the cure.
+    pub const fn text(&self) -> &str {
+        match str::from_utf8(self.text.split_at(self.len).0) {
+            Ok(text) => text,
+            // Whole strings were copied.
+            Err(_) => "flattening brings a key that another field has already",
+        }
+    }
+
+    /// Appends `part`, unless names of absurd length have filled the text.
+    const fn push(&mut self, part: &str) {
+        let part = part.as_bytes();
+        if self.len + part.len() > self.text.len() {
+            return;
+        }
+        let mut i = 0;
+        while i < part.len() {
+            self.text[self.len + i] = part[i];
+            i += 1;
+        }
+        self.len += part.len();
+    }
+}
+
+const fn same_variant(a: &FieldInfo, b: &FieldInfo) -> bool {
+    match (a.variant, b.variant) {
+        (Some(a), Some(b)) => same(a, b),
+        _ => true,
+    }
+}
+
+/// The first key that `brought` and `field` have both.
+const fn common(brought: &[FieldInfo], field: &FieldInfo) -> Option<&'static str> {
+    let mut i = 0;
+    while i < brought.len() {
+        let found = match brought[i].role {
+            FieldRole::Flattened(deeper) => common(deeper, field),
+            _ if registers(&brought[i]) && has(field, brought[i].key) => Some(brought[i].key),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+        i += 1;
+    }
+    None
+}
+
+/// Whether `field`, or what it brings, registers under `key`.
+const fn has(field: &FieldInfo, key: &str) -> bool {
+    let FieldRole::Flattened(brought) = field.role else {
+        return registers(field) && same(field.key, key);
+    };
+    let mut i = 0;
+    while i < brought.len() {
+        if has(&brought[i], key) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Whether a path can lead to the field; flags and constants of one name do no harm.
+const fn registers(field: &FieldInfo) -> bool {
+    !field.key.is_empty()
+        && matches!(
+            field.role,
+            FieldRole::Parameter | FieldRole::Buffer | FieldRole::Child
+        )
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}

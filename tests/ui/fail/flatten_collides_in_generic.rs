@@ -1,0 +1,20 @@
+//! What a type parameter brings is compared where it is known.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Base {
+    weight: Parameter,
+}
+
+#[derive(Module)]
+struct Net<B> {
+    weight: Parameter,
+    #[module(flatten)]
+    base: B,
+}
+
+fn main() {
+    let kind: fn(&Net<Base>) -> &'static str = Module::kind;
+    let _ = kind;
+}

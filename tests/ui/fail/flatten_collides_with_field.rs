@@ -1,0 +1,18 @@
+//! A flattened child brings a key that a field has already.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Base {
+    scale: Parameter,
+    weight: Parameter,
+}
+
+#[derive(Module)]
+struct Net {
+    weight: Parameter,
+    #[module(flatten)]
+    base: Base,
+}
+
+fn main() {}

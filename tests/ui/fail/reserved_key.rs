@@ -1,0 +1,12 @@
+//! Keys that start as names of the file format do.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    #[module(rename = "__metadata__")]
+    weight: Parameter,
+    __bias: Parameter,
+}
+
+fn main() {}

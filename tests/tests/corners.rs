@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use module_nn::prelude::*;
+use module_nn::{Generator, init};
 
 #[derive(Module)]
 struct Net {
@@ -51,5 +53,58 @@ fn apply_on_a_shared_root_is_an_error() {
     let layer = Arc::new(Linear::new(1, 1).unwrap());
     let _other = layer.clone();
     refused(Choice::Shared(layer), "Linear");
+}
+
+/// Fails from the second time on.
+struct Once(AtomicBool);
+
+impl Init for Once {
+    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+        if self.0.swap(true, Ordering::Relaxed) {
+            return Err(Error::argument("once", "call", 2, "is one too many"));
+        }
+        Tensor::zeros(shape, dtype, &Device::cpu())
+    }
+}
+
+#[derive(Module)]
+struct Pair<P> {
+    first: P,
+    second: P,
+}
+
+#[test]
+fn a_reset_that_fails_changes_nothing() {
+    let pair = Pair {
+        first: Parameter::with_init([2], init::ones()).unwrap(),
+        second: Parameter::with_init([2], Once(false.into())).unwrap(),
+    };
+    pair.first.set(Tensor::from([5.0_f32, 6.0])).unwrap();
+    assert!(pair.reset_parameters().is_err());
+    assert_eq!(pair.first.tensor().to_vec::<f32>().unwrap(), [5.0, 6.0]);
+}
+
+/// Ignores the dtype that it is asked for.
+struct Single;
+
+impl Init for Single {
+    fn init(&self, shape: &Shape, _: DType, _: &mut Generator) -> Result<Tensor> {
+        Tensor::zeros(shape, DType::F32, &Device::cpu())
+    }
+}
+
+#[test]
+fn an_initialiser_cannot_change_the_dtype() {
+    let pair = Pair {
+        first: Parameter::with_init([2], Single).unwrap(),
+        second: Parameter::with_init([2], init::ones()).unwrap(),
+    };
+    pair.half().unwrap();
+    let error = pair.reset_parameters().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "reset: dtypes float16 and float32 differ; cast one with `to_dtype`"
+    );
+    assert_eq!(pair.first.tensor().dtype(), DType::F16);
 }
 

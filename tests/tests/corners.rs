@@ -23,6 +23,19 @@ impl Net {
     }
 }
 
+impl Forward for Net {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.second.call(self.first.call(x)?)
+    }
+}
+
+fn loss(net: &impl Forward<Output = Tensor>) -> Tensor {
+    let output = net.call(Tensor::from([[1.0_f32, 2.0]])).unwrap();
+    output.sum(.., false).unwrap()
+}
+
 #[derive(Module)]
 enum Choice {
     Shared(Arc<Linear>),
@@ -106,5 +119,28 @@ fn an_initialiser_cannot_change_the_dtype() {
         "reset: dtypes float16 and float32 differ; cast one with `to_dtype`"
     );
     assert_eq!(pair.first.tensor().dtype(), DType::F16);
+}
+
+#[test]
+fn freezing_between_forward_and_backward_leaves_no_gradient() {
+    let net = Net::new();
+    let loss = loss(&net);
+    net.first.set_requires_grad(false);
+    loss.backward().unwrap();
+    assert!(net.first.weight().grad().is_none());
+    assert!(net.second.weight().grad().is_some());
+    net.first.set_requires_grad(true);
+    assert!(net.first.weight().grad().is_none());
+}
+
+#[test]
+fn gradients_of_frozen_parameters_only_are_none_to_step_by() {
+    let net = Net::new();
+    let mut optimizer = SGD::new(&net, 0.1).unwrap();
+    net.set_requires_grad(false);
+    let weight = net.first.weight();
+    weight.set_grad(weight.detach()).unwrap();
+    let error = optimizer.step(&net).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoGradients { .. }));
 }
 

@@ -181,12 +181,11 @@ impl Parameter {
     }
 
     /// Freezes the parameter or lets it be trained; freezing drops the gradient, so that no
-    /// optimiser moves it by a stale one.
+    /// optimiser moves it by a stale one, and a graph recorded before leaves none.
     pub fn set_requires_grad(&self, requires_grad: bool) {
-        self.write().requires_grad = requires_grad;
-        if !requires_grad {
-            self.zero_grad();
-        }
+        let mut state = self.write();
+        state.requires_grad = requires_grad;
+        self.0.leaf.set_frozen(!requires_grad);
     }
 
     /// Another handle to this same parameter: a tie.

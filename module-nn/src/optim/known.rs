@@ -43,7 +43,7 @@ impl<S: State> Known<S> {
         self.check(&parameters)?;
         let mut moved = false;
         for (path, parameter) in &parameters {
-            let Some(grad) = parameter.grad() else {
+            let Some(grad) = parameter.grad().filter(|_| parameter.requires_grad()) else {
                 continue;
             };
             let value = parameter.detach();

@@ -144,3 +144,37 @@ fn gradients_of_frozen_parameters_only_are_none_to_step_by() {
     assert!(matches!(error.kind(), ErrorKind::NoGradients { .. }));
 }
 
+#[derive(Module)]
+struct One {
+    weight: Parameter,
+}
+
+impl Forward for One {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        x.mul(self.weight.tensor())
+    }
+}
+
+/// The memory of a model that has gone is soon that of the next one.
+#[test]
+fn an_optimiser_does_not_take_a_new_model_for_one_that_has_gone() {
+    let model = || One {
+        weight: Parameter::new(Tensor::from([1.0_f32, 1.0])).unwrap(),
+    };
+    for spare in 0..8 {
+        // Blocks that are free when the new model is made, so that it finds the old one's.
+        let leaves: Vec<Tensor> = (0..spare)
+            .map(|_| Tensor::from(1.0_f32).requires_grad())
+            .collect();
+        let old = model();
+        let mut optimizer = SGD::new(&old, 0.1).unwrap();
+        drop(old);
+        drop(leaves);
+        let new = model();
+        loss(&new).backward().unwrap();
+        assert!(optimizer.step(&new).is_err());
+    }
+}
+

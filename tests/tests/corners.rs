@@ -178,3 +178,27 @@ fn an_optimiser_does_not_take_a_new_model_for_one_that_has_gone() {
     }
 }
 
+#[derive(Module)]
+struct Borrows {
+    marker: Marker,
+}
+
+impl<'a> Forward<&'a Tensor> for Borrows {
+    type Output = Tensor;
+
+    fn forward(&self, x: &'a Tensor) -> Result<Tensor> {
+        Ok(x.clone())
+    }
+}
+
+#[test]
+fn a_borrowed_input_is_not_replaced_in_silence() {
+    let module = Borrows {
+        marker: Marker::new(),
+    };
+    let _hook =
+        module.register_forward_pre_hook(|call| call.set_inputs(vec![Tensor::from(9.0_f32)]));
+    let error = module.call(&Tensor::from(1.0_f32)).unwrap_err();
+    assert!(error.to_string().contains("borrowed"), "{error}");
+}
+

@@ -202,3 +202,23 @@ fn a_borrowed_input_is_not_replaced_in_silence() {
     assert!(error.to_string().contains("borrowed"), "{error}");
 }
 
+/// The value of a tensor is shared by a load and stays until one of the two is trained. A file that
+/// took this for a tie would lack the second name for PyTorch, which knows no such sharing.
+#[test]
+fn equal_weights_that_are_not_tied_are_both_written() {
+    let pair = Pair {
+        first: Linear::new(2, 2).unwrap(),
+        second: Linear::new(2, 2).unwrap(),
+    };
+    let state = pair.first.state_dict().unwrap();
+    assert_eq!(pair.second.load_state_dict(&state).unwrap().loaded.len(), 2);
+    let file = std::env::temp_dir().join(format!("untied-{}.safetensors", std::process::id()));
+    pair.save(&file).unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::remove_file(file).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    for key in ["first.weight", "first.bias", "second.weight", "second.bias"] {
+        assert!(text.contains(&format!("\"{key}\":{{")), "{key} is missing");
+    }
+}
+

@@ -222,3 +222,13 @@ fn equal_weights_that_are_not_tied_are_both_written() {
     }
 }
 
+#[test]
+fn a_parameter_tells_its_dtype_and_device() {
+    let net = Net::new();
+    net.bfloat16().unwrap();
+    let weight = net.first.weight();
+    assert_eq!(
+        (weight.dtype(), weight.device()),
+        (DType::BF16, Device::cpu())
+    );
+}

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::{Field, Init, Visitor, VisitorMut};
 use crate::rng::{Generator, with_default};
 use crate::tensor::Node;
-use crate::{DType, Error, ErrorKind, Result, Shape, Tensor, default_dtype};
+use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor, default_dtype};
 
 /// A learnable tensor of a module.
 ///
@@ -125,23 +125,25 @@ impl Parameter {
         self.read().value.numel()
     }
 
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.read().value.dtype()
+    }
+
+    /// Where the elements lie.
+    pub fn device(&self) -> Device {
+        self.read().value.device()
+    }
+
     /// Replaces the value; the identity, the gradient and every tie stay.
     ///
     /// # Errors
     ///
-    /// A value of another shape or dtype.
+    /// A value of another shape, dtype or device.
     pub fn set(&self, value: Tensor) -> Result<()> {
         let mut state = self.write();
         check_shape("set", state.value.shape(), &value)?;
-        if value.dtype() != state.value.dtype() {
-            let (lhs, rhs) = (state.value.dtype(), value.dtype());
-            return Err(ErrorKind::DTypeMismatch {
-                op: "set",
-                lhs,
-                rhs,
-            }
-            .into());
-        }
+        state.value.check_same("set", &value)?;
         state.value = value.detach();
         Ok(())
     }

@@ -239,7 +239,7 @@ fn main() -> Result<()> {
         activations.mean(.., false)?.item::<f32>()?
     );
 
-    std::fs::create_dir_all("target").map_err(|error| ErrorKind::Custom(Box::new(error)))?;
+    std::fs::create_dir_all("target").map_err(Error::custom)?;
     model.save(FILE)?;
     let fresh = DigitsNet::new(WIDTH)?;
     let report = fresh.load(FILE)?;

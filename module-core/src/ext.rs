@@ -318,7 +318,8 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Parameters that own no initialiser, by their paths; then nothing is changed.
+    /// Parameters that own no initialiser, by their paths; those of the initialisers. Then nothing
+    /// is changed.
     fn reset_parameters(&self) -> Result<()> {
         with_default(|generator| self.reset_parameters_with(generator))
     }
@@ -336,11 +337,19 @@ pub trait ModuleExt: Module {
         if !paths.is_empty() {
             return Err(ErrorKind::NoInitialiser { paths }.into());
         }
+        let mut drawn = Vec::new();
         for parameter in self.parameters() {
-            parameter.reset(generator)?;
+            drawn.push((parameter, parameter.drawn(generator)?));
         }
+        let mut initial = Vec::new();
         for buffer in self.buffers() {
-            buffer.replace(buffer.initial()?);
+            initial.push((buffer, buffer.initial()?));
+        }
+        for (parameter, value) in drawn {
+            parameter.replace(value, None);
+        }
+        for (buffer, value) in initial {
+            buffer.replace(value);
         }
         Ok(())
     }

@@ -381,7 +381,7 @@ fn a_path_that_names_nothing_suggests_the_nearest_name() {
     );
     assert_error(
         net.get_submodule("list.7").map(drop),
-        "`7` in path `list.7` is no member of ModuleList; did you mean `0`?",
+        "`7` in path `list.7` is no member of ModuleList",
     );
 }
 

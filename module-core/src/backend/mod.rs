@@ -75,6 +75,11 @@ impl Storage {
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.data, &other.data)
     }
+
+    /// What handles that share their memory have in common, for as long as one of them is held.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<()>().addr()
+    }
 }
 
 /// What a kernel reads: memory and how the elements lie in it.

@@ -222,10 +222,11 @@ pub enum ErrorKind {
 
     /// Exclusive access to a module behind an `Arc` that somebody else holds.
     #[error(
-        "`{path}` ({module}) is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first"
+        "{} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first",
+        place(path, module)
     )]
     SharedModule {
-        /// The path of the module.
+        /// The path of the module; empty for the outermost one.
         path: String,
         /// Its type.
         module: &'static str,
@@ -318,6 +319,14 @@ pub enum ErrorKind {
     /// Anything that user code raises from a `forward`, a hook or an initialiser.
     #[error(transparent)]
     Custom(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// `` `encoder` (Linear) ``, or the type alone for the outermost module.
+fn place(path: &str, module: &str) -> String {
+    match path {
+        "" => module.to_owned(),
+        path => format!("`{path}` ({module})"),
+    }
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {

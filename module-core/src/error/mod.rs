@@ -57,6 +57,25 @@ impl Error {
         })
     }
 
+    /// Anything else that user code raises from a `forward`, a hook or an initialiser: a message or
+    /// another crate's error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Error, Result};
+    ///
+    /// fn read() -> Result<String> {
+    ///     std::fs::read_to_string("no such file").map_err(Error::custom)
+    /// }
+    ///
+    /// assert!(read().is_err());
+    /// assert_eq!(Error::custom("the mask is empty").to_string(), "the mask is empty");
+    /// ```
+    pub fn custom(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::new(ErrorKind::Custom(error.into()))
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind

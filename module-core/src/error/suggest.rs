@@ -1,16 +1,17 @@
 //! "Did you mean": the nearest of the names that there are.
 
 /// The name among `candidates` that `name` is most likely a slip of: at most a third of its
-/// letters wrong.
+/// letters wrong, and never all of them.
 pub(crate) fn suggest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let limit = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let limit = (length / 3).max(1);
     candidates
         .into_iter()
         .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|&(distance, _)| distance <= limit)
+        .filter(|&(distance, _)| distance <= limit && distance < length)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate.to_owned())
 }
@@ -53,5 +54,9 @@ mod tests {
         assert_eq!(suggest("hed.bias", names).as_deref(), Some("head.bias"));
         assert_eq!(suggest("optimizer", names), None);
         assert_eq!(suggest("", names), None);
+        assert_eq!(suggest("", ["a"]), None);
+        assert_eq!(suggest("c", ["a", "b"]), None);
+        assert_eq!(suggest("c", ["fc"]), None);
+        assert_eq!(suggest("fc", ["fc1"]).as_deref(), Some("fc1"));
     }
 }

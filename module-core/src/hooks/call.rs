@@ -180,7 +180,7 @@ impl ForwardPreCall<'_> {
     ///
     /// # Errors
     ///
-    /// Another number of tensors than the input has; nothing is replaced.
+    /// Another number of tensors than the input has, or borrowed ones; nothing is replaced.
     pub fn set_inputs(&mut self, inputs: Vec<Tensor>) -> Result<()> {
         replace("set_inputs", self.input, inputs)
     }
@@ -231,7 +231,7 @@ impl ForwardCall<'_> {
     ///
     /// # Errors
     ///
-    /// Another number of tensors than the output has; nothing is replaced.
+    /// Another number of tensors than the output has, or borrowed ones; nothing is replaced.
     pub fn set_outputs(&mut self, outputs: Vec<Tensor>) -> Result<()> {
         replace("set_outputs", self.output, outputs)
     }
@@ -243,6 +243,12 @@ fn replace(op: &'static str, value: &mut dyn Tensors, with: Vec<Tensor>) -> Resu
     if with.len() != expected {
         let problem = format!("must be the number of tensors, {expected}");
         return Err(Error::argument(op, "count", with.len(), problem));
+    }
+    let mut replaceable = 0;
+    value.for_each_mut(&mut |_| replaceable += 1);
+    if replaceable != expected {
+        let problem = format!("only {replaceable} of them can be replaced; the rest is borrowed");
+        return Err(Error::argument(op, "count", expected, problem));
     }
     let mut with = with.into_iter();
     value.for_each_mut(&mut |tensor| {

@@ -30,7 +30,8 @@ pub(super) fn any() -> bool {
     ACTIVE.with(Cell::get) > 0
 }
 
-/// Removes its hook when it is dropped.
+/// Removes its hook when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the end of
+/// the block.
 ///
 /// It borrows the module, so that the module can neither move nor go while the hook is on it, and
 /// stays on its thread, whose registry holds the hook.

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
 use crate::rng::{Generator, with_default};
 use crate::tensor::Node;
-use crate::{Error, ErrorKind, Result, Shape, Tensor, default_dtype};
+use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor, default_dtype};
 
 /// A learnable tensor of a module.
 ///
@@ -64,8 +64,9 @@ impl Parameter {
     /// A shape that exceeds memory or that the initialiser does not serve.
     pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
         let shape = shape.into();
-        let value = with_default(|generator| init.init(&shape, default_dtype(), generator))?;
-        check_shape("with_init", &shape, &value)?;
+        let dtype = default_dtype();
+        let value = with_default(|generator| init.init(&shape, dtype, generator))?;
+        check_drawn("with_init", &shape, dtype, &value)?;
         Self::from_parts(value, Some(Box::new(init)))
     }
 
@@ -124,23 +125,25 @@ impl Parameter {
         self.read().value.numel()
     }
 
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.read().value.dtype()
+    }
+
+    /// Where the elements lie.
+    pub fn device(&self) -> Device {
+        self.read().value.device()
+    }
+
     /// Replaces the value; the identity, the gradient and every tie stay.
     ///
     /// # Errors
     ///
-    /// A value of another shape or dtype.
+    /// A value of another shape, dtype or device.
     pub fn set(&self, value: Tensor) -> Result<()> {
         let mut state = self.write();
         check_shape("set", state.value.shape(), &value)?;
-        if value.dtype() != state.value.dtype() {
-            let (lhs, rhs) = (state.value.dtype(), value.dtype());
-            return Err(ErrorKind::DTypeMismatch {
-                op: "set",
-                lhs,
-                rhs,
-            }
-            .into());
-        }
+        state.value.check_same("set", &value)?;
         state.value = value.detach();
         Ok(())
     }
@@ -180,12 +183,11 @@ impl Parameter {
     }
 
     /// Freezes the parameter or lets it be trained; freezing drops the gradient, so that no
-    /// optimiser moves it by a stale one.
+    /// optimiser moves it by a stale one, and a graph recorded before leaves none.
     pub fn set_requires_grad(&self, requires_grad: bool) {
-        self.write().requires_grad = requires_grad;
-        if !requires_grad {
-            self.zero_grad();
-        }
+        let mut state = self.write();
+        state.requires_grad = requires_grad;
+        self.0.leaf.set_frozen(!requires_grad);
     }
 
     /// Another handle to this same parameter: a tie.
@@ -220,8 +222,15 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A parameter that was made from a tensor and owns none.
+    /// A parameter that was made from a tensor and owns none; those of the initialiser. The
+    /// parameter is then as it was.
     pub fn reset(&self, generator: &mut Generator) -> Result<()> {
+        self.replace(self.drawn(generator)?, None);
+        Ok(())
+    }
+
+    /// Values that the parameter's own initialiser draws; the parameter stays as it is.
+    pub(crate) fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
         let Some(init) = &self.0.init else {
             return Err(Error::from(ErrorKind::NoInitialiser {
                 paths: vec!["parameter".into()],
@@ -229,10 +238,19 @@ impl Parameter {
         };
         let old = self.detach();
         let value = init.init(old.shape(), old.dtype(), generator)?;
-        check_shape("reset", old.shape(), &value)?;
-        self.replace(value.to_device(&old.device())?, None);
-        Ok(())
+        check_drawn("reset", old.shape(), old.dtype(), &value)?;
+        value.to_device(&old.device())
     }
+}
+
+/// An initialiser must give what it was asked for.
+fn check_drawn(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
+    check_shape(op, shape, value)?;
+    if value.dtype() == dtype {
+        return Ok(());
+    }
+    let (lhs, rhs) = (dtype, value.dtype());
+    Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into())
 }
 
 /// Values that broadcast are refused: a parameter has one shape for life.

@@ -91,7 +91,6 @@ pub(crate) fn buffer<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Buffer>
 struct Child<'s, 'a> {
     step: &'s str,
     found: Option<&'a mut dyn Module>,
-    shared: bool,
 }
 
 impl<'a> VisitorMut<'a> for Child<'_, 'a> {
@@ -99,10 +98,6 @@ impl<'a> VisitorMut<'a> for Child<'_, 'a> {
         if name == self.step {
             self.found = Some(module);
         }
-    }
-
-    fn shared(&mut self, name: &str, _: &'a dyn Module) {
-        self.shared |= name == self.step;
     }
 }
 
@@ -115,11 +110,7 @@ pub(crate) fn submodule_mut<'a>(
     let kind = submodule(root, path)?.kind();
     let mut module = root;
     for step in path.split('.').filter(|_| !path.is_empty()) {
-        let mut child = Child {
-            step,
-            found: None,
-            shared: false,
-        };
+        let mut child = Child { step, found: None };
         module.visit_mut(&mut child);
         module = child.found.ok_or_else(|| {
             Error::from(ErrorKind::SharedModule {
@@ -154,7 +145,11 @@ pub(crate) fn apply(root: &mut dyn Module, f: &mut dyn FnMut(&str, &mut dyn Modu
         }
 
         fn shared(&mut self, name: &str, module: &'a dyn Module) {
-            let (path, module) = (join(&self.path, name), module.kind());
+            let path = match name {
+                "" => self.path.clone(),
+                name => join(&self.path, name),
+            };
+            let module = module.kind();
             self.shared
                 .get_or_insert_with(|| ErrorKind::SharedModule { path, module }.into());
         }

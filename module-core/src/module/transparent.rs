@@ -64,8 +64,9 @@ impl<M: Module + ?Sized> Module for Arc<M> {
     }
 
     fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
-        // A shared module cannot be had exclusively; its owner's walk reports it by `shared`.
-        if let Some(module) = Self::get_mut(self) {
+        if Self::get_mut(self).is_none() {
+            visitor.shared("", (**self).as_module());
+        } else if let Some(module) = Self::get_mut(self) {
             module.visit_mut(visitor);
         }
     }

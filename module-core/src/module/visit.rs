@@ -49,7 +49,8 @@ pub trait VisitorMut<'a> {
         let _ = (name, module);
     }
 
-    /// A child behind an `Arc` that somebody else holds too, so that nobody has it exclusively.
+    /// A child behind an `Arc` that somebody else holds too, so that nobody has it exclusively;
+    /// without a name, the visited module itself.
     fn shared(&mut self, name: &str, module: &'a dyn Module) {
         let _ = (name, module);
     }

@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::StateDict;
 use crate::module::{Buffer, Module, Parameter, TensorId, Visitor, walk::join};
@@ -117,9 +117,30 @@ fn collect<'a>(
 }
 
 /// A snapshot of a module's state.
+///
+/// In it shared memory means a tie, by which a file is written without the second name. Tensors that
+/// are not tied may share memory too, as those of two modules of which one was loaded from the
+/// other's state; these get copies.
 pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
-    Ok(entries(root)?
-        .into_iter()
-        .map(|(key, slot)| (key, slot.value()))
-        .collect())
+    let mut state = StateDict::new();
+    let mut places = HashSet::new();
+    let mut values: HashMap<TensorId, Tensor> = HashMap::new();
+    for (key, slot) in entries(root)? {
+        let value = match values.get(&slot.id()) {
+            Some(value) => value.clone(),
+            None => {
+                let value = slot.value();
+                let place = (value.storage.address(), value.layout().offset());
+                if places.insert(place) {
+                    value
+                } else {
+                    let copy = Tensor::from_host(value.to_host()?, value.shape())?;
+                    copy.to_device(&value.device())?
+                }
+            }
+        };
+        values.insert(slot.id(), value.clone());
+        state.insert(key, value);
+    }
+    Ok(state)
 }

@@ -42,23 +42,47 @@ fn texts(data: &HostData) -> Vec<String> {
     fn each<T: Copy>(values: &[T], text: impl Fn(T) -> String) -> Vec<String> {
         values.iter().map(|&v| text(v)).collect()
     }
-    let float = |v: f64| {
-        if v == v.trunc() && v.abs() < 1e6 {
-            format!("{v:.1}")
-        } else {
-            format!("{v:.4}")
-        }
-    };
     match data {
-        HostData::F32(values) => each(values, |v| float(v.into())),
-        HostData::F64(values) => each(values, float),
-        HostData::F16(values) => each(values, |v| float(v.to_f64())),
-        HostData::BF16(values) => each(values, |v| float(v.to_f64())),
+        HostData::F32(values) => floats(values.iter().map(|&v| v.into())),
+        HostData::F64(values) => floats(values.iter().copied()),
+        HostData::F16(values) => floats(values.iter().map(|v| v.to_f64())),
+        HostData::BF16(values) => floats(values.iter().map(|v| v.to_f64())),
         HostData::I64(values) => each(values, |v| v.to_string()),
         HostData::I32(values) => each(values, |v| v.to_string()),
         HostData::U8(values) => each(values, |v| v.to_string()),
         HostData::Bool(values) => each(values, |v| if v { "True" } else { "False" }.to_owned()),
     }
+}
+
+/// Four decimals, with exponents where these would hide what the numbers are: PyTorch's rule.
+fn floats(values: impl Iterator<Item = f64> + Clone) -> Vec<String> {
+    let sizes = values.clone().map(f64::abs);
+    let (least, greatest) = sizes
+        .filter(|&size| size > 0.0 && size.is_finite())
+        .fold((f64::INFINITY, 0.0_f64), |(least, greatest), size| {
+            (least.min(size), greatest.max(size))
+        });
+    let exponents = greatest > 1e8 || greatest / least > 1e3 || least < 1e-4;
+    let text = |v: f64| {
+        if exponents && v.is_finite() {
+            let text = format!("{v:.4e}");
+            // Rust writes `1e5` where Python writes `1e+05`.
+            match text.split_once('e') {
+                Some((digits, exponent)) => match exponent.strip_prefix('-') {
+                    Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+                    None => format!("{digits}e+{exponent:0>2}"),
+                },
+                None => text,
+            }
+        } else if v.is_nan() {
+            "nan".to_owned()
+        } else if v == v.trunc() {
+            format!("{v:.1}")
+        } else {
+            format!("{v:.4}")
+        }
+    };
+    values.map(text).collect()
 }
 
 fn nested(
@@ -102,4 +126,23 @@ fn nested(
         }
     }
     f.write_str("]")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Tensor;
+
+    /// As PyTorch prints them, but for the dots without decimals.
+    #[test]
+    fn small_and_far_numbers_keep_their_digits() {
+        for (values, text) in [
+            ([1e-5_f32, 2e-7], "tensor([1.0000e-05, 2.0000e-07])"),
+            ([1.0, 1e5], "tensor([1.0000e+00, 1.0000e+05])"),
+            ([f32::NAN, 1e-6], "tensor([       nan, 1.0000e-06])"),
+            ([f32::INFINITY, 0.5], "tensor([   inf, 0.5000])"),
+            ([0.0, 0.0], "tensor([0.0, 0.0])"),
+        ] {
+            assert_eq!(Tensor::from(values).to_string(), text);
+        }
+    }
 }

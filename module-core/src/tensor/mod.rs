@@ -158,6 +158,16 @@ impl Tensor {
     /// The same elements as a new leaf whose gradient is kept.
     ///
     /// Only floating-point tensors have gradients; another one is returned as it is.
+    ///
+    /// The tensor itself stays as it is, so the result must be used:
+    ///
+    /// ```compile_fail
+    /// #![deny(unused_must_use)]
+    /// # fn main() {
+    /// module_core::Tensor::from(1.0_f32).requires_grad();
+    /// # }
+    /// ```
+    #[must_use = "the tensor itself stays as it is"]
     pub fn requires_grad(&self) -> Self {
         let node = self.dtype().is_floating_point().then(Node::leaf);
         Self {
@@ -167,6 +177,7 @@ impl Tensor {
     }
 
     /// The same elements without a memory of how they were computed.
+    #[must_use = "the tensor itself stays as it is"]
     pub fn detach(&self) -> Self {
         Self {
             node: None,

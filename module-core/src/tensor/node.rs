@@ -27,8 +27,16 @@ pub(crate) struct Node {
 }
 
 pub(crate) enum NodeKind {
-    Leaf(Mutex<Option<Tensor>>),
+    Leaf(Mutex<Leaf>),
     Op(Op),
+}
+
+/// What a leaf keeps.
+#[derive(Default)]
+pub(crate) struct Leaf {
+    grad: Option<Tensor>,
+    /// Frozen after it entered a graph: the gradients of that graph are not for it.
+    frozen: bool,
 }
 
 pub(crate) struct Op {
@@ -52,7 +60,7 @@ impl Node {
     pub(crate) fn leaf() -> Arc<Self> {
         Arc::new(Self {
             order: next_order(),
-            kind: NodeKind::Leaf(Mutex::new(None)),
+            kind: NodeKind::Leaf(Mutex::default()),
         })
     }
 
@@ -72,26 +80,40 @@ impl Node {
 
     pub(crate) fn grad(&self) -> Option<Tensor> {
         match &self.kind {
-            NodeKind::Leaf(grad) => lock(grad).clone(),
+            NodeKind::Leaf(leaf) => lock(leaf).grad.clone(),
             NodeKind::Op(_) => None,
         }
     }
 
-    /// Adds to the gradient of this leaf, under its lock, so that threads add up.
+    /// Adds to the gradient of this leaf unless it is frozen, under its lock, so that threads add
+    /// up.
     pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<()> {
-        if let NodeKind::Leaf(slot) = &self.kind {
-            let mut slot = lock(slot);
-            *slot = Some(match &*slot {
-                Some(before) => before.add(grad)?,
-                None => grad.clone(),
-            });
+        if let NodeKind::Leaf(leaf) = &self.kind {
+            let mut leaf = lock(leaf);
+            if !leaf.frozen {
+                leaf.grad = Some(match &leaf.grad {
+                    Some(before) => before.add(grad)?,
+                    None => grad.clone(),
+                });
+            }
         }
         Ok(())
     }
 
     pub(crate) fn set_grad(&self, value: Option<Tensor>) {
-        if let NodeKind::Leaf(grad) = &self.kind {
-            *lock(grad) = value;
+        if let NodeKind::Leaf(leaf) = &self.kind {
+            lock(leaf).grad = value;
+        }
+    }
+
+    /// Freezes this leaf, which drops its gradient, or lets it collect gradients again.
+    pub(crate) fn set_frozen(&self, frozen: bool) {
+        if let NodeKind::Leaf(leaf) = &self.kind {
+            let mut leaf = lock(leaf);
+            leaf.frozen = frozen;
+            if frozen {
+                leaf.grad = None;
+            }
         }
     }
 }

@@ -128,7 +128,7 @@ impl Linear {
         &self.bias
     }
 
-    /// The same layer with another handle as its weight: `decoder.tie_weight(encoder.share())`.
+    /// Uses another handle as the weight: `decoder.tie_weight(encoder.weight().share())?`.
     ///
     /// # Errors
     ///

@@ -1,13 +1,14 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use module_core::{
-    Error, ErrorKind, Module, ModuleExt, Parameter, Result, Tensor, TensorId, no_grad,
-};
+use module_core::{Error, ErrorKind, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
 
 /// The parameters that an optimiser was built with, by path, and what it remembers of each.
+///
+/// It holds a handle to each, because an identity is an address, and a parameter made after another
+/// has gone may get its address.
 pub(super) struct Known<S> {
-    parameters: IndexMap<String, (TensorId, Option<S>)>,
+    parameters: IndexMap<String, (Parameter, Option<S>)>,
 }
 
 /// What an optimiser remembers of a parameter.
@@ -26,7 +27,9 @@ impl<S: State> Known<S> {
     pub(super) fn new(model: &dyn Module) -> Self {
         let parameters = model.named_parameters();
         Self {
-            parameters: parameters.map(|(path, p)| (path, (p.id(), None))).collect(),
+            parameters: parameters
+                .map(|(path, p)| (path, (p.share(), None)))
+                .collect(),
         }
     }
 
@@ -43,7 +46,7 @@ impl<S: State> Known<S> {
         self.check(&parameters)?;
         let mut moved = false;
         for (path, parameter) in &parameters {
-            let Some(grad) = parameter.grad() else {
+            let Some(grad) = parameter.grad().filter(|_| parameter.requires_grad()) else {
                 continue;
             };
             let value = parameter.detach();
@@ -74,8 +77,7 @@ impl<S: State> Known<S> {
 
     /// The model's parameters must be the known ones, each under its path.
     fn check(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
-        let is_known =
-            |path: &str, id| matches!(self.parameters.get(path), Some((known, _)) if *known == id);
+        let is_known = |path: &str, id| matches!(self.parameters.get(path), Some((known, _)) if known.id() == id);
         let strange = parameters
             .iter()
             .filter(|(path, p)| !is_known(path, p.id()));

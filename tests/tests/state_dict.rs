@@ -409,17 +409,18 @@ fn non_persistent_buffers_have_no_key() {
 
 #[test]
 fn two_tensors_under_one_key_are_an_error() {
+    // Only a value tells the keys of a `dyn` module; those of types are compared at compile time.
     #[derive(Module)]
     struct Twice {
         #[module(flatten)]
         first: Linear,
         #[module(flatten)]
-        second: Linear,
+        second: Box<dyn Layer>,
     }
 
     let twice = Twice {
         first: Linear::new(2, 2).unwrap(),
-        second: Linear::new(2, 2).unwrap(),
+        second: Box::new(Linear::new(2, 2).unwrap()),
     };
     let error = twice.state_dict().unwrap_err();
     assert_eq!(

@@ -11,11 +11,12 @@
 //! # Stages
 //!
 //! `attr` reads the attributes, `model` gives the input the shape that the rest works on,
-//! `validate` refuses what cannot be a module, `expand` writes the implementation. Errors of the
-//! first three are collected and reported together, beside a stub implementation, so that one
-//! mistake gives one message.
+//! `validate` refuses what cannot be a module, `expand` writes the implementation, `checks` beside it
+//! what only the compiler can judge. Errors of the first three are collected and reported together,
+//! beside a stub implementation, so that one mistake gives one message.
 
 mod attr;
+mod checks;
 mod crate_path;
 mod errors;
 mod expand;

@@ -102,6 +102,16 @@ impl Tree {
     }
 }
 
+/// What a list or a map of these is called.
+fn container(item: &Shape, kind: &str) -> String {
+    let of = if is_parameter(item) {
+        "Parameter"
+    } else {
+        "Module"
+    };
+    format!("{of}{kind}")
+}
+
 fn is_parameter(shape: &Shape) -> bool {
     matches!(shape, Shape::Parameter)
 }
@@ -216,7 +226,10 @@ impl Program {
                 Value::new(
                     format!("IndexMap<String, {}>", item.ty),
                     format!("IndexMap::from_iter([{}])", items.join(", ")),
-                    Shape::Module(Tree::new("ModuleDict", members.collect())),
+                    Shape::Module(Tree::new(
+                        &container(&item.shape, "Dict"),
+                        members.collect(),
+                    )),
                 )
             }
             10 | 11 => {
@@ -247,7 +260,8 @@ impl Program {
         let vector = kind == "Vec";
         let n = self.draw.below(most) + usize::from(!vector);
         let items = vec![item.make.clone(); n].join(", ");
-        let shape = Tree::numbered("ModuleList", vec![item.shape.clone(); n]);
+        let kind = container(&item.shape, "List");
+        let shape = Tree::numbered(&kind, vec![item.shape.clone(); n]);
         match vector {
             true => Value::new(format!("Vec<{}>", item.ty), format!("vec![{items}]"), shape),
             false => Value::new(format!("[{}; {n}]", item.ty), format!("[{items}]"), shape),

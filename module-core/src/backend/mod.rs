@@ -78,7 +78,7 @@ impl Storage {
 
     /// What handles that share their memory have in common, for as long as one of them is held.
     pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).cast::<()>().addr()
+        Arc::as_ptr(&self.data).cast::<()>().addr()
     }
 }
 

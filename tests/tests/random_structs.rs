@@ -102,13 +102,9 @@ impl Tree {
     }
 }
 
-/// What a list or a map of these is called.
-fn container(item: &Shape, kind: &str) -> String {
-    let of = if is_parameter(item) {
-        "Parameter"
-    } else {
-        "Module"
-    };
+/// What a list or a map of a type is called.
+fn container(ty: &str, kind: &str) -> String {
+    let of = if ty == "Parameter" { ty } else { "Module" };
     format!("{of}{kind}")
 }
 
@@ -226,10 +222,7 @@ impl Program {
                 Value::new(
                     format!("IndexMap<String, {}>", item.ty),
                     format!("IndexMap::from_iter([{}])", items.join(", ")),
-                    Shape::Module(Tree::new(
-                        &container(&item.shape, "Dict"),
-                        members.collect(),
-                    )),
+                    Shape::Module(Tree::new(&container(&item.ty, "Dict"), members.collect())),
                 )
             }
             10 | 11 => {
@@ -260,7 +253,7 @@ impl Program {
         let vector = kind == "Vec";
         let n = self.draw.below(most) + usize::from(!vector);
         let items = vec![item.make.clone(); n].join(", ");
-        let kind = container(&item.shape, "List");
+        let kind = container(&item.ty, "List");
         let shape = Tree::numbered(&kind, vec![item.shape.clone(); n]);
         match vector {
             true => Value::new(format!("Vec<{}>", item.ty), format!("vec![{items}]"), shape),
@@ -466,14 +459,15 @@ impl Program {
         )
         .unwrap();
         let (a, b) = (first.make, second.make);
-        let list = |shapes: &[&Shape]| {
-            Tree::numbered("ModuleList", shapes.iter().map(|shape| (*shape).clone()))
+        let many = container(&second.ty, "List");
+        let list = |kind: &str, shapes: &[&Shape]| {
+            Tree::numbered(kind, shapes.iter().map(|shape| (*shape).clone()))
         };
         let (first_shape, second_shape) = (first.shape, second.shape);
         let members = [
             ("one", first_shape.clone()),
-            ("many", list(&[&second_shape, &second_shape])),
-            ("pair", list(&[&first_shape, &second_shape])),
+            ("many", list(&many, &[&second_shape, &second_shape])),
+            ("pair", list("ModuleList", &[&first_shape, &second_shape])),
             ("weight", Shape::Parameter),
         ];
         let members = members.map(|(key, shape)| (key.to_owned(), shape)).to_vec();

@@ -25,10 +25,10 @@ fn main() {
         &[
             "experts: ModuleList",
             "experts.0: Heads",
-            "experts.0.heads: ModuleList",
+            "experts.0.heads: ParameterList",
             "experts.0.heads.0",
             "experts.1: Heads",
-            "experts.1.heads: ModuleList",
+            "experts.1.heads: ParameterList",
             "experts.1.heads.0",
             "sizes=(3, 4)",
         ],

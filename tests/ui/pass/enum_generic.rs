@@ -17,7 +17,7 @@ fn main() {
     let mut left: Either<Parameter, Parameter, 1> = Either::Left(parameter());
     assert_shown(&mut left, &["0"]);
     let mut right: Either<Parameter, Parameter, 1> = Either::Right { many: [parameter()] };
-    assert_shown(&mut right, &["many: ModuleList", "many.0"]);
+    assert_shown(&mut right, &["many: ParameterList", "many.0"]);
     let mut neither: Either<Parameter, Parameter, 1> = Either::Neither;
     assert_shown(&mut neither, &[]);
 }

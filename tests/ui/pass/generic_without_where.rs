@@ -48,7 +48,7 @@ fn main() {
     );
     // A parameter or a constant is as good a field as a module.
     let mut plain = Block { norm: 7_usize, layers: vec![parameter()], unit: PhantomData::<String> };
-    assert_shown(&mut plain, &["norm=7", "layers: ModuleList", "layers.0"]);
+    assert_shown(&mut plain, &["norm=7", "layers: ParameterList", "layers.0"]);
     let mut hidden = Hidden(Private { inner: parameter() });
     assert_shown(&mut hidden, &["0: Private", "0.inner"]);
 }

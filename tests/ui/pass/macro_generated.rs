@@ -19,5 +19,5 @@ network!(Net { weight: Parameter = "w", layers: Vec<Parameter> = "l", name: &'st
 
 fn main() {
     let mut net = Net { weight: parameter(), layers: vec![parameter()], name: "net" };
-    assert_shown(&mut net, &["w", "l: ModuleList", "l.0", "n=net"]);
+    assert_shown(&mut net, &["w", "l: ParameterList", "l.0", "n=net"]);
 }

@@ -58,7 +58,7 @@ fn main() {
             "map.a: Scale",
             "map.a.w",
             "nested: ModuleList",
-            "nested.0: ModuleList",
+            "nested.0: ParameterList",
             "nested.0.0",
             "boxed: Scale",
             "boxed.w",

@@ -33,7 +33,7 @@ fn main() {
     let lines = show::shown(&net);
     assert_eq!(
         lines[..6],
-        ["alias", "weight", "[state]", "layers: ModuleList", "layers.0", "dense: Linear"]
+        ["alias", "weight", "[state]", "layers: ParameterList", "layers.0", "dense: Linear"]
             .map(String::from)
     );
     assert!(lines.contains(&"dense.weight".to_owned()));

@@ -1,6 +1,10 @@
 //! Every recorded call of an operation, forward and backward, against PyTorch.
 #![allow(clippy::unwrap_used)]
 
+mod golden_ops {
+    pub(crate) mod elementwise;
+}
+
 use module_core::{
     BackwardOptions, Conv2dOptions, DType, ErrorKind, Padding, Pool2dOptions, Result, StateDict,
     Tensor,
@@ -76,11 +80,23 @@ const REFUSED_FOR: [(&str, &str); 2] = [
 ];
 
 /// Where we differ and are nearer to the truth: the case, the part, the reason.
-const DIFFERENT: [(&str, &str, &str); 1] = [(
-    "op.rsqrt.special.f32",
-    "gin0",
-    "PyTorch cubes `1/√x`, which overflows for small `x`",
-)];
+const DIFFERENT: [(&str, &str, &str); 3] = [
+    (
+        "op.rsqrt.half.f16",
+        "gin0",
+        "PyTorch rounds the cube of `1/√x` to half precision",
+    ),
+    (
+        "op.gelu.none_special.f32",
+        "out",
+        "PyTorch's vectorised `erf` makes NaN of infinity in f32, and not in f64",
+    ),
+    (
+        "op.gelu.none_range.f32",
+        "out",
+        "PyTorch's vectorised `erf` is 1e-7 from the truth in f32, which shows in the tail",
+    ),
+];
 
 fn int(value: &Value) -> isize {
     isize::try_from(value.as_i64().unwrap()).unwrap()
@@ -257,7 +273,7 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
             }),
             T::EXACT,
         ),
-        _ => None,
+        _ => golden_ops::elementwise::run(case, inputs),
     }
 }
 
@@ -304,7 +320,7 @@ fn differences(case: &Case, tensors: &StateDict) -> Vec<String> {
     // The gradient of what was stretched is a sum, also where the values are exact.
     let tolerance = match case.op.as_str() {
         "add" | "sub" | "mul" | "div" | "where" | "gather" | "index_select" | "softmax"
-        | "log_softmax" | "var" => Tolerance::CONTRACTION,
+        | "log_softmax" | "var" | "gelu" => Tolerance::CONTRACTION,
         "max_pool2d" => Tolerance::ELEMENTWISE,
         _ => tolerance,
     };
@@ -338,7 +354,7 @@ fn operations_give_what_pytorch_gives() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert_eq!(run, 439, "cases went missing or are new");
+    assert_eq!(run, 763, "cases went missing or are new");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use module_core::{
-    BackwardOptions, Conv2dOptions, DType, Device, Dims, Error, ErrorKind, Generator, Padding,
-    Pool2dOptions, Result, Scalar, Shape, Tensor, Value, autograd,
+    Approximate, BackwardOptions, Conv2dOptions, DType, Device, Dims, Error, ErrorKind, Generator,
+    Padding, Pool2dOptions, Result, Scalar, Shape, Tensor, Value, autograd,
 };
 
 /// Draws arguments, of which about half make sense.
@@ -279,7 +279,17 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
 #[test]
 fn elementwise() {
     type Unary = (&'static str, fn(&Tensor) -> Result<Tensor>);
-    let unary: [Unary; 13] = [
+    let unary: [Unary; 23] = [
+        ("log1p", Tensor::log1p),
+        ("expm1", Tensor::expm1),
+        ("erf", Tensor::erf),
+        ("sin", Tensor::sin),
+        ("cos", Tensor::cos),
+        ("floor", Tensor::floor),
+        ("ceil", Tensor::ceil),
+        ("round", Tensor::round),
+        ("square", Tensor::square),
+        ("silu", Tensor::silu),
         ("neg", Tensor::neg),
         ("abs", Tensor::abs),
         ("sign", Tensor::sign),
@@ -322,6 +332,31 @@ fn elementwise() {
     fuzz("pow", |d| {
         let x = d.maybe_huge();
         x.pow(d.number())
+    });
+    fuzz("gelu", |d| {
+        let x = d.maybe_huge();
+        x.gelu(d.of(&[Approximate::None, Approximate::Tanh]))
+    });
+    fuzz("softplus", |d| {
+        let x = d.maybe_huge();
+        x.softplus(d.number(), d.number())
+    });
+    fuzz("leaky_relu", |d| {
+        let x = d.maybe_huge();
+        x.leaky_relu(d.number())
+    });
+    fuzz("elu", |d| {
+        let x = d.maybe_huge();
+        x.elu(d.number())
+    });
+    fuzz("clamp", |d| {
+        let x = d.maybe_huge();
+        let (low, high) = (d.scalar(), d.scalar());
+        match d.below(3) {
+            0 => x.clamp_min(low),
+            1 => x.clamp_max(high),
+            _ => x.clamp(low, high),
+        }
     });
     fuzz("where", |d| {
         let x = d.maybe_huge();

@@ -13,9 +13,12 @@ mod matmul;
 mod operators;
 mod pool;
 mod reduce;
+mod rounding;
 mod softmax;
+mod trigonometric;
 mod view;
 
+pub use activation::Approximate;
 pub use conv::{Conv2dOptions, Padding};
 pub use pool::Pool2dOptions;
 

@@ -145,6 +145,25 @@ fn check_all() {
     check_unary("sqrt", positive(Tensor::sqrt));
     check_unary("rsqrt", positive(Tensor::rsqrt));
     check_unary("reciprocal", Tensor::reciprocal);
+    check_unary("log1p", positive(Tensor::log1p));
+    check_unary("expm1", Tensor::expm1);
+    check_unary("erf", Tensor::erf);
+    check_unary("sin", Tensor::sin);
+    check_unary("cos", Tensor::cos);
+    // The numbers begin with a whole one, where there is a step.
+    check_unary("floor", |x| x.add(0.03)?.floor());
+    check_unary("ceil", |x| x.add(0.03)?.ceil());
+    check_unary("round", |x| x.add(0.03)?.round());
+    check_unary("square", Tensor::square);
+    check_unary("clamp", |x| x.mul(x)?.clamp(0.5, 2.0));
+    check_unary("clamp_min", |x| x.mul(x)?.clamp_min(0.5));
+    check_unary("clamp_max", |x| x.mul(x)?.clamp_max(2.0));
+    check_unary("gelu", |x| x.gelu(Approximate::None));
+    check_unary("gelu", |x| x.gelu(Approximate::Tanh));
+    check_unary("silu", Tensor::silu);
+    check_unary("softplus", |x| x.softplus(1.5, 2.0));
+    check_unary("leaky_relu", |x| x.leaky_relu(0.1));
+    check_unary("elu", |x| x.elu(0.7));
     check_unary("relu", Tensor::relu);
     check_unary("sigmoid", Tensor::sigmoid);
     check_unary("tanh", Tensor::tanh);
@@ -304,9 +323,14 @@ fn convolutions() {
 }
 
 /// The gradient of each operation, by the type that computes it.
-const FUNCTIONS: [(&str, &[&str]); 30] = [
+const FUNCTIONS: [(&str, &[&str]); 43] = [
+    ("activation::Elu", &["elu"]),
+    ("activation::Gelu", &["gelu"]),
+    ("activation::LeakyRelu", &["leaky_relu"]),
     ("activation::Relu", &["relu"]),
     ("activation::Sigmoid", &["sigmoid"]),
+    ("activation::Silu", &["silu"]),
+    ("activation::Softplus", &["softplus"]),
     ("activation::Tanh", &["tanh"]),
     ("arithmetic::Abs", &["abs"]),
     ("arithmetic::Add", &["add"]),
@@ -322,9 +346,13 @@ const FUNCTIONS: [(&str, &[&str]); 30] = [
     ("cast::Move", &[]),
     ("compare::Where", &["where"]),
     ("conv::Convolution", &["conv2d"]),
+    ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
+    ("exponential::Expm1", &["expm1"]),
     ("exponential::Log", &["log"]),
+    ("exponential::Log1p", &["log1p"]),
     ("exponential::Reciprocal", &["reciprocal"]),
+    ("exponential::Rsqrt", &["rsqrt"]),
     ("exponential::Sqrt", &["sqrt"]),
     ("index::Gather", &["gather"]),
     ("index::ScatterAdd", &["scatter_add"]),
@@ -333,8 +361,12 @@ const FUNCTIONS: [(&str, &[&str]); 30] = [
     ("pool::MaxPool", &["max_pool2d"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
+    ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
+    ("rounding::Step", &["floor", "ceil", "round"]),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
+    ("trigonometric::Cos", &["cos"]),
+    ("trigonometric::Sin", &["sin"]),
     (
         "view::*",
         &["contiguous", "expand", "narrow", "permute", "reshape"],
@@ -346,7 +378,7 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 15] = sources!(
+const SOURCES: [(&str, &str); 17] = sources!(
     "activation",
     "arithmetic",
     "cast",
@@ -360,7 +392,9 @@ const SOURCES: [(&str, &str); 15] = sources!(
     "operators",
     "pool",
     "reduce",
+    "rounding",
     "softmax",
+    "trigonometric",
     "view"
 );
 
@@ -387,7 +421,7 @@ fn every_gradient_agrees_with_differences_to_second_order() {
             types += 1;
         }
     }
-    assert_eq!(types, 29 + 5);
+    assert_eq!(types, FUNCTIONS.len() - 1 + 5);
     check_all();
     SEEN.with_borrow(|seen| {
         for name in FUNCTIONS.iter().flat_map(|(_, names)| names.iter()) {

@@ -2,6 +2,7 @@
 
 mod conv;
 mod elementwise;
+mod float;
 mod index;
 mod map;
 mod matmul;

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 import ops_elementwise
+import ops_reductions
 from common import DTYPES, NAMES, integers, random, write_safetensors
 from op_cases import CASES, INF, NAN, TENSORS, case, each
 
@@ -321,6 +322,7 @@ def write():
     for group in (binary_ops, unary_ops, reductions, matmuls, views, joins, selections, softmaxes, convolutions, promotions):
         group()
     ops_elementwise.record()
+    ops_reductions.record()
     assert all(tensor.dtype in NAMES for tensor in TENSORS.values())
     write_safetensors("ops.safetensors", TENSORS, CASES)
     return len(CASES)

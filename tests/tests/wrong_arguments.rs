@@ -383,6 +383,48 @@ fn elementwise() {
 }
 
 #[test]
+fn logic() {
+    type Unary = (&'static str, fn(&Tensor) -> Result<Tensor>);
+    let unary: [Unary; 4] = [
+        ("logical_not", Tensor::logical_not),
+        ("isnan", Tensor::isnan),
+        ("isinf", Tensor::isinf),
+        ("isfinite", Tensor::isfinite),
+    ];
+    for (name, op) in unary {
+        fuzz(name, |d| op(&d.maybe_huge()));
+    }
+    type Binary = (&'static str, fn(&Tensor, &Tensor) -> Result<Tensor>);
+    let binary: [Binary; 3] = [
+        ("logical_and", Tensor::logical_and),
+        ("logical_or", Tensor::logical_or),
+        ("logical_xor", Tensor::logical_xor),
+    ];
+    for (name, op) in binary {
+        fuzz(name, |d| {
+            let x = d.maybe_huge();
+            op(&x, &d.like(&x))
+        });
+    }
+    let mask = |d: &mut Draw, x: &Tensor| {
+        let mask = d.like(x);
+        if d.often() {
+            mask.to_dtype(DType::Bool).unwrap_or(mask)
+        } else {
+            mask
+        }
+    };
+    fuzz("masked_fill", |d| {
+        let x = d.maybe_huge();
+        x.masked_fill(&mask(d, &x), d.scalar())
+    });
+    fuzz("masked_select", |d| {
+        let x = d.maybe_huge();
+        x.masked_select(&mask(d, &x))
+    });
+}
+
+#[test]
 fn reductions() {
     fuzz("sum", |d| {
         let x = d.tensor();
@@ -403,6 +445,47 @@ fn reductions() {
     fuzz("amin", |d| {
         let x = d.tensor();
         x.amin(d.dims(), d.often())
+    });
+    fuzz("std", |d| {
+        let x = d.tensor();
+        x.std(d.dims(), d.number(), d.often())
+    });
+    fuzz("prod", |d| {
+        let x = d.tensor();
+        x.prod(d.dims(), d.often())
+    });
+    fuzz("norm", |d| {
+        let x = d.maybe_huge();
+        let p = if d.often() {
+            d.below(4) as f64
+        } else {
+            d.number()
+        };
+        x.norm(p, d.dims(), d.often())
+    });
+    fuzz("logsumexp", |d| {
+        let x = d.maybe_huge();
+        x.logsumexp(d.dims(), d.often())
+    });
+    fuzz("cumsum", |d| {
+        let x = d.maybe_huge();
+        x.cumsum(d.dim())
+    });
+    fuzz("max", |d| {
+        let x = d.maybe_huge();
+        x.max(d.dim(), d.often()).map(|(values, _)| values)
+    });
+    fuzz("min", |d| {
+        let x = d.maybe_huge();
+        x.min(d.dim(), d.often()).map(|(values, _)| values)
+    });
+    fuzz("any", |d| {
+        let x = d.maybe_huge();
+        x.any(d.dims(), d.often())
+    });
+    fuzz("all", |d| {
+        let x = d.maybe_huge();
+        x.all(d.dims(), d.often())
     });
     fuzz("argmax", |d| {
         let x = d.tensor();

@@ -109,6 +109,8 @@ pub enum CompareOp {
 pub enum ReduceOp {
     /// The sum; 0 of nothing.
     Sum,
+    /// The product; 1 of nothing.
+    Prod,
     /// The greatest, NaN if any is.
     Max,
     /// The smallest, NaN if any is.

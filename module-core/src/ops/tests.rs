@@ -222,6 +222,7 @@ fn check_all() {
     }
     check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0, false));
     check("var", &[&[3, 4]], |x| x[0].var(.., 0.0, true));
+    reductions();
     check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0, false));
     check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1, false));
     check("sum_to", &[&[2, 3, 4]], |x| x[0].sum_to(&[3, 1].into()));
@@ -290,6 +291,46 @@ fn check_all() {
     }
 }
 
+fn reductions() {
+    check_unary("masked_fill", |x| x.masked_fill(&x.gt(0.3)?, 1.5));
+    check_unary("masked_select", |x| x.masked_select(&x.gt(-5.0)?));
+    check_unary("cumsum", |x| x.cumsum(-1));
+    check_unary("prod", |x| x.prod(.., false));
+    check_unary("norm", |x| x.norm(2.0, .., true));
+    check_unary("logsumexp", |x| x.logsumexp(0, false));
+    check_unary("any", |x| x.mul(&x.any(.., false)?.to_dtype(DType::F64)?));
+    let special = Tensor::from([
+        [0.0, 1.5, -2.0, 0.5],
+        [0.0, 0.0, 3.0, -1.0],
+        [1.0, 2.0, 0.7, 1.1],
+    ]);
+    for dims in [&[0_isize][..], &[-1], &[0, 1]] {
+        let zeros = [special.clone()];
+        check_layouts("prod of zeros", &zeros, &["expanded"], &|x| {
+            x[0].prod(dims, true)
+        });
+        check("prod", &[&[2, 3, 2]], |x| x[0].prod(dims, false));
+        check("logsumexp", &[&[2, 3, 2]], |x| x[0].logsumexp(dims, true));
+        for p in [-1.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0] {
+            check("norm", &[&[2, 3, 2]], |x| x[0].norm(p, dims, false));
+        }
+        for p in [f64::NEG_INFINITY, f64::INFINITY] {
+            // Elements of one size share the extreme, which has a kink there.
+            check_layouts("norm", &[numbers([2, 3], 1)], &["expanded"], &|x| {
+                x[0].norm(p, dims, false)
+            });
+        }
+    }
+    for (dim, keep) in [(0, false), (1, true), (-1, false)] {
+        check("cumsum", &[&[2, 3, 4]], |x| x[0].cumsum(dim));
+        let x = [numbers([2, 3, 4], 1)];
+        check_layouts("max", &x, &["expanded"], &|x| Ok(x[0].max(dim, keep)?.0));
+        check_layouts("min", &x, &["expanded"], &|x| Ok(x[0].min(dim, keep)?.0));
+        check_layouts("std", &x, &["expanded"], &|x| x[0].std(dim, 1.0, keep));
+    }
+    check("std", &[&[3, 4]], |x| x[0].std(.., 0.0, true));
+}
+
 fn convolutions() {
     let plain = Conv2dOptions::default();
     let cases = [
@@ -323,7 +364,7 @@ fn convolutions() {
 }
 
 /// The gradient of each operation, by the type that computes it.
-const FUNCTIONS: [(&str, &[&str]); 43] = [
+const FUNCTIONS: [(&str, &[&str]); 47] = [
     ("activation::Elu", &["elu"]),
     ("activation::Gelu", &["gelu"]),
     ("activation::LeakyRelu", &["leaky_relu"]),
@@ -358,11 +399,15 @@ const FUNCTIONS: [(&str, &[&str]); 43] = [
     ("index::ScatterAdd", &["scatter_add"]),
     ("join::Cat", &["cat"]),
     ("matmul::Matmul", &["matmul"]),
+    ("norm::LogSumExp", &["logsumexp"]),
+    ("norm::Norm", &["norm"]),
     ("pool::MaxPool", &["max_pool2d"]),
+    ("product::Prod", &["prod"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
     ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
     ("rounding::Step", &["floor", "ceil", "round"]),
+    ("scan::CumSum", &["cumsum"]),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
     ("trigonometric::Cos", &["cos"]),
@@ -378,7 +423,7 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 17] = sources!(
+const SOURCES: [(&str, &str); 21] = sources!(
     "activation",
     "arithmetic",
     "cast",
@@ -388,11 +433,15 @@ const SOURCES: [(&str, &str); 17] = sources!(
     "exponential",
     "index",
     "join",
+    "logic",
     "matmul",
+    "norm",
     "operators",
     "pool",
+    "product",
     "reduce",
     "rounding",
+    "scan",
     "softmax",
     "trigonometric",
     "view"

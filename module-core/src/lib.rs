@@ -34,7 +34,7 @@ pub use module::{
     Module, Parameter, TensorId, Training, Walk,
 };
 pub use module_derive::{Forward, Module};
-pub use ops::{Conv2dOptions, Padding, Pool2dOptions, Value};
+pub use ops::{Approximate, Conv2dOptions, Padding, Pool2dOptions, Value};
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{

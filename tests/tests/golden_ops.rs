@@ -1,29 +1,17 @@
 //! Every recorded call of an operation, forward and backward, against PyTorch.
 #![allow(clippy::unwrap_used)]
 
+mod golden_ops {
+    pub(crate) mod elementwise;
+    pub(crate) mod reductions;
+}
+
 use module_core::{
     BackwardOptions, Conv2dOptions, DType, ErrorKind, Padding, Pool2dOptions, Result, StateDict,
     Tensor,
 };
 use module_tests::golden::{self, Case, Tolerance};
 use serde_json::Value;
-
-/// Recorded operations that are not implemented yet. [`Missing`] keeps the list honest.
-const NOT_IMPLEMENTED: [&str; 2] = ["masked_fill", "masked_select"];
-
-/// The names of [`NOT_IMPLEMENTED`]. An inherent method of the same name takes precedence and has
-/// other arguments, so that [`missing`] stops compiling when the operation comes to exist.
-trait Missing {
-    fn masked_fill(&self) {}
-    fn masked_select(&self) {}
-}
-
-impl Missing for Tensor {}
-
-fn missing(x: &Tensor) {
-    x.masked_fill();
-    x.masked_select();
-}
 
 /// What PyTorch computes and we refuse on purpose, by the beginning of the key.
 const REFUSED: [&str; 37] = [
@@ -76,11 +64,23 @@ const REFUSED_FOR: [(&str, &str); 2] = [
 ];
 
 /// Where we differ and are nearer to the truth: the case, the part, the reason.
-const DIFFERENT: [(&str, &str, &str); 1] = [(
-    "op.rsqrt.special.f32",
-    "gin0",
-    "PyTorch cubes `1/√x`, which overflows for small `x`",
-)];
+const DIFFERENT: [(&str, &str, &str); 3] = [
+    (
+        "op.rsqrt.half.f16",
+        "gin0",
+        "PyTorch rounds the cube of `1/√x` to half precision",
+    ),
+    (
+        "op.gelu.none_special.f32",
+        "out",
+        "PyTorch's vectorised `erf` makes NaN of infinity in f32, and not in f64",
+    ),
+    (
+        "op.gelu.none_range.f32",
+        "out",
+        "PyTorch's vectorised `erf` is 1e-7 from the truth in f32, which shows in the tail",
+    ),
+];
 
 fn int(value: &Value) -> isize {
     isize::try_from(value.as_i64().unwrap()).unwrap()
@@ -123,10 +123,10 @@ fn scalar(x: &Tensor, name: &str, value: &Value) -> Result<Tensor> {
     }
 }
 
-/// PyTorch's `max(dim)` and `min(dim)`: the values at the places of the extremes.
+/// PyTorch's `max` and `min`: of everything, or along a dimension with the places.
 fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
     let max = case.op == "max";
-    if case.args["dim"].is_null() || x.rank() == 0 {
+    if case.args["dim"].is_null() {
         let value = if max {
             x.amax(.., false)?
         } else {
@@ -134,17 +134,13 @@ fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
         };
         return Ok(vec![value]);
     }
-    let dim = int(&case.args["dim"]);
-    let places = if max {
-        x.argmax(dim, true)?
+    let (dim, keep) = (int(&case.args["dim"]), case.args["keepdim"] == true);
+    let (values, places) = if max {
+        x.max(dim, keep)?
     } else {
-        x.argmin(dim, true)?
+        x.min(dim, keep)?
     };
-    let values = x.gather(dim, &places)?;
-    if case.args["keepdim"] == true {
-        return Ok(vec![values, places]);
-    }
-    Ok(vec![values.squeeze(dim)?, places.squeeze(dim)?])
+    Ok(vec![values, places])
 }
 
 fn convolution(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
@@ -261,7 +257,8 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
             }),
             T::EXACT,
         ),
-        _ => None,
+        _ => golden_ops::elementwise::run(case, inputs)
+            .or_else(|| golden_ops::reductions::run(case, inputs)),
     }
 }
 
@@ -308,7 +305,9 @@ fn differences(case: &Case, tensors: &StateDict) -> Vec<String> {
     // The gradient of what was stretched is a sum, also where the values are exact.
     let tolerance = match case.op.as_str() {
         "add" | "sub" | "mul" | "div" | "where" | "gather" | "index_select" | "softmax"
-        | "log_softmax" | "var" => Tolerance::CONTRACTION,
+        | "log_softmax" | "var" | "gelu" | "masked_fill" | "masked_select" => {
+            Tolerance::CONTRACTION
+        }
         "max_pool2d" => Tolerance::ELEMENTWISE,
         _ => tolerance,
     };
@@ -325,7 +324,7 @@ fn operations_give_what_pytorch_gives() {
     for case in cases.as_array().unwrap().iter().map(Case::new) {
         let refused = REFUSED.contains(&case.key.as_str())
             || REFUSED_FOR.iter().any(|(key, _)| *key == case.key);
-        if refused || NOT_IMPLEMENTED.contains(&case.op.as_str()) {
+        if refused {
             continue;
         }
         run += 1;
@@ -342,7 +341,7 @@ fn operations_give_what_pytorch_gives() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert_eq!(run, 439, "cases went missing or are new");
+    assert_eq!(run, 1126, "cases went missing or are new");
 }
 
 #[test]
@@ -377,14 +376,4 @@ fn what_is_refused_is_a_typed_error() {
             ..
         }
     ));
-}
-
-#[test]
-fn the_list_of_missing_operations_is_true() {
-    missing(&Tensor::from(0.0_f32));
-    let (cases, _) = golden::load("ops.safetensors");
-    let cases = cases.as_array().unwrap();
-    for name in NOT_IMPLEMENTED {
-        assert!(cases.iter().any(|case| case["op"] == name), "{name}");
-    }
 }

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use module_core::{
-    BackwardOptions, Conv2dOptions, DType, Device, Dims, Error, ErrorKind, Generator, Padding,
-    Pool2dOptions, Result, Scalar, Shape, Tensor, Value, autograd,
+    Approximate, BackwardOptions, Conv2dOptions, DType, Device, Dims, Error, ErrorKind, Generator,
+    Padding, Pool2dOptions, Result, Scalar, Shape, Tensor, Value, autograd,
 };
 
 /// Draws arguments, of which about half make sense.
@@ -279,7 +279,17 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
 #[test]
 fn elementwise() {
     type Unary = (&'static str, fn(&Tensor) -> Result<Tensor>);
-    let unary: [Unary; 13] = [
+    let unary: [Unary; 23] = [
+        ("log1p", Tensor::log1p),
+        ("expm1", Tensor::expm1),
+        ("erf", Tensor::erf),
+        ("sin", Tensor::sin),
+        ("cos", Tensor::cos),
+        ("floor", Tensor::floor),
+        ("ceil", Tensor::ceil),
+        ("round", Tensor::round),
+        ("square", Tensor::square),
+        ("silu", Tensor::silu),
         ("neg", Tensor::neg),
         ("abs", Tensor::abs),
         ("sign", Tensor::sign),
@@ -323,6 +333,31 @@ fn elementwise() {
         let x = d.maybe_huge();
         x.pow(d.number())
     });
+    fuzz("gelu", |d| {
+        let x = d.maybe_huge();
+        x.gelu(d.of(&[Approximate::None, Approximate::Tanh]))
+    });
+    fuzz("softplus", |d| {
+        let x = d.maybe_huge();
+        x.softplus(d.number(), d.number())
+    });
+    fuzz("leaky_relu", |d| {
+        let x = d.maybe_huge();
+        x.leaky_relu(d.number())
+    });
+    fuzz("elu", |d| {
+        let x = d.maybe_huge();
+        x.elu(d.number())
+    });
+    fuzz("clamp", |d| {
+        let x = d.maybe_huge();
+        let (low, high) = (d.scalar(), d.scalar());
+        match d.below(3) {
+            0 => x.clamp_min(low),
+            1 => x.clamp_max(high),
+            _ => x.clamp(low, high),
+        }
+    });
     fuzz("where", |d| {
         let x = d.maybe_huge();
         let condition = d.like(&x);
@@ -348,6 +383,48 @@ fn elementwise() {
 }
 
 #[test]
+fn logic() {
+    type Unary = (&'static str, fn(&Tensor) -> Result<Tensor>);
+    let unary: [Unary; 4] = [
+        ("logical_not", Tensor::logical_not),
+        ("isnan", Tensor::isnan),
+        ("isinf", Tensor::isinf),
+        ("isfinite", Tensor::isfinite),
+    ];
+    for (name, op) in unary {
+        fuzz(name, |d| op(&d.maybe_huge()));
+    }
+    type Binary = (&'static str, fn(&Tensor, &Tensor) -> Result<Tensor>);
+    let binary: [Binary; 3] = [
+        ("logical_and", Tensor::logical_and),
+        ("logical_or", Tensor::logical_or),
+        ("logical_xor", Tensor::logical_xor),
+    ];
+    for (name, op) in binary {
+        fuzz(name, |d| {
+            let x = d.maybe_huge();
+            op(&x, &d.like(&x))
+        });
+    }
+    let mask = |d: &mut Draw, x: &Tensor| {
+        let mask = d.like(x);
+        if d.often() {
+            mask.to_dtype(DType::Bool).unwrap_or(mask)
+        } else {
+            mask
+        }
+    };
+    fuzz("masked_fill", |d| {
+        let x = d.maybe_huge();
+        x.masked_fill(&mask(d, &x), d.scalar())
+    });
+    fuzz("masked_select", |d| {
+        let x = d.maybe_huge();
+        x.masked_select(&mask(d, &x))
+    });
+}
+
+#[test]
 fn reductions() {
     fuzz("sum", |d| {
         let x = d.tensor();
@@ -368,6 +445,47 @@ fn reductions() {
     fuzz("amin", |d| {
         let x = d.tensor();
         x.amin(d.dims(), d.often())
+    });
+    fuzz("std", |d| {
+        let x = d.tensor();
+        x.std(d.dims(), d.number(), d.often())
+    });
+    fuzz("prod", |d| {
+        let x = d.tensor();
+        x.prod(d.dims(), d.often())
+    });
+    fuzz("norm", |d| {
+        let x = d.maybe_huge();
+        let p = if d.often() {
+            d.below(4) as f64
+        } else {
+            d.number()
+        };
+        x.norm(p, d.dims(), d.often())
+    });
+    fuzz("logsumexp", |d| {
+        let x = d.maybe_huge();
+        x.logsumexp(d.dims(), d.often())
+    });
+    fuzz("cumsum", |d| {
+        let x = d.maybe_huge();
+        x.cumsum(d.dim())
+    });
+    fuzz("max", |d| {
+        let x = d.maybe_huge();
+        x.max(d.dim(), d.often()).map(|(values, _)| values)
+    });
+    fuzz("min", |d| {
+        let x = d.maybe_huge();
+        x.min(d.dim(), d.often()).map(|(values, _)| values)
+    });
+    fuzz("any", |d| {
+        let x = d.maybe_huge();
+        x.any(d.dims(), d.often())
+    });
+    fuzz("all", |d| {
+        let x = d.maybe_huge();
+        x.all(d.dims(), d.often())
     });
     fuzz("argmax", |d| {
         let x = d.tensor();

@@ -179,6 +179,13 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage>;
 
+    /// The sums along `dim` up to each element, or from each element on if `reverse`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage>;
+
     /// `[batch, m, k]` times `[batch, k, n]`.
     ///
     /// # Errors

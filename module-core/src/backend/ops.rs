@@ -1,5 +1,5 @@
-/// Operations from one element to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Operations from one element to one; the numbers that some take are rounded to the dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UnaryOp {
     /// `-x`
@@ -16,12 +16,53 @@ pub enum UnaryOp {
     Sqrt,
     /// `1/x`
     Reciprocal,
+    /// `1/√x`
+    Rsqrt,
+    /// `ln(1 + x)`
+    Log1p,
+    /// `eˣ - 1`
+    Expm1,
+    /// `2/√π · ∫₀ˣ e^(-t²) dt`
+    Erf,
+    /// `sin x`
+    Sin,
+    /// `cos x`
+    Cos,
+    /// The greatest whole number that is at most `x`
+    Floor,
+    /// The smallest whole number that is at least `x`
+    Ceil,
+    /// The nearest whole number, the even one of two
+    Round,
     /// `tanh x`
     Tanh,
     /// `1/(1 + e⁻ˣ)`
     Sigmoid,
     /// `max(x, 0)`, NaN kept
     Relu,
+    /// `x · ½ (1 + erf(x/√2))`
+    Gelu,
+    /// `x · ½ (1 + tanh(√(2/π) (x + 0.044715 x³)))`
+    GeluTanh,
+    /// `x / (1 + e⁻ˣ)`
+    Silu,
+    /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
+    Softplus {
+        /// `β`
+        beta: f64,
+        /// Where the function is a line in `f32` anyway
+        threshold: f64,
+    },
+    /// `x` where it is positive, else the slope times `x`
+    LeakyRelu {
+        /// The slope
+        negative_slope: f64,
+    },
+    /// `α (eˣ - 1)` where `x` is negative, else `x`
+    Elu {
+        /// `α`
+        alpha: f64,
+    },
 }
 
 /// Operations from two elements to one.
@@ -68,6 +109,8 @@ pub enum CompareOp {
 pub enum ReduceOp {
     /// The sum; 0 of nothing.
     Sum,
+    /// The product; 1 of nothing.
+    Prod,
     /// The greatest, NaN if any is.
     Max,
     /// The smallest, NaN if any is.

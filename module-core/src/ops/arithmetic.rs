@@ -7,7 +7,7 @@ use crate::tensor::{one, two};
 use crate::{Result, Shape};
 
 impl Tensor {
-    fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
+    pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
         self.check_same(name, other)?;
         let shape = self.shape().broadcast(name, other.shape())?;
         // Each side may be small and the result may not be.
@@ -100,6 +100,25 @@ impl Tensor {
             x: self.clone(),
             exponent,
         }))
+    }
+
+    /// `self²`, elementwise.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([3_i64, -4]);
+    /// assert_eq!(x.square()?.to_vec::<i64>()?, [9, 16]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn square(&self) -> Result<Self> {
+        self.mul(self)
     }
 
     /// `-self`, elementwise.

@@ -9,13 +9,20 @@ mod dropout;
 mod exponential;
 mod index;
 mod join;
+mod logic;
 mod matmul;
+mod norm;
 mod operators;
 mod pool;
+mod product;
 mod reduce;
+mod rounding;
+mod scan;
 mod softmax;
+mod trigonometric;
 mod view;
 
+pub use activation::Approximate;
 pub use conv::{Conv2dOptions, Padding};
 pub use pool::Pool2dOptions;
 

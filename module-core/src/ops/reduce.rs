@@ -80,6 +80,101 @@ impl Tensor {
             .to_dtype(self.dtype())
     }
 
+    /// The standard deviation over `dims` (`..` for all): the root of [`var`](Self::var).
+    ///
+    /// Its slope is 0 where all elements are equal.
+    ///
+    /// # Errors
+    ///
+    /// As [`var`](Self::var).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 3.0, 5.0]);
+    /// assert_eq!(x.std(.., 1.0, false)?.item::<f32>()?, 2.0);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn std(&self, dims: impl Into<Dims>, correction: f64, keepdim: bool) -> Result<Self> {
+        self.check_floating("std")?;
+        let dims = self.shape().dims("std", &dims.into())?;
+        let var = self.widened()?.var(dims.as_slice(), correction, keepdim)?;
+        // The slope of the root of 0 is infinite, and would make NaN of slopes of 0.
+        let constant = var.eq(0.0)?;
+        var.masked_fill(&constant, 1.0)?
+            .sqrt()?
+            .masked_fill(&constant, 0.0)?
+            .to_dtype(self.dtype())
+    }
+
+    /// The greatest elements along `dim`, the first where there are several, and their places as
+    /// `I64`; NaN is greater than any.
+    ///
+    /// The gradient goes to the elements at these places, where [`amax`](Self::amax) shares it among
+    /// equals.
+    ///
+    /// # Errors
+    ///
+    /// As [`argmax`](Self::argmax).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 3.0, 3.0], [5.0, 4.0, 0.0]]);
+    /// let (values, places) = x.max(1, false)?;
+    /// assert_eq!(values.to_vec::<f32>()?, [3.0, 5.0]);
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn max(&self, dim: isize, keepdim: bool) -> Result<(Self, Self)> {
+        self.chosen("max", ArgReduceOp::Max, dim, keepdim)
+    }
+
+    /// The smallest elements along `dim`, the first where there are several, and their places as
+    /// `I64`; NaN is smaller than any.
+    ///
+    /// The gradient goes to the elements at these places, where [`amin`](Self::amin) shares it among
+    /// equals.
+    ///
+    /// # Errors
+    ///
+    /// As [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let (value, place) = Tensor::from([2_i64, 1, 3]).min(0, false)?;
+    /// assert_eq!((value.item::<i64>()?, place.item::<i64>()?), (1, 1));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn min(&self, dim: isize, keepdim: bool) -> Result<(Self, Self)> {
+        self.chosen("min", ArgReduceOp::Min, dim, keepdim)
+    }
+
+    fn chosen(
+        &self,
+        name: &'static str,
+        op: ArgReduceOp,
+        dim: isize,
+        keepdim: bool,
+    ) -> Result<(Self, Self)> {
+        let places = self.arg_extreme(name, op, dim, true)?;
+        if self.rank() == 0 {
+            return Ok((self.clone(), places));
+        }
+        let values = self.gather(dim, &places)?;
+        if keepdim {
+            return Ok((values, places));
+        }
+        Ok((values.squeeze(dim)?, places.squeeze(dim)?))
+    }
+
     /// The greatest element over `dims` (`..` for all); NaN if any is.
     ///
     /// Elements that share the extreme share its gradient.

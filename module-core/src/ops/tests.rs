@@ -145,6 +145,25 @@ fn check_all() {
     check_unary("sqrt", positive(Tensor::sqrt));
     check_unary("rsqrt", positive(Tensor::rsqrt));
     check_unary("reciprocal", Tensor::reciprocal);
+    check_unary("log1p", positive(Tensor::log1p));
+    check_unary("expm1", Tensor::expm1);
+    check_unary("erf", Tensor::erf);
+    check_unary("sin", Tensor::sin);
+    check_unary("cos", Tensor::cos);
+    // The numbers begin with a whole one, where there is a step.
+    check_unary("floor", |x| x.add(0.03)?.floor());
+    check_unary("ceil", |x| x.add(0.03)?.ceil());
+    check_unary("round", |x| x.add(0.03)?.round());
+    check_unary("square", Tensor::square);
+    check_unary("clamp", |x| x.mul(x)?.clamp(0.5, 2.0));
+    check_unary("clamp_min", |x| x.mul(x)?.clamp_min(0.5));
+    check_unary("clamp_max", |x| x.mul(x)?.clamp_max(2.0));
+    check_unary("gelu", |x| x.gelu(Approximate::None));
+    check_unary("gelu", |x| x.gelu(Approximate::Tanh));
+    check_unary("silu", Tensor::silu);
+    check_unary("softplus", |x| x.softplus(1.5, 2.0));
+    check_unary("leaky_relu", |x| x.leaky_relu(0.1));
+    check_unary("elu", |x| x.elu(0.7));
     check_unary("relu", Tensor::relu);
     check_unary("sigmoid", Tensor::sigmoid);
     check_unary("tanh", Tensor::tanh);
@@ -203,6 +222,7 @@ fn check_all() {
     }
     check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0, false));
     check("var", &[&[3, 4]], |x| x[0].var(.., 0.0, true));
+    reductions();
     check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0, false));
     check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1, false));
     check("sum_to", &[&[2, 3, 4]], |x| x[0].sum_to(&[3, 1].into()));
@@ -271,6 +291,46 @@ fn check_all() {
     }
 }
 
+fn reductions() {
+    check_unary("masked_fill", |x| x.masked_fill(&x.gt(0.3)?, 1.5));
+    check_unary("masked_select", |x| x.masked_select(&x.gt(-5.0)?));
+    check_unary("cumsum", |x| x.cumsum(-1));
+    check_unary("prod", |x| x.prod(.., false));
+    check_unary("norm", |x| x.norm(2.0, .., true));
+    check_unary("logsumexp", |x| x.logsumexp(0, false));
+    check_unary("any", |x| x.mul(&x.any(.., false)?.to_dtype(DType::F64)?));
+    let special = Tensor::from([
+        [0.0, 1.5, -2.0, 0.5],
+        [0.0, 0.0, 3.0, -1.0],
+        [1.0, 2.0, 0.7, 1.1],
+    ]);
+    for dims in [&[0_isize][..], &[-1], &[0, 1]] {
+        let zeros = [special.clone()];
+        check_layouts("prod of zeros", &zeros, &["expanded"], &|x| {
+            x[0].prod(dims, true)
+        });
+        check("prod", &[&[2, 3, 2]], |x| x[0].prod(dims, false));
+        check("logsumexp", &[&[2, 3, 2]], |x| x[0].logsumexp(dims, true));
+        for p in [-1.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0] {
+            check("norm", &[&[2, 3, 2]], |x| x[0].norm(p, dims, false));
+        }
+        for p in [f64::NEG_INFINITY, f64::INFINITY] {
+            // Elements of one size share the extreme, which has a kink there.
+            check_layouts("norm", &[numbers([2, 3], 1)], &["expanded"], &|x| {
+                x[0].norm(p, dims, false)
+            });
+        }
+    }
+    for (dim, keep) in [(0, false), (1, true), (-1, false)] {
+        check("cumsum", &[&[2, 3, 4]], |x| x[0].cumsum(dim));
+        let x = [numbers([2, 3, 4], 1)];
+        check_layouts("max", &x, &["expanded"], &|x| Ok(x[0].max(dim, keep)?.0));
+        check_layouts("min", &x, &["expanded"], &|x| Ok(x[0].min(dim, keep)?.0));
+        check_layouts("std", &x, &["expanded"], &|x| x[0].std(dim, 1.0, keep));
+    }
+    check("std", &[&[3, 4]], |x| x[0].std(.., 0.0, true));
+}
+
 fn convolutions() {
     let plain = Conv2dOptions::default();
     let cases = [
@@ -304,9 +364,14 @@ fn convolutions() {
 }
 
 /// The gradient of each operation, by the type that computes it.
-const FUNCTIONS: [(&str, &[&str]); 30] = [
+const FUNCTIONS: [(&str, &[&str]); 47] = [
+    ("activation::Elu", &["elu"]),
+    ("activation::Gelu", &["gelu"]),
+    ("activation::LeakyRelu", &["leaky_relu"]),
     ("activation::Relu", &["relu"]),
     ("activation::Sigmoid", &["sigmoid"]),
+    ("activation::Silu", &["silu"]),
+    ("activation::Softplus", &["softplus"]),
     ("activation::Tanh", &["tanh"]),
     ("arithmetic::Abs", &["abs"]),
     ("arithmetic::Add", &["add"]),
@@ -322,19 +387,31 @@ const FUNCTIONS: [(&str, &[&str]); 30] = [
     ("cast::Move", &[]),
     ("compare::Where", &["where"]),
     ("conv::Convolution", &["conv2d"]),
+    ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
+    ("exponential::Expm1", &["expm1"]),
     ("exponential::Log", &["log"]),
+    ("exponential::Log1p", &["log1p"]),
     ("exponential::Reciprocal", &["reciprocal"]),
+    ("exponential::Rsqrt", &["rsqrt"]),
     ("exponential::Sqrt", &["sqrt"]),
     ("index::Gather", &["gather"]),
     ("index::ScatterAdd", &["scatter_add"]),
     ("join::Cat", &["cat"]),
     ("matmul::Matmul", &["matmul"]),
+    ("norm::LogSumExp", &["logsumexp"]),
+    ("norm::Norm", &["norm"]),
     ("pool::MaxPool", &["max_pool2d"]),
+    ("product::Prod", &["prod"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
+    ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
+    ("rounding::Step", &["floor", "ceil", "round"]),
+    ("scan::CumSum", &["cumsum"]),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
+    ("trigonometric::Cos", &["cos"]),
+    ("trigonometric::Sin", &["sin"]),
     (
         "view::*",
         &["contiguous", "expand", "narrow", "permute", "reshape"],
@@ -346,7 +423,7 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 15] = sources!(
+const SOURCES: [(&str, &str); 21] = sources!(
     "activation",
     "arithmetic",
     "cast",
@@ -356,11 +433,17 @@ const SOURCES: [(&str, &str); 15] = sources!(
     "exponential",
     "index",
     "join",
+    "logic",
     "matmul",
+    "norm",
     "operators",
     "pool",
+    "product",
     "reduce",
+    "rounding",
+    "scan",
     "softmax",
+    "trigonometric",
     "view"
 );
 
@@ -387,7 +470,7 @@ fn every_gradient_agrees_with_differences_to_second_order() {
             types += 1;
         }
     }
-    assert_eq!(types, 29 + 5);
+    assert_eq!(types, FUNCTIONS.len() - 1 + 5);
     check_all();
     SEEN.with_borrow(|seen| {
         for name in FUNCTIONS.iter().flat_map(|(_, names)| names.iter()) {

@@ -3,8 +3,8 @@
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
+use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::number::Float;
 use super::view::to_cow;
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};

@@ -1,7 +1,8 @@
 //! Elementwise kernels.
 
+use super::float::Float;
 use super::map::{FloatKernel, NumberKernel, dispatch, run_float, run_number};
-use super::number::{Float, Number};
+use super::number::Number;
 use super::view::{choose, map1, map2};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result};
@@ -42,13 +43,38 @@ impl FloatKernel for Transcendental {
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, x) = self;
+        let number = |value: f64| T::from_scalar(value.into());
         Ok(CpuStorage::wrap(match op {
             UnaryOp::Exp => map1(&x, T::exp),
             UnaryOp::Log => map1(&x, T::ln),
             UnaryOp::Sqrt => map1(&x, T::sqrt),
             UnaryOp::Reciprocal => map1(&x, T::recip),
+            UnaryOp::Rsqrt => map1(&x, T::rsqrt),
+            UnaryOp::Log1p => map1(&x, T::log1p),
+            UnaryOp::Expm1 => map1(&x, T::expm1),
+            UnaryOp::Erf => map1(&x, T::erf),
+            UnaryOp::Sin => map1(&x, T::sin),
+            UnaryOp::Cos => map1(&x, T::cos),
+            UnaryOp::Floor => map1(&x, T::floor),
+            UnaryOp::Ceil => map1(&x, T::ceil),
+            UnaryOp::Round => map1(&x, T::round),
             UnaryOp::Tanh => map1(&x, T::tanh),
             UnaryOp::Sigmoid => map1(&x, T::sigmoid),
+            UnaryOp::Gelu => map1(&x, T::gelu),
+            UnaryOp::GeluTanh => map1(&x, T::gelu_tanh),
+            UnaryOp::Silu => map1(&x, T::silu),
+            UnaryOp::Softplus { beta, threshold } => {
+                let (beta, threshold) = (number(beta), number(threshold));
+                map1(&x, move |v: T| v.softplus(beta, threshold))
+            }
+            UnaryOp::LeakyRelu { negative_slope } => {
+                let slope = number(negative_slope);
+                map1(&x, move |v: T| v.leaky_relu(slope))
+            }
+            UnaryOp::Elu { alpha } => {
+                let alpha = number(alpha);
+                map1(&x, move |v: T| v.elu(alpha))
+            }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();
             }

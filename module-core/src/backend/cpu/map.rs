@@ -51,7 +51,7 @@ pub(super) trait FloatKernel {
     const NAME: &'static str;
     type Output;
 
-    fn run<T: super::number::Float>(self) -> Result<Self::Output>;
+    fn run<T: super::float::Float>(self) -> Result<Self::Output>;
 }
 
 /// A kernel for the numbers in which the CPU computes.

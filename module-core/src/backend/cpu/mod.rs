@@ -2,6 +2,7 @@
 
 mod conv;
 mod elementwise;
+mod float;
 mod index;
 mod map;
 mod matmul;
@@ -9,6 +10,7 @@ mod memory;
 mod number;
 mod pool;
 mod reduce;
+mod scan;
 mod softmax;
 mod view;
 
@@ -126,6 +128,10 @@ impl Backend for CpuBackend {
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
         reduce::arg_reduce(op, x, dim)
+    }
+
+    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
+        scan::cumsum(x, dim, reverse)
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {

@@ -197,18 +197,6 @@ macro_rules! integers {
 
 integers!(i64, i32, u8);
 
-/// The floating-point types in which the CPU computes.
-pub(super) trait Float: Number {
-    const NEG_INFINITY: Self;
-
-    fn exp(self) -> Self;
-    fn ln(self) -> Self;
-    fn sqrt(self) -> Self;
-    fn recip(self) -> Self;
-    fn tanh(self) -> Self;
-    fn sigmoid(self) -> Self;
-}
-
 macro_rules! floats {
     ($($type:ty),*) => {$(
         impl Number for $type {
@@ -272,40 +260,6 @@ macro_rules! floats {
                 out: &mut ArrayViewMut2<'_, Self>,
             ) {
                 general_mat_mul(1.0, a, b, 0.0, out);
-            }
-        }
-
-        impl Float for $type {
-            const NEG_INFINITY: Self = Self::NEG_INFINITY;
-
-            #[inline]
-            fn exp(self) -> Self {
-                self.exp()
-            }
-
-            #[inline]
-            fn ln(self) -> Self {
-                self.ln()
-            }
-
-            #[inline]
-            fn sqrt(self) -> Self {
-                self.sqrt()
-            }
-
-            #[inline]
-            fn recip(self) -> Self {
-                self.recip()
-            }
-
-            #[inline]
-            fn tanh(self) -> Self {
-                self.tanh()
-            }
-
-            #[inline]
-            fn sigmoid(self) -> Self {
-                1.0 / (1.0 + (-self).exp())
             }
         }
     )*};

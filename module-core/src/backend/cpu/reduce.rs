@@ -27,7 +27,12 @@ impl NumberKernel for Reduce<'_> {
         let kept = shape.reduced(dims, true).numel();
         room::<T>(kept)?;
         if shape.contains(&0) {
-            return Ok(CpuStorage::wrap(vec![T::zero(); kept]));
+            let nothing = if op == ReduceOp::Prod {
+                T::one()
+            } else {
+                T::zero()
+            };
+            return Ok(CpuStorage::wrap(vec![nothing; kept]));
         }
         let leading = dims.iter().enumerate().all(|(i, &dim)| i == dim);
         if let (true, true, ReduceOp::Sum, Some(values)) = (leading, kept > 1, op, slice::<T>(&x)?)
@@ -39,6 +44,7 @@ impl NumberKernel for Reduce<'_> {
         let values = to_cow::<T>(&x)?;
         let fold: fn(&[T]) -> T = match op {
             ReduceOp::Sum => sum_row,
+            ReduceOp::Prod => |row| row.iter().fold(T::one(), |product, &v| product.times(v)),
             ReduceOp::Max => |row| extreme(row, T::greater),
             ReduceOp::Min => |row| extreme(row, T::smaller),
         };

@@ -1,7 +1,7 @@
 //! Softmax and its logarithm.
 
+use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::number::Float;
 use super::view::to_vec;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage};
 use crate::Result;

@@ -1,0 +1,103 @@
+//! Functions of floating-point numbers.
+
+use super::number::Number;
+
+/// The floating-point types in which the CPU computes.
+pub(super) trait Float: Number {
+    const NEG_INFINITY: Self;
+
+    fn exp(self) -> Self;
+    fn expm1(self) -> Self;
+    fn ln(self) -> Self;
+    fn log1p(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn recip(self) -> Self;
+    fn rsqrt(self) -> Self;
+    fn erf(self) -> Self;
+    fn sin(self) -> Self;
+    fn cos(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    /// To the nearest whole number, the even one of two.
+    fn round(self) -> Self;
+    fn tanh(self) -> Self;
+    fn sigmoid(self) -> Self;
+    fn gelu(self) -> Self;
+    fn gelu_tanh(self) -> Self;
+    fn silu(self) -> Self;
+    fn softplus(self, beta: Self, threshold: Self) -> Self;
+    fn leaky_relu(self, negative_slope: Self) -> Self;
+    fn elu(self, alpha: Self) -> Self;
+}
+
+/// A function of the standard library by another name.
+macro_rules! standard {
+    ($($name:ident as $from:ident),*) => {$(
+        #[inline]
+        fn $name(self) -> Self {
+            self.$from()
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ident: $erf:path),*) => {$(
+        impl Float for $type {
+            const NEG_INFINITY: Self = Self::NEG_INFINITY;
+
+            standard!(exp as exp, expm1 as exp_m1, ln as ln, log1p as ln_1p, sqrt as sqrt);
+            standard!(recip as recip, sin as sin, cos as cos, tanh as tanh);
+            standard!(floor as floor, ceil as ceil, round as round_ties_even);
+
+            #[inline]
+            fn rsqrt(self) -> Self {
+                self.sqrt().recip()
+            }
+
+            #[inline]
+            fn erf(self) -> Self {
+                $erf(self)
+            }
+
+            #[inline]
+            fn sigmoid(self) -> Self {
+                1.0 / (1.0 + (-self).exp())
+            }
+
+            #[inline]
+            fn gelu(self) -> Self {
+                self * 0.5 * (1.0 + $erf(self * std::$type::consts::FRAC_1_SQRT_2))
+            }
+
+            #[inline]
+            fn gelu_tanh(self) -> Self {
+                // √(2/π)
+                let scale = std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+                0.5 * self * (1.0 + (scale * (self + 0.044_715 * self * self * self)).tanh())
+            }
+
+            #[inline]
+            fn silu(self) -> Self {
+                self / (1.0 + (-self).exp())
+            }
+
+            #[inline]
+            fn softplus(self, beta: Self, threshold: Self) -> Self {
+                let scaled = self * beta;
+                if scaled > threshold { self } else { scaled.exp().ln_1p() / beta }
+            }
+
+            #[inline]
+            fn leaky_relu(self, negative_slope: Self) -> Self {
+                if self > 0.0 { self } else { self * negative_slope }
+            }
+
+            #[inline]
+            fn elu(self, alpha: Self) -> Self {
+                if self < 0.0 { self.exp_m1() * alpha } else { self }
+            }
+        }
+    )*};
+}
+
+floats!(f32: libm::erff, f64: libm::erf);

@@ -1,0 +1,158 @@
+//! Norms, and sums of exponentials by their logarithm.
+
+use crate::layout::Dims;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{Error, Result, Shape};
+
+impl Tensor {
+    /// The `p`-norm of the vectors over `dims` (`..` for all) of a floating-point tensor.
+    ///
+    /// ```text
+    /// p = ∞: max |xᵢ|     p = -∞: min |xᵢ|     p = 0: how many xᵢ ≠ 0     else: (Σ |xᵢ|ᵖ)^(1/p)
+    /// ```
+    ///
+    /// Where the norm has a kink the slope is 0, as in PyTorch; elements that share an extreme share
+    /// its gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum), a dtype that is not floating-point, a `p` that is NaN, an infinite `p`
+    /// over nothing.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([3.0_f32, -4.0]);
+    /// assert_eq!(x.norm(2.0, .., false)?.item::<f32>()?, 5.0);
+    /// assert_eq!(x.norm(1.0, .., false)?.item::<f32>()?, 7.0);
+    /// assert_eq!(x.norm(f64::INFINITY, .., false)?.item::<f32>()?, 4.0);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn norm(&self, p: f64, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        const NAME: &str = "norm";
+        self.check_floating(NAME)?;
+        if p.is_nan() {
+            return Err(Error::argument(NAME, "p", p, "is not a number"));
+        }
+        let dims = self.shape().dims(NAME, &dims.into())?;
+        let wide = self.widened()?;
+        if p.is_infinite() {
+            let size = wide.abs()?;
+            let fold = if p > 0.0 { Self::amax } else { Self::amin };
+            return fold(&size, dims.as_slice(), keepdim)?.to_dtype(self.dtype());
+        }
+        let x = wide.detach();
+        let sum = |x: Self| x.sum(dims.as_slice(), keepdim);
+        let out = if p == 0.0 {
+            sum(x.ne(0.0)?.to_dtype(x.dtype())?)?
+        } else if p == 1.0 {
+            sum(x.abs()?)?
+        } else if p == 2.0 {
+            sum(x.mul(&x)?)?.sqrt()?
+        } else {
+            sum(x.abs()?.pow(p)?)?.pow(1.0 / p)?
+        };
+        let kept = self.shape().reduced(&dims, true);
+        out.record([&wide], |y| Norm {
+            x: wide.clone(),
+            y: y.clone(),
+            p,
+            kept,
+        })
+        .to_dtype(self.dtype())
+    }
+
+    /// `ln Σᵢ e^xᵢ` over `dims` (`..` for all) of a floating-point tensor, without overflow.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1000.0_f64, 1000.0]);
+    /// assert_eq!(x.logsumexp(0, false)?.item::<f64>()?, 1000.0 + std::f64::consts::LN_2);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn logsumexp(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        const NAME: &str = "logsumexp";
+        self.check_floating(NAME)?;
+        let dims = self.shape().dims(NAME, &dims.into())?;
+        let wide = self.widened()?;
+        let (x, kept) = (wide.detach(), self.shape().reduced(&dims, true));
+        let out = if dims.iter().any(|&dim| self.shape()[dim] == 0) {
+            x.sum(dims.as_slice(), true)?.log()?
+        } else {
+            // Differences to an infinity would be NaN.
+            let most = x.amax(dims.as_slice(), true)?;
+            let most = most.masked_fill(&most.isinf()?, 0.0)?;
+            let sum = x.sub(&most)?.exp()?.sum(dims.as_slice(), true)?;
+            sum.log()?.add(&most)?
+        };
+        out.reshape_to(&self.shape().reduced(&dims, keepdim))?
+            .record([&wide], |y| LogSumExp {
+                x: wide.clone(),
+                y: y.clone(),
+                kept,
+            })
+            .to_dtype(self.dtype())
+    }
+}
+
+struct Norm {
+    x: Tensor,
+    y: Tensor,
+    p: f64,
+    kept: Shape,
+}
+
+impl Function for Norm {
+    fn name(&self) -> &'static str {
+        "norm"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, p, kept, .. } = self;
+        let grad = ctx.grad().reshape_to(kept)?;
+        if *p == 0.0 {
+            return one(x.zeros_like()?);
+        }
+        if *p == 1.0 {
+            return one(grad.mul(&x.sign()?)?);
+        }
+        let y = ctx.output(&self.y).reshape_to(kept)?;
+        // A power of 0 may be infinite. Where the slope is 0 by definition it is computed at 1, so
+        // that second derivatives do not multiply infinities with 0 either.
+        let safe = |x: &Tensor| x.masked_fill(&x.eq(0.0)?, 1.0);
+        let share = if *p == 2.0 {
+            x.div(&safe(&y)?)?
+        } else {
+            let power = safe(&x.abs()?)?.pow(p - 1.0)?.mul(&x.sign()?)?;
+            power.mul(&safe(&y)?.pow(1.0 - p)?)?
+        };
+        one(grad.mul(&share.masked_fill(&y.eq(0.0)?, 0.0)?)?)
+    }
+}
+
+struct LogSumExp {
+    x: Tensor,
+    y: Tensor,
+    kept: Shape,
+}
+
+impl Function for LogSumExp {
+    fn name(&self) -> &'static str {
+        "logsumexp"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let grad = ctx.grad().reshape_to(&self.kept)?;
+        let y = ctx.output(&self.y).reshape_to(&self.kept)?;
+        one(grad.mul(&self.x.sub(&y)?.exp()?)?)
+    }
+}

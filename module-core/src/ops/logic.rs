@@ -205,7 +205,7 @@ impl Tensor {
         let byte = |value: i64| Self::full((), value, DType::U8, &self.device());
         let bytes = self.is_true()?.where_(&byte(1)?, &byte(0)?)?;
         let fold = if of_nothing { Self::amin } else { Self::amax };
-        fold(&bytes, dims.as_slice(), keepdim)?.ne(0)
+        fold(&bytes, &dims, keepdim)?.ne(0)
     }
 
     /// The elements, but `value` where `mask` is true, with broadcasting.

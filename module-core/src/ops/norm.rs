@@ -41,10 +41,10 @@ impl Tensor {
         if p.is_infinite() {
             let size = wide.abs()?;
             let fold = if p > 0.0 { Self::amax } else { Self::amin };
-            return fold(&size, dims.as_slice(), keepdim)?.to_dtype(self.dtype());
+            return fold(&size, &dims, keepdim)?.to_dtype(self.dtype());
         }
         let x = wide.detach();
-        let sum = |x: Self| x.sum(dims.as_slice(), keepdim);
+        let sum = |x: Self| x.sum(&dims, keepdim);
         let out = if p == 0.0 {
             sum(x.ne(0.0)?.to_dtype(x.dtype())?)?
         } else if p == 1.0 {
@@ -86,12 +86,12 @@ impl Tensor {
         let wide = self.widened()?;
         let (x, kept) = (wide.detach(), self.shape().reduced(&dims, true));
         let out = if dims.iter().any(|&dim| self.shape()[dim] == 0) {
-            x.sum(dims.as_slice(), true)?.log()?
+            x.sum(&dims, true)?.log()?
         } else {
             // Differences to an infinity would be NaN.
-            let most = x.amax(dims.as_slice(), true)?;
+            let most = x.amax(&dims, true)?;
             let most = most.masked_fill(&most.isinf()?, 0.0)?;
-            let sum = x.sub(&most)?.exp()?.sum(dims.as_slice(), true)?;
+            let sum = x.sub(&most)?.exp()?.sum(&dims, true)?;
             sum.log()?.add(&most)?
         };
         out.reshape_to(&self.shape().reduced(&dims, keepdim))?

@@ -27,7 +27,7 @@ impl Tensor {
     pub fn prod(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
         let dims = self.shape().dims("prod", &dims.into())?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
-            return self.to_dtype(DType::I64)?.prod(dims.as_slice(), keepdim);
+            return self.to_dtype(DType::I64)?.prod(&dims, keepdim);
         }
         if dims.is_empty() {
             return Ok(self.clone());

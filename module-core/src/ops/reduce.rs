@@ -100,7 +100,7 @@ impl Tensor {
     pub fn std(&self, dims: impl Into<Dims>, correction: f64, keepdim: bool) -> Result<Self> {
         self.check_floating("std")?;
         let dims = self.shape().dims("std", &dims.into())?;
-        let var = self.widened()?.var(dims.as_slice(), correction, keepdim)?;
+        let var = self.widened()?.var(&dims, correction, keepdim)?;
         // The slope of the root of 0 is infinite, and would make NaN of slopes of 0.
         let constant = var.eq(0.0)?;
         var.masked_fill(&constant, 1.0)?

@@ -176,7 +176,7 @@ fn errors_are_worded_as_in_pytorch() {
 }
 
 #[test]
-fn a_missing_counter_starts_at_zero() {
+fn a_missing_counter_stays_as_it_is() {
     let model = net();
     let counter = model
         .get_buffer("encoder.0.norm.num_batches_tracked")
@@ -185,8 +185,10 @@ fn a_missing_counter_starts_at_zero() {
     let mut state = model.state_dict().unwrap();
     state.remove("encoder.0.norm.num_batches_tracked");
     let report = model.load_state_dict(&state).unwrap();
-    assert!(report.missing.is_empty() && report.fresh.is_empty());
-    assert_eq!(counter.tensor().item::<i64>().unwrap(), 0);
+    // PyTorch 2.15 takes the module's own counter; the report says that it is not the file's.
+    assert!(report.missing.is_empty());
+    assert_eq!(report.fresh, ["encoder.0.norm.num_batches_tracked"]);
+    assert_eq!(counter.tensor().item::<i64>().unwrap(), 5);
 }
 
 #[test]

@@ -25,6 +25,10 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    if !directory.is_dir() {
+        let problem = format!("the directory {} does not exist", directory.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, problem));
+    }
     let mut file = NamedTempFile::with_prefix_in(".checkpoint-", directory)?;
     file.write_all(bytes)?;
     give_usual_mode(&file, path)?;

@@ -252,15 +252,6 @@ pub enum ErrorKind {
         key: String,
     },
 
-    /// A parameter that was never given a value.
-    #[error(
-        "parameter of shape {shape} has no value yet; `load` a checkpoint or call `reset_parameters`"
-    )]
-    Deferred {
-        /// The shape of the parameter.
-        shape: Shape,
-    },
-
     /// Parameters that were made from a tensor and cannot be drawn anew.
     #[error(
         "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",

@@ -90,10 +90,17 @@ pub(crate) fn register_forward<'m>(module: ModuleId, hook: ForwardHook) -> HookH
 
 /// The hooks of one kind as they are now: changes made while they run count from the next time.
 fn snapshot<H>(module: ModuleId, pick: impl Fn(&Hook) -> Option<H>) -> Vec<H> {
-    HOOKS.with_borrow(|hooks| {
+    read(|hooks| {
         let list = hooks.get(&module).map(Vec::as_slice).unwrap_or_default();
         list.iter().filter_map(|(_, hook)| pick(hook)).collect()
     })
+}
+
+/// Reads the registry; at the end of a thread it may be gone, and then there are no hooks.
+fn read<R: Default>(f: impl FnOnce(&IdMap<ModuleId, Hooks>) -> R) -> R {
+    HOOKS
+        .try_with(|hooks| f(&hooks.borrow()))
+        .unwrap_or_default()
 }
 
 pub(super) fn forward_pre_hooks(module: ModuleId) -> Vec<ForwardPreHook> {
@@ -112,7 +119,7 @@ pub(super) fn forward_hooks(module: ModuleId) -> Vec<ForwardHook> {
 
 /// Whether a module has any hook, and whether one needs its inputs to be kept.
 pub(super) fn kinds(module: ModuleId) -> (bool, bool) {
-    HOOKS.with_borrow(|hooks| {
+    read(|hooks| {
         let Some(list) = hooks.get(&module) else {
             return (false, false);
         };

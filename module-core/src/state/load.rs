@@ -102,9 +102,7 @@ pub(crate) fn load(
     for (key, slot) in &entries {
         let current = slot.value();
         let Some(found) = state.get(key) else {
-            if is_batch_counter(key, &current) {
-                plan.push((*slot, current.zeros_like()?));
-            } else {
+            if !is_batch_counter(key, &current) {
                 problems.missing.push(key.clone());
             }
             continue;
@@ -195,7 +193,8 @@ fn unexpected(root: &dyn Module, entries: &[(String, Slot<'_>)], state: &StateDi
     unknown.into_iter().map(str::to_owned).collect()
 }
 
-/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalisation; it starts at 0.
+/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalisation; the module keeps
+/// its own, which is 0 in a fresh one.
 fn is_batch_counter(key: &str, value: &Tensor) -> bool {
     let name = key.rsplit('.').next();
     name == Some("num_batches_tracked") && value.dtype() == DType::I64 && value.rank() == 0

@@ -171,7 +171,9 @@ impl BatchNorm {
             .into());
         }
         let statistics = self.running_mean.get().zip(self.running_var.get());
-        let batch = self.training.is_training() || statistics.is_none();
+        // Read once: another thread may change the mode meanwhile.
+        let training = self.training.is_training();
+        let batch = training || statistics.is_none();
         let count = input.numel() / channels;
         let (mean, var) = match statistics.filter(|_| !batch) {
             Some((mean, var)) => (mean.tensor(), var.tensor()),
@@ -192,7 +194,7 @@ impl BatchNorm {
             bias.as_ref(),
             self.config.eps,
         )?;
-        if self.training.is_training() {
+        if training {
             self.track(count, &mean.detach(), &var.detach())?;
         }
         Ok(output)

@@ -4,7 +4,7 @@ mod adamw;
 mod known;
 mod sgd;
 
-use module_core::{Module, Result};
+use module_core::{Module, ModuleExt, Result};
 
 pub use adamw::{AdamW, AdamWConfig};
 pub use sgd::{SGD, SGDConfig};
@@ -24,6 +24,11 @@ pub trait Optimizer {
     /// Other parameters than the optimiser was built with, no gradient at all; then nothing is
     /// moved.
     fn step(&mut self, model: &dyn Module) -> Result<()>;
+
+    /// Drops every gradient of the model: the same as `model.zero_grad()`.
+    fn zero_grad(&self, model: &dyn Module) {
+        model.zero_grad();
+    }
 
     /// The learning rate.
     fn lr(&self) -> f64;

@@ -223,6 +223,7 @@ fn check_all() {
     check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0, false));
     check("var", &[&[3, 4]], |x| x[0].var(.., 0.0, true));
     reductions();
+    arrangements();
     check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0, false));
     check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1, false));
     check("sum_to", &[&[2, 3, 4]], |x| x[0].sum_to(&[3, 1].into()));
@@ -289,6 +290,31 @@ fn check_all() {
             x[0].max_pool2d(pool)
         });
     }
+}
+
+fn arrangements() {
+    check("flip", &[&[2, 3, 4]], |x| x[0].flip([0, -1]));
+    check("flip", &[&[2, 0]], |x| x[0].flip(..));
+    check("roll", &[&[3, 4]], |x| x[0].roll(5, 0)?.roll(-1, 1));
+    check("tril", &[&[2, 3, 4]], |x| x[0].tril(1));
+    check("triu", &[&[3, 2]], |x| x[0].triu(-1));
+    check("split", &[&[5, 2]], |x| {
+        let parts = x[0].split(2, 0)?;
+        parts[0]
+            .mul(&parts[1])?
+            .sum_to(parts[2].shape())?
+            .mul(&parts[2])
+    });
+    check("chunk", &[&[2, 5]], |x| {
+        let parts = x[0].chunk(2, 1)?;
+        parts[0].narrow(1, 0..2)?.mul(&parts[1])
+    });
+    check("dot", &[&[4], &[4]], |x| x[0].dot(&x[1]));
+    check("outer", &[&[3], &[4]], |x| x[0].outer(&x[1]));
+    let index = Tensor::from([2_i64, 0, 2]);
+    check("index_add", &[&[2, 3], &[2, 3]], |x| {
+        x[0].index_add(1, &index, &x[1])
+    });
 }
 
 fn reductions() {
@@ -423,9 +449,10 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 21] = sources!(
+const SOURCES: [(&str, &str); 22] = sources!(
     "activation",
     "arithmetic",
+    "arrange",
     "cast",
     "compare",
     "conv",

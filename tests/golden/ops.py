@@ -3,6 +3,7 @@
 import torch
 from torch.nn import functional as F
 
+import ops_arrangements
 import ops_elementwise
 import ops_reductions
 from common import DTYPES, NAMES, integers, random, write_safetensors
@@ -323,6 +324,7 @@ def write():
         group()
     ops_elementwise.record()
     ops_reductions.record()
+    ops_arrangements.record()
     assert all(tensor.dtype in NAMES for tensor in TENSORS.values())
     write_safetensors("ops.safetensors", TENSORS, CASES)
     return len(CASES)

@@ -517,6 +517,25 @@ fn reductions() {
 
 #[test]
 fn products_and_windows() {
+    fuzz("dot", |d| {
+        let (n, m) = (d.below(3), d.below(3));
+        let x = d.of_shape(&[n], DType::F32);
+        let other = d.of_shape(&[m], DType::F32);
+        if d.often() {
+            x.dot(&other)
+        } else {
+            x.dot(&d.like(&x))
+        }
+    });
+    fuzz("outer", |d| {
+        let n = d.below(3);
+        let x = d.of_shape(&[n], DType::F32);
+        if d.often() {
+            x.outer(&d.like(&x))
+        } else {
+            d.maybe_huge().outer(&x)
+        }
+    });
     fuzz("matmul", |d| {
         let x = d.maybe_huge();
         let other = d.like(&x);
@@ -595,6 +614,32 @@ fn views() {
         }
         x.expand(shape)
     });
+    fuzz("flip", |d| {
+        let x = d.maybe_huge();
+        x.flip(d.dims())
+    });
+    fuzz("roll", |d| {
+        let x = d.maybe_huge();
+        x.roll(d.dim(), d.dim())
+    });
+    fuzz("tril", |d| {
+        let x = d.maybe_huge();
+        x.tril(d.dim() as i64)
+    });
+    fuzz("triu", |d| {
+        let x = d.maybe_huge();
+        x.triu(d.dim() as i64)
+    });
+    fuzz("split", |d| {
+        let x = d.maybe_huge();
+        let mut parts = x.split(d.size(), d.dim())?;
+        Ok(parts.swap_remove(d.below(parts.len())))
+    });
+    fuzz("chunk", |d| {
+        let x = d.maybe_huge();
+        let mut parts = x.chunk(d.size(), d.dim())?;
+        Ok(parts.swap_remove(d.below(parts.len())))
+    });
     fuzz("size", |d| {
         let x = d.maybe_huge();
         x.size(d.dim()).map(|_| x)
@@ -653,6 +698,33 @@ fn joins_and_indices() {
             d.like(&index)
         };
         x.scatter_add(d.dim(), &index, &source)
+    });
+    fuzz("index_add", |d| {
+        let x = d.maybe_huge();
+        let dim = d.dim();
+        let n = d.below(3);
+        let index = if d.often() {
+            d.index(&[n])
+        } else {
+            index(d, &x)
+        };
+        let fitting = x.index_select(dim, &index);
+        let source = match fitting {
+            Ok(source) if d.often() => source,
+            _ => d.like(&x),
+        };
+        x.index_add(dim, &index, &source)
+    });
+    fuzz("one_hot", |d| {
+        let shape = d.small_shape();
+        let classes = d.index(&shape);
+        let absurd = d.shape();
+        let classes = if d.often() {
+            classes
+        } else {
+            classes.expand(absurd).unwrap_or(classes)
+        };
+        classes.one_hot(d.size())
     });
     fuzz("index_select", |d| {
         let x = d.maybe_huge();

@@ -1,7 +1,7 @@
 //! Reading and adding by index.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
-use crate::{DType, ErrorKind, Result, Shape};
+use crate::{DType, Error, ErrorKind, Result, Shape};
 
 impl Tensor {
     /// `out[.., i, ..] = self[.., index[.., i, ..], ..]` along `dim`; the result has the shape of
@@ -75,21 +75,94 @@ impl Tensor {
     /// ```
     pub fn index_select(&self, dim: isize, index: &Self) -> Result<Self> {
         const NAME: &str = "index_select";
-        let dim = self.shape().dim(NAME, dim)?;
+        let (dim, column, shape) = self.listed(NAME, dim, index)?;
+        self.gather(dim, &column.expand(shape)?)
+    }
+
+    /// A copy of this tensor with the slices of `source` added to those of dimension `dim` that a list
+    /// of indices names; one that stands twice is added to twice.
+    ///
+    /// # Errors
+    ///
+    /// An index that is not `I64` with one dimension, or out of range; a source of another shape than
+    /// the selection has, another dtype or device.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([10_i64, 20, 30]);
+    /// let y = x.index_add(0, &Tensor::from([2_i64, 0, 2]), &Tensor::from([1_i64, 2, 3]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [12, 20, 34]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn index_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
+        const NAME: &str = "index_add";
+        self.check_same(NAME, source)?;
+        let (dim, column, shape) = self.listed(NAME, dim, index)?;
+        if *source.shape() != shape {
+            let (lhs, rhs) = (shape, source.shape().clone());
+            let rule = "the source must have the shape of the selection".to_owned();
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        self.scatter_add(dim, &column.expand(shape)?, source)
+    }
+
+    /// Rows of `classes` numbers, 1 at the class and 0 elsewhere, as `I64`, along a new last
+    /// dimension.
+    ///
+    /// # Errors
+    ///
+    /// Classes that are not `I64` or outside `0..classes`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([2_i64, 0]).one_hot(3)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [0, 0, 1, 1, 0, 0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn one_hot(&self, classes: usize) -> Result<Self> {
+        const NAME: &str = "one_hot";
+        if self.dtype() != DType::I64 {
+            let (dtype, needs) = (self.dtype(), "int64 classes");
+            let op = NAME;
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        let shape: Shape = self.shape().iter().copied().chain([classes]).collect();
+        let place = self.unsqueeze(-1)?;
+        if classes == 0 {
+            if self.numel() > 0 {
+                let problem = "there is a class for each element, and none to choose";
+                return Err(Error::argument(NAME, "classes", classes, problem));
+            }
+            return Self::zeros(shape, DType::I64, &self.device());
+        }
+        Self::zeros(shape, DType::I64, &self.device())?.scatter_add(-1, &place, &place.ones_like()?)
+    }
+
+    /// A list of indices for dimension `dim`: the dimension, the list as a column that broadcasts
+    /// along it, and the shape of what it selects.
+    fn listed(&self, op: &'static str, dim: isize, index: &Self) -> Result<(isize, Self, Shape)> {
+        let dim = self.shape().dim(op, dim)?;
         if self.rank() == 0 {
-            return Err(self.shape().error(NAME, "at least one dimension"));
+            return Err(self.shape().error(op, "at least one dimension"));
         }
         let &[length] = &**index.shape() else {
-            return Err(index.shape().error(NAME, "an index with one dimension"));
+            return Err(index.shape().error(op, "an index with one dimension"));
         };
-        let sizes = self.shape().iter().enumerate();
-        let shape: Shape = sizes
-            .map(|(d, &size)| if d == dim { length } else { size })
-            .collect();
-        let column: Vec<isize> = (0..self.rank())
-            .map(|d| if d == dim { length as isize } else { 1 })
-            .collect();
-        self.gather(dim as isize, &index.reshape(column)?.expand(shape)?)
+        let with = |other: fn(usize) -> usize| -> Shape {
+            let sizes = self.shape().iter().enumerate();
+            sizes
+                .map(|(d, &size)| if d == dim { length } else { other(size) })
+                .collect()
+        };
+        let column = index.reshape_to(&with(|_| 1))?;
+        Ok((dim as isize, column, with(|size| size)))
     }
 
     fn check_index(

@@ -4,6 +4,59 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Error, ErrorKind, Result, Shape};
 
 impl Tensor {
+    /// The inner product `Σ aᵢ bᵢ` of two vectors.
+    ///
+    /// # Errors
+    ///
+    /// Other than one dimension each, different lengths, dtypes or devices.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2, 3]);
+    /// assert_eq!(x.dot(&x)?.item::<i64>()?, 14);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn dot(&self, other: &Self) -> Result<Self> {
+        self.check_vectors("dot", other)?;
+        if self.shape() != other.shape() {
+            let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
+            let (op, rule) = ("dot", "both must have one length".to_owned());
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        self.matmul(other)
+    }
+
+    /// The products `outᵢⱼ = aᵢ bⱼ` of two vectors.
+    ///
+    /// # Errors
+    ///
+    /// Other than one dimension each, different dtypes or devices.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2]).outer(&Tensor::from([3_i64, 4, 5]))?;
+    /// assert_eq!(x.to_vec::<i64>()?, [3, 4, 5, 6, 8, 10]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn outer(&self, other: &Self) -> Result<Self> {
+        self.check_vectors("outer", other)?;
+        self.unsqueeze(1)?.mul(other)
+    }
+
+    fn check_vectors(&self, op: &'static str, other: &Self) -> Result<()> {
+        self.check_same(op, other)?;
+        match [self, other].into_iter().find(|x| x.rank() != 1) {
+            Some(x) => Err(x.shape().error(op, "a vector")),
+            None => Ok(()),
+        }
+    }
+
     /// The matrix product, by PyTorch's `torch.matmul` rules: two vectors give their dot product,
     /// a vector beside a matrix counts as a row or a column, leading dimensions broadcast.
     ///

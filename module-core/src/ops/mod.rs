@@ -2,6 +2,7 @@
 
 mod activation;
 mod arithmetic;
+mod arrange;
 mod cast;
 mod compare;
 mod conv;

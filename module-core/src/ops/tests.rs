@@ -223,6 +223,7 @@ fn check_all() {
     check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0, false));
     check("var", &[&[3, 4]], |x| x[0].var(.., 0.0, true));
     reductions();
+    arrangements();
     check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0, false));
     check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1, false));
     check("sum_to", &[&[2, 3, 4]], |x| x[0].sum_to(&[3, 1].into()));
@@ -289,6 +290,31 @@ fn check_all() {
             x[0].max_pool2d(pool)
         });
     }
+}
+
+fn arrangements() {
+    check("flip", &[&[2, 3, 4]], |x| x[0].flip([0, -1]));
+    check("flip", &[&[2, 0]], |x| x[0].flip(..));
+    check("roll", &[&[3, 4]], |x| x[0].roll(5, 0)?.roll(-1, 1));
+    check("tril", &[&[2, 3, 4]], |x| x[0].tril(1));
+    check("triu", &[&[3, 2]], |x| x[0].triu(-1));
+    check("split", &[&[5, 2]], |x| {
+        let parts = x[0].split(2, 0)?;
+        parts[0]
+            .mul(&parts[1])?
+            .sum_to(parts[2].shape())?
+            .mul(&parts[2])
+    });
+    check("chunk", &[&[2, 5]], |x| {
+        let parts = x[0].chunk(2, 1)?;
+        parts[0].narrow(1, 0..2)?.mul(&parts[1])
+    });
+    check("dot", &[&[4], &[4]], |x| x[0].dot(&x[1]));
+    check("outer", &[&[3], &[4]], |x| x[0].outer(&x[1]));
+    let index = Tensor::from([2_i64, 0, 2]);
+    check("index_add", &[&[2, 3], &[2, 3]], |x| {
+        x[0].index_add(1, &index, &x[1])
+    });
 }
 
 fn reductions() {
@@ -423,9 +449,10 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 21] = sources!(
+const SOURCES: [(&str, &str); 22] = sources!(
     "activation",
     "arithmetic",
+    "arrange",
     "cast",
     "compare",
     "conv",
@@ -579,4 +606,50 @@ fn a_window_far_larger_than_its_input_is_cheap() {
     };
     let y = numbers([1, 3, 4], 0).max_pool2d(pool).unwrap();
     assert_eq!(y.numel(), 1);
+}
+
+#[test]
+fn the_error_function_is_true_to_the_last_place() {
+    // From forty digits.
+    let known = [
+        (1e-10, 1.128_379_167_095_512_6e-10),
+        (0.1, 0.112_462_916_018_284_9),
+        (0.5, 0.520_499_877_813_046_5),
+        (0.84375, 0.767_225_661_232_341_6),
+        (1.0, 0.842_700_792_949_714_9),
+        (1.25, 0.922_900_128_256_458_2),
+        (2.0, 0.995_322_265_018_952_7),
+        (3.5, 0.999_999_256_901_627_7),
+        (5.0, 0.999_999_999_998_462_5),
+    ];
+    for (at, value) in known {
+        for sign in [1.0, -1.0] {
+            let x = Tensor::from(sign * at);
+            let y = x.erf().unwrap().item::<f64>().unwrap();
+            assert!(
+                (y / (sign * value) - 1.0).abs() <= 2.0 * f64::EPSILON,
+                "{at}: {y}"
+            );
+            let x = x.to_dtype(DType::F32).unwrap();
+            let y = x.erf().unwrap().item::<f32>().unwrap();
+            let close = (y / (sign * value) as f32 - 1.0).abs() <= 2.0 * f32::EPSILON;
+            assert!(close, "{at} in f32: {y}");
+        }
+    }
+}
+
+#[test]
+fn running_sums_do_not_gather_rounding_errors() {
+    // Each sum is rounded once, however long the row is.
+    let x = Tensor::full([1 << 20], 0.1, DType::F32, &Device::cpu()).unwrap();
+    let last = x
+        .cumsum(0)
+        .unwrap()
+        .narrow(0, (1 << 20) - 1..1 << 20)
+        .unwrap();
+    let exact = f64::from(0.1_f32) * f64::from(1 << 20);
+    assert_eq!(
+        last.squeeze(0).unwrap().item::<f32>().unwrap(),
+        exact as f32
+    );
 }

@@ -24,7 +24,7 @@ impl Tensor {
     pub fn flip(&self, dims: impl Into<Dims>) -> Result<Self> {
         let dims = self.shape().dims("flip", &dims.into())?;
         let mut out = self.clone();
-        for &dim in &dims {
+        for &dim in dims.iter() {
             let last = self.shape()[dim] as i64 - 1;
             let order = Self::arange(0, last + 1)?.mul(-1)?.add(last)?;
             out = out.index_select(dim as isize, &order.to_device(&self.device())?)?;

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""What PyTorch's tensors and autograd cost beside the arithmetic: the peer of `benches/tensor.rs`.
+
+Needs a Python with torch. Usage: python benches/peers/tensor.py
+"""
+
+import torch
+from module import nanoseconds
+from torch import nn
+
+
+def step(model, optimizer, x, y):
+    """One step of training."""
+    loss = (model(x) - y).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def main():
+    torch.set_num_threads(1)
+    a, b = torch.ones(1), torch.ones(1)
+    tracked = torch.ones(1, requires_grad=True)
+    print(f"add, untracked    {nanoseconds(lambda: a + b, 1):9.0f} ns")
+    print(f"add, tracked      {nanoseconds(lambda: tracked + b, 1):9.0f} ns")
+    print(f"mul by a number   {nanoseconds(lambda: a * 2.0, 1):9.0f} ns")
+    model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    x, y = torch.randn(8, 2), torch.randn(8, 1)
+    print(f"training step     {nanoseconds(lambda: step(model, optimizer, x, y), 1):9.0f} ns")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,5 @@ pub fn count_net(net: &Net) -> usize {
 ///
 /// None, as the state is the module's own.
 pub fn reload_net(net: &Net) -> Result<()> {
-    net.load_state_dict(&net.state_dict()?)?;
-    Ok(())
+    net.load_state_dict(&net.state_dict()?).map(drop)
 }

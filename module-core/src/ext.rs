@@ -330,28 +330,7 @@ pub trait ModuleExt: Module {
     ///
     /// As [`reset_parameters`](Self::reset_parameters).
     fn reset_parameters_with(&self, generator: &mut Generator) -> Result<()> {
-        let fixed = self
-            .named_parameters()
-            .filter(|(_, parameter)| !parameter.can_reset());
-        let paths: Vec<String> = fixed.map(|(path, _)| path).collect();
-        if !paths.is_empty() {
-            return Err(ErrorKind::NoInitialiser { paths }.into());
-        }
-        let mut drawn = Vec::new();
-        for parameter in self.parameters() {
-            drawn.push((parameter, parameter.drawn(generator)?));
-        }
-        let mut initial = Vec::new();
-        for buffer in self.buffers() {
-            initial.push((buffer, buffer.initial()?));
-        }
-        for (parameter, value) in drawn {
-            parameter.replace(value, None);
-        }
-        for (buffer, value) in initial {
-            buffer.replace(value);
-        }
-        Ok(())
+        convert::reset(self.as_module(), generator)
     }
 
     /// The module tree, to be printed as PyTorch prints it.

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Ident;
 
 use crate::model::{Input, Member};
 use crate::types::{self, Params};
@@ -16,7 +17,7 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    pub(crate) fn of(input: &Input<'_>, private: &TokenStream) -> Self {
+    pub(crate) fn of(input: &Input<'_>, private: &Ident) -> Self {
         let params = Params::of(input.generics);
         let mut checks = Self {
             items: TokenStream::new(),
@@ -61,12 +62,6 @@ impl Checks {
             let message = quote!("{}", #check.text());
             checks.add(generic, ident, &quote!(#check.is_free()), &message);
         }
-        let has_size = quote!(::core::mem::size_of::<#itself>() != 0);
-        checks.add(generic, ident, &has_size, &said(validate::EMPTY));
-        if !generic {
-            let is_clone = quote!(#private::Skip::<#itself>::IS_CLONE);
-            checks.add(generic, ident, &quote!(!#is_clone), &said(validate::CLONE));
-        }
         let asks = |member: &Member<'_>| {
             let attrs = &member.attrs;
             attrs.skip.is_some() || attrs.flatten.is_some() && !params.types_in(member.ty)
@@ -76,7 +71,27 @@ impl Checks {
                 .items
                 .extend(quote!(use #private::SkipFallback as _;));
         }
+        checks.whole(ident, &itself, generic, private);
         checks
+    }
+
+    /// What only the compiler knows of the whole type: its size, and whether it is `Clone`. A generic
+    /// type is asked for its size where it is used; for any other, this is the value of the constant
+    /// that holds the items, because a constant of its own costs every user compile time.
+    fn whole(&mut self, ident: &Ident, itself: &TokenStream, generic: bool, private: &Ident) {
+        // Every token has the place of the name, so that the name alone is marked.
+        let check = |is_clone: &TokenStream| {
+            let mut private = private.clone();
+            private.set_span(ident.span());
+            quote_spanned!(ident.span()=> #private::assert_module::<#itself>(#is_clone))
+        };
+        if generic {
+            let check = check(&quote!(false));
+            self.in_kind.extend(quote!(const { #check };));
+        } else {
+            self.items
+                .extend(check(&quote!(#private::Skip::<#itself>::IS_CLONE)));
+        }
     }
 
     fn add(
@@ -93,11 +108,6 @@ impl Checks {
             self.items.extend(quote!(const _: () = #assertion;));
         }
     }
-}
-
-/// What is wrong and its cure, on the one line that a failed assertion has.
-fn said((wrong, cure): (&str, &str)) -> TokenStream {
-    format!("{wrong}; {cure}").to_token_stream()
 }
 
 /// `assert!(condition, message)` that points at `place` when it fails.

@@ -1,5 +1,8 @@
 //! Finds the crate that the expansion names.
 
+use std::cell::RefCell;
+use std::ffi::OsString;
+
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -14,7 +17,36 @@ pub(crate) fn crate_path(attrs: &ContainerAttrs) -> TokenStream {
         let path = &given.value;
         return quote!(#path);
     }
-    let found = ["module-nn", "module-core"]
+    let found = found();
+    // Without a manifest to read, the name that most users have gives the best error.
+    let ident = Ident::new(found.as_deref().unwrap_or("module_nn"), Span::call_site());
+    quote!(::#ident)
+}
+
+thread_local! {
+    /// The folder of the manifest that was read last, and what was found in it.
+    static LAST: RefCell<Option<(OsString, Option<String>)>> = const { RefCell::new(None) };
+}
+
+/// The name of the framework in the manifest of the crate that is compiled.
+///
+/// It is looked up once: a crate has many modules and one manifest, and asking the file system costs
+/// as much as writing an implementation. The compiler expands one crate in a process; editors start
+/// theirs anew when a manifest changes.
+fn found() -> Option<String> {
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR")?;
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, name)) if *known == folder => name.clone(),
+        _ => {
+            let name = look_up();
+            *last = Some((folder, name.clone()));
+            name
+        }
+    })
+}
+
+fn look_up() -> Option<String> {
+    ["module-nn", "module-core"]
         .into_iter()
         .find_map(|name| match crate_name(name) {
             Ok(FoundCrate::Name(name)) => Some(name),
@@ -22,8 +54,5 @@ pub(crate) fn crate_path(attrs: &ContainerAttrs) -> TokenStream {
             // them, their tests and their documentation.
             Ok(FoundCrate::Itself) => Some(name.replace('-', "_")),
             Err(_) => None,
-        });
-    // Without a manifest to read, the name that most users have gives the best error.
-    let ident = Ident::new(found.as_deref().unwrap_or("module_nn"), Span::call_site());
-    quote!(::#ident)
+        })
 }

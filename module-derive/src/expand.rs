@@ -6,26 +6,27 @@
 //! `visit_mut`, so that a type that is no field is reported on the type, and once: the compiler
 //! drops a message that equals an earlier one.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::Path;
 use syn::ext::IdentExt;
-use syn::{Ident, Path};
 
 use crate::checks::Checks;
 use crate::crate_path::crate_path;
 use crate::model::{Body, Input, Member, Variant};
+use crate::pieces::{Access, Place, Role};
 use crate::types::{self, Params};
 
 /// The implementation of `Module` for a valid input.
 pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
     let krate = crate_path(&input.attrs);
-    let private = quote!(#krate::__private);
+    let private = &private();
     let methods = match &input.body {
-        Body::Struct(members) => struct_methods(members, &private),
-        Body::Enum(variants) => enum_methods(variants, &private),
+        Body::Struct(members) => struct_methods(members, private),
+        Body::Enum(variants) => enum_methods(variants, private),
         Body::Union(_) => TokenStream::new(),
     };
-    let checks = Checks::of(input, &private);
+    let checks = Checks::of(input, private);
     let (items, in_kind) = (checks.items, checks.in_kind);
     let kind = kind(input, &in_kind);
     let extra_repr = input
@@ -33,12 +34,13 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
         .extra_repr
         .as_ref()
         .map(|given| extra_repr(&given.value));
-    let bounds = bounds(input, &private);
-    let module = header("Module", input, &private, &bounds);
-    let describe = header("Describe", input, &private, &bounds);
-    let fields = fields(input, &private);
+    let bounds = bounds(input, private);
+    let module = header("Module", input, private, &bounds);
+    let describe = header("Describe", input, private, &bounds);
+    let fields = fields(input, private);
     quote! {
         const _: () = {
+            use #krate::__private as #private;
             #[automatically_derived]
             #module {
                 #kind
@@ -47,7 +49,7 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
             }
             #[automatically_derived]
             #describe {
-                const FIELDS: &'static [#private::FieldInfo] = &[#(#fields,)*];
+                const FIELDS: &'static [#private::FieldInfo] = &#private::FieldInfo::all(#fields);
             }
             #items
         };
@@ -62,15 +64,16 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
         return TokenStream::new();
     }
     let krate = crate_path(&input.attrs);
-    let private = quote!(#krate::__private);
+    let private = &private();
     let mut bounds = owned(input);
     bounds.push(proved_later());
-    let module = header("Module", input, &private, &bounds);
-    let describe = header("Describe", input, &private, &bounds);
+    let module = header("Module", input, private, &bounds);
+    let describe = header("Describe", input, private, &bounds);
     let kind = kind(input, &TokenStream::new());
-    let methods = struct_methods(&[], &private);
+    let methods = struct_methods(&[], private);
     quote! {
         const _: () = {
+            use #krate::__private as #private;
             #[automatically_derived]
             #module {
                 #kind
@@ -84,13 +87,17 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
     }
 }
 
+/// The name that the expansion gives to the framework's private module: short, because every step of
+/// every path costs each user compile time.
+///
+/// An identifier and not tokens: handing tokens over to the compiler is what an expansion spends its
+/// time on, and a nested stream is handed over each time that it is written.
+fn private() -> Ident {
+    Ident::new("__m", Span::call_site())
+}
+
 /// `impl … Trait for Type … where …`, up to the brace.
-fn header(
-    name: &str,
-    input: &Input<'_>,
-    private: &TokenStream,
-    bounds: &[TokenStream],
-) -> TokenStream {
+fn header(name: &str, input: &Input<'_>, private: &Ident, bounds: &[TokenStream]) -> TokenStream {
     let (name, ident) = (Ident::new(name, Span::call_site()), input.ident);
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let written = where_clause
@@ -126,7 +133,7 @@ fn owned(input: &Input<'_>) -> Vec<TokenStream> {
 
 /// The bounds of the implementation: one on each field type that depends on a type parameter, so that
 /// a generic type needs none by hand.
-fn bounds(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
+fn bounds(input: &Input<'_>, private: &Ident) -> Vec<TokenStream> {
     let params = Params::of(input.generics);
     let mut bounds = owned(input);
     let mut seen = Vec::new();
@@ -179,7 +186,7 @@ fn extra_repr(path: &Path) -> TokenStream {
 }
 
 /// A method's header and, in braces, its body.
-fn method(name: &str, private: &TokenStream, body: &TokenStream) -> TokenStream {
+fn method(name: &str, private: &Ident, body: &TokenStream) -> TokenStream {
     let ident = format_ident!("{name}");
     match name {
         "visit" => {
@@ -196,75 +203,61 @@ fn method(name: &str, private: &TokenStream, body: &TokenStream) -> TokenStream 
                 #body
             }
         },
-        "as_module_mut" => quote!(fn #ident(&mut self) -> &mut dyn #private::Module { #body }),
         _ => quote!(fn #ident(&self) -> &dyn #private::Module { #body }),
     }
 }
 
-fn struct_methods(members: &[Member<'_>], private: &TokenStream) -> TokenStream {
-    let shown: Vec<_> = members
-        .iter()
-        .filter(|member| member.attrs.skip.is_none())
-        .collect();
-    let visit = shown.iter().map(|member| {
-        let access = &member.access;
-        visit_member(member, &quote!(&self.#access), "visit_field", private)
-    });
-    let visit_mut = shown.iter().map(|member| {
-        let access = &member.access;
-        visit_member(
-            member,
-            &quote!(&mut self.#access),
-            "visit_field_mut",
-            private,
-        )
-    });
-    let itself = quote!(self);
+fn struct_methods(members: &[Member<'_>], private: &Ident) -> TokenStream {
+    let calls = |access: Access| {
+        let shown = members.iter().filter(|member| member.attrs.skip.is_none());
+        let place = |member| Place::Field(access, member);
+        visit_members(shown.map(|member| (member, place(member))), access, private)
+    };
     [
-        method("visit", private, &quote!(#(#visit)*)),
-        method("visit_mut", private, &quote!(#(#visit_mut)*)),
-        method("as_module", private, &itself),
-        method("as_module_mut", private, &itself),
+        method("visit", private, &calls(Access::Shared)),
+        method("visit_mut", private, &calls(Access::Exclusive)),
     ]
     .into_iter()
     .collect()
 }
 
-/// Shows one field to the visitor.
-fn visit_member(
-    member: &Member<'_>,
-    place: &TokenStream,
-    visit: &str,
-    private: &TokenStream,
+/// Shows the fields to the visitor, one statement each.
+fn visit_members<'a>(
+    members: impl Iterator<Item = (&'a Member<'a>, Place<'a>)>,
+    access: Access,
+    private: &Ident,
 ) -> TokenStream {
-    let (ty, key, visit) = (member.ty, &member.key, format_ident!("{visit}"));
-    let (via, key) = match &member.attrs.flatten {
-        Some(_) => ("Flatten", ""),
-        None => (types::field_trait(ty), key.as_str()),
-    };
-    let via = Ident::new(via, Span::call_site());
-    quote!(<#ty as #private::#via>::#visit(#place, #key, __v);)
+    let visit = access.method("visit_field");
+    let (mut types, mut traits, mut places, mut keys) = (vec![], vec![], vec![], vec![]);
+    for (member, place) in members {
+        let (via, key) = match &member.attrs.flatten {
+            Some(_) => ("Flatten", ""),
+            None => (types::field_trait(member.ty), member.key.as_str()),
+        };
+        types.push(member.ty);
+        traits.push(Ident::new(via, Span::call_site()));
+        places.push(place);
+        keys.push(key);
+    }
+    quote!(#(<#types as #private::#traits>::#visit(#places, #keys, __v);)*)
 }
 
-fn enum_methods(variants: &[Variant<'_>], private: &TokenStream) -> TokenStream {
+fn enum_methods(variants: &[Variant<'_>], private: &Ident) -> TokenStream {
     let visit = variants
         .iter()
-        .map(|variant| visit_variant(variant, "", private));
+        .map(|variant| visit_variant(variant, Access::Shared, private));
     let visit_mut = variants
         .iter()
-        .map(|variant| visit_variant(variant, "_mut", private));
+        .map(|variant| visit_variant(variant, Access::Exclusive, private));
     let mut methods = vec![
         method("visit", private, &quote!(match self { #(#visit)* })),
         method("visit_mut", private, &quote!(match self { #(#visit_mut)* })),
-        method("as_module_mut", private, &quote!(self)),
     ];
     let payloads: Vec<_> = variants
         .iter()
         .filter_map(|variant| variant.payload().map(|payload| (variant.ident, payload.ty)))
         .collect();
-    if payloads.is_empty() {
-        methods.push(method("as_module", private, &quote!(self)));
-    } else {
+    if !payloads.is_empty() {
         let on = |arm: &dyn Fn(&syn::Type) -> TokenStream, rest: TokenStream| {
             let arms = payloads.iter().map(|(ident, ty)| {
                 let arm = arm(ty);
@@ -294,10 +287,10 @@ fn enum_methods(variants: &[Variant<'_>], private: &TokenStream) -> TokenStream 
 }
 
 /// One arm of `visit` or `visit_mut`: the payload's members, or the variant's own.
-fn visit_variant(variant: &Variant<'_>, suffix: &str, private: &TokenStream) -> TokenStream {
+fn visit_variant(variant: &Variant<'_>, access: Access, private: &Ident) -> TokenStream {
     let ident = variant.ident;
     if let Some(payload) = variant.payload() {
-        let (ty, visit) = (payload.ty, format_ident!("visit_payload{suffix}"));
+        let (ty, visit) = (payload.ty, access.method("visit_payload"));
         return quote!(Self::#ident { 0: __0 } => <#ty as #private::Field>::#visit(__0, __v),);
     }
     let shown: Vec<_> = variant
@@ -307,21 +300,20 @@ fn visit_variant(variant: &Variant<'_>, suffix: &str, private: &TokenStream) -> 
         .collect();
     let accesses = shown.iter().map(|member| &member.access);
     let bindings: Vec<_> = (0..shown.len()).map(|i| format_ident!("__{i}")).collect();
-    let visit = format!("visit_field{suffix}");
-    let calls = shown
-        .iter()
-        .zip(&bindings)
-        .map(|(member, binding)| visit_member(member, &quote!(#binding), &visit, private));
-    quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #(#calls)* })
+    let places = bindings.iter().cloned().map(Place::Binding);
+    let calls = visit_members(shown.iter().copied().zip(places), access, private);
+    quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #calls })
 }
 
-/// What `FIELDS` says of each field, in declaration order.
-fn fields(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
+/// The array behind `FIELDS`: what it says of each field, in declaration order.
+fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
     let params = Params::of(input.generics);
-    let field = |variant: &str, transparent: bool, member: &Member<'_>| {
+    let (mut variants, mut names, mut keys, mut roles) = (vec![], vec![], vec![], vec![]);
+    for (variant, member) in input.fields() {
         let (ty, attrs) = (member.ty, &member.attrs);
+        let asked = |via| Role::Asked { ty, private, via };
         let (key, role) = if attrs.skip.is_some() {
-            ("", quote!(#private::FieldRole::Skipped))
+            ("", Role::Written(quote!(#private::FieldRole::Skipped)))
         } else if attrs.flatten.is_some() {
             let brought = if types::is_recursive(ty, input.ident) {
                 // The description of a type cannot contain itself.
@@ -331,36 +323,21 @@ fn fields(input: &Input<'_>, private: &TokenStream) -> Vec<TokenStream> {
             } else {
                 quote!(#private::Skip::<#ty>::FIELDS)
             };
-            ("", quote!(#private::FieldRole::Flattened(#brought)))
+            let role = quote!(#private::FieldRole::Flattened(#brought));
+            ("", Role::Written(role))
+        } else if variant.is_some_and(|variant| variant.transparent) {
+            ("", asked(types::PLAIN_FIELD))
         } else {
             // Asked through the trait by which it is visited, so that one mistake is one message.
-            let (key, via) = if transparent {
-                ("", types::PLAIN_FIELD)
-            } else {
-                (member.key.as_str(), types::field_trait(ty))
-            };
-            let via = Ident::new(via, Span::call_site());
-            (key, quote!(<#ty as #private::#via>::ROLE))
+            (member.key.as_str(), asked(types::field_trait(ty)))
         };
-        let name = match &member.access {
+        variants.push(variant.map_or(String::new(), |variant| variant.ident.unraw().to_string()));
+        names.push(match &member.access {
             syn::Member::Named(ident) => ident.unraw().to_string(),
             syn::Member::Unnamed(index) => index.index.to_string(),
-        };
-        quote!(#private::FieldInfo::new(#variant, #name, #key, #role))
-    };
-    match &input.body {
-        Body::Struct(members) => members
-            .iter()
-            .map(|member| field("", false, member))
-            .collect(),
-        Body::Enum(variants) => variants
-            .iter()
-            .flat_map(|variant| variant.members.iter().map(move |member| (variant, member)))
-            .map(|(variant, member)| {
-                let name = variant.ident.unraw().to_string();
-                field(&name, variant.transparent, member)
-            })
-            .collect(),
-        Body::Union(_) => Vec::new(),
+        });
+        keys.push(key);
+        roles.push(role);
     }
+    quote!([#((#variants, #names, #keys, #roles),)*])
 }

@@ -22,6 +22,7 @@ mod errors;
 mod expand;
 mod forward;
 mod model;
+mod pieces;
 mod types;
 mod validate;
 

@@ -72,14 +72,26 @@ impl<'a> Input<'a> {
 
     /// Every field of the type, of all variants.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member<'a>> {
+        self.fields().map(|(_, member)| member)
+    }
+
+    /// Every field of the type, each with the variant that has it.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (Option<&Variant<'a>>, &Member<'a>)> {
         let (fields, variants) = match &self.body {
             Body::Struct(members) => (members.as_slice(), [].as_slice()),
             Body::Enum(variants) => ([].as_slice(), variants.as_slice()),
             Body::Union(_) => ([].as_slice(), [].as_slice()),
         };
+        let in_variants = variants.iter().flat_map(|variant| {
+            variant
+                .members
+                .iter()
+                .map(move |member| (Some(variant), member))
+        });
         fields
             .iter()
-            .chain(variants.iter().flat_map(|variant| &variant.members))
+            .map(|member| (None, member))
+            .chain(in_variants)
     }
 }
 

@@ -236,15 +236,19 @@ fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
     }
 }
 
-/// Whether the names of the types leave it open that a module has two modes, so that the compiler is
-/// asked about the types themselves.
+/// Whether a module with a mode may have a second one, behind an alias or a type parameter, so that the
+/// compiler is asked about the types themselves. A plain type is asked only if one mode shows, because
+/// asking every module costs its users compile time and two hidden modes, always set together, do no
+/// harm.
 pub(crate) fn may_have_two_modes(input: &Input<'_>) -> bool {
+    let generic = !input.generics.params.is_empty();
     let two = |members: &[Member<'_>]| {
-        let open = members.iter().filter(|member| {
-            let attrs = &member.attrs;
-            attrs.skip.is_none() && attrs.flatten.is_none() && types::may_be_training(member.ty)
-        });
-        open.count() >= 2
+        let shown = members
+            .iter()
+            .filter(|member| member.attrs.skip.is_none() && member.attrs.flatten.is_none());
+        let open = |member: &&Member<'_>| types::may_be_training(member.ty);
+        let shows = |member: &Member<'_>| types::is_training(member.ty);
+        (generic || shown.clone().any(shows)) && shown.filter(open).count() >= 2
     };
     match &input.body {
         Body::Struct(members) => two(members),

@@ -128,14 +128,6 @@ impl Module for Sequential {
     fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
         self.layers.visit_mut(visitor);
     }
-
-    fn as_module(&self) -> &dyn Module {
-        self
-    }
-
-    fn as_module_mut(&mut self) -> &mut dyn Module {
-        self
-    }
 }
 
 /// The keys are known at run time only.

@@ -71,6 +71,22 @@ impl FieldInfo {
             role,
         }
     }
+
+    /// All fields of a type, each as the arguments of [`new`](Self::new): one call for the derive to
+    /// write.
+    #[doc(hidden)]
+    pub const fn all<const N: usize>(
+        fields: [(&'static str, &'static str, &'static str, FieldRole); N],
+    ) -> [Self; N] {
+        let mut all = [Self::new("", "", "", FieldRole::Skipped); N];
+        let mut i = 0;
+        while i < N {
+            let (variant, name, key, role) = fields[i];
+            all[i] = Self::new(variant, name, key, role);
+            i += 1;
+        }
+        all
+    }
 }
 
 /// What a field is to its module. The type decides, so that aliases and generics have the role of

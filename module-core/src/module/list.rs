@@ -45,25 +45,10 @@ fn visit_list_mut<'a, T: Member>(items: &'a mut [T], visitor: &mut dyn VisitorMu
     }
 }
 
-/// The methods that every container writes alike.
-macro_rules! itself {
-    ($kind:expr) => {
-        fn kind(&self) -> &'static str {
-            $kind
-        }
-
-        fn as_module(&self) -> &dyn Module {
-            self
-        }
-
-        fn as_module_mut(&mut self) -> &mut dyn Module {
-            self
-        }
-    };
-}
-
 impl<T: Member> Module for Vec<T> {
-    itself!(T::LIST);
+    fn kind(&self) -> &'static str {
+        T::LIST
+    }
 
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         visit_list(self, visitor);
@@ -75,7 +60,9 @@ impl<T: Member> Module for Vec<T> {
 }
 
 impl<T: Member, const N: usize> Module for [T; N] {
-    itself!(T::LIST);
+    fn kind(&self) -> &'static str {
+        T::LIST
+    }
 
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         visit_list(self, visitor);
@@ -87,7 +74,9 @@ impl<T: Member, const N: usize> Module for [T; N] {
 }
 
 impl<T: Member> Module for IndexMap<String, T> {
-    itself!(T::DICT);
+    fn kind(&self) -> &'static str {
+        T::DICT
+    }
 
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         for (name, item) in self {
@@ -105,7 +94,9 @@ impl<T: Member> Module for IndexMap<String, T> {
 macro_rules! tuples {
     ($(($($name:ident $index:tt),+);)+) => {$(
         impl<$($name: Member),+> Module for ($($name,)+) {
-            itself!("ModuleList");
+            fn kind(&self) -> &'static str {
+        "ModuleList"
+    }
 
             fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
                 $(self.$index.visit_field(stringify!($index), visitor);)+

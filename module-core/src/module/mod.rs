@@ -23,7 +23,7 @@ pub(crate) mod walk;
 
 pub use buffer::Buffer;
 #[doc(hidden)]
-pub use checks::FieldsCheck;
+pub use checks::{FieldsCheck, assert_module};
 pub use constant::{Constant, Repr};
 pub use describe::{Describe, FieldInfo, FieldRole};
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
@@ -34,7 +34,7 @@ pub use marker::Marker;
 pub use maybe::{Bias, Leaf, Maybe};
 pub use parameter::{Parameter, TensorId};
 pub use training::Training;
-pub use traits::{Forward, Layer, Module};
+pub use traits::{Forward, Layer, Module, Upcast};
 pub use tree::Tree;
 pub use visit::{Visitor, VisitorMut};
 pub use walk::Walk;

@@ -32,7 +32,7 @@ use crate::{Result, Tensor};
     label = "not a module",
     note = "write `#[derive(Module)]` on `{Self}`, or use a type that has it"
 )]
-pub trait Module: Any + Send + Sync {
+pub trait Module: Any + Send + Sync + Upcast {
     /// The name of the type, as the module tree and error messages print it: `Linear`.
     fn kind(&self) -> &'static str;
 
@@ -46,11 +46,15 @@ pub trait Module: Any + Send + Sync {
 
     /// The module that answers for this value: itself, or what a `Box`, an `Arc` or a one-field
     /// enum variant holds.
-    fn as_module(&self) -> &dyn Module;
+    fn as_module(&self) -> &dyn Module {
+        self.upcast()
+    }
 
     /// [`as_module`](Self::as_module) with exclusive access; an enum answers itself here, so that
     /// its variant can be replaced.
-    fn as_module_mut(&mut self) -> &mut dyn Module;
+    fn as_module_mut(&mut self) -> &mut dyn Module {
+        self.upcast_mut()
+    }
 
     /// Shows this value to `visitor` as the field `name` of its owner.
     fn visit_as<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
@@ -75,6 +79,27 @@ pub trait Module: Any + Send + Sync {
     /// The identity by which hooks, error paths and deduplication know this module.
     fn id(&self) -> ModuleId {
         ModuleId::of(self)
+    }
+}
+
+/// A module as `dyn Module`, which the default methods of a trait cannot write themselves.
+///
+/// It comes with every module.
+#[doc(hidden)]
+pub trait Upcast {
+    fn upcast(&self) -> &dyn Module;
+
+    fn upcast_mut(&mut self) -> &mut dyn Module;
+}
+
+#[diagnostic::do_not_recommend]
+impl<M: Module> Upcast for M {
+    fn upcast(&self) -> &dyn Module {
+        self
+    }
+
+    fn upcast_mut(&mut self) -> &mut dyn Module {
+        self
     }
 }
 

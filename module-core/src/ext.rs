@@ -4,10 +4,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
-use crate::module::{Buffer, Module, Parameter, Tree, Walk, convert, path, walk};
+use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, path, walk};
 use crate::rng::{Generator, with_default};
 use crate::state::{self, LoadOptions, LoadReport, StateDict};
-use crate::{DType, Device, ErrorKind, Result};
+use crate::{DType, Device, Result};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///
@@ -36,22 +36,17 @@ use crate::{DType, Device, ErrorKind, Result};
 pub trait ModuleExt: Module {
     /// The direct children, each once.
     fn children(&self) -> impl Iterator<Item = &dyn Module> {
-        self.named_children().map(|(_, module)| module)
+        walk::children(self.as_module()).into_iter().map(second)
     }
 
     /// The direct children with their names, each once.
     fn named_children(&self) -> impl Iterator<Item = (String, &dyn Module)> {
-        let mut seen = std::collections::HashSet::new();
-        let members = walk::members(self.as_module()).into_iter();
-        members.filter_map(move |(name, member)| match member {
-            walk::Member::Module(module) if seen.insert(module.id()) => Some((name, module)),
-            _ => None,
-        })
+        walk::children(self.as_module()).into_iter()
     }
 
     /// This module and all below it, each once.
     fn modules(&self) -> impl Iterator<Item = &dyn Module> {
-        self.named_modules().map(|(_, module)| module)
+        self.named_modules().map(second)
     }
 
     /// This module, under the empty name, and all below it with their paths, each once.
@@ -66,7 +61,7 @@ pub trait ModuleExt: Module {
 
     /// The parameters of the tree, each once.
     fn parameters(&self) -> impl Iterator<Item = &Parameter> {
-        self.named_parameters().map(|(_, parameter)| parameter)
+        self.named_parameters().map(second)
     }
 
     /// The parameters of the tree with their paths, each under its first one.
@@ -81,7 +76,7 @@ pub trait ModuleExt: Module {
 
     /// The buffers of the tree, each once, persistent or not.
     fn buffers(&self) -> impl Iterator<Item = &Buffer> {
-        self.named_buffers().map(|(_, buffer)| buffer)
+        self.named_buffers().map(second)
     }
 
     /// The buffers of the tree with their paths, each under its first one.
@@ -152,22 +147,17 @@ pub trait ModuleExt: Module {
 
     /// Puts the whole tree into training or evaluation mode.
     fn set_training(&self, training: bool) {
-        walk::flags(self.as_module())
-            .into_iter()
-            .for_each(|flag| flag.set(training));
+        convert::set_training(self.as_module(), training);
     }
 
     /// Whether any part of the tree behaves as in training.
     fn is_training(&self) -> bool {
-        walk::flags(self.as_module())
-            .into_iter()
-            .any(|flag| flag.is_training())
+        walk::flags(self.as_module()).iter().any(is_training)
     }
 
     /// Lets every parameter be trained, or none; freezing drops gradients.
     fn set_requires_grad(&self, requires_grad: bool) {
-        self.parameters()
-            .for_each(|parameter| parameter.set_requires_grad(requires_grad));
+        convert::set_requires_grad(self.as_module(), requires_grad);
     }
 
     /// Drops every gradient.
@@ -181,21 +171,7 @@ pub trait ModuleExt: Module {
     ///
     /// A dtype that is not floating-point, memory that is not to be had.
     fn to_dtype(&self, dtype: DType) -> Result<()> {
-        if !dtype.is_floating_point() {
-            let needs = "a floating-point dtype";
-            return Err(ErrorKind::UnsupportedDType {
-                op: "to_dtype",
-                dtype,
-                needs,
-            }
-            .into());
-        }
-        convert::convert(self.as_module(), |tensor| {
-            match tensor.dtype().is_floating_point() {
-                true => tensor.to_dtype(dtype),
-                false => Ok(tensor.clone()),
-            }
-        })
+        convert::to_dtype(self.as_module(), dtype)
     }
 
     /// Moves parameters, gradients and buffers.
@@ -204,7 +180,7 @@ pub trait ModuleExt: Module {
     ///
     /// Memory that is not to be had.
     fn to_device(&self, device: &Device) -> Result<()> {
-        convert::convert(self.as_module(), |tensor| tensor.to_device(device))
+        convert::to_device(self.as_module(), device)
     }
 
     /// Casts to `F32`, as [`to_dtype`](Self::to_dtype).
@@ -245,15 +221,12 @@ pub trait ModuleExt: Module {
 
     /// The number of elements of all parameters, tied ones counted once.
     fn num_parameters(&self) -> usize {
-        self.parameters().map(Parameter::numel).sum()
+        walk::numel(self.as_module(), |_| true)
     }
 
     /// The number of elements of the parameters that are trained, tied ones counted once.
     fn num_trainable(&self) -> usize {
-        self.parameters()
-            .filter(|p| p.requires_grad())
-            .map(Parameter::numel)
-            .sum()
+        walk::numel(self.as_module(), Parameter::requires_grad)
     }
 
     /// A snapshot of every parameter and persistent buffer under PyTorch's keys.
@@ -381,3 +354,14 @@ pub trait ModuleExt: Module {
 }
 
 impl<M: Module + ?Sized> ModuleExt for M {}
+
+// Closures in the methods above would be other types for each module, and whatever they are given to
+// would be compiled for each.
+
+fn second<A, B>((_, second): (A, B)) -> B {
+    second
+}
+
+fn is_training(flag: &&Training) -> bool {
+    flag.is_training()
+}

@@ -1,11 +1,48 @@
-//! Casting, moving and drawing anew the tensors of a tree: all of them, or none.
+//! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
+//! all of them or none.
 
 use super::{Module, Walk, walk};
 use crate::rng::Generator;
-use crate::{ErrorKind, Result, Tensor};
+use crate::{DType, Device, ErrorKind, Result, Tensor};
+
+/// Sets every mode flag.
+pub(crate) fn set_training(root: &dyn Module, training: bool) {
+    for flag in walk::flags(root) {
+        flag.set(training);
+    }
+}
+
+/// Freezes every parameter, or lets it learn again.
+pub(crate) fn set_requires_grad(root: &dyn Module, requires_grad: bool) {
+    for (_, parameter) in walk::parameters(root, &Walk::new()) {
+        parameter.set_requires_grad(requires_grad);
+    }
+}
+
+/// Casts every floating-point tensor.
+pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
+    if !dtype.is_floating_point() {
+        let needs = "a floating-point dtype";
+        return Err(ErrorKind::UnsupportedDType {
+            op: "to_dtype",
+            dtype,
+            needs,
+        }
+        .into());
+    }
+    convert(root, |tensor| match tensor.dtype().is_floating_point() {
+        true => tensor.to_dtype(dtype),
+        false => Ok(tensor.clone()),
+    })
+}
+
+/// Moves every tensor.
+pub(crate) fn to_device(root: &dyn Module, device: &Device) -> Result<()> {
+    convert(root, |tensor| tensor.to_device(device))
+}
 
 /// Converts every tensor of a tree first and sets all of them then.
-pub(crate) fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<()> {
+fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<()> {
     let every = Walk::new();
     let mut parameters = Vec::new();
     for (_, parameter) in walk::parameters(root, &every) {

@@ -106,6 +106,17 @@ pub(crate) fn members(module: &dyn Module) -> Vec<(String, Member<'_>)> {
     collect.0
 }
 
+/// The child modules of one module; of one that it holds twice, the first name.
+pub(crate) fn children(module: &dyn Module) -> Vec<(String, &dyn Module)> {
+    let mut seen = IdSet::default();
+    let members = members(module).into_iter();
+    let found = members.filter_map(|(name, member)| match member {
+        Member::Module(child) if seen.insert(child.id()) => Some((name, child)),
+        _ => None,
+    });
+    found.collect()
+}
+
 /// Pre-order, root first.
 pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a dyn Module)> {
     let mut found = Vec::new();
@@ -173,6 +184,13 @@ pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, 
         found.retain(|(_, parameter)| seen.insert(parameter.id()));
     }
     found
+}
+
+/// The number of elements of the parameters that count.
+pub(crate) fn numel(root: &dyn Module, counts: fn(&Parameter) -> bool) -> usize {
+    let parameters = parameters(root, &Walk::new()).into_iter();
+    let counted = parameters.filter(|(_, parameter)| counts(parameter));
+    counted.map(|(_, parameter)| parameter.numel()).sum()
 }
 
 struct Buffers<'s, 'a> {

@@ -7,7 +7,7 @@
 
 pub use crate::module::{
     Describe, Field, FieldInfo, FieldRole, FieldsCheck, Forward, Module, Skip, SkipFallback,
-    Visitor, VisitorMut, assert_module,
+    Visitor, VisitorMut, Written, assert_module,
 };
 pub use crate::{Result, Tensor};
 

@@ -49,7 +49,7 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
             }
             #[automatically_derived]
             #describe {
-                const FIELDS: &'static [#private::FieldInfo] = &#private::FieldInfo::all(#fields);
+                const WRITTEN: #private::Written = #private::Written { #fields };
             }
             #items
         };
@@ -80,9 +80,7 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
                 #methods
             }
             #[automatically_derived]
-            #describe {
-                const FIELDS: &'static [#private::FieldInfo] = &[];
-            }
+            #describe {}
         };
     }
 }
@@ -305,7 +303,7 @@ fn visit_variant(variant: &Variant<'_>, access: Access, private: &Ident) -> Toke
     quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #calls })
 }
 
-/// The array behind `FIELDS`: what it says of each field, in declaration order.
+/// What `FIELDS` says of each field, in declaration order.
 fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
     let params = Params::of(input.generics);
     let (mut variants, mut names, mut keys, mut roles) = (vec![], vec![], vec![], vec![]);
@@ -339,5 +337,10 @@ fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
         keys.push(key);
         roles.push(role);
     }
-    quote!([#((#variants, #names, #keys, #roles),)*])
+    let (names, keys) = (names.join("\0"), keys.join("\0"));
+    let variants = match &input.body {
+        Body::Enum(_) => variants.join("\0"),
+        Body::Struct(_) | Body::Union(_) => String::new(),
+    };
+    quote!(variants: #variants, names: #names, keys: #keys, roles: &[#(#roles,)*])
 }

@@ -13,6 +13,7 @@ pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
     lifetimes(input, errors);
     clone(input, errors);
     empty(input, errors);
+    too_many(input, errors);
     for member in input.members() {
         contradictions(member, errors);
         if input.generics.lifetimes().next().is_none() {
@@ -112,6 +113,19 @@ fn empty(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
+/// `FIELDS` has room for so many.
+fn too_many(input: &Input<'_>, errors: &mut Errors) {
+    const MOST: usize = 256;
+    let count = input.members().count();
+    if count > MOST {
+        errors.add(
+            input.ident,
+            format_args!("a module has at most {MOST} fields, and this has {count}"),
+            "put those that belong together into a module of their own",
+        );
+    }
+}
+
 /// `skip`, `rename` and `flatten` exclude each other.
 fn contradictions(member: &Member<'_>, errors: &mut Errors) {
     let attrs = &member.attrs;
@@ -147,7 +161,7 @@ fn field_type(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key is not empty, has no `.`, which separates the steps of a path, and does not start with a name
+/// A key is not empty, has no `.`, which separates the steps of a path, and no NUL, and does not start with a name
 /// that checkpoints use themselves.
 fn key(member: &Member<'_>, errors: &mut Errors) {
     reserved_key(member, errors);
@@ -158,6 +172,12 @@ fn key(member: &Member<'_>, errors: &mut Errors) {
         errors.add(
             literal,
             "a key cannot be empty",
+            "name the field as the checkpoint does",
+        );
+    } else if member.key.contains('\0') {
+        errors.add(
+            literal,
+            format_args!("the key {:?} contains a NUL character", member.key),
             "name the field as the checkpoint does",
         );
     } else if member.key.contains('.') {

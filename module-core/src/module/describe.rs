@@ -33,7 +33,21 @@ use std::sync::Arc;
 )]
 pub trait Describe {
     /// The fields in declaration order; of an enum, those of all variants.
-    const FIELDS: &'static [FieldInfo];
+    const FIELDS: &'static [FieldInfo] = if Self::WRITTEN.roles.len() <= Self::FEW.len() {
+        Self::FEW.split_at(Self::WRITTEN.roles.len()).0
+    } else {
+        Self::MANY.split_at(Self::WRITTEN.roles.len()).0
+    };
+
+    #[doc(hidden)]
+    const WRITTEN: Written = Written::NONE;
+
+    // No array has a length that depends on a constant of `Self`.
+    #[doc(hidden)]
+    const FEW: &'static [FieldInfo] = &Self::WRITTEN.fields::<16>();
+
+    #[doc(hidden)]
+    const MANY: &'static [FieldInfo] = &Self::WRITTEN.fields::<{ Written::MOST }>();
 }
 
 /// One field of a module's type.
@@ -71,22 +85,60 @@ impl FieldInfo {
             role,
         }
     }
+}
 
-    /// All fields of a type, each as the arguments of [`new`](Self::new): one call for the derive to
-    /// write.
-    #[doc(hidden)]
-    pub const fn all<const N: usize>(
-        fields: [(&'static str, &'static str, &'static str, FieldRole); N],
-    ) -> [Self; N] {
-        let mut all = [Self::new("", "", "", FieldRole::Skipped); N];
+/// The fields of a type as the derive writes them: in few words, because each literal and each step of
+/// a constant costs the user's crate compile time, and few ask for `FIELDS`.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Written {
+    /// The variants, names and keys of the fields, with a NUL between two; no variants for a struct.
+    pub variants: &'static str,
+    pub names: &'static str,
+    pub keys: &'static str,
+    pub roles: &'static [FieldRole],
+}
+
+impl Written {
+    /// The most fields that the derive accepts.
+    const MOST: usize = 256;
+
+    /// No fields, or none that are known at compile time.
+    const NONE: Self = Self {
+        variants: "",
+        names: "",
+        keys: "",
+        roles: &[],
+    };
+
+    /// The fields, and behind them whatever fills the array.
+    const fn fields<const N: usize>(self) -> [FieldInfo; N] {
+        let mut fields = [FieldInfo::new("", "", "", FieldRole::Skipped); N];
+        let (mut variants, mut names, mut keys) = (self.variants, self.names, self.keys);
         let mut i = 0;
-        while i < N {
-            let (variant, name, key, role) = fields[i];
-            all[i] = Self::new(variant, name, key, role);
+        while i < N && i < self.roles.len() {
+            let (variant, name, key);
+            (variant, variants) = first(variants);
+            (name, names) = first(names);
+            (key, keys) = first(keys);
+            fields[i] = FieldInfo::new(variant, name, key, self.roles[i]);
             i += 1;
         }
-        all
+        fields
     }
+}
+
+/// What stands before the first NUL, and what stands behind it.
+const fn first(list: &'static str) -> (&'static str, &'static str) {
+    let mut end = 0;
+    while end < list.len() {
+        if list.as_bytes()[end] == 0 {
+            let (first, rest) = list.split_at(end);
+            return (first, rest.split_at(1).1);
+        }
+        end += 1;
+    }
+    (list, "")
 }
 
 /// What a field is to its module. The type decides, so that aliases and generics have the role of

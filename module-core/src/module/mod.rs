@@ -25,7 +25,7 @@ pub use buffer::Buffer;
 #[doc(hidden)]
 pub use checks::{FieldsCheck, assert_module};
 pub use constant::{Constant, Repr};
-pub use describe::{Describe, FieldInfo, FieldRole};
+pub use describe::{Describe, FieldInfo, FieldRole, Written};
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
 pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};

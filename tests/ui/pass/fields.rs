@@ -42,6 +42,13 @@ enum Choice {
 #[derive(Module)]
 struct Own(Parameter);
 
+/// More fields than most have.
+#[derive(Module)]
+struct Many(
+    #[module(rename = "first")] u8, u8, u8, u8, u8, u8, u8, u8, u8, u8,
+    u8, u8, u8, u8, u8, u8, u8, u8, u8, #[module(skip)] u8, Parameter,
+);
+
 impl Own {
     const FIELDS: usize = 3;
 }
@@ -87,6 +94,9 @@ fn main() {
             "Named.size \"size\" Constant",
         ]
     );
+    let many = told(Many::FIELDS);
+    assert_eq!((many.len(), many[0].as_str(), many[1].as_str()), (21, "0 \"first\" Constant", "1 \"1\" Constant"));
+    assert_eq!(many[19..], ["19 \"\" Skipped", "20 \"20\" Parameter"]);
     assert_eq!(FIRST, "type");
     assert_eq!(learned::<Net<Linear, 1>>() + Own::FIELDS, 5);
     assert_eq!(Linear::FIELDS[0].name, "in_features");

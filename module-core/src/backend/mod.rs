@@ -151,6 +151,20 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
 
+    /// An element and a number, which has the precision of the computation, to one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
+
+    /// `a + α·b`, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage>;
+
     /// Two elements to a truth value, for layouts of one shape.
     ///
     /// # Errors
@@ -186,12 +200,19 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage>;
 
-    /// `[batch, m, k]` times `[batch, k, n]`.
+    /// `[batch, m, k]` times `[batch, k, n]`, or both without the batch.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// `[m, k]` times `[k, n]` plus a row of `n` added to each of the `m`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
     /// Softmax or its logarithm along `dim`.
     ///

@@ -83,6 +83,8 @@ pub enum BinaryOp {
     Maximum,
     /// The smaller, NaN if either is
     Minimum,
+    /// 0 where `a ≤ 0`, else `b`: the gradient `b` of [`UnaryOp::Relu`], whose output is `a`
+    Rectify,
 }
 
 /// Comparisons.

@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use crate::Result;
-use crate::backend::UnaryOp;
+use crate::backend::{BinaryOp, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 /// The form of [`Tensor::gelu`]: PyTorch's argument `approximate`.
@@ -192,8 +192,27 @@ impl Function for Relu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         // PyTorch masks by `y <= 0`, so that NaN passes its gradient on.
-        let zero = ctx.grad().zeros_like()?;
-        one(self.y.le(0.0)?.where_(&zero, ctx.grad())?)
+        one(rectify(&self.y, ctx.grad())?)
+    }
+}
+
+/// `grad` where `y` is not at most 0: linear in `grad`, and without a slope in `y`.
+fn rectify(y: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    let out = y.binary("relu", BinaryOp::Rectify, grad)?;
+    Ok(out.record([grad], |_| Rectify { y: y.clone() }))
+}
+
+struct Rectify {
+    y: Tensor,
+}
+
+impl Function for Rectify {
+    fn name(&self) -> &'static str {
+        "relu_backward"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(rectify(&self.y, ctx.grad())?)
     }
 }
 

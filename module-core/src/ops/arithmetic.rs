@@ -1,23 +1,75 @@
 //! Sums, differences, products and quotients with broadcasting.
 
 use super::Value;
-use crate::backend::{BinaryOp, UnaryOp};
+use crate::backend::{BinaryOp, Operand, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
-use crate::{Result, Shape};
+use crate::{Result, Scalar, Shape};
 
 impl Tensor {
     pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
+        let (a, b, shape) = self.broadcast_operands(name, other)?;
+        let storage = self.device().backend().binary(op, a, b)?;
+        Ok(Self::fresh(storage, shape))
+    }
+
+    /// What a kernel of two operands reads, and the shape of its result.
+    fn broadcast_operands(
+        &self,
+        name: &'static str,
+        other: &Self,
+    ) -> Result<(Operand, Operand, Shape)> {
         self.check_same(name, other)?;
+        if self.shape() == other.shape() {
+            return Ok((self.operand(), other.operand(), self.shape().clone()));
+        }
         let shape = self.shape().broadcast(name, other.shape())?;
         // Each side may be small and the result may not be.
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
-        let (a, b) = (
-            self.operand_as(name, &shape)?,
-            other.operand_as(name, &shape)?,
-        );
-        let storage = self.device().backend().binary(op, a, b)?;
-        Ok(Self::fresh(storage, shape))
+        let a = self.operand_as(name, &shape)?;
+        Ok((a, other.operand_as(name, &shape)?, shape))
+    }
+
+    fn binary_scalar(&self, name: &'static str, op: BinaryOp, number: Scalar) -> Result<Self> {
+        self.check_number(name, number)?;
+        let backend = self.device().backend();
+        Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))
+    }
+
+    /// One of the four operations with a number on the right.
+    fn with_number(&self, name: &'static str, op: BinaryOp, number: Scalar) -> Result<Self> {
+        let out = self.binary_scalar(name, op, number)?;
+        Ok(out.record([self], |_| WithNumber { name, op, number }))
+    }
+
+    /// `self + α·other`, elementwise with broadcasting, in one pass.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), with a number `alpha`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]).add_scaled(&Tensor::from([10.0_f32, 20.0]), -0.1)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[doc(alias = "axpy")]
+    pub fn add_scaled(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
+        const NAME: &str = "add_scaled";
+        let alpha = alpha.into();
+        self.check_number(NAME, alpha)?;
+        let (a, b, shape) = self.broadcast_operands(NAME, other)?;
+        let storage = self.device().backend().add_scaled(a, b, alpha)?;
+        let out = Self::fresh(storage, shape);
+        Ok(out.record([self, other], |_| AddScaled {
+            a: self.shape().clone(),
+            b: other.shape().clone(),
+            alpha,
+        }))
     }
 
     /// `self + other`, elementwise with broadcasting.
@@ -38,7 +90,10 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn add<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("add", self)?;
+        let other = match other.into() {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("add", BinaryOp::Add, number),
+        };
         let out = self.binary("add", BinaryOp::Add, &other)?;
         Ok(out.record([self, &other], |_| Add {
             a: self.shape().clone(),
@@ -52,7 +107,10 @@ impl Tensor {
     ///
     /// As [`add`](Self::add).
     pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("sub", self)?;
+        let other = match other.into() {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("sub", BinaryOp::Sub, number),
+        };
         let out = self.binary("sub", BinaryOp::Sub, &other)?;
         Ok(out.record([self, &other], |_| Sub {
             a: self.shape().clone(),
@@ -66,7 +124,10 @@ impl Tensor {
     ///
     /// As [`add`](Self::add).
     pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("mul", self)?;
+        let other = match other.into() {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("mul", BinaryOp::Mul, number),
+        };
         let out = self.binary("mul", BinaryOp::Mul, &other)?;
         Ok(out.record([self, &other], |_| Mul {
             a: self.clone(),
@@ -80,7 +141,10 @@ impl Tensor {
     ///
     /// As [`add`](Self::add), and integers, whose quotients would round.
     pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("div", self)?;
+        let other = match other.into() {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("div", BinaryOp::Div, number),
+        };
         let out = self.binary("div", BinaryOp::Div, &other)?;
         Ok(out.record([self, &other], |_| Div {
             a: self.clone(),
@@ -94,8 +158,7 @@ impl Tensor {
     ///
     /// As [`add`](Self::add).
     pub fn pow(&self, exponent: f64) -> Result<Self> {
-        let other = Value::from(exponent).like("pow", self)?;
-        let out = self.binary("pow", BinaryOp::Pow, &other)?;
+        let out = self.binary_scalar("pow", BinaryOp::Pow, exponent.into())?;
         Ok(out.record([self], |_| Pow {
             x: self.clone(),
             exponent,
@@ -200,6 +263,48 @@ impl Function for Add {
             ctx,
             || ctx.grad().sum_to(&self.a),
             || ctx.grad().sum_to(&self.b),
+        )
+    }
+}
+
+/// An operation with a number, whose slope is 1 or the number's own.
+struct WithNumber {
+    name: &'static str,
+    op: BinaryOp,
+    number: Scalar,
+}
+
+impl Function for WithNumber {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(match self.op {
+            BinaryOp::Mul | BinaryOp::Div => {
+                ctx.grad().with_number(self.name, self.op, self.number)?
+            }
+            _ => ctx.grad().clone(),
+        })
+    }
+}
+
+struct AddScaled {
+    a: Shape,
+    b: Shape,
+    alpha: Scalar,
+}
+
+impl Function for AddScaled {
+    fn name(&self) -> &'static str {
+        "add_scaled"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(
+            ctx,
+            || ctx.grad().sum_to(&self.a),
+            || ctx.grad().mul(self.alpha)?.sum_to(&self.b),
         )
     }
 }

@@ -1,5 +1,6 @@
 //! Matrix products.
 
+use crate::backend::Storage;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Error, ErrorKind, Result, Shape};
 
@@ -134,18 +135,27 @@ impl Tensor {
             }
             .into());
         }
+        if a_batch.is_empty() && b_batch.is_empty() {
+            let shape = Shape::from([m, n]);
+            shape.checked_numel("matmul", self.dtype().size_in_bytes())?;
+            let backend = self.device().backend();
+            let storage = backend.matmul(self.operand(), other.operand())?;
+            return Ok(self.product(other, storage, shape));
+        }
         let batch = Shape::from(a_batch).broadcast("matmul", &b_batch.into())?;
         let shape: Shape = batch.iter().copied().chain([m, n]).collect();
         shape.checked_numel("matmul", self.dtype().size_in_bytes())?;
         let a = self.as_batch(&batch, [m, k])?;
         let b = other.as_batch(&batch, [k, n])?;
         let storage = self.device().backend().matmul(a.operand(), b.operand())?;
-        Ok(
-            Self::fresh(storage, shape).record([self, other], |_| Matmul {
-                a: self.clone(),
-                b: other.clone(),
-            }),
-        )
+        Ok(self.product(other, storage, shape))
+    }
+
+    fn product(&self, other: &Self, storage: Storage, shape: Shape) -> Self {
+        Self::fresh(storage, shape).record([self, other], |_| Matmul {
+            a: self.clone(),
+            b: other.clone(),
+        })
     }
 
     /// The untracked `[batch, rows, columns]` view, or copy, that the kernel reads.

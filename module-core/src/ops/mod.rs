@@ -10,6 +10,7 @@ mod dropout;
 mod exponential;
 mod index;
 mod join;
+mod linear;
 mod logic;
 mod matmul;
 mod norm;
@@ -78,17 +79,9 @@ impl<'a> Value<'a> {
                 x.check_same(op, &tensor)?;
                 Ok(tensor)
             }
-            Self::Scalar(scalar) if scalar.is_float() && !x.dtype().is_floating_point() => {
-                let needs = "a floating-point tensor beside a floating-point number";
-                Err(ErrorKind::UnsupportedDType {
-                    op,
-                    dtype: x.dtype(),
-                    needs,
-                }
-                .into())
-            }
-            Self::Scalar(scalar) => {
-                Tensor::full((), scalar, x.dtype(), &x.device()).map(Cow::Owned)
+            Self::Scalar(number) => {
+                x.check_number(op, number)?;
+                Tensor::full((), number, x.dtype(), &x.device()).map(Cow::Owned)
             }
         }
     }
@@ -98,6 +91,18 @@ impl Tensor {
     /// A fresh tensor of this one's shape.
     fn like_shape(&self, storage: Storage) -> Self {
         Self::fresh(storage, self.shape().clone())
+    }
+
+    /// Refuses a number that the tensor's dtype would cut.
+    fn check_number(&self, op: &'static str, number: Scalar) -> Result<()> {
+        if self.dtype().is_floating_point() || !number.is_float() {
+            return Ok(());
+        }
+        let (dtype, needs) = (
+            self.dtype(),
+            "a floating-point tensor beside a floating-point number",
+        );
+        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
     fn unary(&self, op: UnaryOp) -> Result<Self> {

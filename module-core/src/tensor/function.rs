@@ -84,6 +84,14 @@ impl Backward {
         }
     }
 
+    /// How many inputs the operation has.
+    pub fn inputs(&self) -> usize {
+        match &self.node.kind {
+            NodeKind::Op(op) => op.inputs.len(),
+            NodeKind::Leaf(_) => 0,
+        }
+    }
+
     /// The operation's own output, tracked, from the handle that was saved of it.
     ///
     /// The handle itself is untracked, because an operation that held its own node would never be

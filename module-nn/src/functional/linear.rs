@@ -21,33 +21,7 @@ use module_core::{ErrorKind, Result, Shape, Tensor};
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let &[_, in_features] = &**weight.shape() else {
-        let (expected, got) = (
-            "a weight with two dimensions".to_owned(),
-            weight.shape().clone(),
-        );
-        return Err(ErrorKind::Shape {
-            op: "linear",
-            expected,
-            got,
-        }
-        .into());
-    };
-    if input.rank() == 0 || input.size(-1)? != in_features {
-        let expected = format!("an input whose last dimension is in_features = {in_features}");
-        let got = input.shape().clone();
-        return Err(ErrorKind::Shape {
-            op: "linear",
-            expected,
-            got,
-        }
-        .into());
-    }
-    let output = input.matmul(&weight.t()?)?;
-    match bias {
-        Some(bias) => output.add(bias),
-        None => Ok(output),
-    }
+    input.linear(weight, bias)
 }
 
 /// Refuses a tensor of another shape.

@@ -144,20 +144,20 @@ impl Optimizer for SGD {
         self.momentum_buffers.step(model, |value, grad, buffer| {
             let mut grad = if maximize { grad.neg()? } else { grad.clone() };
             if weight_decay != 0.0 {
-                grad = grad.add(&value.mul(weight_decay)?)?;
+                grad = grad.add_scaled(value, weight_decay)?;
             }
             if momentum == 0.0 {
-                return Ok((value.sub(&grad.mul(lr)?)?, None));
+                return Ok((value.add_scaled(&grad, -lr)?, None));
             }
             let next = match buffer {
-                Some(last) => last.mul(momentum)?.add(&grad.mul(1.0 - dampening)?)?,
+                Some(last) => last.mul(momentum)?.add_scaled(&grad, 1.0 - dampening)?,
                 None => grad.clone(),
             };
             let step = match nesterov {
-                true => grad.add(&next.mul(momentum)?)?,
+                true => grad.add_scaled(&next, momentum)?,
                 false => next.clone(),
             };
-            Ok((value.sub(&step.mul(lr)?)?, Some(next)))
+            Ok((value.add_scaled(&step, -lr)?, Some(next)))
         })
     }
 

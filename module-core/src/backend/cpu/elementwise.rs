@@ -5,7 +5,7 @@ use super::map::{FloatKernel, NumberKernel, dispatch, run_float, run_number};
 use super::number::Number;
 use super::view::{choose, map1, map2};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, ErrorKind, Result, Scalar};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
     let dtype = x.storage.dtype();
@@ -83,21 +83,47 @@ impl FloatKernel for Transcendental {
 }
 
 pub(super) fn binary(op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-    run_number(a.storage.dtype(), Binary(op, a, b))
+    run_number(a.storage.dtype(), Binary(op, Pair(&a, &b)))
 }
 
-struct Binary(BinaryOp, Operand, Operand);
+pub(super) fn binary_scalar(op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+    run_number(x.storage.dtype(), Binary(op, WithNumber(&x, number)))
+}
 
-impl NumberKernel for Binary {
+/// What a binary operation is applied to.
+trait Operands {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T) -> Result<Vec<T>>;
+}
+
+struct Pair<'a>(&'a Operand, &'a Operand);
+
+impl Operands for Pair<'_> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T) -> Result<Vec<T>> {
+        map2(self.0, self.1, f)
+    }
+}
+
+struct WithNumber<'a>(&'a Operand, Scalar);
+
+impl Operands for WithNumber<'_> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T) -> Result<Vec<T>> {
+        let number = T::from_scalar(self.1);
+        map1(self.0, |v| f(v, number))
+    }
+}
+
+struct Binary<O>(BinaryOp, O);
+
+impl<O: Operands> NumberKernel for Binary<O> {
     const NAME: &'static str = "elementwise arithmetic";
     type Output = Storage;
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self(op, a, b) = self;
+        let Self(op, operands) = self;
         Ok(CpuStorage::wrap(match op {
-            BinaryOp::Add => map2(&a, &b, T::plus),
-            BinaryOp::Sub => map2(&a, &b, T::minus),
-            BinaryOp::Mul => map2(&a, &b, T::times),
+            BinaryOp::Add => operands.each(T::plus),
+            BinaryOp::Sub => operands.each(T::minus),
+            BinaryOp::Mul => operands.each(T::times),
             BinaryOp::Div => {
                 if !T::DTYPE.is_floating_point() {
                     let needs = "a floating-point tensor; cast with `to_dtype`";
@@ -108,20 +134,36 @@ impl NumberKernel for Binary {
                     }
                     .into());
                 }
-                map2(&a, &b, |a: T, b: T| a.over(b).unwrap_or(a))
+                operands.each(|a: T, b: T| a.over(b).unwrap_or(a))
             }
-            BinaryOp::Pow => map2(&a, &b, T::power),
-            BinaryOp::Maximum => map2(
-                &a,
-                &b,
-                |a: T, b: T| if b.is_nan() { b } else { a.greater(b) },
-            ),
-            BinaryOp::Minimum => map2(
-                &a,
-                &b,
-                |a: T, b: T| if b.is_nan() { b } else { a.smaller(b) },
-            ),
+            BinaryOp::Pow => operands.each(T::power),
+            BinaryOp::Maximum => {
+                operands.each(|a: T, b: T| if b.is_nan() { b } else { a.greater(b) })
+            }
+            BinaryOp::Minimum => {
+                operands.each(|a: T, b: T| if b.is_nan() { b } else { a.smaller(b) })
+            }
+            BinaryOp::Rectify => {
+                operands.each(|a: T, b: T| if a <= T::zero() { T::zero() } else { b })
+            }
         }?))
+    }
+}
+
+pub(super) fn add_scaled(a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
+    run_number(a.storage.dtype(), AddScaled(a, b, alpha))
+}
+
+struct AddScaled(Operand, Operand, Scalar);
+
+impl NumberKernel for AddScaled {
+    const NAME: &'static str = "add_scaled";
+    type Output = Storage;
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let alpha = T::from_scalar(self.2);
+        let sum = map2(&self.0, &self.1, |a: T, b: T| a.plus(alpha.times(b)))?;
+        Ok(CpuStorage::wrap(sum))
     }
 }
 

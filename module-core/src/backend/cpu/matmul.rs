@@ -1,48 +1,135 @@
 //! Matrix products.
 
-use ndarray::{ArrayViewMut2, Axis, Ix2};
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::view::view;
-use super::{CpuStorage, Operand, Storage, room};
+use super::view::to_cow;
+use super::{CpuStorage, Operand, Storage, elements, room};
 use crate::{Error, Result};
 
 /// `[batch, m, k]` times `[batch, k, n]`.
 pub(super) fn matmul(a: &Operand, b: &Operand) -> Result<Storage> {
-    run_number(a.storage.dtype(), Matmul(a, b))
+    run_number(a.storage.dtype(), Product { row: None, a, b })
 }
 
-struct Matmul<'a>(&'a Operand, &'a Operand);
+/// `[m, k]` times `[k, n]` plus a row.
+pub(super) fn addmm(row: &Operand, a: &Operand, b: &Operand) -> Result<Storage> {
+    let row = Some(row);
+    run_number(a.storage.dtype(), Product { row, a, b })
+}
 
-impl NumberKernel for Matmul<'_> {
+struct Product<'a> {
+    /// What each row of the result starts from; 0 if there is none.
+    row: Option<&'a Operand>,
+    a: &'a Operand,
+    b: &'a Operand,
+}
+
+impl NumberKernel for Product<'_> {
     const NAME: &'static str = "matmul";
     type Output = Storage;
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self(a, b) = self;
-        let (&[batch, m, _], &[_, _, n]) = (&**a.layout.shape(), &**b.layout.shape()) else {
-            return Err(a.layout.shape().error("matmul", "three dimensions"));
+        let (a, b) = (Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
+        let (batch, m, n) = (a.batch, a.rows, b.columns);
+        let len = batch * m * n;
+        room::<T>(len)?;
+        let mut out = match self.row {
+            None => vec![T::zero(); len],
+            Some(row) => to_cow::<T>(row)?.repeat(m),
         };
-        let (a, b) = (view::<T>(a)?, view::<T>(b)?);
-        room::<T>(batch * m * n)?;
-        let mut out = vec![T::zero(); batch * m * n];
-        if out.is_empty() {
+        if len == 0 || a.columns == 0 {
             return Ok(CpuStorage::wrap(out));
         }
         for (i, out) in out.chunks_exact_mut(m * n).enumerate() {
-            let a = a
-                .index_axis(Axis(0), i)
-                .into_dimensionality::<Ix2>()
-                .map_err(shape)?;
-            let b = b
-                .index_axis(Axis(0), i)
-                .into_dimensionality::<Ix2>()
-                .map_err(shape)?;
-            let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
-            T::multiply(&a, &b, &mut out);
+            if m * n * a.columns <= SMALL {
+                small(&a, &b, i, out);
+            } else {
+                let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
+                let keep = self.row.is_some();
+                T::multiply(&a.matrix(i)?, &b.matrix(i)?, keep, &mut out);
+            }
         }
         Ok(CpuStorage::wrap(out))
+    }
+}
+
+/// Below so many multiplications, preparing the blocks of a fast product costs more than it saves.
+const SMALL: usize = 1 << 10;
+
+/// The sums as they are defined, over an `out` that holds what they start from.
+fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T]) {
+    let (a_data, b_data) = (a.data_of(i), b.data_of(i));
+    for (r, out) in out.chunks_exact_mut(b.columns).enumerate() {
+        for p in 0..a.columns {
+            let factor = a_data[r * a.row_step + p * a.column_step];
+            let b_data = b_data.get(p * b.row_step..).unwrap_or_default();
+            for (sum, &v) in out.iter_mut().zip(b_data.iter().step_by(b.column_step)) {
+                *sum = sum.plus(factor.times(v));
+            }
+        }
+    }
+}
+
+/// A factor of a product: matrices one after the other.
+struct Factor<'a, T> {
+    data: &'a [T],
+    batch: usize,
+    batch_step: usize,
+    rows: usize,
+    row_step: usize,
+    columns: usize,
+    column_step: usize,
+}
+
+impl<'a, T: Number> Factor<'a, T> {
+    /// The factor in memory of two or three dimensions.
+    fn of(x: &'a Operand) -> Result<Self> {
+        let (shape, strides) = (x.layout.shape(), x.layout.strides());
+        let (batch, batch_step, rest) = match shape.rank() {
+            2 => (1, 0, 0),
+            3 => (shape[0], strides[0], 1),
+            _ => return Err(shape.error("matmul", "two or three dimensions")),
+        };
+        let (rows, columns) = (shape[rest], shape[rest + 1]);
+        let (row_step, column_step) = (strides[rest], strides[rest + 1]);
+        let data = elements::<T>(x)?;
+        let data = data.get(x.layout.offset()..).unwrap_or_default();
+        let factor = Self {
+            data,
+            batch,
+            batch_step,
+            rows,
+            row_step,
+            columns,
+            column_step,
+        };
+        // A layout that leaves its storage is reported, not read.
+        if batch * rows * columns > 0 {
+            let last =
+                (batch - 1) * batch_step + (rows - 1) * row_step + (columns - 1) * column_step;
+            if last >= data.len() {
+                let layout = format!("{:?}", x.layout);
+                return Err(Error::argument(
+                    "matmul",
+                    "layout",
+                    layout,
+                    "leaves its storage",
+                ));
+            }
+        }
+        Ok(factor)
+    }
+
+    fn data_of(&self, i: usize) -> &'a [T] {
+        self.data.get(i * self.batch_step..).unwrap_or_default()
+    }
+
+    fn matrix(&self, i: usize) -> Result<ArrayView2<'a, T>> {
+        let strides = (self.row_step, self.column_step);
+        ArrayView2::from_shape((self.rows, self.columns).strides(strides), self.data_of(i))
+            .map_err(shape)
     }
 }
 

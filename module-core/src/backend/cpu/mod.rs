@@ -114,6 +114,14 @@ impl Backend for CpuBackend {
         map::through_f32([a, b], |[a, b]| elementwise::binary(op, a, b))
     }
 
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+        map::through_f32([x], |[x]| elementwise::binary_scalar(op, x, number))
+    }
+
+    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
+    }
+
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
         elementwise::compare(op, &a, &b)
     }
@@ -136,6 +144,10 @@ impl Backend for CpuBackend {
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
         map::through_f32([a, b], |[a, b]| matmul::matmul(&a, &b))
+    }
+
+    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
+        map::through_f32([row, a, b], |[row, a, b]| matmul::addmm(&row, &a, &b))
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {

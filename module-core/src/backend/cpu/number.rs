@@ -94,10 +94,11 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn signum(self) -> Self;
     fn is_nan(self) -> bool;
 
-    /// The matrix product, over an `out` of zeros.
+    /// The matrix product, added to an `out` to `keep`, else over an `out` of zeros.
     fn multiply(
         a: &ArrayView2<'_, Self>,
         b: &ArrayView2<'_, Self>,
+        keep: bool,
         out: &mut ArrayViewMut2<'_, Self>,
     );
 
@@ -182,6 +183,7 @@ macro_rules! integers {
             fn multiply(
                 a: &ArrayView2<'_, Self>,
                 b: &ArrayView2<'_, Self>,
+                _: bool,
                 out: &mut ArrayViewMut2<'_, Self>,
             ) {
                 // ndarray's product would panic where it overflows.
@@ -257,9 +259,10 @@ macro_rules! floats {
             fn multiply(
                 a: &ArrayView2<'_, Self>,
                 b: &ArrayView2<'_, Self>,
+                keep: bool,
                 out: &mut ArrayViewMut2<'_, Self>,
             ) {
-                general_mat_mul(1.0, a, b, 0.0, out);
+                general_mat_mul(1.0, a, b, if keep { 1.0 } else { 0.0 }, out);
             }
         }
     )*};

@@ -1,27 +1,8 @@
-//! ndarray views of operands, and the loops over them.
-
-use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
+//! Operands as slices, and the loops over them.
 
 use super::{Element, Operand, elements, room};
 use crate::layout::Runs;
-use crate::{Error, Result};
-
-/// An ndarray view of an operand.
-pub(super) fn view<T: Element>(x: &Operand) -> Result<ArrayViewD<'_, T>> {
-    if x.layout.shape().contains(&0) {
-        // Strides and offset mean nothing without elements, and may point outside.
-        return ArrayViewD::from_shape(IxDyn(x.layout.shape()), &[])
-            .map_err(|error| layout_error(x, &error));
-    }
-    let data = elements::<T>(x)?
-        .get(x.layout.offset()..)
-        .unwrap_or_default();
-    ArrayViewD::from_shape(
-        IxDyn(x.layout.shape()).strides(IxDyn(x.layout.strides())),
-        data,
-    )
-    .map_err(|error| layout_error(x, &error))
-}
+use crate::Result;
 
 /// The elements of an operand as one slice, if they lie in row-major order.
 pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
@@ -33,16 +14,6 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
     }
     let start = x.layout.offset();
     Ok(elements::<T>(x)?.get(start..start + x.layout.shape().numel()))
-}
-
-/// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
-fn layout_error(x: &Operand, error: &ndarray::ShapeError) -> Error {
-    Error::argument(
-        "cpu kernel",
-        "layout",
-        format_args!("{:?}", x.layout),
-        error.to_string(),
-    )
 }
 
 /// The elements in row-major order.

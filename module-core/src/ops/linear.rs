@@ -1,0 +1,111 @@
+//! Affine maps.
+
+use crate::tensor::{Backward, Function, Gradients, Tensor};
+use crate::{Result, Shape};
+
+impl Tensor {
+    /// `x·Wᵀ + b`, in one pass and with one entry in the graph.
+    ///
+    /// # Shapes
+    ///
+    /// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]` give
+    /// `[…, out_features]`.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not fit, different dtypes or devices.
+    ///
+    /// # Source
+    ///
+    /// `torch.nn.functional.linear`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let weight = Tensor::from([[1.0_f32, 2.0]]);
+    /// let y = Tensor::from([3.0_f32, 4.0]).linear(&weight, Some(&Tensor::from([0.5_f32])))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [11.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
+        const NAME: &str = "linear";
+        self.check_same(NAME, weight)?;
+        let &[out_features, in_features] = &**weight.shape() else {
+            return Err(weight
+                .shape()
+                .error(NAME, "a weight [out_features, in_features]"));
+        };
+        let Some((&last, leading)) = self
+            .shape()
+            .split_last()
+            .filter(|(last, _)| **last == in_features)
+        else {
+            let expected = format!("an input whose last dimension is in_features = {in_features}");
+            return Err(self.shape().error(NAME, expected));
+        };
+        if let Some(bias) = bias {
+            self.check_same(NAME, bias)?;
+            if **bias.shape() != [out_features] {
+                let expected = format!("a bias [out_features = {out_features}]");
+                return Err(bias.shape().error(NAME, expected));
+            }
+        }
+        let shape: Shape = leading.iter().copied().chain([out_features]).collect();
+        shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        let rows = self
+            .detach()
+            .reshape_to(&[leading.iter().product(), last].into())?;
+        let (a, b) = (rows.operand(), weight.detach().t()?.operand());
+        let backend = self.device().backend();
+        let storage = match bias {
+            Some(bias) => backend.addmm(bias.operand(), a, b)?,
+            None => backend.matmul(a, b)?,
+        };
+        let out = Self::fresh(storage, shape);
+        let function = |_: &Self| Linear {
+            x: self.clone(),
+            weight: weight.clone(),
+        };
+        Ok(match bias {
+            Some(bias) => out.record([self, weight, bias], function),
+            None => out.record([self, weight], function),
+        })
+    }
+}
+
+struct Linear {
+    x: Tensor,
+    weight: Tensor,
+}
+
+impl Function for Linear {
+    fn name(&self) -> &'static str {
+        "linear"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, weight } = self;
+        let (grad, rows) = (ctx.grad(), |x: &Tensor| -> Result<Tensor> {
+            let last = x.shape().last().copied().unwrap_or(1);
+            let rows = x.shape()[..x.rank().saturating_sub(1)].iter().product();
+            x.reshape_to(&[rows, last].into())
+        });
+        let mut gradients = Gradients::new();
+        gradients.push(ctx.needs(0).then(|| grad.matmul(weight)).transpose()?);
+        gradients.push(
+            ctx.needs(1)
+                .then(|| rows(grad)?.t()?.matmul(&rows(x)?))
+                .transpose()?,
+        );
+        if ctx.inputs() == 3 {
+            gradients.push(
+                ctx.needs(2)
+                    .then(|| rows(grad)?.sum(0, false))
+                    .transpose()?,
+            );
+        }
+        Ok(gradients)
+    }
+}

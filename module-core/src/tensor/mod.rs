@@ -1,5 +1,6 @@
 //! Tensors and the graph that remembers how they were computed.
 
+mod array;
 mod create;
 mod display;
 mod function;
@@ -62,7 +63,7 @@ impl Tensor {
     }
 
     /// The same memory seen through another layout, untracked.
-    pub(crate) fn view(&self, layout: Layout) -> Self {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         Self {
             storage: self.storage.clone(),
             layout,

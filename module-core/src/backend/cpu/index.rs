@@ -2,9 +2,9 @@
 
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::view::{to_cow, to_vec};
+use super::view::{into_vec, to_cow};
 use super::{CpuStorage, Element, Operand, Storage, room};
-use crate::layout::Shape;
+use crate::layout::{Layout, Shape};
 use crate::{ErrorKind, Result};
 
 /// A tensor as `[outer, size, inner]` around one dimension.
@@ -24,100 +24,178 @@ impl Split {
     }
 }
 
-/// Calls `f` with the place in the index tensor and the place in `x` that it names.
+/// The places that an index names, each inside a dimension of `size` elements.
+fn places(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
+    let index = to_cow::<i64>(index)?;
+    room::<usize>(index.len())?;
+    let place = |&index: &i64| {
+        let place = usize::try_from(index).ok().filter(|&place| place < size);
+        place.ok_or_else(|| ErrorKind::Index { op, index, size }.into())
+    };
+    index.iter().map(place).collect()
+}
+
+/// Calls `f` with each place in the index tensor and the place in `x` that it names.
 ///
-/// Other dimensions than `dim` of the index may be shorter than those of `x`.
+/// Other dimensions than `dim` of the index may be shorter than those of `x`. The index is walked row
+/// by row: only the beginning of a row takes thought.
 fn for_each_indexed(
-    op: &'static str,
     x: &Shape,
     dim: usize,
     index: &Shape,
-    places: &[i64],
+    places: &[usize],
     mut f: impl FnMut(usize, usize),
-) -> Result<()> {
-    let size = x[dim];
-    let strides = crate::layout::Layout::contiguous(x.clone());
-    let strides = strides.strides();
-    let mut position = vec![0_usize; index.rank()];
-    for (i, &place) in places.iter().enumerate() {
-        let place = usize::try_from(place)
-            .ok()
-            .filter(|&place| place < size)
-            .ok_or(ErrorKind::Index {
-                op,
-                index: place,
-                size,
-            })?;
-        let mut target = place * strides[dim];
-        for (d, &p) in position.iter().enumerate() {
-            if d != dim {
-                target += p * strides[d];
+) {
+    let Some(&width) = index.last().filter(|&&width| width > 0) else {
+        return;
+    };
+    let layout = Layout::contiguous(x.clone());
+    let strides = layout.strides();
+    let (last, step) = (x.rank() - 1, strides[dim]);
+    let mut position = vec![0_usize; last];
+    for (row, places) in places.chunks_exact(width).enumerate() {
+        let outer = position.iter().zip(strides).enumerate();
+        let start: usize = outer
+            .filter(|&(d, _)| d != dim)
+            .map(|(_, (p, stride))| p * stride)
+            .sum();
+        let first = row * width;
+        if dim == last {
+            for (i, place) in places.iter().enumerate() {
+                f(first + i, start + place);
+            }
+        } else {
+            for (i, place) in places.iter().enumerate() {
+                f(first + i, start + place * step + i);
             }
         }
-        f(i, target);
-        for d in (0..position.len()).rev() {
-            position[d] += 1;
-            if position[d] < index[d] {
+        for (p, &size) in position.iter_mut().zip(&**index).rev() {
+            *p += 1;
+            if *p < size {
                 break;
             }
-            position[d] = 0;
+            *p = 0;
         }
     }
-    Ok(())
 }
 
 pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
-    let (values, places) = (to_cow::<T>(x)?, to_cow::<i64>(index)?);
-    let (shape, index) = (x.layout.shape(), index.layout.shape());
+    let (shape, values) = (x.layout.shape(), to_cow::<T>(x)?);
+    let places = places("gather", index, shape[dim])?;
     room::<T>(places.len())?;
     let mut out = vec![T::default(); places.len()];
-    for_each_indexed("gather", shape, dim, index, &places, |i, target| {
-        out[i] = values[target]
-    })?;
+    for_each_indexed(shape, dim, index.layout.shape(), &places, |i, target| {
+        out[i] = values[target];
+    });
     Ok(CpuStorage::wrap(out))
 }
 
-pub(super) fn scatter_add(
-    x: &Operand,
+/// `x` with each element of the source put to the one that the index names.
+fn put<T: Element>(
+    op: &'static str,
+    x: Operand,
+    dim: usize,
+    index: &Operand,
+    source: &Operand,
+    put: impl Fn(&mut T, T),
+) -> Result<Storage> {
+    let shape = x.layout.shape().clone();
+    let places = places(op, index, shape[dim])?;
+    let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
+    for_each_indexed(&shape, dim, index.layout.shape(), &places, |i, target| {
+        put(&mut out[target], values[i]);
+    });
+    Ok(CpuStorage::wrap(out))
+}
+
+pub(super) fn scatter<T: Element>(
+    x: Operand,
     dim: usize,
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    run_number(
-        x.storage.dtype(),
-        ScatterAdd {
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
+    put("scatter", x, dim, index, source, |slot, v: T| *slot = v)
 }
 
-struct ScatterAdd<'a> {
-    x: &'a Operand,
+pub(super) fn scatter_add(
+    x: Operand,
     dim: usize,
-    index: &'a Operand,
-    source: &'a Operand,
+    index: &Operand,
+    source: &Operand,
+) -> Result<Storage> {
+    run_number(x.storage.dtype(), ScatterAdd(x, dim, index, source))
 }
+
+struct ScatterAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
 
 impl NumberKernel for ScatterAdd<'_> {
     const NAME: &'static str = "scatter_add";
     type Output = Storage;
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self {
-            x,
-            dim,
-            index,
-            source,
-        } = self;
-        let mut out = to_vec::<T>(x)?;
-        let (places, values) = (to_cow::<i64>(index)?, to_cow::<T>(source)?);
-        let (shape, index) = (x.layout.shape(), index.layout.shape());
-        for_each_indexed(Self::NAME, shape, dim, index, &places, |i, target| {
-            out[target] = out[target].plus(values[i]);
-        })?;
+        let Self(x, dim, index, source) = self;
+        put(Self::NAME, x, dim, index, source, |slot, v: T| {
+            *slot = slot.plus(v);
+        })
+    }
+}
+
+pub(super) fn index_select<T: Element>(
+    x: &Operand,
+    dim: usize,
+    index: &Operand,
+) -> Result<Storage> {
+    let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
+    let places = places("index_select", index, size)?;
+    let total = outer * places.len() * inner;
+    room::<T>(total)?;
+    let mut out = Vec::with_capacity(total);
+    if total > 0 {
+        for block in to_cow::<T>(x)?.chunks_exact(size * inner) {
+            if inner == 1 {
+                out.extend(places.iter().map(|&place| block[place]));
+            } else {
+                for place in &places {
+                    out.extend_from_slice(&block[place * inner..(place + 1) * inner]);
+                }
+            }
+        }
+    }
+    Ok(CpuStorage::wrap(out))
+}
+
+pub(super) fn index_add(
+    x: Operand,
+    dim: usize,
+    index: &Operand,
+    source: &Operand,
+) -> Result<Storage> {
+    run_number(x.storage.dtype(), IndexAdd(x, dim, index, source))
+}
+
+struct IndexAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
+
+impl NumberKernel for IndexAdd<'_> {
+    const NAME: &'static str = "index_add";
+    type Output = Storage;
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(x, dim, index, source) = self;
+        let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
+        let places = places(Self::NAME, index, size)?;
+        let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
+        if values.is_empty() {
+            return Ok(CpuStorage::wrap(out));
+        }
+        let blocks = out.chunks_exact_mut(size * inner);
+        for (block, values) in blocks.zip(values.chunks_exact(places.len() * inner)) {
+            for (place, row) in places.iter().zip(values.chunks_exact(inner)) {
+                let slots = &mut block[place * inner..(place + 1) * inner];
+                for (slot, &v) in slots.iter_mut().zip(row) {
+                    *slot = slot.plus(v);
+                }
+            }
+        }
         Ok(CpuStorage::wrap(out))
     }
 }

@@ -2,25 +2,30 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::{Element, Operand, elements, room};
-use crate::layout::Runs;
+use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
+use crate::layout::{Layout, Runs};
 use crate::{Error, Result};
 
 /// An ndarray view of an operand.
 pub(super) fn view<T: Element>(x: &Operand) -> Result<ArrayViewD<'_, T>> {
-    if x.layout.shape().contains(&0) {
+    array_view(&x.storage, &x.layout)
+}
+
+/// An ndarray view of a storage.
+pub(in crate::backend) fn array_view<'a, T: Element>(
+    storage: &'a Storage,
+    layout: &Layout,
+) -> Result<ArrayViewD<'a, T>> {
+    if layout.shape().contains(&0) {
         // Strides and offset mean nothing without elements, and may point outside.
-        return ArrayViewD::from_shape(IxDyn(x.layout.shape()), &[])
-            .map_err(|error| layout_error(x, &error));
+        return ArrayViewD::from_shape(IxDyn(layout.shape()), &[])
+            .map_err(|error| layout_error(layout, &error));
     }
-    let data = elements::<T>(x)?
-        .get(x.layout.offset()..)
+    let data = elements_of::<T>(storage)?
+        .get(layout.offset()..)
         .unwrap_or_default();
-    ArrayViewD::from_shape(
-        IxDyn(x.layout.shape()).strides(IxDyn(x.layout.strides())),
-        data,
-    )
-    .map_err(|error| layout_error(x, &error))
+    ArrayViewD::from_shape(IxDyn(layout.shape()).strides(IxDyn(layout.strides())), data)
+        .map_err(|error| layout_error(layout, &error))
 }
 
 /// The elements of an operand as one slice, if they lie in row-major order.
@@ -36,11 +41,11 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
 }
 
 /// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
-fn layout_error(x: &Operand, error: &ndarray::ShapeError) -> Error {
+fn layout_error(layout: &Layout, error: &ndarray::ShapeError) -> Error {
     Error::argument(
         "cpu kernel",
         "layout",
-        format_args!("{:?}", x.layout),
+        format_args!("{layout:?}"),
         error.to_string(),
     )
 }
@@ -64,8 +69,22 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
     })
 }
 
+/// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
+pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
+    if x.layout.offset() == 0 && x.layout.is_contiguous() {
+        let numel = x.layout.shape().numel();
+        if let Some(CpuStorage(data)) = x.storage.downcast_mut()
+            && let Some(values) = T::host_mut(data)
+            && values.len() == numel
+        {
+            return Ok(std::mem::take(values));
+        }
+    }
+    to_vec(&x)
+}
+
 /// The elements of a run side by side: where they lie, or gathered into `buffer`.
-fn run<'a, T: Element>(
+pub(super) fn run<'a, T: Element>(
     data: &'a [T],
     offset: usize,
     step: usize,

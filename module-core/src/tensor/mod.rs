@@ -3,10 +3,12 @@
 mod array;
 mod create;
 mod display;
+mod draw;
 mod function;
 mod grad_mode;
 mod node;
 mod read;
+mod sequence;
 
 use std::fmt;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ pub use geometry::{ConvGeometry, PoolGeometry};
 pub use host::{Element, HostData};
 pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
 
 /// Memory of a device that holds the elements of tensors; made by the device's [`Backend`].
@@ -208,6 +208,20 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// As [`unary`](Self::unary).
     fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage>;
+
+    /// `out[i, j, …] = x[places[0][i], places[1][j], …]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage>;
+
+    /// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage>;
 
     /// `[batch, m, k]` times `[batch, k, n]`.
     ///

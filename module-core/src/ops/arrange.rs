@@ -25,13 +25,19 @@ impl Tensor {
     /// ```
     pub fn flip(&self, dims: impl Into<Dims>) -> Result<Self> {
         let dims = self.shape().dims("flip", &dims.into())?;
-        let mut out = self.clone();
-        for &dim in dims.iter() {
-            let last = self.shape()[dim] as i64 - 1;
-            let order = Self::arange(0, last + 1)?.mul(-1)?.add(last)?;
-            out = out.index_select(dim as isize, &order.to_device(&self.device())?)?;
+        if self.numel() == 0 {
+            // There may still be any number of rows.
+            return Ok(self.clone());
         }
-        Ok(out)
+        let order = |(dim, &size): (usize, &usize)| -> Result<Vec<usize>> {
+            crate::backend::host_room::<usize>(size)?;
+            Ok(match dims.contains(&dim) {
+                true => (0..size).rev().collect(),
+                false => (0..size).collect(),
+            })
+        };
+        let places: Result<Vec<_>> = self.shape().iter().enumerate().map(order).collect();
+        self.taken("flip", places?.into())
     }
 
     /// With the elements moved on by `shift` places along `dim`; those that leave at the end come in
@@ -237,15 +243,12 @@ impl Tensor {
     pub fn repeat_interleave(&self, repeats: usize, dim: isize) -> Result<Self> {
         const NAME: &str = "repeat_interleave";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let mut sizes = self.shape().to_vec();
-        sizes.insert(dim + 1, repeats);
-        let apart = Shape::from(sizes);
-        apart.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        let out = self.shape().iter().enumerate();
-        let out = out.map(|(d, &s)| if d == dim { size * repeats } else { s });
-        self.unsqueeze(dim as isize + 1)?
-            .expand(apart)?
-            .reshape_to(&out.collect())
+        let length = size.saturating_mul(repeats);
+        Shape::from(length).checked_numel(NAME, size_of::<i64>())?;
+        crate::backend::host_room::<i64>(length)?;
+        let places = (0..size as i64).flat_map(|place| repeat_n(place, repeats));
+        let places = Self::from(places.collect::<Vec<i64>>()).to_device(&self.device())?;
+        self.index_select(dim as isize, &places)
     }
 
     /// The differences of neighbours along `dim`, taken `n` times.

@@ -31,6 +31,12 @@ pub enum IndexItem {
 }
 
 impl IndexItem {
+    /// The slices from `start` up to and without `end`: what `start..end` says, for a negative end, where
+    /// clippy takes a literal `1..-1` for a range that is empty by mistake.
+    pub fn between(start: isize, end: isize) -> Self {
+        Self::every(1, start..end)
+    }
+
     /// Every `step`-th slice of a range: `IndexItem::every(2, 1..)` is Python's `1::2`.
     pub fn every(step: isize, range: impl RangeBounds<isize>) -> Self {
         Self::Slice {
@@ -155,7 +161,8 @@ impl Tensor {
     /// |---|---|
     /// | `x[1]` | `x.i(1)` |
     /// | `x[:, -1]` | `x.i((.., -1))` |
-    /// | `x[2:-1, ..., 0]` | `x.i((2..-1, IndexItem::Ellipsis, 0))` |
+    /// | `x[2:, ..., 0]` | `x.i((2.., IndexItem::Ellipsis, 0))` |
+    /// | `x[1:-1]` | `x.i(IndexItem::between(1, -1))` |
     /// | `x[None, ::2]` | `x.i((IndexItem::NewAxis, IndexItem::every(2, ..)))` |
     ///
     /// Dimensions behind the last item stay as they are. Indices in tensors are for

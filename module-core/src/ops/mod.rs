@@ -25,6 +25,7 @@ mod scan;
 mod slice;
 mod softmax;
 mod sort;
+mod take;
 mod trigonometric;
 mod view;
 

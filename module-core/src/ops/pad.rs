@@ -133,31 +133,27 @@ impl Tensor {
         kept.placed(&shape, &layout, value)
     }
 
-    /// Parts of the tensor before and after it, one dimension after the other.
+    /// The elements in an order in which some stand again before and after the others.
     fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
-        let mut out = self.clone();
-        for (d, amounts) in amounts.iter().enumerate().rev() {
+        let order = |(&amounts, &size): (&[isize; 2], &usize)| -> Result<Vec<usize>> {
             let [before, after] = amounts.map(isize::unsigned_abs);
-            let (dim, size) = (d as isize, self.shape()[d]);
-            let edge = |start: usize, count: usize| {
-                let mut shape = out.shape().to_vec();
-                shape[d] = count;
-                out.narrow(dim, start..start + 1)?.expand(shape)
+            let length = size.saturating_add(before).saturating_add(after);
+            Shape::from(length).checked_numel("pad", size_of::<usize>())?;
+            crate::backend::host_room::<usize>(length)?;
+            // Checked before: nothing is put around a size that has nothing to put there.
+            let last = size.saturating_sub(1);
+            let place = |i: usize| match (mode, i.checked_sub(before)) {
+                (PadMode::Reflect, None) => before - i,
+                (PadMode::Reflect, Some(i)) if i > last => 2 * last - i,
+                (PadMode::Circular, None) => size + i - before,
+                (PadMode::Circular, Some(i)) if i > last => i - size,
+                (_, None) => 0,
+                (_, Some(i)) => i.min(last),
             };
-            let parts = match mode {
-                _ if before == 0 && after == 0 => continue,
-                PadMode::Reflect => [
-                    out.narrow(dim, 1..before + 1)?.flip(d)?,
-                    out.narrow(dim, size - 1 - after..size - 1)?.flip(d)?,
-                ],
-                PadMode::Circular => [
-                    out.narrow(dim, size - before..size)?,
-                    out.narrow(dim, 0..after)?,
-                ],
-                _ => [edge(0, before)?, edge(size - 1, after)?],
-            };
-            out = Self::cat(&[&parts[0], &out, &parts[1]], dim)?;
-        }
-        Ok(out)
+            Ok((0..length).map(place).collect())
+        };
+        let sizes = amounts.iter().zip(self.shape().iter());
+        let places: Result<Vec<_>> = sizes.map(order).collect();
+        self.taken("pad", places?.into())
     }
 }

@@ -10,7 +10,8 @@ impl Tensor {
     /// Every `step`-th element of `range` along `dim`: Python's `x[start:end:step]`, a view.
     ///
     /// Negative ends count from the end, and ends outside are moved to the nearest inside, as in
-    /// Python; `..=-1` includes the last element.
+    /// Python; `..=-1` includes the last element. (Clippy takes a literal `1..-1` for a mistake; write
+    /// [`i`](Self::i) with [`IndexItem::between`](crate::IndexItem::between).)
     ///
     /// # Errors
     ///
@@ -23,7 +24,7 @@ impl Tensor {
     /// use module_core::Tensor;
     ///
     /// let x = Tensor::arange(0, 6)?;
-    /// assert_eq!(x.slice(0, 1..-1, 2)?.to_vec::<i64>()?, [1, 3]);
+    /// assert_eq!(x.slice(0, ..-1, 2)?.to_vec::<i64>()?, [0, 2, 4]);
     /// assert_eq!(x.slice(0, -2.., 1)?.to_vec::<i64>()?, [4, 5]);
     /// # Ok::<(), module_core::Error>(())
     /// ```

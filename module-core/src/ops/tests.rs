@@ -393,7 +393,7 @@ fn convolutions() {
 }
 
 /// The gradient of each operation, by the type that computes it.
-const FUNCTIONS: [(&str, &[&str]); 54] = [
+const FUNCTIONS: [(&str, &[&str]); 56] = [
     ("activation::Elu", &["elu"]),
     ("activation::Gelu", &["gelu"]),
     ("activation::LeakyRelu", &["leaky_relu"]),
@@ -450,6 +450,8 @@ const FUNCTIONS: [(&str, &[&str]); 54] = [
     ),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
+    ("take::Taken", &["flip", "pad"]),
+    ("take::TakenBack", &[]),
     ("trigonometric::Cos", &["cos"]),
     ("trigonometric::Sin", &["sin"]),
     ("view::*", &["contiguous", "expand", "permute", "reshape"]),
@@ -460,7 +462,7 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 27] = sources!(
+const SOURCES: [(&str, &str); 28] = sources!(
     "activation",
     "arithmetic",
     "arrange",
@@ -486,6 +488,7 @@ const SOURCES: [(&str, &str); 27] = sources!(
     "slice",
     "softmax",
     "sort",
+    "take",
     "trigonometric",
     "view"
 );

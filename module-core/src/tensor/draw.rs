@@ -65,7 +65,7 @@ impl Tensor {
     /// use module_core::{DType, Tensor, fork_rng};
     ///
     /// let x = fork_rng(0, || Tensor::bernoulli_with([5], 0.5, DType::Bool))?;
-    /// assert_eq!(x.to_vec::<bool>()?, [false, false, true, true, true]);
+    /// assert_eq!(x.to_vec::<bool>()?, [false, false, true, false, false]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn bernoulli_with(shape: impl Into<Shape>, p: f64, dtype: DType) -> Result<Self> {

@@ -224,7 +224,7 @@ fn indices() {
                 let source = d.of_shape(same.shape(), DType::F32);
                 x.scatter(dim, &same, &source)
             }
-            _ => x.scatter(dim, &index, &d.like(&x)),
+            _ => x.scatter(dim, &index, d.like(&x)),
         }
     });
     fuzz("take_along_dim", |d| {

@@ -35,40 +35,30 @@ fn places(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> 
     index.iter().map(place).collect()
 }
 
-/// Calls `f` with each place in the index tensor and the place in `x` that it names.
+/// Calls `f` for each row of the index tensor with the places where the row and its target in `x`
+/// begin, as if it named place 0.
 ///
-/// Other dimensions than `dim` of the index may be shorter than those of `x`. The index is walked row
-/// by row: only the beginning of a row takes thought.
-fn for_each_indexed(
+/// Other dimensions than `dim` of the index may be shorter than those of `x`.
+fn for_each_row(
     x: &Shape,
     dim: usize,
     index: &Shape,
-    places: &[usize],
-    mut f: impl FnMut(usize, usize),
-) {
-    let Some(&width) = index.last().filter(|&&width| width > 0) else {
-        return;
-    };
+    mut f: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    if index.contains(&0) {
+        return Ok(());
+    }
     let layout = Layout::contiguous(x.clone());
     let strides = layout.strides();
-    let (last, step) = (x.rank() - 1, strides[dim]);
+    let (last, width) = (x.rank() - 1, index[x.rank() - 1]);
     let mut position = vec![0_usize; last];
-    for (row, places) in places.chunks_exact(width).enumerate() {
+    for row in 0..index.numel() / width {
         let outer = position.iter().zip(strides).enumerate();
-        let start: usize = outer
+        let start = outer
             .filter(|&(d, _)| d != dim)
             .map(|(_, (p, stride))| p * stride)
             .sum();
-        let first = row * width;
-        if dim == last {
-            for (i, place) in places.iter().enumerate() {
-                f(first + i, start + place);
-            }
-        } else {
-            for (i, place) in places.iter().enumerate() {
-                f(first + i, start + place * step + i);
-            }
-        }
+        f(row * width, start)?;
         for (p, &size) in position.iter_mut().zip(&**index).rev() {
             *p += 1;
             if *p < size {
@@ -77,16 +67,75 @@ fn for_each_indexed(
             *p = 0;
         }
     }
+    Ok(())
+}
+
+/// A row of an index tensor, and what it may name.
+struct Row<'a> {
+    op: &'static str,
+    places: &'a [i64],
+    size: usize,
+    /// How far apart the elements lie that neighbouring numbers name, and those of neighbours in the row.
+    steps: [usize; 2],
+}
+
+impl Row<'_> {
+    /// Where the row's elements lie after its beginning, each with its neighbour in `others`.
+    fn for_each<U>(
+        &self,
+        others: impl IntoIterator<Item = U>,
+        mut f: impl FnMut(U, usize),
+    ) -> Result<()> {
+        let [step, along] = self.steps;
+        let mut inside = true;
+        for (i, (&place, other)) in self.places.iter().zip(others).enumerate() {
+            // A negative number becomes a large one.
+            let at = place as u64;
+            if at >= self.size as u64 {
+                inside = false;
+                break;
+            }
+            f(other, at as usize * step + i * along);
+        }
+        if inside {
+            return Ok(());
+        }
+        let outside = |place: &&i64| **place < 0 || **place as u64 >= self.size as u64;
+        let index = self
+            .places
+            .iter()
+            .find(outside)
+            .copied()
+            .unwrap_or_default();
+        let (op, size) = (self.op, self.size);
+        Err(ErrorKind::Index { op, index, size }.into())
+    }
+}
+
+/// The steps of a [`Row`].
+fn steps(x: &Shape, dim: usize) -> [usize; 2] {
+    let layout = Layout::contiguous(x.clone());
+    [layout.strides()[dim], usize::from(dim + 1 < x.rank())]
 }
 
 pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
     let (shape, values) = (x.layout.shape(), to_cow::<T>(x)?);
-    let places = places("gather", index, shape[dim])?;
-    room::<T>(places.len())?;
-    let mut out = vec![T::default(); places.len()];
-    for_each_indexed(shape, dim, index.layout.shape(), &places, |i, target| {
-        out[i] = values[target];
-    });
+    let index_shape = index.layout.shape();
+    let index = to_cow::<i64>(index)?;
+    let (size, steps) = (shape[dim], steps(shape, dim));
+    room::<T>(index.len())?;
+    let mut out = vec![T::default(); index.len()];
+    for_each_row(shape, dim, index_shape, |first, start| {
+        let range = first..first + index_shape[index_shape.rank() - 1];
+        let row = Row {
+            op: "gather",
+            places: &index[range.clone()],
+            size,
+            steps,
+        };
+        let values = &values[start..];
+        row.for_each(&mut out[range], |slot, place| *slot = values[place])
+    })?;
     Ok(CpuStorage::wrap(out))
 }
 
@@ -100,11 +149,21 @@ fn put<T: Element>(
     put: impl Fn(&mut T, T),
 ) -> Result<Storage> {
     let shape = x.layout.shape().clone();
-    let places = places(op, index, shape[dim])?;
-    let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
-    for_each_indexed(&shape, dim, index.layout.shape(), &places, |i, target| {
-        put(&mut out[target], values[i]);
-    });
+    let index_shape = index.layout.shape();
+    let (index, source) = (to_cow::<i64>(index)?, to_cow::<T>(source)?);
+    let (size, steps) = (shape[dim], steps(&shape, dim));
+    let mut out = into_vec::<T>(x)?;
+    for_each_row(&shape, dim, index_shape, |first, start| {
+        let range = first..first + index_shape[index_shape.rank() - 1];
+        let row = Row {
+            op,
+            places: &index[range.clone()],
+            size,
+            steps,
+        };
+        let slots = &mut out[start..];
+        row.for_each(&source[range], |&v, place| put(&mut slots[place], v))
+    })?;
     Ok(CpuStorage::wrap(out))
 }
 

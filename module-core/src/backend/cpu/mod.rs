@@ -14,13 +14,14 @@ mod reduce;
 mod scan;
 mod softmax;
 mod sort;
+mod take;
 mod view;
 
 use super::{
     ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
     Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
 };
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
 pub(super) use memory::room;
@@ -152,6 +153,14 @@ impl Backend for CpuBackend {
 
     fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
         place::place(x, layout, numel, fill)
+    }
+
+    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => take::take::<T>(&x, places))
+    }
+
+    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
+        take::take_back(x, places, shape)
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {

@@ -57,8 +57,27 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
             room::<T>(values.len())?;
             Ok(values.to_vec())
         }
-        None => map1(x, |v| v),
+        None => copied(x),
     }
+}
+
+/// The elements of an operand that does not lie in row-major order.
+fn copied<T: Element>(x: &Operand) -> Result<Vec<T>> {
+    let numel = x.layout.shape().numel();
+    room::<T>(numel)?;
+    let (mut values, data) = (Vec::with_capacity(numel), elements::<T>(x)?);
+    for r in Runs::new([&x.layout]) {
+        let data = data.get(r.offsets[0]..).unwrap_or_default();
+        match (r.steps[0], data) {
+            (1, _) => values.extend_from_slice(data.get(..r.length).unwrap_or_default()),
+            (0, &[first, ..]) => values.extend(std::iter::repeat_n(first, r.length)),
+            (step, _) => {
+                let first = data.chunks(step.max(1)).take(r.length);
+                values.extend(first.map(|chunk| chunk[0]));
+            }
+        }
+    }
+    Ok(values)
 }
 
 /// The elements in row-major order, copied only if they lie otherwise.

@@ -86,10 +86,10 @@ impl Tensor {
             if value.is_none() && (before < 0 || after < 0) {
                 return Err(fail("may cut off only beside a constant".to_owned()));
             }
-            if before.unsigned_abs().max(after.unsigned_abs()) > limit {
-                let most = "more than there is to pad with";
+            let most = before.unsigned_abs().max(after.unsigned_abs());
+            if most > limit {
                 return Err(fail(format!(
-                    "is {most}, {limit} in dimension {dim} of size {size}"
+                    "asks for {most} in dimension {dim} of size {size}, which has at most {limit} to put there"
                 )));
             }
             let cut = |amount: isize| amount.min(0).unsigned_abs();

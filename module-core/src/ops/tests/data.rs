@@ -178,7 +178,7 @@ fn errors_quote_what_was_asked_for() {
     );
     assert_eq!(
         message(x.pad([4, 0], PadMode::Reflect)),
-        "pad: pad = [4, 0]: is more than there is to pad with, 2 in dimension 1 of size 3"
+        "pad: pad = [4, 0]: asks for 4 in dimension 1 of size 3, which has at most 2 to put there"
     );
     for (equation, problem) in [
         ("ij,jk", "is for 2 operand(s), got 1"),

@@ -3,6 +3,30 @@
 use super::*;
 use crate::{IndexItem, PadMode};
 
+/// Most of these are linear, so that their gradients depend on nothing; those of the square do, which
+/// takes the gradient of the gradient.
+fn squared(f: impl Fn(&[Tensor]) -> Result<Tensor>) -> impl Fn(&[Tensor]) -> Result<Tensor> {
+    move |x| {
+        let y = f(x)?;
+        y.mul(&y)
+    }
+}
+
+#[track_caller]
+fn check(label: &str, shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>) {
+    super::check(label, shapes, squared(f));
+}
+
+#[track_caller]
+fn check_layouts(
+    label: &str,
+    inputs: &[Tensor],
+    without: &[&str],
+    f: &dyn Fn(&[Tensor]) -> Result<Tensor>,
+) {
+    super::check_layouts(label, inputs, without, &squared(f));
+}
+
 pub(super) fn moves() {
     views();
     pads();
@@ -34,6 +58,8 @@ pub(super) fn moves() {
 }
 
 fn views() {
+    check("narrow", &[&[3, 4]], |x| x[0].narrow(1, 1..3));
+    check("flip", &[&[2, 3, 4]], |x| x[0].flip([0, -1]));
     check("slice", &[&[5, 4]], |x| {
         x[0].slice(0, 1.., 2)?.slice(1, ..-1, 3)
     });
@@ -78,6 +104,16 @@ fn pads() {
 }
 
 fn by_index() {
+    let list = Tensor::from([2_i64, 0, 2]);
+    check("index_select", &[&[2, 3]], |x| x[0].index_select(-1, &list));
+    check("index_add", &[&[2, 3], &[2, 3]], |x| {
+        x[0].index_add(1, &list, &x[1])
+    });
+    let places = Tensor::from([[0_i64, 2, 2], [1, 0, 1]]);
+    check("gather", &[&[3, 4]], |x| x[0].gather(0, &places));
+    check("scatter_add", &[&[3, 4], &[2, 3]], |x| {
+        x[0].scatter_add(0, &places, &x[1])
+    });
     let index = Tensor::from([[0_i64, 2, 1], [1, 0, 2]]);
     check("scatter", &[&[3, 4], &[2, 3]], |x| {
         x[0].scatter(0, &index, &x[1])
@@ -203,4 +239,31 @@ fn errors_quote_what_was_asked_for() {
         message(Tensor::einsum("ij,jk", &[&x, &x])),
         "einsum: equation = \"ij,jk\": gives `j` the sizes 3 and 2"
     );
+}
+
+#[test]
+fn a_gradient_may_begin_anywhere_in_its_memory() {
+    let x = numbers([2, 3], 0).requires_grad();
+    let y = x.pad([1, 0, 1, 0], PadMode::default()).unwrap();
+    let grad = numbers([4, 4], 1).narrow(0, 1..4).unwrap();
+    y.backward_with(&grad, BackwardOptions::default()).unwrap();
+    let expected = grad.i((1.., 1..)).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), expected);
+}
+
+/// Of equal elements the first come first, also among those of which only some are taken.
+#[test]
+fn equal_elements_keep_their_order() {
+    let x = Tensor::from([2.0_f32, f32::NAN, 2.0, -0.0, f32::NAN, 0.0, 2.0]);
+    let places = |x: Result<(Tensor, Tensor)>| x.unwrap().1.to_vec::<i64>().unwrap();
+    assert_eq!(places(x.sort(0, true)), [1, 4, 0, 2, 6, 3, 5]);
+    assert_eq!(places(x.sort(0, false)), [3, 5, 0, 2, 6, 1, 4]);
+    assert_eq!(places(x.topk(4, 0, true, true)), [1, 4, 0, 2]);
+    assert_eq!(places(x.topk(1, 0, false, true)), [3]);
+    // Without an order they are still the same elements.
+    let mut some = places(x.topk(4, 0, true, false));
+    some.sort_unstable();
+    assert_eq!(some, [0, 1, 2, 4]);
+    let wide = x.to_dtype(DType::F64).unwrap();
+    assert_eq!(places(wide.sort(0, true)), [1, 4, 0, 2, 6, 3, 5]);
 }

@@ -21,6 +21,7 @@ mod pool;
 mod product;
 mod reduce;
 mod rounding;
+mod rows;
 mod scan;
 mod slice;
 mod softmax;

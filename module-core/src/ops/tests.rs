@@ -427,8 +427,6 @@ const FUNCTIONS: [(&str, &[&str]); 56] = [
     // Gradients of gradients.
     ("index::AddedToZeros", &[]),
     ("index::Gather", &["gather"]),
-    ("index::IndexAdd", &["index_add"]),
-    ("index::IndexSelect", &["index_select", "embedding"]),
     ("index::Scatter", &["scatter"]),
     ("index::ScatterAdd", &["scatter_add"]),
     ("join::Cat", &["cat"]),
@@ -441,6 +439,8 @@ const FUNCTIONS: [(&str, &[&str]); 56] = [
     ("reduce::Sum", &["sum"]),
     ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
     ("rounding::Step", &["floor", "ceil", "round"]),
+    ("rows::IndexAdd", &["index_add"]),
+    ("rows::IndexSelect", &["index_select", "embedding"]),
     ("scan::CumProd", &["cumprod"]),
     ("scan::CumSum", &["cumsum"]),
     ("slice::Placed", &["place"]),
@@ -462,7 +462,7 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 28] = sources!(
+const SOURCES: [(&str, &str); 29] = sources!(
     "activation",
     "arithmetic",
     "arrange",
@@ -484,6 +484,7 @@ const SOURCES: [(&str, &str); 28] = sources!(
     "product",
     "reduce",
     "rounding",
+    "rows",
     "scan",
     "slice",
     "softmax",

@@ -34,7 +34,10 @@ pub use module::{
     Module, Parameter, TensorId, Training, Walk,
 };
 pub use module_derive::{Forward, Module};
-pub use ops::{Approximate, Conv2dOptions, Padding, Pool2dOptions, Value};
+pub use ndarray;
+pub use ops::{
+    Approximate, Conv2dOptions, IndexItem, IntoIndex, PadMode, Padding, Pool2dOptions, Value,
+};
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{

@@ -8,12 +8,15 @@ import warnings
 
 import torch
 
+import creation
 import digits_files
 import hook_orders
 import init
 import layers
 import ops
+import ops_data
 import optimisers
+import printing
 import strict
 import trees
 from common import DATA
@@ -26,7 +29,7 @@ def main():
     warnings.simplefilter("ignore")
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
-    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, digits_files):
+    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, digits_files, ops_data, creation, printing):
         print(f"{module.__name__:12} {module.write()} cases")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
     print(f"{total} bytes")

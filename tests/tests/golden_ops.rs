@@ -3,6 +3,7 @@
 
 mod golden_ops {
     pub(crate) mod arrangements;
+    pub(crate) mod data;
     pub(crate) mod elementwise;
     pub(crate) mod reductions;
 }
@@ -260,7 +261,8 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
         ),
         _ => golden_ops::elementwise::run(case, inputs)
             .or_else(|| golden_ops::reductions::run(case, inputs))
-            .or_else(|| golden_ops::arrangements::run(case, inputs)),
+            .or_else(|| golden_ops::arrangements::run(case, inputs))
+            .or_else(|| golden_ops::data::run(case, inputs)),
     }
 }
 
@@ -312,6 +314,7 @@ fn differences(case: &Case, tensors: &StateDict) -> Vec<String> {
         }
         // Scattering adds to zeros, which makes 0 of -0.
         "max_pool2d" | "flip" | "roll" => Tolerance::ELEMENTWISE,
+        op if golden_ops::data::adds_up(op) => Tolerance::CONTRACTION,
         _ => tolerance,
     };
     for (i, input) in inputs.iter().enumerate() {

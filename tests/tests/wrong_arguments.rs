@@ -1,6 +1,10 @@
 //! Whatever the arguments of an operation are, it answers or returns an error: it never panics.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+mod wrong_arguments {
+    mod data;
+}
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use module_core::{
@@ -792,10 +796,10 @@ fn any_number_of_empty_rows_costs_nothing() {
     let rows = Tensor::zeros([1 << 50, 0], DType::F32, &Device::cpu()).unwrap();
     let x = rows.requires_grad();
     let y = Tensor::cat(&[&x, &x], 1).unwrap().narrow(0, 1..3).unwrap();
-    assert_eq!(y.to_string(), "tensor([], size=[2, 0], tracked)");
+    assert_eq!(y.to_string(), "tensor([], size=(2, 0), grad_fn=<narrow>)");
     assert_eq!(
         x.detach().to_string(),
-        "tensor([], size=[1125899906842624, 0])"
+        "tensor([], size=(1125899906842624, 0))"
     );
     y.sum(.., false).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().shape(), x.shape());

@@ -16,7 +16,7 @@ pub use geometry::{ConvGeometry, PoolGeometry};
 pub use host::{Element, HostData};
 pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
 
 /// Memory of a device that holds the elements of tensors; made by the device's [`Backend`].
@@ -200,6 +200,43 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage>;
 
+    /// The products along `dim` up to each element.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// The places of the first `count` elements along the last dimension in stable order, as `I64`;
+    /// NaN is the greatest. Unless `sorted`, these `count` may stand in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage>;
+
+    /// `numel` elements `fill`, with those of `x` written where `layout`, which has its shape, says;
+    /// where places of `layout` coincide, elements are added to a `fill` of 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage>;
+
+    /// `out[i, j, …] = x[places[0][i], places[1][j], …]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage>;
+
+    /// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage>;
+
     /// `[batch, m, k]` times `[batch, k, n]`, or both without the batch.
     ///
     /// # Errors
@@ -241,6 +278,30 @@ pub trait Backend: Send + Sync + 'static {
         source: Operand,
     ) -> Result<Storage>;
 
+    /// A copy of `x` with `x[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; of several
+    /// the last stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
+
+    /// The slices of dimension `dim` that an index with one dimension names.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with the slices of `source` added to those of dimension `dim` that an index with
+    /// one dimension names.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
+    -> Result<Storage>;
+
     /// The parts one after the other along `dim`.
     ///
     /// # Errors
@@ -272,6 +333,14 @@ pub trait Backend: Send + Sync + 'static {
 /// Host elements as a CPU storage; they are there already, so nothing can fail.
 pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
     cpu::CpuStorage::wrap(values)
+}
+
+/// The elements of a CPU storage as an array that borrows them.
+pub(crate) fn cpu_view<'a, T: Element>(
+    storage: &'a Storage,
+    layout: &Layout,
+) -> Result<ndarray::ArrayViewD<'a, T>> {
+    cpu::array_view(storage, layout)
 }
 
 /// Checks that host memory has room for `len` elements.

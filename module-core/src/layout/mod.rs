@@ -1,6 +1,7 @@
 //! Shapes, strides and the arithmetic of views; free of devices and dtypes.
 
 mod broadcast;
+mod part;
 mod runs;
 mod shape;
 mod sizes;

@@ -98,7 +98,7 @@ fn runs_visit_every_element_in_order() {
     let views = [
         base.permute(&[3, 1, 0, 2]),
         base.permute(&[1, 0, 2, 3]),
-        base.narrow("narrow", 2, 1, 2).unwrap(),
+        base.slice(2, 1, 2, 1),
         layout(&[3, 1, 1])
             .broadcast_to("expand", base.shape())
             .unwrap(),

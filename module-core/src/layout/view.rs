@@ -14,40 +14,6 @@ impl Layout {
         }
     }
 
-    /// `length` elements of dimension `dim` from `start` on.
-    pub(crate) fn narrow(
-        &self,
-        op: &'static str,
-        dim: usize,
-        start: usize,
-        length: usize,
-    ) -> Result<Self> {
-        let size = self.shape[dim];
-        if start.checked_add(length).is_none_or(|end| end > size) {
-            return Err(Error::argument(
-                op,
-                "range",
-                format_args!("{start}..{start} + {length}"),
-                format!(
-                    "is out of range for dimension {dim} of shape {}",
-                    self.shape
-                ),
-            ));
-        }
-        let mut sizes = Sizes::from_slice(&self.shape);
-        sizes[dim] = length;
-        let offset = if length == 0 {
-            self.offset
-        } else {
-            self.offset + start * self.strides[dim]
-        };
-        Ok(Self {
-            shape: sizes.into(),
-            strides: self.strides.clone(),
-            offset,
-        })
-    }
-
     /// A dimension of size 1 before `dim`.
     pub(crate) fn unsqueeze(&self, dim: usize) -> Self {
         let mut sizes = Sizes::from_slice(&self.shape);

@@ -1,8 +1,10 @@
 //! Other orders and parts of the same elements, by views, selections and masks.
 
+use std::iter::repeat_n;
+
 use crate::layout::Dims;
 use crate::tensor::Tensor;
-use crate::{Error, Result};
+use crate::{DType, Error, Result, Shape};
 
 impl Tensor {
     /// With the order of the elements reversed along `dims` (`..` for all).
@@ -23,13 +25,19 @@ impl Tensor {
     /// ```
     pub fn flip(&self, dims: impl Into<Dims>) -> Result<Self> {
         let dims = self.shape().dims("flip", &dims.into())?;
-        let mut out = self.clone();
-        for &dim in dims.iter() {
-            let last = self.shape()[dim] as i64 - 1;
-            let order = Self::arange(0, last + 1)?.mul(-1)?.add(last)?;
-            out = out.index_select(dim as isize, &order.to_device(&self.device())?)?;
+        if self.numel() == 0 {
+            // There may still be any number of rows.
+            return Ok(self.clone());
         }
-        Ok(out)
+        let order = |(dim, &size): (usize, &usize)| -> Result<Vec<usize>> {
+            crate::backend::host_room::<usize>(size)?;
+            Ok(match dims.contains(&dim) {
+                true => (0..size).rev().collect(),
+                false => (0..size).collect(),
+            })
+        };
+        let places: Result<Vec<_>> = self.shape().iter().enumerate().map(order).collect();
+        self.taken("flip", places?.into())
     }
 
     /// With the elements moved on by `shift` places along `dim`; those that leave at the end come in
@@ -50,7 +58,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn roll(&self, shift: isize, dim: isize) -> Result<Self> {
-        let size = self.along("roll", dim)?;
+        let (_, size) = self.dim_and_size("roll", dim)?;
         if size == 0 {
             return Ok(self.clone());
         }
@@ -137,7 +145,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Self>> {
-        let total = self.along("split", dim)?;
+        let (_, total) = self.dim_and_size("split", dim)?;
         if size == 0 {
             return Err(Error::argument("split", "size", size, "must be positive"));
         }
@@ -170,7 +178,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Self>> {
-        let total = self.along("chunk", dim)?;
+        let (_, total) = self.dim_and_size("chunk", dim)?;
         if count == 0 {
             return Err(Error::argument("chunk", "count", count, "must be positive"));
         }
@@ -182,10 +190,95 @@ impl Tensor {
         self.split(total.div_ceil(count), dim)
     }
 
-    /// The size of a dimension to be cut.
-    fn along(&self, op: &'static str, dim: isize) -> Result<usize> {
-        let dim = self.shape().dim(op, dim)?;
-        let size = self.shape().get(dim).copied();
-        size.ok_or_else(|| self.shape().error(op, "at least one dimension"))
+    /// This tensor laid out side by side, `repeats` times along each dimension; more repeats than
+    /// dimensions add dimensions in front.
+    ///
+    /// # Errors
+    ///
+    /// Fewer repeats than dimensions, a result that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2]).repeat([2, 2])?;
+    /// assert_eq!(x.shape().to_string(), "[2, 4]");
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn repeat(&self, repeats: impl AsRef<[usize]>) -> Result<Self> {
+        const NAME: &str = "repeat";
+        let repeats = repeats.as_ref();
+        let Some(lead) = repeats.len().checked_sub(self.rank()) else {
+            let problem = format!("has fewer numbers than shape {} sizes", self.shape());
+            let repeats = format_args!("{repeats:?}");
+            return Err(Error::argument(NAME, "repeats", repeats, problem));
+        };
+        let sizes = || repeat_n(1, lead).chain(self.shape().iter().copied());
+        let pairs = || repeats.iter().copied().zip(sizes());
+        let apart: Shape = pairs().flat_map(|(n, size)| [n, size]).collect();
+        apart.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        // Each dimension behind a new one that is stretched, and then both as one.
+        self.reshape_to(&sizes().flat_map(|size| [1, size]).collect())?
+            .expand(apart)?
+            .reshape_to(&pairs().map(|(n, size)| n * size).collect())
+    }
+
+    /// Each slice of dimension `dim` `repeats` times, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions, a result that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2]).repeat_interleave(2, 0)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 1, 2, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn repeat_interleave(&self, repeats: usize, dim: isize) -> Result<Self> {
+        const NAME: &str = "repeat_interleave";
+        let (dim, size) = self.dim_and_size(NAME, dim)?;
+        let length = size.saturating_mul(repeats);
+        Shape::from(length).checked_numel(NAME, size_of::<i64>())?;
+        crate::backend::host_room::<i64>(length)?;
+        let places = (0..size as i64).flat_map(|place| repeat_n(place, repeats));
+        let places = Self::from(places.collect::<Vec<i64>>()).to_device(&self.device())?;
+        self.index_select(dim as isize, &places)
+    }
+
+    /// The differences of neighbours along `dim`, taken `n` times.
+    ///
+    /// Truth values differ where they are not equal.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 4, 9]);
+    /// assert_eq!(x.diff(1, 0)?.to_vec::<i64>()?, [3, 5]);
+    /// assert_eq!(x.diff(2, 0)?.to_vec::<i64>()?, [2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn diff(&self, n: usize, dim: isize) -> Result<Self> {
+        let (_, size) = self.dim_and_size("diff", dim)?;
+        let mut out = self.clone();
+        for left in (0..size).rev().take(n) {
+            let (before, after) = (out.narrow(dim, 0..left)?, out.narrow(dim, 1..left + 1)?);
+            out = match self.dtype() {
+                DType::Bool => after.ne(&before)?,
+                _ => after.sub(&before)?,
+            };
+        }
+        Ok(out)
     }
 }

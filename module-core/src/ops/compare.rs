@@ -74,7 +74,10 @@ impl Tensor {
             .broadcast(NAME, self.shape())?;
         shape.checked_numel(NAME, a.dtype().size_in_bytes())?;
         let stretch = |x: &Self| {
-            Ok::<_, crate::Error>(x.view(x.layout.broadcast_to(NAME, &shape)?).operand())
+            Ok::<_, crate::Error>(
+                x.with_layout(x.layout.broadcast_to(NAME, &shape)?)
+                    .operand(),
+            )
         };
         let storage = self
             .device()

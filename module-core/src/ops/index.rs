@@ -1,5 +1,8 @@
-//! Reading and adding by index.
+//! Reading, writing and adding elements by index.
 
+use super::Value;
+use crate::backend::Operand;
+use crate::layout::Layout;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
@@ -30,19 +33,7 @@ impl Tensor {
     /// As [`gather`](Self::gather), and a source smaller than the index.
     pub fn scatter_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
         const NAME: &str = "scatter_add";
-        self.check_same(NAME, source)?;
-        let dim = self.check_index(NAME, dim, index, self.shape())?;
-        if index.shape() != source.shape() {
-            let (lhs, rhs) = (index.shape().clone(), source.shape().clone());
-            let rule = "index and source must have one shape".to_owned();
-            return Err(ErrorKind::ShapeMismatch {
-                op: NAME,
-                lhs,
-                rhs,
-                rule,
-            }
-            .into());
-        }
+        let dim = self.check_source(NAME, dim, index, source)?;
         let storage = self.device().backend().scatter_add(
             self.operand(),
             dim,
@@ -57,35 +48,14 @@ impl Tensor {
             }))
     }
 
-    /// The slices of dimension `dim` that a list of indices names, in its order.
+    /// A copy of this tensor with `out[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; the
+    /// source may be a number.
+    ///
+    /// Where an index stands twice the last element stays, and both get its gradient, as in PyTorch.
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` with one dimension, or out of range.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([[1_i64, 2], [3, 4], [5, 6]]);
-    /// let rows = x.index_select(0, &Tensor::from([2_i64, 0]))?;
-    /// assert_eq!(rows.to_vec::<i64>()?, [5, 6, 1, 2]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn index_select(&self, dim: isize, index: &Self) -> Result<Self> {
-        const NAME: &str = "index_select";
-        let (dim, column, shape) = self.listed(NAME, dim, index)?;
-        self.gather(dim, &column.expand(shape)?)
-    }
-
-    /// A copy of this tensor with the slices of `source` added to those of dimension `dim` that a list
-    /// of indices names; one that stands twice is added to twice.
-    ///
-    /// # Errors
-    ///
-    /// An index that is not `I64` with one dimension, or out of range; a source of another shape than
-    /// the selection has, another dtype or device.
+    /// As [`scatter_add`](Self::scatter_add).
     ///
     /// # Example
     ///
@@ -93,21 +63,104 @@ impl Tensor {
     /// use module_core::Tensor;
     ///
     /// let x = Tensor::from([10_i64, 20, 30]);
-    /// let y = x.index_add(0, &Tensor::from([2_i64, 0, 2]), &Tensor::from([1_i64, 2, 3]))?;
-    /// assert_eq!(y.to_vec::<i64>()?, [12, 20, 34]);
+    /// let y = x.scatter(0, &Tensor::from([2_i64, 0]), &Tensor::from([1_i64, 2]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 20, 1]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn index_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
-        const NAME: &str = "index_add";
-        self.check_same(NAME, source)?;
-        let (dim, column, shape) = self.listed(NAME, dim, index)?;
-        if *source.shape() != shape {
-            let (lhs, rhs) = (shape, source.shape().clone());
-            let rule = "the source must have the shape of the selection".to_owned();
+    pub fn scatter<'a>(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: impl Into<Value<'a>>,
+    ) -> Result<Self> {
+        const NAME: &str = "scatter";
+        let source = match source.into() {
+            Value::Tensor(source) => source.into_owned(),
+            number => number.like(NAME, self)?.expand(index.shape())?,
+        };
+        let dim = self.check_source(NAME, dim, index, &source)?;
+        let storage = self.device().backend().scatter(
+            self.operand(),
+            dim,
+            index.operand(),
+            source.operand(),
+        )?;
+        Ok(self
+            .like_shape(storage)
+            .record([self, &source], |_| Scatter {
+                dim,
+                index: index.clone(),
+            }))
+    }
+
+    /// [`gather`](Self::gather) along `dim` with the other dimensions of both broadcast to each other.
+    ///
+    /// It reads what [`argsort`](Self::argsort) or [`argmax`](Self::argmax) have found.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather), and shapes that do not broadcast.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// let y = x.take_along_dim(&Tensor::from([[1_i64]]), 1)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn take_along_dim(&self, index: &Self, dim: isize) -> Result<Self> {
+        const NAME: &str = "take_along_dim";
+        let place = self.shape().dim(NAME, dim)?;
+        if self.rank() != index.rank() || self.rank() == 0 {
+            let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
+            let rule = "both must have as many dimensions, at least one".to_owned();
             let op = NAME;
             return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
         }
-        self.scatter_add(dim, &column.expand(shape)?, source)
+        let with = |shape: &Shape, size: usize| -> Shape {
+            let sizes = shape.iter().enumerate();
+            sizes
+                .map(|(d, &s)| if d == place { size } else { s })
+                .collect()
+        };
+        let common = with(self.shape(), 1).broadcast(NAME, &with(index.shape(), 1))?;
+        let x = self.expand(with(&common, self.shape()[place]))?;
+        x.gather(dim, &index.expand(with(&common, index.shape()[place]))?)
+    }
+
+    /// The places of the elements that are not 0, one in each row, as `I64` of the shape
+    /// `[count, rank]`.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[0_i64, 5], [7, 0]]).nonzero()?;
+    /// assert_eq!(x.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn nonzero(&self) -> Result<Self> {
+        let shape = self.shape();
+        let chosen = self.logical_not()?.to_vec::<bool>()?;
+        let count = chosen.iter().filter(|zero| !**zero).count();
+        let out = Shape::from([count, self.rank()]);
+        let numel = out.checked_numel("nonzero", DType::I64.size_in_bytes())?;
+        crate::backend::host_room::<i64>(numel)?;
+        let strides = Layout::contiguous(shape.clone());
+        let mut places = Vec::with_capacity(numel);
+        for (i, _) in chosen.iter().enumerate().filter(|(_, zero)| !**zero) {
+            let sizes = strides.strides().iter().zip(shape.iter());
+            places.extend(sizes.map(|(stride, size)| (i / stride % size) as i64));
+        }
+        Self::from_vec(places, out)?.to_device(&self.device())
     }
 
     /// Rows of `classes` numbers, 1 at the class and 0 elsewhere, as `I64`, along a new last
@@ -145,24 +198,31 @@ impl Tensor {
         Self::zeros(shape, DType::I64, &self.device())?.scatter_add(-1, &place, &place.ones_like()?)
     }
 
-    /// A list of indices for dimension `dim`: the dimension, the list as a column that broadcasts
-    /// along it, and the shape of what it selects.
-    fn listed(&self, op: &'static str, dim: isize, index: &Self) -> Result<(isize, Self, Shape)> {
-        let dim = self.shape().dim(op, dim)?;
-        if self.rank() == 0 {
-            return Err(self.shape().error(op, "at least one dimension"));
+    /// Checks that an index and a source of one shape fit this tensor.
+    fn check_source(
+        &self,
+        op: &'static str,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+    ) -> Result<usize> {
+        self.check_same(op, source)?;
+        let dim = self.check_index(op, dim, index, self.shape())?;
+        if index.shape() == source.shape() {
+            return Ok(dim);
         }
-        let &[length] = &**index.shape() else {
-            return Err(index.shape().error(op, "an index with one dimension"));
-        };
-        let with = |other: fn(usize) -> usize| -> Shape {
-            let sizes = self.shape().iter().enumerate();
-            sizes
-                .map(|(d, &size)| if d == dim { length } else { other(size) })
-                .collect()
-        };
-        let column = index.reshape_to(&with(|_| 1))?;
-        Ok((dim as isize, column, with(|size| size)))
+        let (lhs, rhs) = (index.shape().clone(), source.shape().clone());
+        let rule = "index and source must have one shape".to_owned();
+        Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+    }
+
+    pub(super) fn check_integers(&self, op: &'static str, index: &Self) -> Result<()> {
+        self.check_device(op, index)?;
+        if index.dtype() == DType::I64 {
+            return Ok(());
+        }
+        let (dtype, needs) = (index.dtype(), "an int64 index");
+        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
     fn check_index(
@@ -173,11 +233,7 @@ impl Tensor {
         bound: &Shape,
     ) -> Result<usize> {
         let dim = self.shape().dim(op, dim)?;
-        self.check_device(op, index)?;
-        if index.dtype() != DType::I64 {
-            let (dtype, needs) = (index.dtype(), "an int64 index");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
-        }
+        self.check_integers(op, index)?;
         let fits = self.rank() > 0
             && index.rank() == bound.rank()
             && (0..bound.rank()).all(|d| d == dim || index.shape()[d] <= bound[d]);
@@ -202,9 +258,83 @@ impl Function for Gather {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad();
-        let zeros = Tensor::zeros(&self.from, grad.dtype(), &grad.device())?;
-        one(zeros.scatter_add(self.dim as isize, &self.index, grad)?)
+        let Self { from, dim, index } = self;
+        one(ctx.grad().added_to_zeros(from, *dim, index, false)?)
+    }
+}
+
+struct Scatter {
+    dim: usize,
+    index: Tensor,
+}
+
+impl Function for Scatter {
+    fn name(&self) -> &'static str {
+        "scatter"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let dim = self.dim as isize;
+        two(
+            ctx,
+            || ctx.grad().scatter(dim, &self.index, 0),
+            || ctx.grad().gather(dim, &self.index),
+        )
+    }
+}
+
+impl Tensor {
+    /// Zeros of `shape` with this tensor added: its elements, or its slices if `slices`, where an
+    /// index says.
+    ///
+    /// Nobody else holds the zeros, so that the kernel need not copy them.
+    pub(super) fn added_to_zeros(
+        &self,
+        shape: &Shape,
+        dim: usize,
+        index: &Self,
+        slices: bool,
+    ) -> Result<Self> {
+        let backend = self.device().backend();
+        let numel = shape.checked_numel("zeros", self.dtype().size_in_bytes())?;
+        let zeros = Operand {
+            storage: backend.full(numel, self.dtype(), 0.into())?,
+            layout: Layout::contiguous(shape.clone()),
+        };
+        let storage = if slices {
+            backend.index_add(zeros, dim, index.operand(), self.operand())?
+        } else {
+            backend.scatter_add(zeros, dim, index.operand(), self.operand())?
+        };
+        let index = index.clone();
+        Ok(
+            Self::fresh(storage, shape.clone()).record([self], |_| AddedToZeros {
+                dim,
+                index,
+                slices,
+            }),
+        )
+    }
+}
+
+struct AddedToZeros {
+    dim: usize,
+    index: Tensor,
+    slices: bool,
+}
+
+impl Function for AddedToZeros {
+    fn name(&self) -> &'static str {
+        "addition to zeros"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let dim = self.dim as isize;
+        one(if self.slices {
+            ctx.grad().index_select(dim, &self.index)?
+        } else {
+            ctx.grad().gather(dim, &self.index)?
+        })
     }
 }
 

@@ -163,7 +163,7 @@ impl Tensor {
         let full: Shape = batch.iter().copied().chain([rows, columns]).collect();
         // A factor may be larger than the product.
         full.checked_numel("matmul", self.dtype().size_in_bytes())?;
-        let stretched = self.view(self.layout.broadcast_to("matmul", &full)?);
+        let stretched = self.with_layout(self.layout.broadcast_to("matmul", &full)?);
         stretched.reshape_to(&[batch.numel(), rows, columns].into())
     }
 }

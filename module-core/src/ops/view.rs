@@ -44,7 +44,7 @@ impl Tensor {
             return Err(Error::argument("reshape", "shape", shape, problem));
         }
         let out = match self.layout.reshape(shape) {
-            Some(layout) => self.view(layout),
+            Some(layout) => self.with_layout(layout),
             None => {
                 let storage = self.device().backend().contiguous(self.operand())?;
                 Self::fresh(storage, shape.clone())
@@ -123,7 +123,7 @@ impl Tensor {
             ));
         }
         Ok(self
-            .view(self.layout.permute(&places))
+            .with_layout(self.layout.permute(&places))
             .record([self], |_| Permute { order: places }))
     }
 
@@ -142,7 +142,7 @@ impl Tensor {
             order.swap(a, b);
         }
         Ok(self
-            .view(self.layout.permute(&order))
+            .with_layout(self.layout.permute(&order))
             .record([self], |_| Permute { order }))
     }
 
@@ -175,20 +175,118 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn narrow(&self, dim: isize, range: Range<usize>) -> Result<Self> {
-        let dim = self.shape().dim("narrow", dim)?;
-        if self.rank() == 0 {
-            return Err(self.shape().error("narrow", "at least one dimension"));
-        }
+        const NAME: &str = "narrow";
+        let (dim, size) = self.dim_and_size(NAME, dim)?;
         let length = range.end.checked_sub(range.start).ok_or_else(|| {
             let problem = "ends before it starts";
-            Error::argument("narrow", "range", format_args!("{range:?}"), problem)
+            Error::argument(NAME, "range", format_args!("{range:?}"), problem)
         })?;
-        let layout = self.layout.narrow("narrow", dim, range.start, length)?;
-        Ok(self.view(layout).record([self], |_| Narrow {
-            from: self.shape().clone(),
-            dim,
-            start: range.start,
-        }))
+        if range.end > size {
+            let problem = format!(
+                "is out of range for dimension {dim} of shape {}",
+                self.shape()
+            );
+            let range = format_args!("{range:?}");
+            return Err(Error::argument(NAME, "range", range, problem));
+        }
+        self.seen(NAME, |layout| layout.slice(dim, range.start, length, 1))
+    }
+
+    /// The same elements as another shape without a copy; one size may be `-1` and is inferred.
+    ///
+    /// [`reshape`](Self::reshape) is the same, and copies where this refuses.
+    ///
+    /// # Errors
+    ///
+    /// As [`reshape`](Self::reshape), and elements that do not lie so that the shape is a view.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6)?.view([2, 3])?;
+    /// assert!(x.t()?.view([6]).is_err());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn view(&self, sizes: impl AsRef<[isize]>) -> Result<Self> {
+        const NAME: &str = "view";
+        let shape = infer(NAME, self.shape(), sizes.as_ref())?;
+        if self.layout.reshape(&shape).is_none() {
+            let problem = format!(
+                "is no view of shape {} with strides {:?}; use `reshape`, which copies",
+                self.shape(),
+                self.layout.strides()
+            );
+            return Err(Error::argument(NAME, "shape", shape, problem));
+        }
+        self.reshape_to(&shape)
+    }
+
+    /// Dimension `dim` as several of these sizes, of which one may be `-1` and is inferred.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, sizes whose product is not that of the dimension.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 12)?.reshape([2, 6])?.unflatten(1, [3, -1])?;
+    /// assert_eq!(x.shape().to_string(), "[2, 3, 2]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn unflatten(&self, dim: isize, sizes: impl AsRef<[isize]>) -> Result<Self> {
+        const NAME: &str = "unflatten";
+        let (dim, size) = self.dim_and_size(NAME, dim)?;
+        let parts = infer(NAME, &size.into(), sizes.as_ref())?;
+        let mut shape = self.shape().to_vec();
+        shape.splice(dim..=dim, parts.iter().copied());
+        self.reshape_to(&shape.into())
+    }
+
+    /// With the dimensions `source` moved to the places `destination`, the others in their order.
+    ///
+    /// # Errors
+    ///
+    /// Dimensions that are out of range or stand twice, lists of different lengths.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::zeros([2, 3, 4], DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.movedim(0, -1)?.shape().to_string(), "[3, 4, 2]");
+    /// assert_eq!(x.movedim([2, 0], [0, 1])?.shape().to_string(), "[4, 2, 3]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn movedim(&self, source: impl Into<Dims>, destination: impl Into<Dims>) -> Result<Self> {
+        const NAME: &str = "movedim";
+        // The check of a list sorts it, and here its order says what goes where.
+        let listed = |dims: Dims| -> Result<Vec<usize>> {
+            let sorted = self.shape().dims(NAME, &dims)?;
+            match dims {
+                Dims::All => Ok(sorted.to_vec()),
+                Dims::Some(dims) => dims.iter().map(|&d| self.shape().dim(NAME, d)).collect(),
+            }
+        };
+        let (from, to) = (listed(source.into())?, listed(destination.into())?);
+        if from.len() != to.len() {
+            let problem = format!("must name as many dimensions as {from:?}");
+            let to = format_args!("{to:?}");
+            return Err(Error::argument(NAME, "destination", to, problem));
+        }
+        let mut rest = (0..self.rank()).filter(|dim| !from.contains(dim));
+        let moved = |place| to.iter().position(|&to| to == place).map(|i| from[i]);
+        let order: SmallVec<[usize; 4]> = (0..self.rank())
+            .filter_map(|place| moved(place).or_else(|| rest.next()))
+            .collect();
+        Ok(self
+            .with_layout(self.layout.permute(&order))
+            .record([self], |_| Permute { order }))
     }
 
     /// With a dimension of size 1 inserted before `dim`.
@@ -200,7 +298,7 @@ impl Tensor {
         // One more place than there are dimensions: before each, and after the last.
         let wider: Shape = self.shape().iter().copied().chain([1]).collect();
         let dim = wider.dim("unsqueeze", dim)?;
-        let out = self.view(self.layout.unsqueeze(dim));
+        let out = self.with_layout(self.layout.unsqueeze(dim));
         Ok(out.record([self], |_| Reshape {
             from: self.shape().clone(),
         }))
@@ -214,21 +312,22 @@ impl Tensor {
     pub fn squeeze(&self, dims: impl Into<Dims>) -> Result<Self> {
         let mut dims = self.shape().dims("squeeze", &dims.into())?;
         dims.retain(|dim| self.shape()[dim] == 1);
-        let out = self.view(self.layout.squeeze(&dims));
+        let out = self.with_layout(self.layout.squeeze(&dims));
         Ok(out.record([self], |_| Reshape {
             from: self.shape().clone(),
         }))
     }
 
-    /// Stretched to `shape` by broadcasting, without a copy.
+    /// Stretched to `shape` by broadcasting, without a copy: PyTorch's `expand` and `broadcast_to`.
     ///
     /// # Errors
     ///
     /// A shape that this one does not broadcast to.
+    #[doc(alias = "broadcast_to")]
     pub fn expand(&self, shape: impl Into<Shape>) -> Result<Self> {
         let shape = shape.into();
         shape.checked_numel("expand", self.dtype().size_in_bytes())?;
-        let out = self.view(self.layout.broadcast_to("expand", &shape)?);
+        let out = self.with_layout(self.layout.broadcast_to("expand", &shape)?);
         Ok(out.record([self], |_| Expand {
             from: self.shape().clone(),
         }))
@@ -276,33 +375,6 @@ impl Function for Permute {
             inverse[dim] = place as isize;
         }
         one(ctx.grad().permute(inverse)?)
-    }
-}
-
-struct Narrow {
-    from: Shape,
-    dim: usize,
-    start: usize,
-}
-
-impl Function for Narrow {
-    fn name(&self) -> &'static str {
-        "narrow"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad();
-        let length = grad.shape()[self.dim];
-        let zeros = |size: usize| {
-            let sizes = self.from.iter().enumerate();
-            let shape: Shape = sizes
-                .map(|(d, &s)| if d == self.dim { size } else { s })
-                .collect();
-            Tensor::zeros(shape, grad.dtype(), &grad.device())
-        };
-        let before = zeros(self.start)?;
-        let after = zeros(self.from[self.dim] - self.start - length)?;
-        one(Tensor::cat(&[&before, grad, &after], self.dim as isize)?)
     }
 }
 

@@ -314,6 +314,26 @@ macro_rules! from_values {
             }
         }
 
+        impl From<Vec<$type>> for Tensor {
+            fn from(values: Vec<$type>) -> Self {
+                let length = values.len();
+                Self::of(values, length.into())
+            }
+        }
+
+        impl From<&[$type]> for Tensor {
+            fn from(values: &[$type]) -> Self {
+                values.to_vec().into()
+            }
+        }
+
+        impl<const N: usize, const M: usize, const L: usize> From<[[[$type; N]; M]; L]> for Tensor {
+            fn from(values: [[[$type; N]; M]; L]) -> Self {
+                let values = values.as_flattened().as_flattened();
+                Self::of(values.to_vec(), [L, M, N].into())
+            }
+        }
+
         impl<const N: usize, const M: usize> From<[[$type; N]; M]> for Tensor {
             fn from(values: [[$type; N]; M]) -> Self {
                 Self::of(values.as_flattened().to_vec(), [M, N].into())

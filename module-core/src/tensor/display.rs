@@ -1,46 +1,152 @@
 use std::fmt;
 
-use super::Tensor;
-use crate::DType;
+use super::{NodeKind, Tensor};
 use crate::backend::HostData;
+use crate::{DType, Device, Result, default_dtype};
 
-/// Longer dimensions print only this many elements at each end, in tensors of over a thousand.
+/// PyTorch's print options.
 const EDGE: usize = 3;
 const SUMMARISE: usize = 1000;
+const LINE: usize = 80;
 
-/// Prints as PyTorch does in outline: nested brackets, then what the numbers do not show.
+const PREFIX: &str = "tensor(";
+
+/// Prints as PyTorch does, character for character, but for the name of the operation in `grad_fn`.
 pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str("tensor(")?;
-    match x.to_host() {
-        // Without elements there may still be any number of rows.
-        Ok(_) if x.numel() == 0 => f.write_str("[]")?,
-        Ok(data) => {
-            let texts = texts(&data);
-            let width = texts.iter().map(String::len).max().unwrap_or(0);
-            let summarise = x.numel() > SUMMARISE;
-            nested(f, &texts, width, x.shape(), summarise, 1)?;
+    let mut text = PREFIX.to_owned();
+    // Without elements there may still be any number of rows.
+    if x.numel() == 0 {
+        text.push_str("[]");
+    } else {
+        match shown(x) {
+            Ok((numbers, shape)) => Page::new(x, &numbers, &shape).write(&mut text, 0, 0),
+            Err(error) => text.push_str(&format!("<{error}>")),
         }
-        Err(error) => write!(f, "<{error}>")?,
     }
-    if !matches!(x.dtype(), DType::F32 | DType::I64 | DType::Bool) {
-        write!(f, ", dtype={}", x.dtype())?;
-    }
-    if x.numel() == 0 && x.rank() != 1 {
-        write!(f, ", size={}", x.shape())?;
-    }
-    if x.is_tracked() {
-        f.write_str(if x.is_leaf() {
-            ", requires_grad=True"
+    // PyTorch's count, which begins two before the line.
+    let last_line = text.rsplit('\n').next().unwrap_or_default();
+    let mut width = last_line.len() + 2;
+    for suffix in suffixes(x) {
+        if width + suffix.len() + 2 > LINE {
+            text.push_str(&format!(",\n{:indent$}{suffix}", "", indent = PREFIX.len()));
+            width = PREFIX.len() + suffix.len();
         } else {
-            ", tracked"
-        })?;
+            text.push_str(&format!(", {suffix}"));
+            width += suffix.len() + 2;
+        }
     }
-    f.write_str(")")
+    text.push(')');
+    f.write_str(&text)
 }
 
-fn texts(data: &HostData) -> Vec<String> {
-    fn each<T: Copy>(values: &[T], text: impl Fn(T) -> String) -> Vec<String> {
-        values.iter().map(|&v| text(v)).collect()
+/// What the numbers do not show.
+fn suffixes(x: &Tensor) -> Vec<String> {
+    let mut suffixes = Vec::new();
+    if x.device() != Device::cpu() {
+        suffixes.push(format!("device='{}'", x.device()));
+    }
+    let empty = x.numel() == 0;
+    if empty && x.rank() != 1 {
+        let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
+        // Python's tuples.
+        suffixes.push(format!("size=({})", sizes.join(", ")));
+    }
+    // Truth values and whole numbers tell by themselves what they are, if there are any.
+    let told = matches!(x.dtype(), DType::I64 | DType::Bool) && !empty;
+    if x.dtype() != default_dtype() && !told {
+        suffixes.push(format!("dtype=torch.{}", x.dtype()));
+    }
+    if let Some(node) = &x.node {
+        suffixes.push(match &node.kind {
+            NodeKind::Leaf(_) => "requires_grad=True".to_owned(),
+            NodeKind::Op(op) => format!("grad_fn=<{}>", op.name),
+        });
+    }
+    suffixes
+}
+
+/// The elements that are printed, with the shape that they have: of a large tensor only those at the
+/// ends of each dimension, so that no others are fetched from the device.
+fn shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
+    let mut x = x.detach();
+    if x.numel() > SUMMARISE {
+        let mut shape = x.shape().to_vec();
+        for (dim, size) in shape.iter_mut().enumerate().rev() {
+            if *size > 2 * EDGE {
+                // Both ends are two windows, which are a view.
+                let ends = x.unfold(dim as isize, EDGE, *size - EDGE)?;
+                x = ends.movedim(-1, dim + 1)?;
+                *size = 2 * EDGE;
+            }
+        }
+        return Ok((x.to_host()?, shape));
+    }
+    Ok((x.to_host()?, x.shape().to_vec()))
+}
+
+/// Texts of one width, in the shape of a tensor.
+struct Page<'a> {
+    texts: Vec<String>,
+    /// The shape of the texts, and which of its dimensions hide elements in their middle.
+    shape: &'a [usize],
+    hidden: Vec<bool>,
+    width: usize,
+}
+
+impl<'a> Page<'a> {
+    fn new(x: &Tensor, numbers: &HostData, shape: &'a [usize]) -> Self {
+        let (texts, width) = texts(numbers);
+        let hidden = x.shape().iter().zip(shape).map(|(all, shown)| all != shown);
+        Self {
+            texts,
+            shape,
+            hidden: hidden.collect(),
+            width,
+        }
+    }
+
+    /// Writes the part of depth `depth` that starts at the element `start`.
+    fn write(&self, text: &mut String, depth: usize, start: usize) {
+        let indent = PREFIX.len() + depth + 1;
+        let Some((&size, inner)) = self.shape.get(depth..).and_then(<[usize]>::split_first) else {
+            text.push_str(self.texts.get(start).map_or("", String::as_str));
+            return;
+        };
+        let step: usize = inner.iter().product();
+        let hidden = self.hidden.get(depth).copied().unwrap_or_default();
+        let per_line = ((LINE - indent + 1) / (self.width + 2)).max(1);
+        let mut places: Vec<Option<usize>> = (0..size).map(Some).collect();
+        if hidden {
+            places.insert(EDGE, None);
+        }
+        text.push('[');
+        for (i, place) in places.into_iter().enumerate() {
+            if i > 0 {
+                text.push(',');
+                let breaks = match inner.len() {
+                    0 if i % per_line == 0 => 1,
+                    breaks => breaks,
+                };
+                text.push_str(&"\n".repeat(breaks));
+                let blanks = if breaks == 0 { 1 } else { indent };
+                text.push_str(&" ".repeat(blanks));
+            }
+            match place {
+                Some(i) => self.write(text, depth + 1, start + i * step),
+                // PyTorch's own blank.
+                None if inner.is_empty() => text.push_str(" ..."),
+                None => text.push_str("..."),
+            }
+        }
+        text.push(']');
+    }
+}
+
+/// The texts of numbers, and the width that they share.
+fn texts(data: &HostData) -> (Vec<String>, usize) {
+    fn each<T: Copy>(values: &[T], text: impl Fn(T) -> String) -> (Vec<String>, usize) {
+        let texts = values.iter().map(|&v| text(v)).collect();
+        aligned(texts, 1)
     }
     match data {
         HostData::F32(values) => floats(values.iter().map(|&v| v.into())),
@@ -54,95 +160,44 @@ fn texts(data: &HostData) -> Vec<String> {
     }
 }
 
-/// Four decimals, with exponents where these would hide what the numbers are: PyTorch's rule.
-fn floats(values: impl Iterator<Item = f64> + Clone) -> Vec<String> {
-    let sizes = values.clone().map(f64::abs);
-    let (least, greatest) = sizes
-        .filter(|&size| size > 0.0 && size.is_finite())
+fn aligned(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {
+    let width = texts.iter().map(String::len).fold(least, usize::max);
+    let aligned = texts.into_iter().map(|text| format!("{text:>width$}"));
+    (aligned.collect(), width)
+}
+
+/// Four decimals; whole numbers with a dot alone; exponents where these would hide what the numbers
+/// are. Zeros, infinities and NaN have no say in the form, nor in the width.
+fn floats(values: impl Iterator<Item = f64> + Clone) -> (Vec<String>, usize) {
+    let telling = values.clone().filter(|v| v.is_finite() && *v != 0.0);
+    let (least, greatest) = telling
+        .clone()
+        .map(f64::abs)
         .fold((f64::INFINITY, 0.0_f64), |(least, greatest), size| {
             (least.min(size), greatest.max(size))
         });
-    let exponents = greatest > 1e8 || greatest / least > 1e3 || least < 1e-4;
-    let text = |v: f64| {
-        if exponents && v.is_finite() {
-            let text = format!("{v:.4e}");
-            // Rust writes `1e5` where Python writes `1e+05`.
-            match text.split_once('e') {
-                Some((digits, exponent)) => match exponent.strip_prefix('-') {
-                    Some(exponent) => format!("{digits}e-{exponent:0>2}"),
-                    None => format!("{digits}e+{exponent:0>2}"),
-                },
-                None => text,
-            }
-        } else if v.is_nan() {
-            "nan".to_owned()
-        } else if v == v.trunc() {
-            format!("{v:.1}")
-        } else {
-            format!("{v:.4}")
-        }
+    let whole = telling.clone().all(|v| v == v.trunc());
+    let exponents = greatest / least > 1000.0 || greatest > 1e8 || least < 1e-4;
+    let text = |v: f64| match v {
+        _ if v.is_nan() => "nan".to_owned(),
+        _ if v.is_infinite() => if v > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        _ if exponents => with_exponent(v),
+        _ if whole => format!("{v:.0}."),
+        _ => format!("{v:.4}"),
     };
-    values.map(text).collect()
+    let width = telling.map(|v| text(v).len()).fold(1, usize::max);
+    let aligned = values.map(|v| format!("{:>width$}", text(v)));
+    (aligned.collect(), width)
 }
 
-fn nested(
-    f: &mut fmt::Formatter<'_>,
-    texts: &[String],
-    width: usize,
-    shape: &[usize],
-    summarise: bool,
-    depth: usize,
-) -> fmt::Result {
-    let Some((&size, inner)) = shape.split_first() else {
-        return f.write_str(texts.first().map_or("", String::as_str));
-    };
-    let step: usize = inner.iter().product();
-    f.write_str("[")?;
-    let mut first = true;
-    for i in 0..size {
-        let hidden = summarise && size > 2 * EDGE && (EDGE..size - EDGE).contains(&i);
-        if hidden && i > EDGE {
-            continue;
-        }
-        if !first {
-            f.write_str(",")?;
-            if inner.is_empty() {
-                f.write_str(" ")?;
-            } else {
-                for _ in 0..inner.len() {
-                    f.write_str("\n")?;
-                }
-                write!(f, "{:indent$}", "", indent = "tensor(".len() + depth - 1)?;
-            }
-        }
-        first = false;
-        if hidden {
-            f.write_str("...")?;
-        } else if inner.is_empty() {
-            write!(f, "{:>width$}", texts.get(i).map_or("", String::as_str))?;
-        } else {
-            let part = texts.get(i * step..(i + 1) * step).unwrap_or_default();
-            nested(f, part, width, inner, summarise, depth + 1)?;
-        }
-    }
-    f.write_str("]")
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::Tensor;
-
-    /// As PyTorch prints them, but for the dots without decimals.
-    #[test]
-    fn small_and_far_numbers_keep_their_digits() {
-        for (values, text) in [
-            ([1e-5_f32, 2e-7], "tensor([1.0000e-05, 2.0000e-07])"),
-            ([1.0, 1e5], "tensor([1.0000e+00, 1.0000e+05])"),
-            ([f32::NAN, 1e-6], "tensor([       nan, 1.0000e-06])"),
-            ([f32::INFINITY, 0.5], "tensor([   inf, 0.5000])"),
-            ([0.0, 0.0], "tensor([0.0, 0.0])"),
-        ] {
-            assert_eq!(Tensor::from(values).to_string(), text);
-        }
+/// Rust writes `1e5` where Python writes `1e+05`.
+fn with_exponent(v: f64) -> String {
+    let text = format!("{v:.4e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => match exponent.strip_prefix('-') {
+            Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+            None => format!("{digits}e+{exponent:0>2}"),
+        },
+        None => text,
     }
 }

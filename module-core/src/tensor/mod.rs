@@ -1,11 +1,14 @@
 //! Tensors and the graph that remembers how they were computed.
 
+mod array;
 mod create;
 mod display;
+mod draw;
 mod function;
 mod grad_mode;
 mod node;
 mod read;
+mod sequence;
 
 use std::fmt;
 use std::sync::Arc;
@@ -62,7 +65,7 @@ impl Tensor {
     }
 
     /// The same memory seen through another layout, untracked.
-    pub(crate) fn view(&self, layout: Layout) -> Self {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         Self {
             storage: self.storage.clone(),
             layout,

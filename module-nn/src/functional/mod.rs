@@ -3,10 +3,9 @@
 mod batch_norm;
 mod cross_entropy;
 mod linear;
-mod pad;
 
 pub(crate) use batch_norm::{batch_statistics, normalise_channels};
 pub use cross_entropy::{CrossEntropyOptions, Reduction, cross_entropy};
 pub(crate) use linear::check_shape;
 pub use linear::linear;
-pub use pad::{PadMode, pad2d};
+pub use module_core::PadMode;

@@ -5,8 +5,8 @@ use module_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::PadMode;
 use crate::config::{Pair, positive, positive_pair, setters};
-use crate::functional::{self, PadMode};
 use crate::init::{KaimingUniform, Uniform};
 
 /// The cross-correlation of an image with learned kernels:
@@ -210,8 +210,8 @@ impl Conv2dConfig {
         })
     }
 
-    /// Zeros before and after in each dimension.
-    fn zeros(&self) -> [[usize; 2]; 2] {
+    /// Elements before and after, of the width first, as [`Tensor::pad`] takes them.
+    fn around(&self) -> [isize; 4] {
         let sides = |d: usize| match self.padding {
             Padding::Valid => [0, 0],
             Padding::Size(size) => [size[d], size[d]],
@@ -220,7 +220,8 @@ impl Conv2dConfig {
                 [total / 2, total - total / 2]
             }
         };
-        [sides(0), sides(1)]
+        let [[top, bottom], [left, right]] = [sides(0), sides(1)];
+        [left, right, top, bottom].map(|amount| isize::try_from(amount).unwrap_or(isize::MAX))
     }
 }
 
@@ -312,10 +313,7 @@ impl Forward for Conv2d {
         };
         let (input, padding) = match mode {
             None => (input, config.padding),
-            Some(mode) => (
-                functional::pad2d(&input, config.zeros(), mode)?,
-                Padding::Valid,
-            ),
+            Some(mode) => (input.pad(config.around(), mode)?, Padding::Valid),
         };
         let options = Conv2dOptions {
             stride: config.stride.0,

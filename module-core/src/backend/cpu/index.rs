@@ -2,9 +2,9 @@
 
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::view::{to_cow, to_vec};
+use super::view::{into_vec, to_cow};
 use super::{CpuStorage, Element, Operand, Storage, room};
-use crate::layout::Shape;
+use crate::layout::{Layout, Shape};
 use crate::{ErrorKind, Result};
 
 /// A tensor as `[outer, size, inner]` around one dimension.
@@ -24,100 +24,237 @@ impl Split {
     }
 }
 
-/// Calls `f` with the place in the index tensor and the place in `x` that it names.
+/// The places that an index names, each inside a dimension of `size` elements.
+fn places(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
+    let index = to_cow::<i64>(index)?;
+    room::<usize>(index.len())?;
+    let place = |&index: &i64| {
+        let place = usize::try_from(index).ok().filter(|&place| place < size);
+        place.ok_or_else(|| ErrorKind::Index { op, index, size }.into())
+    };
+    index.iter().map(place).collect()
+}
+
+/// Calls `f` for each row of the index tensor with the places where the row and its target in `x`
+/// begin, as if it named place 0.
 ///
 /// Other dimensions than `dim` of the index may be shorter than those of `x`.
-fn for_each_indexed(
-    op: &'static str,
+fn for_each_row(
     x: &Shape,
     dim: usize,
     index: &Shape,
-    places: &[i64],
-    mut f: impl FnMut(usize, usize),
+    mut f: impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    let size = x[dim];
-    let strides = crate::layout::Layout::contiguous(x.clone());
-    let strides = strides.strides();
-    let mut position = vec![0_usize; index.rank()];
-    for (i, &place) in places.iter().enumerate() {
-        let place = usize::try_from(place)
-            .ok()
-            .filter(|&place| place < size)
-            .ok_or(ErrorKind::Index {
-                op,
-                index: place,
-                size,
-            })?;
-        let mut target = place * strides[dim];
-        for (d, &p) in position.iter().enumerate() {
-            if d != dim {
-                target += p * strides[d];
-            }
-        }
-        f(i, target);
-        for d in (0..position.len()).rev() {
-            position[d] += 1;
-            if position[d] < index[d] {
+    if index.contains(&0) {
+        return Ok(());
+    }
+    let layout = Layout::contiguous(x.clone());
+    let strides = layout.strides();
+    let (last, width) = (x.rank() - 1, index[x.rank() - 1]);
+    let mut position = vec![0_usize; last];
+    for row in 0..index.numel() / width {
+        let outer = position.iter().zip(strides).enumerate();
+        let start = outer
+            .filter(|&(d, _)| d != dim)
+            .map(|(_, (p, stride))| p * stride)
+            .sum();
+        f(row * width, start)?;
+        for (p, &size) in position.iter_mut().zip(&**index).rev() {
+            *p += 1;
+            if *p < size {
                 break;
             }
-            position[d] = 0;
+            *p = 0;
         }
     }
     Ok(())
 }
 
+/// A row of an index tensor, and what it may name.
+struct Row<'a> {
+    op: &'static str,
+    places: &'a [i64],
+    size: usize,
+    /// How far apart the elements lie that neighbouring numbers name, and those of neighbours in the row.
+    steps: [usize; 2],
+}
+
+impl Row<'_> {
+    /// Where the row's elements lie after its beginning, each with its neighbour in `others`.
+    fn for_each<U>(
+        &self,
+        others: impl IntoIterator<Item = U>,
+        mut f: impl FnMut(U, usize),
+    ) -> Result<()> {
+        let [step, along] = self.steps;
+        let mut inside = true;
+        for (i, (&place, other)) in self.places.iter().zip(others).enumerate() {
+            // A negative number becomes a large one.
+            let at = place as u64;
+            if at >= self.size as u64 {
+                inside = false;
+                break;
+            }
+            f(other, at as usize * step + i * along);
+        }
+        if inside {
+            return Ok(());
+        }
+        let outside = |place: &&i64| **place < 0 || **place as u64 >= self.size as u64;
+        let index = self
+            .places
+            .iter()
+            .find(outside)
+            .copied()
+            .unwrap_or_default();
+        let (op, size) = (self.op, self.size);
+        Err(ErrorKind::Index { op, index, size }.into())
+    }
+}
+
+/// The steps of a [`Row`].
+fn steps(x: &Shape, dim: usize) -> [usize; 2] {
+    let layout = Layout::contiguous(x.clone());
+    [layout.strides()[dim], usize::from(dim + 1 < x.rank())]
+}
+
 pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
-    let (values, places) = (to_cow::<T>(x)?, to_cow::<i64>(index)?);
-    let (shape, index) = (x.layout.shape(), index.layout.shape());
-    room::<T>(places.len())?;
-    let mut out = vec![T::default(); places.len()];
-    for_each_indexed("gather", shape, dim, index, &places, |i, target| {
-        out[i] = values[target]
+    let (shape, values) = (x.layout.shape(), to_cow::<T>(x)?);
+    let index_shape = index.layout.shape();
+    let index = to_cow::<i64>(index)?;
+    let (size, steps) = (shape[dim], steps(shape, dim));
+    room::<T>(index.len())?;
+    let mut out = vec![T::default(); index.len()];
+    for_each_row(shape, dim, index_shape, |first, start| {
+        let range = first..first + index_shape[index_shape.rank() - 1];
+        let row = Row {
+            op: "gather",
+            places: &index[range.clone()],
+            size,
+            steps,
+        };
+        let values = &values[start..];
+        row.for_each(&mut out[range], |slot, place| *slot = values[place])
     })?;
     Ok(CpuStorage::wrap(out))
 }
 
-pub(super) fn scatter_add(
-    x: &Operand,
+/// `x` with each element of the source put to the one that the index names.
+fn put<T: Element>(
+    op: &'static str,
+    x: Operand,
+    dim: usize,
+    index: &Operand,
+    source: &Operand,
+    put: impl Fn(&mut T, T),
+) -> Result<Storage> {
+    let shape = x.layout.shape().clone();
+    let index_shape = index.layout.shape();
+    let (index, source) = (to_cow::<i64>(index)?, to_cow::<T>(source)?);
+    let (size, steps) = (shape[dim], steps(&shape, dim));
+    let mut out = into_vec::<T>(x)?;
+    for_each_row(&shape, dim, index_shape, |first, start| {
+        let range = first..first + index_shape[index_shape.rank() - 1];
+        let row = Row {
+            op,
+            places: &index[range.clone()],
+            size,
+            steps,
+        };
+        let slots = &mut out[start..];
+        row.for_each(&source[range], |&v, place| put(&mut slots[place], v))
+    })?;
+    Ok(CpuStorage::wrap(out))
+}
+
+pub(super) fn scatter<T: Element>(
+    x: Operand,
     dim: usize,
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    run_number(
-        x.storage.dtype(),
-        ScatterAdd {
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
+    put("scatter", x, dim, index, source, |slot, v: T| *slot = v)
 }
 
-struct ScatterAdd<'a> {
-    x: &'a Operand,
+pub(super) fn scatter_add(
+    x: Operand,
     dim: usize,
-    index: &'a Operand,
-    source: &'a Operand,
+    index: &Operand,
+    source: &Operand,
+) -> Result<Storage> {
+    run_number(x.storage.dtype(), ScatterAdd(x, dim, index, source))
 }
+
+struct ScatterAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
 
 impl NumberKernel for ScatterAdd<'_> {
     const NAME: &'static str = "scatter_add";
     type Output = Storage;
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self {
-            x,
-            dim,
-            index,
-            source,
-        } = self;
-        let mut out = to_vec::<T>(x)?;
-        let (places, values) = (to_cow::<i64>(index)?, to_cow::<T>(source)?);
-        let (shape, index) = (x.layout.shape(), index.layout.shape());
-        for_each_indexed(Self::NAME, shape, dim, index, &places, |i, target| {
-            out[target] = out[target].plus(values[i]);
-        })?;
+        let Self(x, dim, index, source) = self;
+        put(Self::NAME, x, dim, index, source, |slot, v: T| {
+            *slot = slot.plus(v);
+        })
+    }
+}
+
+pub(super) fn index_select<T: Element>(
+    x: &Operand,
+    dim: usize,
+    index: &Operand,
+) -> Result<Storage> {
+    let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
+    let places = places("index_select", index, size)?;
+    let total = outer * places.len() * inner;
+    room::<T>(total)?;
+    let mut out = Vec::with_capacity(total);
+    if total > 0 {
+        for block in to_cow::<T>(x)?.chunks_exact(size * inner) {
+            if inner == 1 {
+                out.extend(places.iter().map(|&place| block[place]));
+            } else {
+                for place in &places {
+                    out.extend_from_slice(&block[place * inner..(place + 1) * inner]);
+                }
+            }
+        }
+    }
+    Ok(CpuStorage::wrap(out))
+}
+
+pub(super) fn index_add(
+    x: Operand,
+    dim: usize,
+    index: &Operand,
+    source: &Operand,
+) -> Result<Storage> {
+    run_number(x.storage.dtype(), IndexAdd(x, dim, index, source))
+}
+
+struct IndexAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
+
+impl NumberKernel for IndexAdd<'_> {
+    const NAME: &'static str = "index_add";
+    type Output = Storage;
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(x, dim, index, source) = self;
+        let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
+        let places = places(Self::NAME, index, size)?;
+        let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
+        if values.is_empty() {
+            return Ok(CpuStorage::wrap(out));
+        }
+        let blocks = out.chunks_exact_mut(size * inner);
+        for (block, values) in blocks.zip(values.chunks_exact(places.len() * inner)) {
+            for (place, row) in places.iter().zip(values.chunks_exact(inner)) {
+                let slots = &mut block[place * inner..(place + 1) * inner];
+                for (slot, &v) in slots.iter_mut().zip(row) {
+                    *slot = slot.plus(v);
+                }
+            }
+        }
         Ok(CpuStorage::wrap(out))
     }
 }

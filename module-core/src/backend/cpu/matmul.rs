@@ -64,9 +64,9 @@ fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T
     for (r, out) in out.chunks_exact_mut(b.columns).enumerate() {
         for p in 0..a.columns {
             let factor = a_data[r * a.row_step + p * a.column_step];
-            let b_data = b_data.get(p * b.row_step..).unwrap_or_default();
-            for (sum, &v) in out.iter_mut().zip(b_data.iter().step_by(b.column_step)) {
-                *sum = sum.plus(factor.times(v));
+            let row = &b_data[p * b.row_step..];
+            for (c, sum) in out.iter_mut().enumerate() {
+                *sum = sum.plus(factor.times(row[c * b.column_step]));
             }
         }
     }

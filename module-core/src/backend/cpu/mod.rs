@@ -8,19 +8,24 @@ mod map;
 mod matmul;
 mod memory;
 mod number;
+mod place;
 mod pool;
 mod reduce;
 mod scan;
 mod softmax;
+mod sort;
+mod take;
 mod view;
 
 use super::{
     ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
     Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
 };
+use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
 pub(super) use memory::room;
+pub(super) use view::array_view;
 
 /// Elements in host memory.
 pub(super) struct CpuStorage(HostData);
@@ -41,13 +46,13 @@ impl StorageData for CpuStorage {
     }
 }
 
-/// The elements behind an operand.
-fn host(x: &Operand) -> Result<&HostData> {
-    match x.storage.downcast_ref::<CpuStorage>() {
+/// The elements of a storage.
+fn host(storage: &Storage) -> Result<&HostData> {
+    match storage.downcast_ref::<CpuStorage>() {
         Some(CpuStorage(data)) => Ok(data),
         None => Err(ErrorKind::DeviceMismatch {
             op: "cpu kernel",
-            lhs: x.storage.device().to_string(),
+            lhs: storage.device().to_string(),
             rhs: Device::cpu().to_string(),
         }
         .into()),
@@ -56,8 +61,12 @@ fn host(x: &Operand) -> Result<&HostData> {
 
 /// The elements behind an operand as the type that its dtype promises.
 fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
-    T::host(host(x)?).map(Vec::as_slice).ok_or_else(|| {
-        let (lhs, rhs) = (x.storage.dtype(), T::DTYPE);
+    elements_of(&x.storage)
+}
+
+fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
+    T::host(host(storage)?).map(Vec::as_slice).ok_or_else(|| {
+        let (lhs, rhs) = (storage.dtype(), T::DTYPE);
         ErrorKind::DTypeMismatch {
             op: "cpu kernel",
             lhs,
@@ -142,6 +151,26 @@ impl Backend for CpuBackend {
         scan::cumsum(x, dim, reverse)
     }
 
+    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage> {
+        scan::cumprod(x, dim)
+    }
+
+    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => sort::argsort::<T>(&x, count, descending, sorted))
+    }
+
+    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
+        place::place(x, layout, numel, fill)
+    }
+
+    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => take::take::<T>(&x, places))
+    }
+
+    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
+        take::take_back(x, places, shape)
+    }
+
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
         map::through_f32([a, b], |[a, b]| matmul::matmul(&a, &b))
     }
@@ -166,7 +195,27 @@ impl Backend for CpuBackend {
         source: Operand,
     ) -> Result<Storage> {
         map::through_f32([x, source], |[x, source]| {
-            index::scatter_add(&x, dim, &index, &source)
+            index::scatter_add(x, dim, &index, &source)
+        })
+    }
+
+    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => index::scatter::<T>(x, dim, &index, &source))
+    }
+
+    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => index::index_select::<T>(&x, dim, &index))
+    }
+
+    fn index_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        map::through_f32([x, source], |[x, source]| {
+            index::index_add(x, dim, &index, &source)
         })
     }
 

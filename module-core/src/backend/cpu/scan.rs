@@ -1,4 +1,4 @@
-//! Running sums.
+//! Running sums and products.
 
 use super::map::cast;
 use super::number::Number;
@@ -7,24 +7,41 @@ use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
 use crate::{DType, ErrorKind, Result};
 
-/// Floating-point sums run in `f64` and are rounded at the end, as in PyTorch.
 pub(super) fn cumsum(x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
+    scan("cumsum", x, dim, reverse, f64::plus, i64::plus)
+}
+
+pub(super) fn cumprod(x: Operand, dim: usize) -> Result<Storage> {
+    scan("cumprod", x, dim, false, f64::times, i64::times)
+}
+
+/// Joins each element to the result before it; floating-point results run in `f64` and are rounded at
+/// the end, as in PyTorch.
+fn scan(
+    op: &'static str,
+    x: Operand,
+    dim: usize,
+    reverse: bool,
+    floats: impl Fn(f64, f64) -> f64,
+    integers: impl Fn(i64, i64) -> i64,
+) -> Result<Storage> {
     let dtype = x.storage.dtype();
     match dtype {
-        DType::F64 => running::<f64>(&x, dim, reverse),
-        DType::I64 => running::<i64>(&x, dim, reverse),
-        DType::F32 | DType::F16 | DType::BF16 => {
+        DType::F64 => running::<f64, _>(&x, dim, reverse, floats),
+        DType::F32 => running::<f32, _>(&x, dim, reverse, floats),
+        DType::I64 => running::<i64, _>(&x, dim, reverse, integers),
+        DType::F16 | DType::BF16 => {
             let layout = Layout::contiguous(x.layout.shape().clone());
             let storage = cast(x, DType::F64)?;
             let wide = Operand {
                 storage,
                 layout: layout.clone(),
             };
-            let storage = running::<f64>(&wide, dim, reverse)?;
+            let storage = running::<f64, _>(&wide, dim, reverse, floats)?;
             cast(Operand { storage, layout }, dtype)
         }
         _ => Err(ErrorKind::UnsupportedDType {
-            op: "cumsum",
+            op,
             dtype,
             needs: "a floating-point or int64 tensor",
         }
@@ -32,24 +49,87 @@ pub(super) fn cumsum(x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
     }
 }
 
-fn running<T: Number>(x: &Operand, dim: usize, reverse: bool) -> Result<Storage> {
+/// A type with the one in which its results run.
+trait Runs<W>: Number {
+    fn widen(self) -> W;
+    fn round(wide: W) -> Self;
+}
+
+impl Runs<f64> for f32 {
+    #[inline]
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[inline]
+    fn round(wide: f64) -> Self {
+        wide as Self
+    }
+}
+
+impl<T: Number> Runs<T> for T {
+    #[inline]
+    fn widen(self) -> T {
+        self
+    }
+
+    #[inline]
+    fn round(wide: T) -> Self {
+        wide
+    }
+}
+
+fn running<T: Runs<W>, W: Copy>(
+    x: &Operand,
+    dim: usize,
+    reverse: bool,
+    join: impl Fn(W, W) -> W,
+) -> Result<Storage> {
     let shape = x.layout.shape();
     let inner: usize = shape[dim + 1..].iter().product();
     let mut values = to_vec::<T>(x)?;
     if values.is_empty() {
         return Ok(CpuStorage::wrap(values));
     }
+    let mut results: Vec<W> = Vec::with_capacity(inner);
     for block in values.chunks_exact_mut(shape[dim] * inner) {
-        let pairs = inner..block.len();
+        if inner == 1 {
+            if reverse {
+                along(block.iter_mut().rev(), &join);
+            } else {
+                along(block.iter_mut(), &join);
+            }
+            continue;
+        }
+        results.clear();
+        let mut next = |row: &mut [T]| {
+            if results.is_empty() {
+                results.extend(row.iter().map(|v| v.widen()));
+                return;
+            }
+            for (result, slot) in results.iter_mut().zip(row) {
+                *result = join(*result, slot.widen());
+                *slot = T::round(*result);
+            }
+        };
         if reverse {
-            for i in pairs.rev() {
-                block[i - inner] = block[i - inner].plus(block[i]);
-            }
+            block.chunks_exact_mut(inner).rev().for_each(&mut next);
         } else {
-            for i in pairs {
-                block[i] = block[i].plus(block[i - inner]);
-            }
+            block.chunks_exact_mut(inner).for_each(&mut next);
         }
     }
     Ok(CpuStorage::wrap(values))
+}
+
+/// The results along one row.
+fn along<'a, T: Runs<W> + 'a, W: Copy>(
+    mut row: impl Iterator<Item = &'a mut T>,
+    join: &impl Fn(W, W) -> W,
+) {
+    let Some(first) = row.next() else { return };
+    let mut result = first.widen();
+    for slot in row {
+        result = join(result, slot.widen());
+        *slot = T::round(result);
+    }
 }

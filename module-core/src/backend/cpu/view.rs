@@ -1,8 +1,27 @@
 //! Operands as slices, and the loops over them.
 
-use super::{Element, Operand, elements, room};
-use crate::layout::Runs;
-use crate::Result;
+use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
+
+use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
+use crate::layout::{Layout, Runs};
+use crate::{Error, Result};
+
+/// An ndarray view of a storage.
+pub(in crate::backend) fn array_view<'a, T: Element>(
+    storage: &'a Storage,
+    layout: &Layout,
+) -> Result<ArrayViewD<'a, T>> {
+    if layout.shape().contains(&0) {
+        // Strides and offset mean nothing without elements, and may point outside.
+        return ArrayViewD::from_shape(IxDyn(layout.shape()), &[])
+            .map_err(|error| layout_error(layout, &error));
+    }
+    let data = elements_of::<T>(storage)?
+        .get(layout.offset()..)
+        .unwrap_or_default();
+    ArrayViewD::from_shape(IxDyn(layout.shape()).strides(IxDyn(layout.strides())), data)
+        .map_err(|error| layout_error(layout, &error))
+}
 
 /// The elements of an operand as one slice, if they lie in row-major order.
 pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
@@ -16,6 +35,16 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
     Ok(elements::<T>(x)?.get(start..start + x.layout.shape().numel()))
 }
 
+/// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
+fn layout_error(layout: &Layout, error: &ndarray::ShapeError) -> Error {
+    Error::argument(
+        "cpu kernel",
+        "layout",
+        format_args!("{layout:?}"),
+        error.to_string(),
+    )
+}
+
 /// The elements in row-major order.
 pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
     match slice(x)? {
@@ -23,8 +52,27 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
             room::<T>(values.len())?;
             Ok(values.to_vec())
         }
-        None => map1(x, |v| v),
+        None => copied(x),
     }
+}
+
+/// The elements of an operand that does not lie in row-major order.
+fn copied<T: Element>(x: &Operand) -> Result<Vec<T>> {
+    let numel = x.layout.shape().numel();
+    room::<T>(numel)?;
+    let (mut values, data) = (Vec::with_capacity(numel), elements::<T>(x)?);
+    for r in Runs::new([&x.layout]) {
+        let data = data.get(r.offsets[0]..).unwrap_or_default();
+        match (r.steps[0], data) {
+            (1, _) => values.extend_from_slice(data.get(..r.length).unwrap_or_default()),
+            (0, &[first, ..]) => values.extend(std::iter::repeat_n(first, r.length)),
+            (step, _) => {
+                let first = data.chunks(step.max(1)).take(r.length);
+                values.extend(first.map(|chunk| chunk[0]));
+            }
+        }
+    }
+    Ok(values)
 }
 
 /// The elements in row-major order, copied only if they lie otherwise.
@@ -35,8 +83,22 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
     })
 }
 
+/// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
+pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
+    if x.layout.offset() == 0 && x.layout.is_contiguous() {
+        let numel = x.layout.shape().numel();
+        if let Some(CpuStorage(data)) = x.storage.downcast_mut()
+            && let Some(values) = T::host_mut(data)
+            && values.len() == numel
+        {
+            return Ok(std::mem::take(values));
+        }
+    }
+    to_vec(&x)
+}
+
 /// The elements of a run side by side: where they lie, or gathered into `buffer`.
-fn run<'a, T: Element>(
+pub(super) fn run<'a, T: Element>(
     data: &'a [T],
     offset: usize,
     step: usize,

@@ -1,0 +1,73 @@
+//! Writing through a layout: what views and padding do, the other way round.
+
+use super::map::{NumberKernel, dispatch, run_number, through_f32};
+use super::number::{Convert, Number};
+use super::view::run;
+use super::{CpuStorage, Element, Operand, Storage, elements, room};
+use crate::layout::{Layout, Runs};
+use crate::{Result, Scalar};
+
+pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
+    if layout.overlaps() {
+        return through_f32([x], |[x]| {
+            run_number(x.storage.dtype(), Add { x, layout, numel })
+        });
+    }
+    dispatch!(x.storage.dtype(), T => {
+        let value: T = Convert::from_scalar(fill);
+        room::<T>(numel)?;
+        let mut out = vec![value; numel];
+        write(&x, layout, &mut out, |slot, v: T| *slot = v)?;
+        Ok(CpuStorage::wrap(out))
+    })
+}
+
+struct Add<'a> {
+    x: Operand,
+    layout: &'a Layout,
+    numel: usize,
+}
+
+impl NumberKernel for Add<'_> {
+    const NAME: &'static str = "addition through a view";
+    type Output = Storage;
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        room::<T>(self.numel)?;
+        let mut out = vec![T::zero(); self.numel];
+        write(&self.x, self.layout, &mut out, |slot, v: T| {
+            *slot = slot.plus(v);
+        })?;
+        Ok(CpuStorage::wrap(out))
+    }
+}
+
+/// Puts each element of `x` where `layout` says.
+fn write<T: Element>(
+    x: &Operand,
+    layout: &Layout,
+    out: &mut [T],
+    put: impl Fn(&mut T, T),
+) -> Result<()> {
+    let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
+    for r in Runs::new([&x.layout, layout]) {
+        let values = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
+        let slots = out.get_mut(r.offsets[1]..).unwrap_or_default();
+        match r.steps[1] {
+            0 => {
+                if let Some(slot) = slots.first_mut() {
+                    values.iter().for_each(|&v| put(slot, v));
+                }
+            }
+            1 => slots
+                .iter_mut()
+                .zip(values)
+                .for_each(|(slot, &v)| put(slot, v)),
+            step => {
+                let slots = slots.iter_mut().step_by(step);
+                slots.zip(values).for_each(|(slot, &v)| put(slot, v));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Copies in which each dimension has an order of its own.
+
+use super::map::{NumberKernel, run_number, through_f32};
+use super::number::Number;
+use super::view::to_cow;
+use super::{CpuStorage, Element, Operand, Storage, room};
+use crate::Result;
+use crate::layout::{Layout, Shape};
+
+/// What is copied: for each row of the result where it begins in the tensor, and within a row stretches
+/// of memory. The dimensions that stay as they are at the end belong to the stretches.
+struct Plan {
+    starts: Vec<usize>,
+    /// Where a stretch begins in a row of the tensor, and its length.
+    stretches: Vec<(usize, usize)>,
+    numel: usize,
+}
+
+impl Plan {
+    /// The plan for a tensor of `shape`; the result is not empty.
+    fn new(shape: &Shape, places: &[Vec<usize>]) -> Result<Self> {
+        let layout = Layout::contiguous(shape.clone());
+        let same = |d: &usize| places[*d].iter().copied().eq(0..shape[*d]);
+        let rows = (0..places.len()).rev().find(|d| !same(d)).unwrap_or(0);
+        let mut starts = vec![0];
+        for (order, stride) in places.iter().zip(layout.strides()).take(rows) {
+            room::<usize>(starts.len().saturating_mul(order.len()))?;
+            let next = starts.iter().flat_map(|start| {
+                let along = order.iter();
+                along.map(move |place| start + place * stride)
+            });
+            starts = next.collect();
+        }
+        let mut stretches: Vec<(usize, usize)> = Vec::new();
+        let inner = layout.strides().get(rows).copied().unwrap_or(1);
+        for place in places.get(rows).map_or(&[0][..], Vec::as_slice) {
+            match stretches.last_mut() {
+                Some((start, length)) if *start + *length == place * inner => *length += inner,
+                _ => stretches.push((place * inner, inner)),
+            }
+        }
+        let width: usize = stretches.iter().map(|(_, length)| length).sum();
+        let numel = starts.len() * width;
+        Ok(Self {
+            starts,
+            stretches,
+            numel,
+        })
+    }
+
+    /// Calls `f` with each stretch of the tensor, in the order of the result.
+    fn for_each(&self, mut f: impl FnMut(usize, usize)) {
+        for start in &self.starts {
+            for (from, length) in &self.stretches {
+                f(start + from, *length);
+            }
+        }
+    }
+
+    /// Whether stretches are so short that a loop over each costs more than its elements.
+    fn is_scattered(&self) -> bool {
+        let first = self.stretches.iter().take(4);
+        self.stretches.len() > 8 && first.map(|(_, length)| length).sum::<usize>() <= 8
+    }
+}
+
+/// `out[i, j, …] = x[places[0][i], places[1][j], …]`.
+pub(super) fn take<T: Element>(x: &Operand, places: &[Vec<usize>]) -> Result<Storage> {
+    if places.iter().any(Vec::is_empty) {
+        return Ok(CpuStorage::wrap(Vec::<T>::new()));
+    }
+    let plan = Plan::new(x.layout.shape(), places)?;
+    let values = to_cow::<T>(x)?;
+    room::<T>(plan.numel)?;
+    let mut out = Vec::with_capacity(plan.numel);
+    if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
+        for start in &plan.starts {
+            let row = &values[*start..];
+            out.extend(plan.stretches.iter().map(|(from, _)| row[*from]));
+        }
+    } else {
+        plan.for_each(|from, length| match length {
+            1 => out.push(values[from]),
+            _ => out.extend_from_slice(&values[from..from + length]),
+        });
+    }
+    Ok(CpuStorage::wrap(out))
+}
+
+/// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
+pub(super) fn take_back(x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
+    through_f32([x], |[x]| {
+        run_number(x.storage.dtype(), Back { x, places, shape })
+    })
+}
+
+struct Back<'a> {
+    x: Operand,
+    places: &'a [Vec<usize>],
+    shape: &'a Shape,
+}
+
+impl NumberKernel for Back<'_> {
+    const NAME: &'static str = "addition in another order";
+    type Output = Storage;
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self { x, places, shape } = self;
+        room::<T>(shape.numel())?;
+        let mut out = vec![T::zero(); shape.numel()];
+        if places.iter().any(Vec::is_empty) {
+            return Ok(CpuStorage::wrap(out));
+        }
+        let plan = Plan::new(shape, places)?;
+        let values = to_cow::<T>(&x)?;
+        let mut rest = &*values;
+        plan.for_each(|to, length| {
+            let (stretch, after) = rest.split_at(length);
+            rest = after;
+            for (slot, &v) in out[to..to + length].iter_mut().zip(stretch) {
+                *slot = slot.plus(v);
+            }
+        });
+        Ok(CpuStorage::wrap(out))
+    }
+}

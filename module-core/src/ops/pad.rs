@@ -1,0 +1,159 @@
+//! Elements around tensors.
+
+use crate::layout::Layout;
+use crate::tensor::Tensor;
+use crate::{Error, Result, Scalar, Shape};
+
+/// What [`Tensor::pad`] puts around a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PadMode {
+    /// One number.
+    Constant(Scalar),
+    /// The tensor mirrored at its edge, which is not repeated.
+    Reflect,
+    /// The edge repeated.
+    Replicate,
+    /// The other end of the tensor.
+    Circular,
+}
+
+/// Zeros, PyTorch's default.
+impl Default for PadMode {
+    fn default() -> Self {
+        Self::Constant(0.into())
+    }
+}
+
+impl Tensor {
+    /// This tensor with elements around it: PyTorch's `F.pad`.
+    ///
+    /// The amounts are those before and after the last dimension, then before and after the one in
+    /// front of it, and so on. Negative ones, which a constant allows, cut off.
+    ///
+    /// # Shapes
+    ///
+    /// Each of the last dimensions grows by its two amounts.
+    ///
+    /// # Errors
+    ///
+    /// An odd number of amounts or more than two for each dimension, more than the tensor has to put
+    /// there (at most the size less one to reflect, at most the size to wrap around, a size of at least
+    /// 1 to repeat), negative amounts in other modes than constant, cutting off more than there is, a
+    /// floating-point constant for integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{PadMode, Tensor};
+    ///
+    /// let x = Tensor::from([1_i64, 2, 3]);
+    /// let zeros = PadMode::default();
+    /// assert_eq!(x.pad([1, 2], zeros)?.to_vec::<i64>()?, [0, 1, 2, 3, 0, 0]);
+    /// assert_eq!(x.pad([-1, 1], zeros)?.to_vec::<i64>()?, [2, 3, 0]);
+    /// assert_eq!(x.pad([2, 1], PadMode::Reflect)?.to_vec::<i64>()?, [3, 2, 1, 2, 3, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn pad(&self, pad: impl AsRef<[isize]>, mode: PadMode) -> Result<Self> {
+        const NAME: &str = "pad";
+        let pad = pad.as_ref();
+        let fail = |problem: String| Error::argument(NAME, "pad", format_args!("{pad:?}"), problem);
+        let (pairs, &[]) = pad.as_chunks::<2>() else {
+            return Err(fail("needs two amounts for each dimension".to_owned()));
+        };
+        let Some(first) = self.rank().checked_sub(pairs.len()) else {
+            let shape = self.shape();
+            return Err(fail(format!(
+                "is for more dimensions than shape {shape} has"
+            )));
+        };
+        let value = match mode {
+            PadMode::Constant(value) => {
+                // The check of a number beside a tensor.
+                super::Value::from(value).like(NAME, self)?;
+                Some(value)
+            }
+            _ => None,
+        };
+        let mut amounts = vec![[0, 0]; self.rank()];
+        for (dim, &[before, after]) in (first..self.rank()).rev().zip(pairs) {
+            let size = self.shape()[dim];
+            let limit = match mode {
+                PadMode::Reflect => size.saturating_sub(1),
+                PadMode::Circular => size,
+                PadMode::Replicate if size == 0 => 0,
+                PadMode::Constant(_) | PadMode::Replicate => usize::MAX,
+            };
+            if value.is_none() && (before < 0 || after < 0) {
+                return Err(fail("may cut off only beside a constant".to_owned()));
+            }
+            let most = before.unsigned_abs().max(after.unsigned_abs());
+            if most > limit {
+                return Err(fail(format!(
+                    "asks for {most} in dimension {dim} of size {size}, which has at most {limit} to put there"
+                )));
+            }
+            let cut = |amount: isize| amount.min(0).unsigned_abs();
+            if cut(before).saturating_add(cut(after)) > size {
+                return Err(fail(format!(
+                    "cuts off more than size {size} of dimension {dim}"
+                )));
+            }
+            amounts[dim] = [before, after];
+        }
+        match value {
+            Some(value) => self.pad_constant(&amounts, value),
+            None => self.pad_with_itself(&amounts, mode),
+        }
+    }
+
+    fn pad_constant(&self, amounts: &[[isize; 2]], value: Scalar) -> Result<Self> {
+        let mut kept = self.clone();
+        for (dim, &[before, after]) in amounts.iter().enumerate() {
+            let cut = |amount: isize| amount.min(0).unsigned_abs();
+            if before < 0 || after < 0 {
+                let range = cut(before)..self.shape()[dim] - cut(after);
+                kept = kept.narrow(dim as isize, range)?;
+            }
+        }
+        if amounts.iter().flatten().all(|&amount| amount <= 0) {
+            return Ok(kept);
+        }
+        let grown = |[before, after]: [isize; 2], size: usize| {
+            let more = before.max(0).saturating_add(after.max(0));
+            size.saturating_add(more.unsigned_abs())
+        };
+        let sizes = amounts.iter().zip(kept.shape().iter());
+        let shape: Shape = sizes.map(|(&amount, &size)| grown(amount, size)).collect();
+        shape.checked_numel("pad", self.dtype().size_in_bytes())?;
+        let mut layout = Layout::contiguous(shape.clone());
+        for (dim, [before, _]) in amounts.iter().enumerate() {
+            let start = before.max(&0).unsigned_abs();
+            layout = layout.slice(dim, start, kept.shape()[dim], 1);
+        }
+        kept.placed(&shape, &layout, value)
+    }
+
+    /// The elements in an order in which some stand again before and after the others.
+    fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
+        let order = |(&amounts, &size): (&[isize; 2], &usize)| -> Result<Vec<usize>> {
+            let [before, after] = amounts.map(isize::unsigned_abs);
+            let length = size.saturating_add(before).saturating_add(after);
+            Shape::from(length).checked_numel("pad", size_of::<usize>())?;
+            crate::backend::host_room::<usize>(length)?;
+            // Checked before: nothing is put around a size that has nothing to put there.
+            let last = size.saturating_sub(1);
+            let place = |i: usize| match (mode, i.checked_sub(before)) {
+                (PadMode::Reflect, None) => before - i,
+                (PadMode::Reflect, Some(i)) if i > last => 2 * last - i,
+                (PadMode::Circular, None) => size + i - before,
+                (PadMode::Circular, Some(i)) if i > last => i - size,
+                (_, None) => 0,
+                (_, Some(i)) => i.min(last),
+            };
+            Ok((0..length).map(place).collect())
+        };
+        let sizes = amounts.iter().zip(self.shape().iter());
+        let places: Result<Vec<_>> = sizes.map(order).collect();
+        self.taken("pad", places?.into())
+    }
+}

@@ -35,6 +35,7 @@ pub use module::{
 };
 pub use module_derive::{Forward, Module};
 pub use ops::{Approximate, Conv2dOptions, Padding, Pool2dOptions, Value};
+pub use ops::{AttentionOptions, CrossEntropyOptions, NllLossOptions, Reduction};
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{

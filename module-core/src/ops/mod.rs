@@ -3,16 +3,22 @@
 mod activation;
 mod arithmetic;
 mod arrange;
+mod attention;
+mod batch_norm;
 mod cast;
 mod compare;
 mod conv;
+mod cross_entropy;
 mod dropout;
 mod exponential;
+mod fused;
 mod index;
 mod join;
+mod layer_norm;
 mod logic;
 mod matmul;
 mod norm;
+mod normalise;
 mod operators;
 mod pool;
 mod product;
@@ -24,7 +30,9 @@ mod trigonometric;
 mod view;
 
 pub use activation::Approximate;
+pub use attention::AttentionOptions;
 pub use conv::{Conv2dOptions, Padding};
+pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction};
 pub use pool::Pool2dOptions;
 
 use std::borrow::Cow;

@@ -6,6 +6,8 @@ use crate::tensor::NodeKind;
 use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape, enable_grad};
 use crate::{fork_rng, tensor::Node};
 
+mod normalisation;
+
 /// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
 fn numbers(shape: impl Into<Shape>, seed: usize) -> Tensor {
     let shape = shape.into();
@@ -271,6 +273,7 @@ fn check_all() {
     });
     check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
 
+    normalisation::check_all();
     convolutions();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
@@ -390,7 +393,7 @@ fn convolutions() {
 }
 
 /// The gradient of each operation, by the type that computes it.
-const FUNCTIONS: [(&str, &[&str]); 47] = [
+const FUNCTIONS: [(&str, &[&str]); 50] = [
     ("activation::Elu", &["elu"]),
     ("activation::Gelu", &["gelu"]),
     ("activation::LeakyRelu", &["leaky_relu"]),
@@ -408,11 +411,13 @@ const FUNCTIONS: [(&str, &[&str]); 47] = [
     ("arithmetic::Pow", &["pow"]),
     ("arithmetic::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
+    ("attention::Fused", &["scaled_dot_product_attention"]),
     // Casts round, and there is one device: they have tests of their own.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
     ("compare::Where", &["where"]),
     ("conv::Convolution", &["conv2d"]),
+    ("cross_entropy::CrossEntropy", &["cross_entropy"]),
     ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
     ("exponential::Expm1", &["expm1"]),
@@ -427,6 +432,16 @@ const FUNCTIONS: [(&str, &[&str]); 47] = [
     ("matmul::Matmul", &["matmul"]),
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
+    (
+        "normalise::Normalise",
+        &[
+            "layer_norm",
+            "rms_norm",
+            "group_norm",
+            "instance_norm",
+            "batch_norm",
+        ],
+    ),
     ("pool::MaxPool", &["max_pool2d"]),
     ("product::Prod", &["prod"]),
     ("reduce::Extreme", &["amax", "amin"]),
@@ -449,20 +464,26 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 22] = sources!(
+const SOURCES: [(&str, &str); 28] = sources!(
     "activation",
     "arithmetic",
     "arrange",
+    "attention",
+    "batch_norm",
     "cast",
     "compare",
     "conv",
+    "cross_entropy",
     "dropout",
     "exponential",
+    "fused",
     "index",
     "join",
+    "layer_norm",
     "logic",
     "matmul",
     "norm",
+    "normalise",
     "operators",
     "pool",
     "product",

@@ -1,0 +1,284 @@
+//! Normalisation by the mean and the variance of each row or channel.
+//!
+//! Three loops serve all of them: over rows with one scale for each element, over planes with one
+//! scale for each plane, and over rows with statistics down the columns. Statistics are kept in
+//! `f64`; whatever is done to each element happens in the type of the elements.
+
+mod gradient;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::float::Float;
+use super::lanes::{BLOCK, map, number, split, sum, sum_of, update, update2};
+use super::map::{FloatKernel, run_float};
+use super::view::{to_cow, to_vec};
+use super::{CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, room};
+use crate::Result;
+
+pub(super) use gradient::normalise_backward;
+
+/// How many rows are summed in the type of the elements before their sums are added in `f64`.
+const ROWS: usize = 64;
+
+pub(super) fn normalise(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+    run_float(inputs.x.storage.dtype(), Normalise(inputs, geometry))
+}
+
+struct Normalise<'a>(&'a NormInputs, &'a NormGeometry);
+
+impl FloatKernel for Normalise<'_> {
+    const NAME: &'static str = "normalisation";
+    type Output = Normalised;
+
+    fn run<T: Float>(self) -> Result<Normalised> {
+        let Self(inputs, geometry) = self;
+        let x = to_cow::<T>(&inputs.x)?;
+        let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
+        let bias = parameter::<T>(inputs.bias.as_ref(), geometry, T::zero())?;
+        let statistics = match &inputs.statistics {
+            Some([mean, var]) => Statistics {
+                mean: to_vec(mean)?,
+                var: to_vec(var)?,
+            },
+            None => Statistics::of(&x, geometry)?,
+        };
+        room::<T>(x.len())?;
+        let mut out = vec![T::zero(); x.len()];
+        if !x.is_empty() {
+            apply(&mut out, &x, &weight, &bias, &statistics, geometry);
+        }
+        Ok(Normalised {
+            output: CpuStorage::wrap(out),
+            mean: CpuStorage::wrap(statistics.mean),
+            var: CpuStorage::wrap(statistics.var),
+        })
+    }
+}
+
+/// The scale or the shift of every channel; one that is absent is spelled out.
+fn parameter<'a, T: Float>(
+    x: Option<&'a Operand>,
+    geometry: &NormGeometry,
+    absent: T,
+) -> Result<Cow<'a, [T]>> {
+    match x {
+        Some(x) => to_cow(x),
+        None => {
+            let len = geometry.groups * geometry.channels;
+            room::<T>(len)?;
+            Ok(vec![absent; len].into())
+        }
+    }
+}
+
+/// What is subtracted and what is divided by, one of each for every row or channel.
+struct Statistics {
+    mean: Vec<f64>,
+    var: Vec<f64>,
+}
+
+impl Statistics {
+    fn of<T: Float>(x: &[T], geometry: &NormGeometry) -> Result<Self> {
+        let count = geometry.statistics();
+        room::<[f64; 4]>(count)?;
+        if x.is_empty() {
+            let (mean, var) = (vec![0.0; count], vec![0.0; count]);
+            return Ok(Self { mean, var });
+        }
+        if geometry.in_columns() {
+            return Ok(Self::of_columns(x, count));
+        }
+        let mut moments = vec![Moments::default(); count];
+        for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
+            moments[i % count].add(x, geometry.centred);
+        }
+        Ok(Self {
+            mean: moments.iter().map(|m| m.mean).collect(),
+            var: moments.iter().map(Moments::var).collect(),
+        })
+    }
+
+    /// Sums first, then squares of the distances from the mean, row after row.
+    fn of_columns<T: Float>(x: &[T], width: usize) -> Self {
+        let rows = (x.len() / width) as f64;
+        let [mut mean] = columns(x.len(), width, |row, [sum]: &mut [Vec<T>; 1]| {
+            update(sum, &x[row], T::plus);
+        });
+        mean.iter_mut().for_each(|v| *v /= rows);
+        let shift: Vec<T> = mean.iter().map(|&mean| number(mean)).collect();
+        let [offset, mut var] = columns(x.len(), width, |row, [sum, squares]: &mut [Vec<T>; 2]| {
+            update2(sum, &x[row.clone()], &shift, |sum, v, shift| {
+                sum.plus(v.minus(shift))
+            });
+            update2(squares, &x[row], &shift, |sum, v, shift| {
+                let distance = v.minus(shift);
+                sum.plus(distance.times(distance))
+            });
+        });
+        for (((mean, var), shift), offset) in mean.iter_mut().zip(&mut var).zip(&shift).zip(offset)
+        {
+            *mean = shift.to_f64() + offset / rows;
+            *var = not_negative((*var - offset * offset / rows) / rows);
+        }
+        Self { mean, var }
+    }
+
+    /// `1 / √(var + eps)` of each.
+    fn scales(&self, eps: f64) -> Vec<f64> {
+        let scale = |var: &f64| (var + eps).sqrt().recip();
+        self.var.iter().map(scale).collect()
+    }
+}
+
+/// `N` sums down the columns of `len` elements in rows of `width`: `add` adds a row to them.
+fn columns<T: Float, const N: usize>(
+    len: usize,
+    width: usize,
+    mut add: impl FnMut(Range<usize>, &mut [Vec<T>; N]),
+) -> [Vec<f64>; N] {
+    let mut totals = std::array::from_fn(|_| vec![0.0; width]);
+    let mut partial = std::array::from_fn(|_| vec![T::zero(); width]);
+    for (i, end) in (width..=len).step_by(width).enumerate() {
+        add(end - width..end, &mut partial);
+        if (i + 1) % ROWS == 0 || end == len {
+            settle(&mut totals, &mut partial);
+        }
+    }
+    totals
+}
+
+/// Adds sums to the totals in `f64` and starts them anew.
+fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
+    for (totals, partial) in totals.iter_mut().zip(partial) {
+        for (total, partial) in totals.iter_mut().zip(partial) {
+            *total += partial.to_f64();
+            *partial = T::zero();
+        }
+    }
+}
+
+/// Rounding may make the variance of equal numbers negative; NaN stays.
+fn not_negative(var: f64) -> f64 {
+    if var < 0.0 { 0.0 } else { var }
+}
+
+/// The mean and the squared distances from it of the numbers seen so far.
+#[derive(Clone, Copy, Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// Each block is read twice while it is near: for its mean, and for the squares of the
+    /// distances from it, which are then right however far the numbers lie from zero.
+    fn add<T: Float>(&mut self, x: &[T], centred: bool) {
+        for block in x.chunks(BLOCK) {
+            let count = block.len() as f64;
+            let (mean, squares) = if centred {
+                let shift = number::<T>(sum(block).to_f64() / count);
+                let offset = sum_of(block, |v| v.minus(shift)).to_f64();
+                let squares = sum_of(block, |v| {
+                    let distance = v.minus(shift);
+                    distance.times(distance)
+                });
+                let mean = shift.to_f64() + offset / count;
+                (mean, squares.to_f64() - offset * offset / count)
+            } else {
+                (0.0, sum_of(block, |v| v.times(v)).to_f64())
+            };
+            let total = self.count + count;
+            let distance = mean - self.mean;
+            self.mean += distance * count / total;
+            self.squares += squares + distance * distance * self.count * count / total;
+            self.count = total;
+        }
+    }
+
+    fn var(&self) -> f64 {
+        not_negative(self.squares / self.count)
+    }
+}
+
+fn apply<T: Float>(
+    out: &mut [T],
+    x: &[T],
+    weight: &[T],
+    bias: &[T],
+    statistics: &Statistics,
+    geometry: &NormGeometry,
+) {
+    let scales = statistics.scales(geometry.eps);
+    let &NormGeometry {
+        groups,
+        channels,
+        inner,
+        ..
+    } = geometry;
+    if geometry.in_columns() {
+        // (x - mean) · scale + shift with the rest of the mean in the shift.
+        let mut mean = Vec::with_capacity(groups);
+        let mut lines = Vec::with_capacity(groups);
+        for i in 0..groups {
+            let (high, low) = split::<T>(statistics.mean[i]);
+            let scale = number::<T>(scales[i]).times(weight[i]);
+            mean.push(high);
+            lines.push((scale, bias[i].minus(low.times(scale))));
+        }
+        for (out, x) in out.chunks_exact_mut(groups).zip(x.chunks_exact(groups)) {
+            for (((out, &x), &mean), &(scale, shift)) in
+                out.iter_mut().zip(x).zip(&mean).zip(&lines)
+            {
+                *out = x.minus(mean).times(scale).plus(shift);
+            }
+        }
+        return;
+    }
+    let row = geometry.row();
+    for (i, (out, x)) in out
+        .chunks_exact_mut(row)
+        .zip(x.chunks_exact(row))
+        .enumerate()
+    {
+        let (group, own) = (i % groups, geometry.place(i));
+        let (high, low) = split::<T>(statistics.mean[own]);
+        let scale = number::<T>(scales[own]);
+        let weight = &weight[group * channels..(group + 1) * channels];
+        let bias = &bias[group * channels..(group + 1) * channels];
+        if inner == 1 {
+            for (((out, &x), &weight), &bias) in out.iter_mut().zip(x).zip(weight).zip(bias) {
+                let normal = x.minus(high).minus(low).times(scale);
+                *out = normal.times(weight).plus(bias);
+            }
+            continue;
+        }
+        let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
+        for (((out, x), &weight), &bias) in planes.zip(weight).zip(bias) {
+            let scale = scale.times(weight);
+            let shift = bias.minus(low.times(scale));
+            map(out, x, |x| x.minus(high).times(scale).plus(shift));
+        }
+    }
+}
+
+impl NormGeometry {
+    /// How many elements lie one after the other with one pair of statistics.
+    fn row(&self) -> usize {
+        self.channels * self.inner
+    }
+
+    /// Whether neighbours in memory have different statistics.
+    fn in_columns(&self) -> bool {
+        self.over != NormOver::Row && self.row() == 1
+    }
+
+    /// The place of the statistics of row `i`.
+    fn place(&self, i: usize) -> usize {
+        match self.over {
+            NormOver::Row => i,
+            NormOver::Batch | NormOver::Given => i % self.groups,
+        }
+    }
+}

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::float::Float;
-use super::lanes::{BLOCK, map, number, split, sum, sum_of, update, update2};
+use super::lanes::{BLOCK, deviations, number, split, sum, sum_of, update, update2};
 use super::map::{FloatKernel, run_float};
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, room};
@@ -36,17 +36,45 @@ impl FloatKernel for Normalise<'_> {
         let x = to_cow::<T>(&inputs.x)?;
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
         let bias = parameter::<T>(inputs.bias.as_ref(), geometry, T::zero())?;
-        let statistics = match &inputs.statistics {
+        let mut statistics = match &inputs.statistics {
             Some([mean, var]) => Statistics {
                 mean: to_vec(mean)?,
                 var: to_vec(var)?,
             },
-            None => Statistics::of(&x, geometry)?,
+            None => Statistics::room(geometry)?,
         };
         room::<T>(x.len())?;
-        let mut out = vec![T::zero(); x.len()];
-        if !x.is_empty() {
-            apply(&mut out, &x, &weight, &bias, &statistics, geometry);
+        let mut out = Vec::with_capacity(x.len());
+        let affine = Affine {
+            weight: &weight,
+            bias: &bias,
+            geometry,
+        };
+        if x.is_empty() {
+            statistics.mean.resize(geometry.statistics(), 0.0);
+            statistics.var.resize(geometry.statistics(), 0.0);
+        } else if geometry.over == NormOver::Row {
+            // Each row is normalised while it is near.
+            for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
+                let mut moments = Moments::default();
+                moments.add(x, geometry.centred);
+                statistics.mean.push(moments.mean);
+                statistics.var.push(moments.var());
+                affine.row(&mut out, x, i, moments.mean, moments.var());
+            }
+        } else {
+            if inputs.statistics.is_none() {
+                statistics.over_batch(&x, geometry);
+            }
+            if geometry.in_columns() {
+                affine.columns(&mut out, &x, &statistics);
+            } else {
+                for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
+                    let own = i % geometry.groups;
+                    let (mean, var) = (statistics.mean[own], statistics.var[own]);
+                    affine.row(&mut out, x, i, mean, var);
+                }
+            }
         }
         Ok(Normalised {
             output: CpuStorage::wrap(out),
@@ -79,24 +107,26 @@ struct Statistics {
 }
 
 impl Statistics {
-    fn of<T: Float>(x: &[T], geometry: &NormGeometry) -> Result<Self> {
+    /// None yet.
+    fn room(geometry: &NormGeometry) -> Result<Self> {
         let count = geometry.statistics();
         room::<[f64; 4]>(count)?;
-        if x.is_empty() {
-            let (mean, var) = (vec![0.0; count], vec![0.0; count]);
-            return Ok(Self { mean, var });
-        }
+        let (mean, var) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        Ok(Self { mean, var })
+    }
+
+    fn over_batch<T: Float>(&mut self, x: &[T], geometry: &NormGeometry) {
+        let groups = geometry.groups;
         if geometry.in_columns() {
-            return Ok(Self::of_columns(x, count));
+            *self = Self::of_columns(x, groups);
+            return;
         }
-        let mut moments = vec![Moments::default(); count];
+        let mut moments = vec![Moments::default(); groups];
         for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
-            moments[i % count].add(x, geometry.centred);
+            moments[i % groups].add(x, geometry.centred);
         }
-        Ok(Self {
-            mean: moments.iter().map(|m| m.mean).collect(),
-            var: moments.iter().map(Moments::var).collect(),
-        })
+        self.mean.extend(moments.iter().map(|m| m.mean));
+        self.var.extend(moments.iter().map(Moments::var));
     }
 
     /// Sums first, then squares of the distances from the mean, row after row.
@@ -126,9 +156,12 @@ impl Statistics {
 
     /// `1 / √(var + eps)` of each.
     fn scales(&self, eps: f64) -> Vec<f64> {
-        let scale = |var: &f64| (var + eps).sqrt().recip();
-        self.var.iter().map(scale).collect()
+        self.var.iter().map(|&var| scale(var, eps)).collect()
     }
+}
+
+fn scale(var: f64, eps: f64) -> f64 {
+    (var + eps).sqrt().recip()
 }
 
 /// `N` sums down the columns of `len` elements in rows of `width`: `add` adds a row to them.
@@ -179,13 +212,10 @@ impl Moments {
             let count = block.len() as f64;
             let (mean, squares) = if centred {
                 let shift = number::<T>(sum(block).to_f64() / count);
-                let offset = sum_of(block, |v| v.minus(shift)).to_f64();
-                let squares = sum_of(block, |v| {
-                    let distance = v.minus(shift);
-                    distance.times(distance)
-                });
+                let (offset, squares) = deviations(block, shift);
+                let (offset, squares) = (offset.to_f64(), squares.to_f64());
                 let mean = shift.to_f64() + offset / count;
-                (mean, squares.to_f64() - offset * offset / count)
+                (mean, squares - offset * offset / count)
             } else {
                 (0.0, sum_of(block, |v| v.times(v)).to_f64())
             };
@@ -202,63 +232,59 @@ impl Moments {
     }
 }
 
-fn apply<T: Float>(
-    out: &mut [T],
-    x: &[T],
-    weight: &[T],
-    bias: &[T],
-    statistics: &Statistics,
-    geometry: &NormGeometry,
-) {
-    let scales = statistics.scales(geometry.eps);
-    let &NormGeometry {
-        groups,
-        channels,
-        inner,
-        ..
-    } = geometry;
-    if geometry.in_columns() {
-        // (x - mean) · scale + shift with the rest of the mean in the shift.
-        let mut mean = Vec::with_capacity(groups);
-        let mut lines = Vec::with_capacity(groups);
-        for i in 0..groups {
-            let (high, low) = split::<T>(statistics.mean[i]);
-            let scale = number::<T>(scales[i]).times(weight[i]);
-            mean.push(high);
-            lines.push((scale, bias[i].minus(low.times(scale))));
-        }
-        for (out, x) in out.chunks_exact_mut(groups).zip(x.chunks_exact(groups)) {
-            for (((out, &x), &mean), &(scale, shift)) in
-                out.iter_mut().zip(x).zip(&mean).zip(&lines)
-            {
-                *out = x.minus(mean).times(scale).plus(shift);
-            }
-        }
-        return;
-    }
-    let row = geometry.row();
-    for (i, (out, x)) in out
-        .chunks_exact_mut(row)
-        .zip(x.chunks_exact(row))
-        .enumerate()
-    {
-        let (group, own) = (i % groups, geometry.place(i));
-        let (high, low) = split::<T>(statistics.mean[own]);
-        let scale = number::<T>(scales[own]);
-        let weight = &weight[group * channels..(group + 1) * channels];
-        let bias = &bias[group * channels..(group + 1) * channels];
+/// What is done to normal elements.
+struct Affine<'a, T> {
+    weight: &'a [T],
+    bias: &'a [T],
+    geometry: &'a NormGeometry,
+}
+
+impl<T: Float> Affine<'_, T> {
+    /// Row `i`, all of whose elements share statistics.
+    fn row(&self, out: &mut Vec<T>, x: &[T], i: usize, mean: f64, var: f64) {
+        let &NormGeometry {
+            groups,
+            channels,
+            inner,
+            eps,
+            ..
+        } = self.geometry;
+        let (high, low) = split::<T>(mean);
+        let scale = number::<T>(scale(var, eps));
+        let group = i % groups * channels..(i % groups + 1) * channels;
+        let parameters = self.weight[group.clone()].iter().zip(&self.bias[group]);
         if inner == 1 {
-            for (((out, &x), &weight), &bias) in out.iter_mut().zip(x).zip(weight).zip(bias) {
+            out.extend(x.iter().zip(parameters).map(|(&x, (&weight, &bias))| {
                 let normal = x.minus(high).minus(low).times(scale);
-                *out = normal.times(weight).plus(bias);
-            }
-            continue;
+                normal.times(weight).plus(bias)
+            }));
+            return;
         }
-        let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
-        for (((out, x), &weight), &bias) in planes.zip(weight).zip(bias) {
+        for (x, (&weight, &bias)) in x.chunks_exact(inner).zip(parameters) {
+            // What is left of the mean is in the shift.
             let scale = scale.times(weight);
             let shift = bias.minus(low.times(scale));
-            map(out, x, |x| x.minus(high).times(scale).plus(shift));
+            out.extend(x.iter().map(|x| x.minus(high).times(scale).plus(shift)));
+        }
+    }
+
+    /// Rows with statistics down the columns.
+    fn columns(&self, out: &mut Vec<T>, x: &[T], statistics: &Statistics) {
+        let groups = self.geometry.groups;
+        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(groups));
+        for (i, (&mean, &var)) in statistics.mean.iter().zip(&statistics.var).enumerate() {
+            let (high, low) = split::<T>(mean);
+            let scale = number::<T>(scale(var, self.geometry.eps)).times(self.weight[i]);
+            means.push(high);
+            scales.push(scale);
+            shifts.push(self.bias[i].minus(low.times(scale)));
+        }
+        for x in x.chunks_exact(groups) {
+            let lines = means.iter().zip(&scales).zip(&shifts);
+            let lines = x.iter().zip(lines);
+            out.extend(
+                lines.map(|(x, ((&mean, &scale), &shift))| x.minus(mean).times(scale).plus(shift)),
+            );
         }
     }
 }

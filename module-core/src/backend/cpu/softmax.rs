@@ -88,18 +88,17 @@ impl FloatKernel for Softmax<'_> {
         let lanes = Lanes::new(x.layout.shape(), dim);
         let x = to_cow::<T>(x)?;
         room::<T>(x.len())?;
-        let mut out = vec![T::zero(); x.len()];
-        if x.is_empty() {
+        if lanes.inner == 1 {
+            let mut out = Vec::with_capacity(x.len());
+            let mut buffer = Vec::new();
+            let rows = x.chunks_exact(lanes.size.max(1));
+            rows.for_each(|x| normalise_row(op, &mut out, x, &mut buffer));
             return Ok(CpuStorage::wrap(out));
         }
-        let blocks = out.chunks_exact_mut(lanes.block());
-        let mut buffer = Vec::new();
-        for (out, x) in blocks.zip(x.chunks_exact(lanes.block())) {
-            if lanes.inner == 1 {
-                normalise_row(op, out, x, &mut buffer);
-            } else {
-                normalise_columns(op, out, x, lanes);
-            }
+        let mut out = vec![T::zero(); x.len()];
+        let blocks = out.chunks_exact_mut(lanes.block().max(1));
+        for (out, x) in blocks.zip(x.chunks_exact(lanes.block().max(1))) {
+            normalise_columns(op, out, x, lanes);
         }
         Ok(CpuStorage::wrap(out))
     }
@@ -107,18 +106,20 @@ impl FloatKernel for Softmax<'_> {
 
 /// The greatest is subtracted first, so that no exponential overflows. NaN is left out of the
 /// greatest and makes the sum, and so the whole lane, NaN.
-fn normalise_row<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], buffer: &mut Vec<T>) {
+fn normalise_row<T: Float>(op: SoftmaxOp, out: &mut Vec<T>, x: &[T], buffer: &mut Vec<T>) {
     let most = max(x);
     match op {
         SoftmaxOp::Softmax => {
-            map(out, x, |v| v.minus(most));
+            let start = out.len();
+            out.extend(x.iter().map(|v| v.minus(most)));
+            let out = &mut out[start..];
             exp(out);
             let total = sum(out);
             out.iter_mut().for_each(|v| *v = *v / total);
         }
         SoftmaxOp::LogSoftmax => {
             let log = exponentials(x, most, buffer).ln();
-            map(out, x, |v| v.minus(most).minus(log));
+            out.extend(x.iter().map(|v| v.minus(most).minus(log)));
         }
     }
 }
@@ -175,33 +176,34 @@ impl FloatKernel for SoftmaxGradient<'_> {
         let lanes = Lanes::new(grad.layout.shape(), dim);
         let (grad, y) = (to_cow::<T>(grad)?, to_cow::<T>(y)?);
         room::<T>(grad.len())?;
-        let mut out = vec![T::zero(); grad.len()];
-        if grad.is_empty() {
+        let block = lanes.block().max(1);
+        let sources = grad.chunks_exact(block).zip(y.chunks_exact(block));
+        if lanes.inner == 1 {
+            let mut out = Vec::with_capacity(grad.len());
+            sources.for_each(|(grad, y)| row_gradient(op, &mut out, grad, y));
             return Ok(CpuStorage::wrap(out));
         }
-        let blocks = out.chunks_exact_mut(lanes.block());
-        let sources = grad.chunks_exact(lanes.block());
-        for (out, (grad, y)) in blocks.zip(sources.zip(y.chunks_exact(lanes.block()))) {
-            if lanes.inner == 1 {
-                row_gradient(op, out, grad, y);
-            } else {
-                column_gradient(op, out, grad, y, lanes);
-            }
+        let mut out = vec![T::zero(); grad.len()];
+        for (out, (grad, y)) in out.chunks_exact_mut(block).zip(sources) {
+            column_gradient(op, out, grad, y, lanes);
         }
         Ok(CpuStorage::wrap(out))
     }
 }
 
 /// `(g - Σ g y) y`, or `g - e^y Σ g` of the logarithm.
-fn row_gradient<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T]) {
+fn row_gradient<T: Float>(op: SoftmaxOp, out: &mut Vec<T>, grad: &[T], y: &[T]) {
     match op {
         SoftmaxOp::Softmax => {
             let total = sum_of2(grad, y, T::times);
-            map2(out, grad, y, |grad, y| grad.minus(total).times(y));
+            let pairs = grad.iter().zip(y);
+            out.extend(pairs.map(|(grad, &y)| grad.minus(total).times(y)));
         }
         SoftmaxOp::LogSoftmax => {
             let total = sum(grad);
-            out.copy_from_slice(y);
+            let start = out.len();
+            out.extend_from_slice(y);
+            let out = &mut out[start..];
             exp(out);
             update(out, grad, |e, grad| grad.minus(e.times(total)));
         }
@@ -312,28 +314,22 @@ impl FloatKernel for LogSumExpGradient<'_> {
         let lanes = Lanes::new(x.layout.shape(), dim);
         let (grad, x, y) = (to_cow::<T>(grad)?, to_cow::<T>(x)?, to_cow::<T>(y)?);
         room::<T>(x.len())?;
-        let mut out = vec![T::zero(); x.len()];
-        if x.is_empty() {
-            return Ok(CpuStorage::wrap(out));
-        }
-        let blocks = out.chunks_exact_mut(lanes.block());
-        let lines = grad
-            .chunks_exact(lanes.inner)
-            .zip(y.chunks_exact(lanes.inner));
-        for (out, (x, (grad, y))) in blocks.zip(x.chunks_exact(lanes.block()).zip(lines)) {
+        let mut out = Vec::with_capacity(x.len());
+        let inner = lanes.inner.max(1);
+        let lines = grad.chunks_exact(inner).zip(y.chunks_exact(inner));
+        for (x, (grad, y)) in x.chunks_exact(lanes.block().max(1)).zip(lines) {
+            let start = out.len();
             if let (&[grad], &[y]) = (grad, y) {
-                map(out, x, |v| v.minus(y));
-                exp(out);
-                out.iter_mut().for_each(|v| *v = v.times(grad));
+                out.extend(x.iter().map(|v| v.minus(y)));
+                exp(&mut out[start..]);
+                out[start..].iter_mut().for_each(|v| *v = v.times(grad));
                 continue;
             }
-            let rows = out
-                .chunks_exact_mut(lanes.inner)
-                .zip(x.chunks_exact(lanes.inner));
-            for (out, x) in rows {
-                map2(out, x, y, T::minus);
-                exp(out);
-                update(out, grad, T::times);
+            for x in x.chunks_exact(inner) {
+                let start = out.len();
+                out.extend(x.iter().zip(y).map(|(x, &y)| x.minus(y)));
+                exp(&mut out[start..]);
+                update(&mut out[start..], grad, T::times);
             }
         }
         Ok(CpuStorage::wrap(out))

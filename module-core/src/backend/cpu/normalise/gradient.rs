@@ -9,7 +9,7 @@
 //! where `⟨⟩` is the mean over what shares statistics, and 0 if they were given.
 
 use super::super::float::Float;
-use super::super::lanes::{map2, number, split, sum, sum_of2, update, update2};
+use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::view::{to_cow, to_vec};
 use super::super::{CpuStorage, NormGeometry, NormInputs, NormOver, Operand, Storage, room};
@@ -35,20 +35,17 @@ impl FloatKernel for Gradient<'_> {
         let Self(grad, inputs, geometry) = self;
         let (grad, x) = (to_cow::<T>(grad)?, to_cow::<T>(&inputs.x)?);
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
-        let statistics = match &inputs.statistics {
-            Some([mean, var]) => Statistics {
-                mean: to_vec(mean)?,
-                var: to_vec(var)?,
-            },
-            None => Statistics::of(&x, geometry)?,
-        };
+        let mut statistics = Statistics::room(geometry)?;
+        if let Some([mean, var]) = &inputs.statistics {
+            (statistics.mean, statistics.var) = (to_vec(mean)?, to_vec(var)?);
+        }
         room::<T>(x.len())?;
         room::<[f64; 2]>(weight.len())?;
         let mut work = Work {
             scales: statistics.scales(geometry.eps),
             statistics,
             geometry,
-            out: vec![T::zero(); x.len()],
+            out: Vec::with_capacity(x.len()),
             sums: [vec![0.0; weight.len()], vec![0.0; weight.len()]],
             grad: &grad,
             x: &x,
@@ -142,10 +139,10 @@ impl<T: Float> Work<'_, T> {
         for i in 0..rows {
             let at = i * channels..(i + 1) * channels;
             let group = i % groups * channels..(i % groups + 1) * channels;
-            let (grad, x) = (&self.grad[at.clone()], &self.x[at.clone()]);
+            let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
             let (high, low) = split::<T>(self.statistics.mean[i]);
             let scale = number::<T>(self.scales[i]);
-            super::map(&mut normal, x, |x| x.minus(high).minus(low).times(scale));
+            map(&mut normal, x, |x| x.minus(high).minus(low).times(scale));
             map2(&mut weighted, grad, &self.weight[group.clone()], T::times);
             let [weight_grad, bias_grad] = &mut partial;
             update2(
@@ -161,9 +158,11 @@ impl<T: Float> Work<'_, T> {
                 false => 0.0,
             };
             let (along, centre) = (number::<T>(along), number::<T>(centre));
-            map2(&mut self.out[at], &weighted, &normal, |grad, normal| {
-                grad.minus(centre).minus(normal.times(along)).times(scale)
-            });
+            let pairs = weighted.iter().zip(&normal);
+            self.out.extend(pairs.map(|(grad, &normal)| {
+                let pulled = normal.times(along);
+                grad.minus(centre).minus(pulled).times(scale)
+            }));
             if (i + 1) % (ROWS * groups) == 0 || i + 1 == rows {
                 settle(&mut self.sums, &mut partial);
             }
@@ -234,8 +233,8 @@ impl<T: Float> Work<'_, T> {
             let weight = self.weight[i % groups * channels + channel];
             let line = self.line(own, weight, sums);
             let at = (i * channels + channel) * inner..(i * channels + channel + 1) * inner;
-            let (grad, x) = (&self.grad[at.clone()], &self.x[at.clone()]);
-            map2(&mut self.out[at], grad, x, |grad, x| line.at(grad, x));
+            let pairs = self.grad[at.clone()].iter().zip(&self.x[at]);
+            self.out.extend(pairs.map(|(&grad, &x)| line.at(grad, x)));
         }
     }
 
@@ -261,20 +260,28 @@ impl<T: Float> Work<'_, T> {
             let low = split::<T>(self.statistics.mean[i]).1.to_f64();
             *along = (*along - low * total[i]) * self.scales[i];
         }
-        let lines: Vec<Line<T>> = (0..width)
-            .map(|i| {
-                let weight = self.weight[i].to_f64();
-                self.line(i, self.weight[i], [weight * total[i], weight * along[i]])
-            })
-            .collect();
-        let rows = self
-            .grad
-            .chunks_exact(width)
-            .zip(self.x.chunks_exact(width));
-        for (out, (grad, x)) in self.out.chunks_exact_mut(width).zip(rows) {
-            for (((out, &grad), &x), line) in out.iter_mut().zip(grad).zip(x).zip(&lines) {
-                *out = line.at(grad, x);
-            }
+        let [mut slopes, mut pulls, mut rests] = [(); 3].map(|()| Vec::with_capacity(width));
+        for (i, (&total, &along)) in total.iter().zip(&along).enumerate() {
+            let weight = self.weight[i].to_f64();
+            let line = self.line(i, self.weight[i], [weight * total, weight * along]);
+            slopes.push(line.slope);
+            pulls.push(line.pull);
+            rests.push(line.rest);
+        }
+        for (grad, x) in grad.chunks_exact(width).zip(x.chunks_exact(width)) {
+            let lines = mean.iter().zip(&slopes).zip(pulls.iter().zip(&rests));
+            let pairs = grad.iter().zip(x).zip(lines);
+            self.out.extend(
+                pairs.map(|((&grad, &x), ((&mean, &slope), (&pull, &rest)))| {
+                    let line = Line {
+                        mean,
+                        slope,
+                        pull,
+                        rest,
+                    };
+                    line.at(grad, x)
+                }),
+            );
         }
         self.sums = [along, total];
     }

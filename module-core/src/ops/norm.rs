@@ -120,7 +120,7 @@ impl Tensor {
 }
 
 /// `ln Σ eˣ` along dimension 1, which keeps size 1, composed of other operations.
-fn log_of_sum(x: &Tensor) -> Result<Tensor> {
+pub(super) fn log_of_sum(x: &Tensor) -> Result<Tensor> {
     if x.shape().get(1) == Some(&0) {
         return x.sum(1, true)?.log();
     }

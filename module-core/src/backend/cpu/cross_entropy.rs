@@ -1,7 +1,7 @@
 //! The cross-entropy of logits with classes, without a tensor of probabilities.
 
 use super::float::Float;
-use super::lanes::{exp, map, number, split, sum_of2};
+use super::lanes::{exp, map, map2, number, split, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
 use super::softmax::{Lanes, log_sums};
 use super::view::{to_cow, to_vec};
@@ -167,7 +167,10 @@ impl FloatKernel for Gradient<'_> {
                 own: class.map(|class| (class, number(grad * weight))),
             })
         };
-        let mut slopes = Vec::with_capacity(lanes.inner);
+        // The slopes of neighbours, part by part, so that the loops over them are plain.
+        room::<[T; 4]>(lanes.inner)?;
+        let [mut highs, mut lows, mut pulls, mut evens] =
+            [(); 4].map(|()| Vec::with_capacity(lanes.inner));
         let blocks = out.chunks_exact_mut(lanes.block());
         for (i, (out, x)) in blocks.zip(x.chunks_exact(lanes.block())).enumerate() {
             if lanes.inner == 1 {
@@ -183,27 +186,29 @@ impl FloatKernel for Gradient<'_> {
                 out[class] = out[class].minus(own);
                 continue;
             }
-            slopes.clear();
+            let parts = [&mut highs, &mut lows, &mut pulls, &mut evens];
+            parts.into_iter().for_each(Vec::clear);
             for j in 0..lanes.inner {
-                slopes.push(slope(i * lanes.inner + j)?);
+                let slope = slope(i * lanes.inner + j)?;
+                highs.push(slope.high);
+                lows.push(slope.low);
+                let counts = slope.own.is_some();
+                pulls.push(if counts { slope.pull } else { T::zero() });
+                evens.push(if counts { slope.even } else { T::zero() });
             }
             let rows = out
                 .chunks_exact_mut(lanes.inner)
                 .zip(x.chunks_exact(lanes.inner));
             for ((out, x), &weight) in rows.zip(&weight) {
-                for ((out, &x), slope) in out.iter_mut().zip(x).zip(&slopes) {
-                    *out = x.minus(slope.high).minus(slope.low);
-                }
+                map2(out, x, &highs, T::minus);
+                update(out, &lows, T::minus);
                 exp(out);
-                for (out, slope) in out.iter_mut().zip(&slopes) {
-                    *out = match slope.own {
-                        Some(_) => out.times(slope.pull).minus(weight.times(slope.even)),
-                        None => T::zero(),
-                    };
-                }
+                update2(out, &pulls, &evens, |e, pull, even| {
+                    e.times(pull).minus(weight.times(even))
+                });
             }
-            for (j, slope) in slopes.iter().enumerate() {
-                if let Some((class, own)) = slope.own {
+            for j in 0..lanes.inner {
+                if let Some((class, own)) = slope(i * lanes.inner + j)?.own {
                     let out = &mut out[class * lanes.inner + j];
                     *out = out.minus(own);
                 }

@@ -51,7 +51,7 @@ pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) 
 }
 
 /// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²` of a block.
-pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (T, T) {
+pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
     let (mut sums, mut squares) = ([T::zero(); LANES], [T::zero(); LANES]);
     let (chunks, rest) = x.as_chunks::<LANES>();
     let add = |sum: &mut T, square: &mut T, v: T| {
@@ -67,8 +67,8 @@ pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (T, T) {
     let (mut sum, mut square) = (T::zero(), T::zero());
     rest.iter().for_each(|&v| add(&mut sum, &mut square, v));
     (
-        sums.into_iter().fold(sum, T::plus),
-        squares.into_iter().fold(square, T::plus),
+        sums.into_iter().fold(sum, T::plus).to_f64(),
+        squares.into_iter().fold(square, T::plus).to_f64(),
     )
 }
 

@@ -21,6 +21,9 @@ pub(super) use gradient::normalise_backward;
 /// How many rows are summed in the type of the elements before their sums are added in `f64`.
 const ROWS: usize = 64;
 
+/// How many elements are asked about the mean first.
+const FEW: usize = 32;
+
 pub(super) fn normalise(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
     run_float(inputs.x.storage.dtype(), Normalise(inputs, geometry))
 }
@@ -205,15 +208,20 @@ struct Moments {
 }
 
 impl Moments {
-    /// Each block is read twice while it is near: for its mean, and for the squares of the
-    /// distances from it, which are then right however far the numbers lie from zero.
+    /// Squares of the distances from a number near the mean are right however far the numbers lie
+    /// from zero. The mean of the first few mostly is near; a block of which it is not is read once
+    /// more.
     fn add<T: Float>(&mut self, x: &[T], centred: bool) {
         for block in x.chunks(BLOCK) {
             let count = block.len() as f64;
             let (mean, squares) = if centred {
-                let shift = number::<T>(sum(block).to_f64() / count);
-                let (offset, squares) = deviations(block, shift);
-                let (offset, squares) = (offset.to_f64(), squares.to_f64());
+                let few = &block[..block.len().min(FEW)];
+                let mut shift = number::<T>(sum(few).to_f64() / few.len() as f64);
+                let (mut offset, mut squares) = deviations(block, shift);
+                if offset * offset / count > squares / 2.0 {
+                    shift = number(shift.to_f64() + offset / count);
+                    (offset, squares) = deviations(block, shift);
+                }
                 let mean = shift.to_f64() + offset / count;
                 (mean, squares - offset * offset / count)
             } else {

@@ -114,8 +114,8 @@ fn normalise_row<T: Float>(op: SoftmaxOp, out: &mut Vec<T>, x: &[T], buffer: &mu
             out.extend(x.iter().map(|v| v.minus(most)));
             let out = &mut out[start..];
             exp(out);
-            let total = sum(out);
-            out.iter_mut().for_each(|v| *v = *v / total);
+            let share = sum(out).recip();
+            out.iter_mut().for_each(|v| *v = v.times(share));
         }
         SoftmaxOp::LogSoftmax => {
             let log = exponentials(x, most, buffer).ln();
@@ -150,9 +150,11 @@ fn normalise_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lan
             update(total, out, T::plus);
         }
         match op {
-            SoftmaxOp::Softmax => lanes
-                .rows(tile)
-                .for_each(|row| update(&mut out[row], total, |v, total| v / total)),
+            SoftmaxOp::Softmax => {
+                total.iter_mut().for_each(|v| *v = v.recip());
+                let rows = lanes.rows(tile);
+                rows.for_each(|row| update(&mut out[row], total, T::times));
+            }
             SoftmaxOp::LogSoftmax => {
                 total.iter_mut().for_each(|v| *v = v.ln());
                 for row in lanes.rows(tile) {

@@ -313,6 +313,69 @@ fn what_stands_in_for_a_kernel_gives_the_same() {
 }
 
 #[test]
+fn what_stands_in_for_attention_and_losses_gives_the_same() {
+    let [q, k, v] = [[4, 70, 5], [4, 40, 5], [4, 40, 3]].map(|shape| numbers(shape, shape[1]));
+    let mask = numbers([70, 40], 3);
+    let attend = |attn_mask: Option<&Tensor>, is_causal| {
+        let options = AttentionOptions {
+            attn_mask,
+            is_causal,
+            ..Default::default()
+        };
+        q.scaled_dot_product_attention(&k, &v, options).unwrap()
+    };
+    // A mask with a gradient takes the composed way.
+    close(
+        &attend(Some(&mask), false),
+        &attend(Some(&mask.requires_grad()), false),
+        1e-13,
+    );
+    let below = Tensor::ones([70, 40], DType::U8, &Device::cpu()).unwrap();
+    let below = below.tril(0).unwrap().to_dtype(DType::Bool).unwrap();
+    let hidden = mask.zeros_like().unwrap();
+    let not_below = below.logical_not().unwrap();
+    let hidden = hidden.masked_fill(&not_below, f64::NEG_INFINITY).unwrap();
+    close(
+        &attend(None, true),
+        &attend(Some(&hidden.requires_grad()), false),
+        1e-13,
+    );
+    let x = numbers([50, 7], 1);
+    let target = Tensor::from_vec((0..50).map(|i| i % 7).collect::<Vec<i64>>(), [50]).unwrap();
+    let weight = numbers([7], 2).abs().unwrap();
+    let loss = |weight: &Tensor, label_smoothing| {
+        let weight = Some(weight);
+        let options = CrossEntropyOptions {
+            weight,
+            label_smoothing,
+            ..Default::default()
+        };
+        x.cross_entropy(&target, options).unwrap()
+    };
+    for smoothing in [0.0, 0.2] {
+        let tracked = weight.requires_grad();
+        close(&loss(&weight, smoothing), &loss(&tracked, smoothing), 1e-13);
+    }
+    let x = x.unsqueeze(0).unwrap();
+    let kernel = x.logsumexp(1, true).unwrap();
+    close(&kernel, &norm::log_of_sum(&x).unwrap(), 1e-13);
+}
+
+#[test]
+fn a_start_far_from_the_rest_does_not_spoil_the_variance() {
+    // The first elements say nothing of the mean.
+    let value = |i: usize| if i < 40 { 1000.0 } else { (i % 5) as f64 / 4.0 };
+    let values = (0..900).map(value).collect();
+    let exact = Tensor::from_vec::<f64>(values, [1, 900]).unwrap();
+    let mean = exact.mean(.., false).unwrap();
+    let var = exact.var(.., 0.0, false).unwrap().item::<f64>().unwrap();
+    let y = exact.to_dtype(DType::F32).unwrap();
+    let y = y.layer_norm([900], None, None, 0.0).unwrap();
+    let expected = exact.sub(&mean).unwrap().div(var.sqrt()).unwrap();
+    close(&y.to_dtype(DType::F64).unwrap(), &expected, 1e-6);
+}
+
+#[test]
 fn numbers_far_from_zero_are_normalised_as_near_it() {
     // One part in a thousand of noise: in f32 the mean itself is rounded by more than the result.
     let noise = numbers([3, 500], 1);

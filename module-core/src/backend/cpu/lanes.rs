@@ -50,26 +50,14 @@ pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) 
     blocks.fold(T::zero(), |sum, (a, b)| sum.plus(block(a, b)))
 }
 
-/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²` of a block.
+/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²`, in two loops, because one that adds to both is not made
+/// of vector instructions.
 pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
-    let (mut sums, mut squares) = ([T::zero(); LANES], [T::zero(); LANES]);
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    let add = |sum: &mut T, square: &mut T, v: T| {
+    let squares = sum_of(x, |v| {
         let distance = v.minus(shift);
-        *sum = sum.plus(distance);
-        *square = square.plus(distance.times(distance));
-    };
-    for chunk in chunks {
-        for ((sum, square), &v) in sums.iter_mut().zip(&mut squares).zip(chunk) {
-            add(sum, square, v);
-        }
-    }
-    let (mut sum, mut square) = (T::zero(), T::zero());
-    rest.iter().for_each(|&v| add(&mut sum, &mut square, v));
-    (
-        sums.into_iter().fold(sum, T::plus).to_f64(),
-        squares.into_iter().fold(square, T::plus).to_f64(),
-    )
+        distance.times(distance)
+    });
+    (sum_of(x, |v| v.minus(shift)).to_f64(), squares.to_f64())
 }
 
 /// The greatest element that is not NaN, `-∞` of none.

@@ -75,6 +75,24 @@ impl Lanes {
         most.fill(T::NEG_INFINITY);
         self.rows(tile).for_each(|row| raise(most, &x[row]));
     }
+
+    /// `Σ e^(x - shift)` of each lane of a tile.
+    fn exponentials<T: Float>(
+        self,
+        x: &[T],
+        tile: std::ops::Range<usize>,
+        shift: &[T],
+        total: &mut [T],
+    ) {
+        let mut buffer = [T::zero(); TILE];
+        let buffer = &mut buffer[..tile.len()];
+        total.fill(T::zero());
+        for row in self.rows(tile) {
+            map2(buffer, &x[row], shift, T::minus);
+            exp(buffer);
+            update(total, buffer, T::plus);
+        }
+    }
 }
 
 struct Softmax<'a>(SoftmaxOp, &'a Operand, usize);
@@ -142,25 +160,28 @@ fn normalise_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lan
     for tile in lanes.tiles() {
         let (most, total) = (&mut most[..tile.len()], &mut total[..tile.len()]);
         lanes.greatest(x, tile.clone(), most);
-        total.fill(T::zero());
-        for row in lanes.rows(tile.clone()) {
-            let out = &mut out[row.clone()];
-            map2(out, &x[row], most, T::minus);
-            exp(out);
-            update(total, out, T::plus);
-        }
         match op {
             SoftmaxOp::Softmax => {
+                total.fill(T::zero());
+                for row in lanes.rows(tile.clone()) {
+                    let out = &mut out[row.clone()];
+                    map2(out, &x[row], most, T::minus);
+                    exp(out);
+                    update(total, out, T::plus);
+                }
                 total.iter_mut().for_each(|v| *v = v.recip());
                 let rows = lanes.rows(tile);
                 rows.for_each(|row| update(&mut out[row], total, T::times));
             }
             SoftmaxOp::LogSoftmax => {
+                lanes.exponentials(x, tile.clone(), most, total);
                 total.iter_mut().for_each(|v| *v = v.ln());
                 for row in lanes.rows(tile) {
-                    let out = &mut out[row.clone()];
-                    map2(out, &x[row], most, T::minus);
-                    update(out, total, T::minus);
+                    let lines = most.iter().zip(total.iter());
+                    let pairs = out[row.clone()].iter_mut().zip(&x[row]);
+                    for ((out, x), (&most, &log)) in pairs.zip(lines) {
+                        *out = x.minus(most).minus(log);
+                    }
                 }
             }
         }
@@ -250,7 +271,7 @@ fn column_gradient<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T], 
 /// offset would round away.
 pub(super) fn log_sums<T: Float>(x: &[T], lanes: Lanes) -> Vec<f64> {
     let mut out = Vec::with_capacity(x.len() / lanes.size.max(1));
-    let mut buffer = vec![T::zero(); TILE];
+    let mut buffer = Vec::new();
     let (mut most, mut total) = ([T::zero(); TILE], [T::zero(); TILE]);
     // Differences to an infinity would be NaN.
     let finite = |v: T| if v.to_f64().is_finite() { v } else { T::zero() };
@@ -265,13 +286,7 @@ pub(super) fn log_sums<T: Float>(x: &[T], lanes: Lanes) -> Vec<f64> {
             let (most, total) = (&mut most[..tile.len()], &mut total[..tile.len()]);
             lanes.greatest(x, tile.clone(), most);
             most.iter_mut().for_each(|v| *v = finite(*v));
-            total.fill(T::zero());
-            for row in lanes.rows(tile) {
-                let buffer = &mut buffer[..total.len()];
-                map2(buffer, &x[row], most, T::minus);
-                exp(buffer);
-                update(total, buffer, T::plus);
-            }
+            lanes.exponentials(x, tile, most, total);
             out.extend(
                 most.iter()
                     .zip(total)

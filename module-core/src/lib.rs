@@ -36,7 +36,8 @@ pub use module::{
 pub use module_derive::{Forward, Module};
 pub use ndarray;
 pub use ops::{
-    Approximate, Conv2dOptions, IndexItem, IntoIndex, PadMode, Padding, Pool2dOptions, Value,
+    Approximate, AttentionOptions, Conv2dOptions, CrossEntropyOptions, IndexItem, IntoIndex,
+    NllLossOptions, PadMode, Padding, Pool2dOptions, Reduction, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};

@@ -5,6 +5,7 @@ mod golden_ops {
     pub(crate) mod arrangements;
     pub(crate) mod data;
     pub(crate) mod elementwise;
+    pub(crate) mod normalisation;
     pub(crate) mod reductions;
 }
 
@@ -262,7 +263,8 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
         _ => golden_ops::elementwise::run(case, inputs)
             .or_else(|| golden_ops::reductions::run(case, inputs))
             .or_else(|| golden_ops::arrangements::run(case, inputs))
-            .or_else(|| golden_ops::data::run(case, inputs)),
+            .or_else(|| golden_ops::data::run(case, inputs))
+            .or_else(|| golden_ops::normalisation::run(case, inputs)),
     }
 }
 

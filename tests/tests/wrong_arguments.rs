@@ -3,6 +3,7 @@
 
 mod wrong_arguments {
     mod data;
+    mod normalisation;
 }
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

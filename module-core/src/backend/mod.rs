@@ -4,6 +4,7 @@
 //! how it computes. An accelerator is another crate that implements [`Backend`].
 
 mod cpu;
+mod fused;
 mod geometry;
 mod host;
 mod ops;
@@ -12,7 +13,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-pub use geometry::{ConvGeometry, PoolGeometry};
+pub use fused::{AttentionInputs, CrossEntropyInputs, NormInputs, Normalised};
+pub use geometry::{
+    AttentionGeometry, ConvGeometry, CrossEntropyGeometry, NormGeometry, NormOver, PoolGeometry,
+};
 pub use host::{Element, HostData};
 pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp};
 
@@ -328,6 +332,145 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// As [`unary`](Self::unary).
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
+
+    // What follows could be composed of the families above, and is where a device lacks it.
+
+    /// The gradient of [`softmax`](Self::softmax) from that of its output `y`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn softmax_backward(
+        &self,
+        op: SoftmaxOp,
+        grad: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        let _ = (op, grad, y, dim);
+        Err(lacking("softmax_backward", self.name()))
+    }
+
+    /// `ln Σ eˣ` along `dim`, which then has size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
+        let _ = (x, dim);
+        Err(lacking("logsumexp", self.name()))
+    }
+
+    /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output `y`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn logsumexp_backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        let _ = (grad, x, y, dim);
+        Err(lacking("logsumexp_backward", self.name()))
+    }
+
+    /// Normalises `F32` or `F64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+        let _ = (inputs, geometry);
+        Err(lacking("normalise", self.name()))
+    }
+
+    /// The gradients of the input, of the weight and of the bias of
+    /// [`normalise`](Self::normalise); the inputs hold the statistics that it returned.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn normalise_backward(
+        &self,
+        grad: Operand,
+        inputs: NormInputs,
+        geometry: &NormGeometry,
+    ) -> Result<[Storage; 3]> {
+        let _ = (grad, inputs, geometry);
+        Err(lacking("normalise_backward", self.name()))
+    }
+
+    /// The loss of each element, and as `F64` the `ln Σ eˣ` of its logits, for the gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary), and a class that is out of range.
+    fn cross_entropy(
+        &self,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<[Storage; 2]> {
+        let _ = (inputs, geometry);
+        Err(lacking("cross_entropy", self.name()))
+    }
+
+    /// The gradient of the logits of [`cross_entropy`](Self::cross_entropy), whose second result
+    /// is `log`.
+    ///
+    /// # Errors
+    ///
+    /// As [`cross_entropy`](Self::cross_entropy).
+    fn cross_entropy_backward(
+        &self,
+        grad: Operand,
+        log: Operand,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<Storage> {
+        let _ = (grad, log, inputs, geometry);
+        Err(lacking("cross_entropy_backward", self.name()))
+    }
+
+    /// `softmax(query · keyᵀ · scale + mask) · value`, and as `F64` the `ln Σ eˣ` of each row of the
+    /// softmax, for the gradient. A row that is masked entirely is 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn attention(
+        &self,
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 2]> {
+        let _ = (inputs, geometry);
+        Err(lacking("attention", self.name()))
+    }
+
+    /// The gradients of query, key and value of [`attention`](Self::attention), whose results are
+    /// `outputs`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn attention_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 3]> {
+        let _ = (grad, outputs, inputs, geometry);
+        Err(lacking("attention_backward", self.name()))
+    }
+}
+
+/// The error for a family that a device lacks.
+fn lacking(op: &'static str, device: &str) -> crate::Error {
+    let device = device.to_owned();
+    ErrorKind::Unavailable { op, device }.into()
 }
 
 /// Host elements as a CPU storage; they are there already, so nothing can fail.
@@ -383,11 +526,7 @@ impl Device {
 
     /// The error for a family that this device lacks.
     pub fn unavailable(&self, op: &'static str) -> crate::Error {
-        ErrorKind::Unavailable {
-            op,
-            device: self.to_string(),
-        }
-        .into()
+        lacking(op, self.0.name())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Norms, and sums of exponentials by their logarithm.
 
+use super::fused::{gradient, or_composed};
 use crate::layout::Dims;
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, one};
 use crate::{Error, Result, Shape};
 
 impl Tensor {
@@ -84,24 +85,49 @@ impl Tensor {
         self.check_floating(NAME)?;
         let dims = self.shape().dims(NAME, &dims.into())?;
         let wide = self.widened()?;
-        let (x, kept) = (wide.detach(), self.shape().reduced(&dims, true));
-        let out = if dims.iter().any(|&dim| self.shape()[dim] == 0) {
-            x.sum(&dims, true)?.log()?
+        // The dimensions are brought together, so that they are one.
+        let first = dims.first().copied().unwrap_or(0);
+        let together = dims.iter().enumerate().all(|(i, &dim)| dim == first + i);
+        let place = if together {
+            first
         } else {
-            // Differences to an infinity would be NaN.
-            let most = x.amax(&dims, true)?;
-            let most = most.masked_fill(&most.isinf()?, 0.0)?;
-            let sum = x.sub(&most)?.exp()?.sum(&dims, true)?;
-            sum.log()?.add(&most)?
+            self.rank() - dims.len()
         };
-        out.reshape_to(&self.shape().reduced(&dims, keepdim))?
-            .record([&wide], |y| LogSumExp {
-                x: wide.clone(),
-                y: y.clone(),
-                kept,
-            })
-            .to_dtype(self.dtype())
+        let wide = if together {
+            wide
+        } else {
+            let kept = (0..self.rank()).filter(|dim| !dims.contains(dim));
+            let order: Vec<isize> = kept
+                .chain(dims.iter().copied())
+                .map(|dim| dim as isize)
+                .collect();
+            wide.permute(order)?
+        };
+        let (before, rest) = wide.shape().split_at(place);
+        let (over, after) = rest.split_at(dims.len());
+        let [before, size, after] = [before, over, after].map(|sizes| sizes.iter().product());
+        let x = wide.reshape_to(&[before, size, after].into())?;
+        let kernel = x.device().backend().logsumexp(x.operand(), 1);
+        let kernel = kernel.map(|out| Self::fresh(out, [before, 1, after].into()));
+        let out = or_composed(kernel, || no_grad(|| log_of_sum(&x)))?;
+        out.record([&x], |y| LogSumExp {
+            x: x.clone(),
+            y: y.clone(),
+        })
+        .reshape_to(&self.shape().reduced(&dims, keepdim))?
+        .to_dtype(self.dtype())
     }
+}
+
+/// `ln Σ eˣ` along dimension 1, which keeps size 1, composed of other operations.
+pub(super) fn log_of_sum(x: &Tensor) -> Result<Tensor> {
+    if x.shape().get(1) == Some(&0) {
+        return x.sum(1, true)?.log();
+    }
+    // Differences to an infinity would be NaN.
+    let most = x.amax(1, true)?;
+    let most = most.masked_fill(&most.isinf()?, 0.0)?;
+    x.sub(&most)?.exp()?.sum(1, true)?.log()?.add(&most)
 }
 
 struct Norm {
@@ -140,9 +166,10 @@ impl Function for Norm {
 }
 
 struct LogSumExp {
+    /// `[before, size, after]`
     x: Tensor,
+    /// `[before, 1, after]`
     y: Tensor,
-    kept: Shape,
 }
 
 impl Function for LogSumExp {
@@ -151,8 +178,14 @@ impl Function for LogSumExp {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad().reshape_to(&self.kept)?;
-        let y = ctx.output(&self.y).reshape_to(&self.kept)?;
-        one(grad.mul(&self.x.sub(&y)?.exp()?)?)
+        let Self { x, y } = self;
+        let kernel = || {
+            let operands = [ctx.grad(), x, y].map(Tensor::operand);
+            let [grad, input, output] = operands;
+            let backend = x.device().backend();
+            Ok(x.like_shape(backend.logsumexp_backward(grad, input, output, 1)?))
+        };
+        let formula = || ctx.grad().mul(&x.sub(ctx.output(y))?.exp()?);
+        one(gradient(kernel, formula)?)
     }
 }

@@ -1,5 +1,6 @@
 //! Softmax and its logarithm.
 
+use super::fused::gradient;
 use crate::Result;
 use crate::backend::SoftmaxOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
@@ -49,6 +50,17 @@ impl Tensor {
     }
 }
 
+/// The gradient by its kernel.
+fn kernel(op: SoftmaxOp, grad: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor> {
+    if grad.rank() == 0 {
+        let (grad, y) = (grad.detach().unsqueeze(0)?, y.unsqueeze(0)?);
+        return kernel(op, &grad, &y, 0)?.squeeze(0);
+    }
+    let index = grad.shape().dim("softmax", dim)?;
+    let backend = grad.device().backend();
+    Ok(grad.like_shape(backend.softmax_backward(op, grad.operand(), y.operand(), index)?))
+}
+
 struct Softmax {
     y: Tensor,
     dim: isize,
@@ -60,10 +72,14 @@ impl Function for Softmax {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
-        let weighted = grad.mul(&y)?;
-        let out = weighted.sub(&y.mul(&weighted.sum(self.dim, true)?)?)?;
-        one(out.to_dtype(ctx.grad().dtype())?)
+        let formula = || {
+            let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
+            let weighted = grad.mul(&y)?;
+            let out = weighted.sub(&y.mul(&weighted.sum(self.dim, true)?)?)?;
+            out.to_dtype(ctx.grad().dtype())
+        };
+        let kernel = || kernel(SoftmaxOp::Softmax, ctx.grad(), &self.y, self.dim);
+        one(gradient(kernel, formula)?)
     }
 }
 
@@ -78,9 +94,13 @@ impl Function for LogSoftmax {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
-        let total = grad.sum(self.dim, true)?;
-        let out = grad.sub(&y.exp()?.mul(&total)?)?;
-        one(out.to_dtype(ctx.grad().dtype())?)
+        let formula = || {
+            let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
+            let total = grad.sum(self.dim, true)?;
+            let out = grad.sub(&y.exp()?.mul(&total)?)?;
+            out.to_dtype(ctx.grad().dtype())
+        };
+        let kernel = || kernel(SoftmaxOp::LogSoftmax, ctx.grad(), &self.y, self.dim);
+        one(gradient(kernel, formula)?)
     }
 }

@@ -8,6 +8,8 @@ use crate::tensor::NodeKind;
 use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape, enable_grad};
 use crate::{fork_rng, tensor::Node};
 
+mod normalisation;
+
 /// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
 fn numbers(shape: impl Into<Shape>, seed: usize) -> Tensor {
     let shape = shape.into();
@@ -296,6 +298,7 @@ fn check_all() {
     });
     check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
 
+    normalisation::check_all();
     convolutions();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
@@ -435,12 +438,14 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("arithmetic::Pow", &["pow"]),
     ("arithmetic::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
+    ("attention::Fused", &["scaled_dot_product_attention"]),
     // Casts round, and there is one device: they have tests of their own.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
     ("arithmetic::WithNumber", &["add", "sub", "mul", "div"]),
     ("compare::Where", &["where"]),
     ("conv::Convolution", &["conv2d"]),
+    ("cross_entropy::CrossEntropy", &["cross_entropy"]),
     ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
     ("exponential::Expm1", &["expm1"]),
@@ -459,6 +464,16 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("matmul::Matmul", &["matmul"]),
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
+    (
+        "normalise::Normalise",
+        &[
+            "layer_norm",
+            "rms_norm",
+            "group_norm",
+            "instance_norm",
+            "batch_norm",
+        ],
+    ),
     ("pool::MaxPool", &["max_pool2d"]),
     ("product::Prod", &["prod"]),
     ("reduce::Extreme", &["amax", "amin"]),
@@ -492,19 +507,25 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "activation",
     "arithmetic",
     "arrange",
+    "attention",
+    "batch_norm",
     "cast",
     "compare",
     "conv",
+    "cross_entropy",
     "dropout",
     "einsum",
     "exponential",
+    "fused",
     "index",
     "indexing",
     "join",
     "linear",
+    "layer_norm",
     "logic",
     "matmul",
     "norm",
+    "normalise",
     "operators",
     "pad",
     "pool",

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{BatchNorm1d, BatchNorm2d};
 use crate::config::{positive, setters};
-use crate::functional;
 use crate::init::{ones, zeros};
 
 /// The arguments of [`BatchNorm1d`] and [`BatchNorm2d`].
@@ -173,29 +172,15 @@ impl BatchNorm {
         let statistics = self.running_mean.get().zip(self.running_var.get());
         // Read once: another thread may change the mode meanwhile.
         let training = self.training.is_training();
-        let batch = training || statistics.is_none();
-        let count = input.numel() / channels;
-        let (mean, var) = match statistics.filter(|_| !batch) {
-            Some((mean, var)) => (mean.tensor(), var.tensor()),
-            // Without a value there is nothing to normalise, by whatever numbers.
-            None if count == 0 => (
-                Tensor::zeros(channels, input.dtype(), &input.device())?,
-                Tensor::ones(channels, input.dtype(), &input.device())?,
-            ),
-            None => functional::batch_statistics(input)?,
-        };
         let weight = self.weight.get().map(Parameter::tensor);
         let bias = self.bias.get().map(Parameter::tensor);
-        let output = functional::normalise_channels(
-            input,
-            &mean,
-            &var,
-            weight.as_ref(),
-            bias.as_ref(),
-            self.config.eps,
-        )?;
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), self.config.eps);
+        if let Some((mean, var)) = statistics.filter(|_| !training) {
+            return input.batch_norm(&mean.tensor(), &var.tensor(), weight, bias, eps);
+        }
+        let (output, mean, var) = input.batch_norm_train(weight, bias, eps)?;
         if training {
-            self.track(count, &mean.detach(), &var.detach())?;
+            self.track(input.numel() / channels, &mean, &var)?;
         }
         Ok(output)
     }
@@ -219,9 +204,9 @@ impl BatchNorm {
             None => 1.0 / batches.item::<i64>()? as f64,
         };
         let blend = |old: Tensor, new: &Tensor| {
-            new.mul(factor)?
-                .add(&old.mul(1.0 - factor)?)?
-                .to_dtype(old.dtype())
+            // Half precision is rounded once, where it is kept.
+            let moved = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
+            new.mul(factor)?.add(&moved)?.to_dtype(old.dtype())
         };
         // The running variance is the unbiased one, although the batch is divided by the biased.
         let unbiased = var.mul(count as f64 / (count as f64 - 1.0))?;

@@ -1,12 +1,16 @@
 //! The CPU backend: host memory, kernels on ndarray views.
 
+mod attention;
 mod conv;
+mod cross_entropy;
 mod elementwise;
 mod float;
 mod index;
+mod lanes;
 mod map;
 mod matmul;
 mod memory;
+mod normalise;
 mod number;
 mod place;
 mod pool;
@@ -20,6 +24,10 @@ mod view;
 use super::{
     ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
     Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
+};
+use super::{
+    AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
+    NormInputs, NormOver, Normalised,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
@@ -180,7 +188,7 @@ impl Backend for CpuBackend {
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        map::through_f32([x], |[x]| softmax::softmax(op, x, dim))
+        map::through_f32([x], |[x]| softmax::softmax(op, &x, dim))
     }
 
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
@@ -243,5 +251,82 @@ impl Backend for CpuBackend {
 
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
         dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+    }
+
+    fn softmax_backward(
+        &self,
+        op: SoftmaxOp,
+        grad: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        map::through_f32([grad, y], |[grad, y]| {
+            softmax::softmax_backward(op, &grad, &y, dim)
+        })
+    }
+
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
+        map::through_f32([x], |[x]| softmax::logsumexp(&x, dim))
+    }
+
+    fn logsumexp_backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        map::through_f32([grad, x, y], |[grad, x, y]| {
+            softmax::logsumexp_backward(&grad, &x, &y, dim)
+        })
+    }
+
+    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+        normalise::normalise(&inputs, geometry)
+    }
+
+    fn normalise_backward(
+        &self,
+        grad: Operand,
+        inputs: NormInputs,
+        geometry: &NormGeometry,
+    ) -> Result<[Storage; 3]> {
+        normalise::normalise_backward(&grad, &inputs, geometry)
+    }
+
+    fn cross_entropy(
+        &self,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<[Storage; 2]> {
+        cross_entropy::cross_entropy(&inputs, geometry)
+    }
+
+    fn cross_entropy_backward(
+        &self,
+        grad: Operand,
+        log: Operand,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<Storage> {
+        cross_entropy::cross_entropy_backward(&grad, &log, &inputs, geometry)
+    }
+
+    fn attention(
+        &self,
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 2]> {
+        attention::attention(&inputs, geometry)
+    }
+
+    fn attention_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 3]> {
+        attention::attention_backward(&grad, &outputs, &inputs, geometry)
     }
 }

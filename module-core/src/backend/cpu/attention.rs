@@ -1,0 +1,364 @@
+//! Scaled dot-product attention, a block of queries at a time, so that no matrix of all scores is
+//! kept.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+use super::float::Float;
+use super::lanes::{exp, max, number, split, sum, sum_of2, update};
+use super::map::{FloatKernel, run_float};
+use super::view::{array_view, to_cow};
+use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, room};
+use crate::{Error, Result};
+
+/// How many queries are worked on together.
+const QUERIES: usize = 64;
+
+pub(super) fn attention(
+    inputs: &AttentionInputs,
+    geometry: &AttentionGeometry,
+) -> Result<[Storage; 2]> {
+    run_float(inputs.query.storage.dtype(), Attention(inputs, geometry))
+}
+
+pub(super) fn attention_backward(
+    grad: &Operand,
+    outputs: &[Operand; 2],
+    inputs: &AttentionInputs,
+    geometry: &AttentionGeometry,
+) -> Result<[Storage; 3]> {
+    let dtype = inputs.query.storage.dtype();
+    run_float(dtype, Gradient(grad, outputs, inputs, geometry))
+}
+
+/// The sizes of one attention.
+#[derive(Clone, Copy)]
+struct Sizes {
+    batch: usize,
+    length: usize,
+    keys: usize,
+    width: usize,
+    value_width: usize,
+}
+
+impl Sizes {
+    fn of(inputs: &AttentionInputs) -> Result<Self> {
+        let shapes = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape());
+        let [&[batch, length, width], &[_, keys, _], &[_, _, value_width]] =
+            shapes.map(|shape| &**shape)
+        else {
+            return Err(shapes[0].error("attention", "three dimensions"));
+        };
+        Ok(Self {
+            batch,
+            length,
+            keys,
+            width,
+            value_width,
+        })
+    }
+
+    /// Blocks of queries: where they start and end, and how many keys they see.
+    fn blocks(
+        self,
+        geometry: &AttentionGeometry,
+    ) -> impl Iterator<Item = (std::ops::Range<usize>, usize)> {
+        let causal = geometry.is_causal;
+        (0..self.length).step_by(QUERIES).map(move |start| {
+            let end = self.length.min(start + QUERIES);
+            (
+                start..end,
+                if causal {
+                    self.keys.min(end)
+                } else {
+                    self.keys
+                },
+            )
+        })
+    }
+}
+
+/// The mask in row-major order, stretched if it was given so; small where it can be.
+struct Mask<T> {
+    values: Vec<T>,
+    /// How many elements of the batch it covers before it repeats: all, or one.
+    batch: usize,
+}
+
+impl<T: Float> Mask<T> {
+    fn of(mask: Option<&Operand>, sizes: Sizes) -> Result<Option<Self>> {
+        let Some(mask) = mask else { return Ok(None) };
+        let rank = mask.layout.rank();
+        let lead = mask.layout.shape().iter().zip(mask.layout.strides());
+        let mut lead = lead.take(rank.saturating_sub(2));
+        let mut whole = array_view::<T>(&mask.storage, &mask.layout)?;
+        let batch = if sizes.batch > 0 && lead.all(|(&size, &stride)| size == 1 || stride == 0) {
+            while whole.ndim() > 2 {
+                whole = whole.index_axis_move(ndarray::Axis(0), 0);
+            }
+            1
+        } else {
+            sizes.batch
+        };
+        room::<T>(whole.len())?;
+        let values = whole.iter().copied().collect();
+        Ok(Some(Self { values, batch }))
+    }
+
+    fn row(&self, sizes: Sizes, batch: usize, query: usize) -> &[T] {
+        let start = (batch % self.batch * sizes.length + query) * sizes.keys;
+        &self.values[start..start + sizes.keys]
+    }
+}
+
+/// A matrix over a slice; the sizes were computed from it.
+fn matrix<T>(x: &[T], rows: usize, width: usize) -> Result<ArrayView2<'_, T>> {
+    ArrayView2::from_shape((rows, width), x).map_err(shape)
+}
+
+fn matrix_mut<T>(x: &mut [T], rows: usize, width: usize) -> Result<ArrayViewMut2<'_, T>> {
+    ArrayViewMut2::from_shape((rows, width), x).map_err(shape)
+}
+
+fn shape(error: ndarray::ShapeError) -> Error {
+    let problem = "the operands do not have the checked shapes";
+    Error::argument("attention", "shape", error, problem)
+}
+
+/// `out = scale · a · b + keep · out`, also where the inner size is 0.
+fn multiply<T: Float>(
+    scale: T,
+    a: &ArrayView2<'_, T>,
+    b: &ArrayView2<'_, T>,
+    keep: T,
+    out: &mut ArrayViewMut2<'_, T>,
+) {
+    if a.ncols() > 0 {
+        general_mat_mul(scale, a, b, keep, out);
+    } else if keep == T::zero() {
+        out.fill(T::zero());
+    }
+}
+
+/// Adds the mask to a row of scores and says how many of them count.
+fn masked<T: Float>(
+    row: &mut [T],
+    mask: Option<&Mask<T>>,
+    sizes: Sizes,
+    geometry: &AttentionGeometry,
+    [batch, query]: [usize; 2],
+) -> usize {
+    if let Some(mask) = mask {
+        let mask = mask.row(sizes, batch, query);
+        row.iter_mut()
+            .zip(mask)
+            .for_each(|(score, &mask)| *score = score.plus(mask));
+    }
+    if geometry.is_causal {
+        row.len().min(query + 1)
+    } else {
+        row.len()
+    }
+}
+
+struct Attention<'a>(&'a AttentionInputs, &'a AttentionGeometry);
+
+impl FloatKernel for Attention<'_> {
+    const NAME: &'static str = "attention";
+    type Output = [Storage; 2];
+
+    fn run<T: Float>(self) -> Result<[Storage; 2]> {
+        let Self(inputs, geometry) = self;
+        let sizes = Sizes::of(inputs)?;
+        let Sizes {
+            batch,
+            length,
+            keys,
+            width,
+            value_width,
+        } = sizes;
+        let query = to_cow::<T>(&inputs.query)?;
+        let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
+        let mask = Mask::<T>::of(inputs.mask.as_ref(), sizes)?;
+        room::<T>(batch * length * value_width)?;
+        room::<f64>(batch * length)?;
+        room::<T>(QUERIES.min(length) * (keys + width))?;
+        let mut out = vec![T::zero(); batch * length * value_width];
+        let mut logs = vec![f64::NEG_INFINITY; batch * length];
+        let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
+        for b in 0..if keys == 0 { 0 } else { batch } {
+            let shared = b / geometry.repeats;
+            let key = &key[shared * keys * width..][..keys * width];
+            let value = &value[shared * keys * value_width..][..keys * value_width];
+            for (range, seen) in sizes.blocks(geometry) {
+                let rows = range.len();
+                let place = b * length + range.start;
+                let query = &query[place * width..][..rows * width];
+                let scores = &mut scores[..rows * seen];
+                multiply(
+                    number(geometry.scale),
+                    &matrix(query, rows, width)?,
+                    &matrix(&key[..seen * width], seen, width)?.reversed_axes(),
+                    T::zero(),
+                    &mut matrix_mut(scores, rows, seen)?,
+                );
+                let out = &mut out[place * value_width..][..rows * value_width];
+                let mut shares = [T::zero(); QUERIES];
+                for (i, row) in scores.chunks_exact_mut(seen).enumerate() {
+                    let at = [b, range.start + i];
+                    let count = masked(row, mask.as_ref(), sizes, geometry, at);
+                    let (row, hidden) = row.split_at_mut(count);
+                    hidden.fill(T::zero());
+                    let most = max(row);
+                    // Nothing is seen: the row stays 0.
+                    if most == T::NEG_INFINITY && !row.iter().any(|v| v.is_nan()) {
+                        row.fill(T::zero());
+                        continue;
+                    }
+                    row.iter_mut().for_each(|v| *v = v.minus(most));
+                    exp(row);
+                    let total = sum(row);
+                    shares[i] = total.recip();
+                    logs[place + i] = most.to_f64() + total.to_f64().ln();
+                }
+                multiply(
+                    T::one(),
+                    &matrix(scores, rows, seen)?,
+                    &matrix(&value[..seen * value_width], seen, value_width)?,
+                    T::zero(),
+                    &mut matrix_mut(out, rows, value_width)?,
+                );
+                for (out, &share) in out.chunks_exact_mut(value_width.max(1)).zip(&shares) {
+                    out.iter_mut().for_each(|v| *v = v.times(share));
+                }
+            }
+        }
+        Ok([CpuStorage::wrap(out), CpuStorage::wrap(logs)])
+    }
+}
+
+struct Gradient<'a>(
+    &'a Operand,
+    &'a [Operand; 2],
+    &'a AttentionInputs,
+    &'a AttentionGeometry,
+);
+
+impl FloatKernel for Gradient<'_> {
+    const NAME: &'static str = "attention";
+    type Output = [Storage; 3];
+
+    /// With `p` the probabilities, computed anew from what was kept of each row:
+    ///
+    /// ```text
+    /// dv = pᵀ g     ds = p (g vᵀ - Σ g y)     dq = ds k · scale     dk = dsᵀ q · scale
+    /// ```
+    fn run<T: Float>(self) -> Result<[Storage; 3]> {
+        let Self(grad, [y, logs], inputs, geometry) = self;
+        let sizes = Sizes::of(inputs)?;
+        let Sizes {
+            batch,
+            length,
+            keys,
+            width,
+            value_width,
+        } = sizes;
+        let query = to_cow::<T>(&inputs.query)?;
+        let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
+        let (grad, y, logs) = (to_cow::<T>(grad)?, to_cow::<T>(y)?, to_cow::<f64>(logs)?);
+        let mask = Mask::<T>::of(inputs.mask.as_ref(), sizes)?;
+        [query.len(), key.len(), value.len()]
+            .into_iter()
+            .try_for_each(room::<T>)?;
+        room::<T>(2 * QUERIES.min(length) * keys)?;
+        let mut query_grad = vec![T::zero(); query.len()];
+        let mut key_grad = vec![T::zero(); key.len()];
+        let mut value_grad = vec![T::zero(); value.len()];
+        let mut probabilities = vec![T::zero(); QUERIES.min(length) * keys];
+        let mut slopes = probabilities.clone();
+        let scale = number::<T>(geometry.scale);
+        for b in 0..if keys == 0 { 0 } else { batch } {
+            let shared = b / geometry.repeats;
+            let key_at = shared * keys * width;
+            let value_at = shared * keys * value_width;
+            for (range, seen) in sizes.blocks(geometry) {
+                let rows = range.len();
+                let place = b * length + range.start;
+                let query = matrix(&query[place * width..][..rows * width], rows, width)?;
+                let key = matrix(&key[key_at..][..seen * width], seen, width)?;
+                let value = matrix(&value[value_at..][..seen * value_width], seen, value_width)?;
+                let out_at = place * value_width..(place + rows) * value_width;
+                let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
+                let p = &mut probabilities[..rows * seen];
+                let slopes = &mut slopes[..rows * seen];
+                multiply(
+                    scale,
+                    &query,
+                    &key.t(),
+                    T::zero(),
+                    &mut matrix_mut(p, rows, seen)?,
+                );
+                for (i, row) in p.chunks_exact_mut(seen).enumerate() {
+                    let at = [b, range.start + i];
+                    let count = masked(row, mask.as_ref(), sizes, geometry, at);
+                    let log = logs[place + i];
+                    let count = if log == f64::NEG_INFINITY { 0 } else { count };
+                    let (row, hidden) = row.split_at_mut(count);
+                    hidden.fill(T::zero());
+                    let (high, low) = split::<T>(log);
+                    row.iter_mut().for_each(|v| *v = v.minus(high).minus(low));
+                    exp(row);
+                }
+                let p_matrix = matrix(p, rows, seen)?;
+                let grad_matrix = matrix(grad, rows, value_width)?;
+                multiply(
+                    T::one(),
+                    &p_matrix.t(),
+                    &grad_matrix,
+                    T::one(),
+                    &mut matrix_mut(
+                        &mut value_grad[value_at..][..seen * value_width],
+                        seen,
+                        value_width,
+                    )?,
+                );
+                multiply(
+                    T::one(),
+                    &grad_matrix,
+                    &value.t(),
+                    T::zero(),
+                    &mut matrix_mut(slopes, rows, seen)?,
+                );
+                for (i, (slopes, p)) in slopes
+                    .chunks_exact_mut(seen)
+                    .zip(p.chunks_exact(seen))
+                    .enumerate()
+                {
+                    let at = i * value_width..(i + 1) * value_width;
+                    let along = sum_of2(&grad[at.clone()], &y[at], T::times);
+                    update(slopes, p, |slope, p| slope.minus(along).times(p));
+                }
+                let slopes = matrix(slopes, rows, seen)?;
+                multiply(
+                    scale,
+                    &slopes,
+                    &key,
+                    T::zero(),
+                    &mut matrix_mut(
+                        &mut query_grad[place * width..][..rows * width],
+                        rows,
+                        width,
+                    )?,
+                );
+                multiply(
+                    scale,
+                    &slopes.t(),
+                    &query,
+                    T::one(),
+                    &mut matrix_mut(&mut key_grad[key_at..][..seen * width], seen, width)?,
+                );
+            }
+        }
+        Ok([query_grad, key_grad, value_grad].map(CpuStorage::wrap))
+    }
+}

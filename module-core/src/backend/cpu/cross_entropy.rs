@@ -1,0 +1,219 @@
+//! The cross-entropy of logits with classes, without a tensor of probabilities.
+
+use super::float::Float;
+use super::lanes::{exp, map, map2, number, split, sum_of2, update, update2};
+use super::map::{FloatKernel, run_float};
+use super::softmax::{Lanes, log_sums};
+use super::view::{to_cow, to_vec};
+use super::{CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Storage, room};
+use crate::{ErrorKind, Result};
+
+pub(super) fn cross_entropy(
+    inputs: &CrossEntropyInputs,
+    geometry: &CrossEntropyGeometry,
+) -> Result<[Storage; 2]> {
+    run_float(inputs.x.storage.dtype(), CrossEntropy(inputs, geometry))
+}
+
+pub(super) fn cross_entropy_backward(
+    grad: &Operand,
+    log: &Operand,
+    inputs: &CrossEntropyInputs,
+    geometry: &CrossEntropyGeometry,
+) -> Result<Storage> {
+    let dtype = inputs.x.storage.dtype();
+    run_float(dtype, Gradient(grad, log, inputs, geometry))
+}
+
+impl CrossEntropyGeometry {
+    fn lanes(&self) -> Lanes {
+        Lanes {
+            size: self.classes,
+            inner: self.inner,
+        }
+    }
+
+    /// How much of the target each class gets by smoothing, and how much its own.
+    fn shares(&self) -> (f64, f64) {
+        let spread = self.label_smoothing / self.classes as f64;
+        (spread, 1.0 - self.label_smoothing)
+    }
+
+    /// The class, or `None` where it is ignored.
+    fn class(&self, target: i64) -> Result<Option<usize>> {
+        if target == self.ignore_index {
+            return Ok(None);
+        }
+        match usize::try_from(target) {
+            Ok(class) if class < self.classes => Ok(Some(class)),
+            _ => Err(ErrorKind::Index {
+                op: "cross_entropy",
+                index: target,
+                size: self.classes,
+            }
+            .into()),
+        }
+    }
+}
+
+/// The weights of the classes, 1 for each if there are none.
+fn weights<T: Float>(weight: Option<&Operand>, classes: usize) -> Result<Vec<T>> {
+    match weight {
+        Some(weight) => to_vec(weight),
+        None => {
+            room::<T>(classes)?;
+            Ok(vec![T::one(); classes])
+        }
+    }
+}
+
+struct CrossEntropy<'a>(&'a CrossEntropyInputs, &'a CrossEntropyGeometry);
+
+impl FloatKernel for CrossEntropy<'_> {
+    const NAME: &'static str = "cross_entropy";
+    type Output = [Storage; 2];
+
+    fn run<T: Float>(self) -> Result<[Storage; 2]> {
+        let Self(inputs, geometry) = self;
+        let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
+        let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
+        let lanes = geometry.lanes();
+        room::<[f64; 2]>(target.len())?;
+        let mut logs = if x.is_empty() {
+            vec![f64::NEG_INFINITY; target.len()]
+        } else {
+            log_sums(&x, lanes)
+        };
+        // An infinite logit has no probability.
+        for log in logs.iter_mut().filter(|log| log.is_infinite()) {
+            *log = f64::NAN;
+        }
+        let (spread, own) = geometry.shares();
+        let mut losses = vec![T::zero(); target.len()];
+        for (i, ((loss, &target), &log)) in
+            losses.iter_mut().zip(target.iter()).zip(&logs).enumerate()
+        {
+            let Some(class) = geometry.class(target)? else {
+                continue;
+            };
+            let start = i / lanes.inner * lanes.block() + i % lanes.inner;
+            let surprise = |class: usize| {
+                let x = x[start + class * lanes.inner];
+                weight[class].to_f64() * (log - x.to_f64())
+            };
+            let mut total = own * surprise(class);
+            if spread > 0.0 {
+                let (high, low) = split::<T>(log);
+                let all = if lanes.inner == 1 {
+                    let row = &x[start..start + lanes.size];
+                    let sum = sum_of2(row, &weight, |x, w| high.minus(x).plus(low).times(w));
+                    sum.to_f64()
+                } else {
+                    (0..lanes.size).map(surprise).sum()
+                };
+                total += spread * all;
+            }
+            *loss = number(total);
+        }
+        Ok([CpuStorage::wrap(losses), CpuStorage::wrap(logs)])
+    }
+}
+
+struct Gradient<'a>(
+    &'a Operand,
+    &'a Operand,
+    &'a CrossEntropyInputs,
+    &'a CrossEntropyGeometry,
+);
+
+/// What one element adds to the gradients of its logits: `pull · pᶜ - even · wᶜ`, and `- own` at its
+/// class.
+struct Slope<T> {
+    high: T,
+    low: T,
+    pull: T,
+    even: T,
+    /// The place of the class, and what is subtracted there; `None` where the element is ignored.
+    own: Option<(usize, T)>,
+}
+
+impl FloatKernel for Gradient<'_> {
+    const NAME: &'static str = "cross_entropy";
+    type Output = Storage;
+
+    fn run<T: Float>(self) -> Result<Storage> {
+        let Self(grad, log, inputs, geometry) = self;
+        let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
+        let (grad, log) = (to_cow::<T>(grad)?, to_cow::<f64>(log)?);
+        let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
+        let lanes = geometry.lanes();
+        let (spread, own) = geometry.shares();
+        let all: f64 = weight.iter().map(|w| w.to_f64()).sum();
+        room::<T>(x.len())?;
+        let mut out = vec![T::zero(); x.len()];
+        if x.is_empty() {
+            return Ok(CpuStorage::wrap(out));
+        }
+        let slope = |i: usize| -> Result<Slope<T>> {
+            let class = geometry.class(target[i])?;
+            let (high, low) = split::<T>(log[i]);
+            let grad = grad[i].to_f64();
+            let weight = class.map_or(0.0, |class| weight[class].to_f64() * own);
+            Ok(Slope {
+                high,
+                low,
+                pull: number(grad * (weight + spread * all)),
+                even: number(grad * spread),
+                own: class.map(|class| (class, number(grad * weight))),
+            })
+        };
+        // The slopes of neighbours, part by part, so that the loops over them are plain.
+        room::<[T; 4]>(lanes.inner)?;
+        let [mut highs, mut lows, mut pulls, mut evens] =
+            [(); 4].map(|()| Vec::with_capacity(lanes.inner));
+        let blocks = out.chunks_exact_mut(lanes.block());
+        for (i, (out, x)) in blocks.zip(x.chunks_exact(lanes.block())).enumerate() {
+            if lanes.inner == 1 {
+                let slope = slope(i)?;
+                let Some((class, own)) = slope.own else {
+                    continue;
+                };
+                map(out, x, |v| v.minus(slope.high).minus(slope.low));
+                exp(out);
+                for (out, &weight) in out.iter_mut().zip(&weight) {
+                    *out = out.times(slope.pull).minus(weight.times(slope.even));
+                }
+                out[class] = out[class].minus(own);
+                continue;
+            }
+            let parts = [&mut highs, &mut lows, &mut pulls, &mut evens];
+            parts.into_iter().for_each(Vec::clear);
+            for j in 0..lanes.inner {
+                let slope = slope(i * lanes.inner + j)?;
+                highs.push(slope.high);
+                lows.push(slope.low);
+                let counts = slope.own.is_some();
+                pulls.push(if counts { slope.pull } else { T::zero() });
+                evens.push(if counts { slope.even } else { T::zero() });
+            }
+            let rows = out
+                .chunks_exact_mut(lanes.inner)
+                .zip(x.chunks_exact(lanes.inner));
+            for ((out, x), &weight) in rows.zip(&weight) {
+                map2(out, x, &highs, T::minus);
+                update(out, &lows, T::minus);
+                exp(out);
+                update2(out, &pulls, &evens, |e, pull, even| {
+                    e.times(pull).minus(weight.times(even))
+                });
+            }
+            for j in 0..lanes.inner {
+                if let Some((class, own)) = slope(i * lanes.inner + j)?.own {
+                    let out = &mut out[class * lanes.inner + j];
+                    *out = out.minus(own);
+                }
+            }
+        }
+        Ok(CpuStorage::wrap(out))
+    }
+}

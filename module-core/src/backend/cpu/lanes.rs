@@ -1,0 +1,129 @@
+//! Loops over slices that the compiler turns into vector instructions: sums in parallel lanes,
+//! functions of whole slices.
+
+use super::float::Float;
+
+/// How many sums run side by side.
+const LANES: usize = 16;
+
+/// How many elements are added up before their sum is added to the rest, so that the rounding
+/// errors of long sums grow with far fewer steps.
+pub(super) const BLOCK: usize = 1024;
+
+/// `Σ xᵢ`
+pub(super) fn sum<T: Float>(x: &[T]) -> T {
+    sum_of(x, |v| v)
+}
+
+/// `Σ f(xᵢ)`
+pub(super) fn sum_of<T: Float>(x: &[T], f: impl Fn(T) -> T + Copy) -> T {
+    let block = |x: &[T]| {
+        let mut partial = [T::zero(); LANES];
+        let (chunks, rest) = x.as_chunks::<LANES>();
+        for chunk in chunks {
+            for (sum, &v) in partial.iter_mut().zip(chunk) {
+                *sum = sum.plus(f(v));
+            }
+        }
+        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(f(v)));
+        partial.into_iter().fold(rest, T::plus)
+    };
+    x.chunks(BLOCK).fold(T::zero(), |sum, x| sum.plus(block(x)))
+}
+
+/// `Σ f(aᵢ, bᵢ)`
+pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
+    let block = |a: &[T], b: &[T]| {
+        let mut partial = [T::zero(); LANES];
+        let (a_chunks, a_rest) = a.as_chunks::<LANES>();
+        let (b_chunks, b_rest) = b.as_chunks::<LANES>();
+        for (a, b) in a_chunks.iter().zip(b_chunks) {
+            for ((sum, &a), &b) in partial.iter_mut().zip(a).zip(b) {
+                *sum = sum.plus(f(a, b));
+            }
+        }
+        let rest = a_rest.iter().zip(b_rest);
+        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(f(a, b)));
+        partial.into_iter().fold(rest, T::plus)
+    };
+    let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK));
+    blocks.fold(T::zero(), |sum, (a, b)| sum.plus(block(a, b)))
+}
+
+/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²`, in two loops, because one that adds to both is not made
+/// of vector instructions.
+pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
+    let squares = sum_of(x, |v| {
+        let distance = v.minus(shift);
+        distance.times(distance)
+    });
+    (sum_of(x, |v| v.minus(shift)).to_f64(), squares.to_f64())
+}
+
+/// The greatest element that is not NaN, `-∞` of none.
+pub(super) fn max<T: Float>(x: &[T]) -> T {
+    let mut partial = [T::NEG_INFINITY; LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for chunk in chunks {
+        raise(&mut partial, chunk);
+    }
+    let greater = |max: T, &v: &T| if v > max { v } else { max };
+    let rest = rest.iter().fold(T::NEG_INFINITY, greater);
+    partial.iter().fold(rest, greater)
+}
+
+/// `aᵢ = max(aᵢ, bᵢ)`, a NaN in `b` left out.
+pub(super) fn raise<T: Float>(a: &mut [T], b: &[T]) {
+    for (a, &b) in a.iter_mut().zip(b) {
+        *a = if b > *a { b } else { *a };
+    }
+}
+
+/// `outᵢ = f(xᵢ)`
+pub(super) fn map<T: Float>(out: &mut [T], x: &[T], f: impl Fn(T) -> T) {
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = f(x);
+    }
+}
+
+/// `outᵢ = f(aᵢ, bᵢ)`
+pub(super) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = f(a, b);
+    }
+}
+
+/// `aᵢ = f(aᵢ, bᵢ)`
+pub(super) fn update<T: Float>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
+    for (a, &b) in a.iter_mut().zip(b) {
+        *a = f(*a, b);
+    }
+}
+
+/// `aᵢ = f(aᵢ, bᵢ, cᵢ)`
+pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, T) -> T) {
+    for ((a, &b), &c) in a.iter_mut().zip(b).zip(c) {
+        *a = f(*a, b, c);
+    }
+}
+
+/// `xᵢ = eˣⁱ`
+pub(super) fn exp<T: Float>(x: &mut [T]) {
+    for v in x {
+        *v = v.exp();
+    }
+}
+
+/// A double as the sum of two numbers of another type, so that what is subtracted in two steps
+/// loses no digits: the mean of numbers far from zero.
+pub(super) fn split<T: Float>(value: f64) -> (T, T) {
+    let high = number::<T>(value);
+    // An infinity has no rest.
+    let rest = value - high.to_f64();
+    (high, number(if rest.is_finite() { rest } else { 0.0 }))
+}
+
+/// A double rounded to the type.
+pub(super) fn number<T: Float>(value: f64) -> T {
+    T::from_scalar(value.into())
+}

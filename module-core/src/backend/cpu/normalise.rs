@@ -1,0 +1,318 @@
+//! Normalisation by the mean and the variance of each row or channel.
+//!
+//! Three loops serve all of them: over rows with one scale for each element, over planes with one
+//! scale for each plane, and over rows with statistics down the columns. Statistics are kept in
+//! `f64`; whatever is done to each element happens in the type of the elements.
+
+mod gradient;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::float::Float;
+use super::lanes::{BLOCK, deviations, number, split, sum, sum_of, update, update2};
+use super::map::{FloatKernel, run_float};
+use super::view::{to_cow, to_vec};
+use super::{CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, room};
+use crate::Result;
+
+pub(super) use gradient::normalise_backward;
+
+/// How many rows are summed in the type of the elements before their sums are added in `f64`.
+const ROWS: usize = 64;
+
+/// How many elements are asked about the mean first.
+const FEW: usize = 32;
+
+pub(super) fn normalise(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+    run_float(inputs.x.storage.dtype(), Normalise(inputs, geometry))
+}
+
+struct Normalise<'a>(&'a NormInputs, &'a NormGeometry);
+
+impl FloatKernel for Normalise<'_> {
+    const NAME: &'static str = "normalisation";
+    type Output = Normalised;
+
+    fn run<T: Float>(self) -> Result<Normalised> {
+        let Self(inputs, geometry) = self;
+        let x = to_cow::<T>(&inputs.x)?;
+        let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
+        let bias = parameter::<T>(inputs.bias.as_ref(), geometry, T::zero())?;
+        let mut statistics = match &inputs.statistics {
+            Some([mean, var]) => Statistics {
+                mean: to_vec(mean)?,
+                var: to_vec(var)?,
+            },
+            None => Statistics::room(geometry)?,
+        };
+        room::<T>(x.len())?;
+        let mut out = Vec::with_capacity(x.len());
+        let affine = Affine {
+            weight: &weight,
+            bias: &bias,
+            geometry,
+        };
+        if x.is_empty() {
+            statistics.mean.resize(geometry.statistics(), 0.0);
+            statistics.var.resize(geometry.statistics(), 0.0);
+        } else if geometry.over == NormOver::Row {
+            // Each row is normalised while it is near.
+            for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
+                let mut moments = Moments::default();
+                moments.add(x, geometry.centred);
+                statistics.mean.push(moments.mean);
+                statistics.var.push(moments.var());
+                affine.row(&mut out, x, i, moments.mean, moments.var());
+            }
+        } else {
+            if inputs.statistics.is_none() {
+                statistics.over_batch(&x, geometry);
+            }
+            if geometry.in_columns() {
+                affine.columns(&mut out, &x, &statistics);
+            } else {
+                for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
+                    let own = i % geometry.groups;
+                    let (mean, var) = (statistics.mean[own], statistics.var[own]);
+                    affine.row(&mut out, x, i, mean, var);
+                }
+            }
+        }
+        Ok(Normalised {
+            output: CpuStorage::wrap(out),
+            mean: CpuStorage::wrap(statistics.mean),
+            var: CpuStorage::wrap(statistics.var),
+        })
+    }
+}
+
+/// The scale or the shift of every channel; one that is absent is spelled out.
+fn parameter<'a, T: Float>(
+    x: Option<&'a Operand>,
+    geometry: &NormGeometry,
+    absent: T,
+) -> Result<Cow<'a, [T]>> {
+    match x {
+        Some(x) => to_cow(x),
+        None => {
+            let len = geometry.groups * geometry.channels;
+            room::<T>(len)?;
+            Ok(vec![absent; len].into())
+        }
+    }
+}
+
+/// What is subtracted and what is divided by, one of each for every row or channel.
+struct Statistics {
+    mean: Vec<f64>,
+    var: Vec<f64>,
+}
+
+impl Statistics {
+    /// None yet.
+    fn room(geometry: &NormGeometry) -> Result<Self> {
+        let count = geometry.statistics();
+        room::<[f64; 4]>(count)?;
+        let (mean, var) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        Ok(Self { mean, var })
+    }
+
+    fn over_batch<T: Float>(&mut self, x: &[T], geometry: &NormGeometry) {
+        let groups = geometry.groups;
+        if geometry.in_columns() {
+            *self = Self::of_columns(x, groups);
+            return;
+        }
+        let mut moments = vec![Moments::default(); groups];
+        for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
+            moments[i % groups].add(x, geometry.centred);
+        }
+        self.mean.extend(moments.iter().map(|m| m.mean));
+        self.var.extend(moments.iter().map(Moments::var));
+    }
+
+    /// Sums first, then squares of the distances from the mean, row after row.
+    fn of_columns<T: Float>(x: &[T], width: usize) -> Self {
+        let rows = (x.len() / width) as f64;
+        let [mut mean] = columns(x.len(), width, |row, [sum]: &mut [Vec<T>; 1]| {
+            update(sum, &x[row], T::plus);
+        });
+        mean.iter_mut().for_each(|v| *v /= rows);
+        let shift: Vec<T> = mean.iter().map(|&mean| number(mean)).collect();
+        let [offset, mut var] = columns(x.len(), width, |row, [sum, squares]: &mut [Vec<T>; 2]| {
+            update2(sum, &x[row.clone()], &shift, |sum, v, shift| {
+                sum.plus(v.minus(shift))
+            });
+            update2(squares, &x[row], &shift, |sum, v, shift| {
+                let distance = v.minus(shift);
+                sum.plus(distance.times(distance))
+            });
+        });
+        for (((mean, var), shift), offset) in mean.iter_mut().zip(&mut var).zip(&shift).zip(offset)
+        {
+            *mean = shift.to_f64() + offset / rows;
+            *var = not_negative((*var - offset * offset / rows) / rows);
+        }
+        Self { mean, var }
+    }
+
+    /// `1 / √(var + eps)` of each.
+    fn scales(&self, eps: f64) -> Vec<f64> {
+        self.var.iter().map(|&var| scale(var, eps)).collect()
+    }
+}
+
+fn scale(var: f64, eps: f64) -> f64 {
+    (var + eps).sqrt().recip()
+}
+
+/// `N` sums down the columns of `len` elements in rows of `width`: `add` adds a row to them.
+fn columns<T: Float, const N: usize>(
+    len: usize,
+    width: usize,
+    mut add: impl FnMut(Range<usize>, &mut [Vec<T>; N]),
+) -> [Vec<f64>; N] {
+    let mut totals = std::array::from_fn(|_| vec![0.0; width]);
+    let mut partial = std::array::from_fn(|_| vec![T::zero(); width]);
+    for (i, end) in (width..=len).step_by(width).enumerate() {
+        add(end - width..end, &mut partial);
+        if (i + 1) % ROWS == 0 || end == len {
+            settle(&mut totals, &mut partial);
+        }
+    }
+    totals
+}
+
+/// Adds sums to the totals in `f64` and starts them anew.
+fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
+    for (totals, partial) in totals.iter_mut().zip(partial) {
+        for (total, partial) in totals.iter_mut().zip(partial) {
+            *total += partial.to_f64();
+            *partial = T::zero();
+        }
+    }
+}
+
+/// Rounding may make the variance of equal numbers negative; NaN stays.
+fn not_negative(var: f64) -> f64 {
+    if var < 0.0 { 0.0 } else { var }
+}
+
+/// The mean and the squared distances from it of the numbers seen so far.
+#[derive(Clone, Copy, Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// Squares of the distances from a number near the mean are right however far the numbers lie
+    /// from zero. The mean of the first few mostly is near; a block of which it is not is read once
+    /// more.
+    fn add<T: Float>(&mut self, x: &[T], centred: bool) {
+        for block in x.chunks(BLOCK) {
+            let count = block.len() as f64;
+            let (mean, squares) = if centred {
+                let few = &block[..block.len().min(FEW)];
+                let mut shift = number::<T>(sum(few).to_f64() / few.len() as f64);
+                let (mut offset, mut squares) = deviations(block, shift);
+                if offset * offset / count > squares / 2.0 {
+                    shift = number(shift.to_f64() + offset / count);
+                    (offset, squares) = deviations(block, shift);
+                }
+                let mean = shift.to_f64() + offset / count;
+                (mean, squares - offset * offset / count)
+            } else {
+                (0.0, sum_of(block, |v| v.times(v)).to_f64())
+            };
+            let total = self.count + count;
+            let distance = mean - self.mean;
+            self.mean += distance * count / total;
+            self.squares += squares + distance * distance * self.count * count / total;
+            self.count = total;
+        }
+    }
+
+    fn var(&self) -> f64 {
+        not_negative(self.squares / self.count)
+    }
+}
+
+/// What is done to normal elements.
+struct Affine<'a, T> {
+    weight: &'a [T],
+    bias: &'a [T],
+    geometry: &'a NormGeometry,
+}
+
+impl<T: Float> Affine<'_, T> {
+    /// Row `i`, all of whose elements share statistics.
+    fn row(&self, out: &mut Vec<T>, x: &[T], i: usize, mean: f64, var: f64) {
+        let &NormGeometry {
+            groups,
+            channels,
+            inner,
+            eps,
+            ..
+        } = self.geometry;
+        let (high, low) = split::<T>(mean);
+        let scale = number::<T>(scale(var, eps));
+        let group = i % groups * channels..(i % groups + 1) * channels;
+        let parameters = self.weight[group.clone()].iter().zip(&self.bias[group]);
+        if inner == 1 {
+            out.extend(x.iter().zip(parameters).map(|(&x, (&weight, &bias))| {
+                let normal = x.minus(high).minus(low).times(scale);
+                normal.times(weight).plus(bias)
+            }));
+            return;
+        }
+        for (x, (&weight, &bias)) in x.chunks_exact(inner).zip(parameters) {
+            // What is left of the mean is in the shift.
+            let scale = scale.times(weight);
+            let shift = bias.minus(low.times(scale));
+            out.extend(x.iter().map(|x| x.minus(high).times(scale).plus(shift)));
+        }
+    }
+
+    /// Rows with statistics down the columns.
+    fn columns(&self, out: &mut Vec<T>, x: &[T], statistics: &Statistics) {
+        let groups = self.geometry.groups;
+        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(groups));
+        for (i, (&mean, &var)) in statistics.mean.iter().zip(&statistics.var).enumerate() {
+            let (high, low) = split::<T>(mean);
+            let scale = number::<T>(scale(var, self.geometry.eps)).times(self.weight[i]);
+            means.push(high);
+            scales.push(scale);
+            shifts.push(self.bias[i].minus(low.times(scale)));
+        }
+        for x in x.chunks_exact(groups) {
+            let lines = means.iter().zip(&scales).zip(&shifts);
+            let lines = x.iter().zip(lines);
+            out.extend(
+                lines.map(|(x, ((&mean, &scale), &shift))| x.minus(mean).times(scale).plus(shift)),
+            );
+        }
+    }
+}
+
+impl NormGeometry {
+    /// How many elements lie one after the other with one pair of statistics.
+    fn row(&self) -> usize {
+        self.channels * self.inner
+    }
+
+    /// Whether neighbours in memory have different statistics.
+    fn in_columns(&self) -> bool {
+        self.over != NormOver::Row && self.row() == 1
+    }
+
+    /// The place of the statistics of row `i`.
+    fn place(&self, i: usize) -> usize {
+        match self.over {
+            NormOver::Row => i,
+            NormOver::Batch | NormOver::Given => i % self.groups,
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The gradients of normalisation.
+//!
+//! With `x̂ = (x - mean) / √(var + eps)` and `g` the gradient of the output times the weight,
+//!
+//! ```text
+//! dx = (g - ⟨g⟩ - x̂ ⟨g x̂⟩) / √(var + eps)     dweight = Σ grad x̂     dbias = Σ grad
+//! ```
+//!
+//! where `⟨⟩` is the mean over what shares statistics, and 0 if they were given.
+
+use super::super::float::Float;
+use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
+use super::super::map::{FloatKernel, run_float};
+use super::super::view::{to_cow, to_vec};
+use super::super::{CpuStorage, NormGeometry, NormInputs, NormOver, Operand, Storage, room};
+use super::{ROWS, Statistics, columns, parameter, settle};
+use crate::Result;
+
+/// The gradients of `x`, of the weight and of the bias; the inputs hold the statistics.
+pub(in super::super) fn normalise_backward(
+    grad: &Operand,
+    inputs: &NormInputs,
+    geometry: &NormGeometry,
+) -> Result<[Storage; 3]> {
+    run_float(grad.storage.dtype(), Gradient(grad, inputs, geometry))
+}
+
+struct Gradient<'a>(&'a Operand, &'a NormInputs, &'a NormGeometry);
+
+impl FloatKernel for Gradient<'_> {
+    const NAME: &'static str = "normalisation";
+    type Output = [Storage; 3];
+
+    fn run<T: Float>(self) -> Result<[Storage; 3]> {
+        let Self(grad, inputs, geometry) = self;
+        let (grad, x) = (to_cow::<T>(grad)?, to_cow::<T>(&inputs.x)?);
+        let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
+        let mut statistics = Statistics::room(geometry)?;
+        if let Some([mean, var]) = &inputs.statistics {
+            (statistics.mean, statistics.var) = (to_vec(mean)?, to_vec(var)?);
+        }
+        room::<T>(x.len())?;
+        room::<[f64; 2]>(weight.len())?;
+        let mut work = Work {
+            scales: statistics.scales(geometry.eps),
+            statistics,
+            geometry,
+            out: Vec::with_capacity(x.len()),
+            sums: [vec![0.0; weight.len()], vec![0.0; weight.len()]],
+            grad: &grad,
+            x: &x,
+            weight: &weight,
+        };
+        if !x.is_empty() {
+            if geometry.in_columns() {
+                work.down_columns();
+            } else if geometry.inner == 1 {
+                work.over_rows();
+            } else {
+                work.over_planes();
+            }
+        }
+        let rounded = |values: Vec<f64>| {
+            CpuStorage::wrap(values.into_iter().map(number::<T>).collect::<Vec<T>>())
+        };
+        let [weight, bias] = work.sums.map(rounded);
+        Ok([CpuStorage::wrap(work.out), weight, bias])
+    }
+}
+
+struct Work<'a, T> {
+    geometry: &'a NormGeometry,
+    statistics: Statistics,
+    scales: Vec<f64>,
+    grad: &'a [T],
+    x: &'a [T],
+    weight: &'a [T],
+    out: Vec<T>,
+    /// The gradients of the weight and of the bias.
+    sums: [Vec<f64>; 2],
+}
+
+/// `dx = grad · slope - (x - mean) · pull - rest`, the same for all that share a weight and
+/// statistics.
+struct Line<T> {
+    mean: T,
+    slope: T,
+    pull: T,
+    rest: T,
+}
+
+impl<T: Float> Line<T> {
+    #[inline]
+    fn at(&self, grad: T, x: T) -> T {
+        let pulled = x.minus(self.mean).times(self.pull);
+        grad.times(self.slope).minus(pulled).minus(self.rest)
+    }
+}
+
+impl<T: Float> Work<'_, T> {
+    /// The line for a weight and the statistics at `own`, from the sums `[Σ g, Σ g x̂]`.
+    fn line(&self, own: usize, weight: T, sums: [f64; 2]) -> Line<T> {
+        let scale = self.scales[own];
+        let (mean, low) = split::<T>(self.statistics.mean[own]);
+        let [pull, rest] = match self.geometry.over {
+            NormOver::Given => [0.0, 0.0],
+            _ => {
+                let count = (self.x.len() / self.scales.len()) as f64;
+                let pull = scale * scale * sums[1] / count;
+                let centre = if self.geometry.centred {
+                    sums[0] / count
+                } else {
+                    0.0
+                };
+                [pull, centre * scale - low.to_f64() * pull]
+            }
+        };
+        Line {
+            mean,
+            slope: number::<T>(scale).times(weight),
+            pull: number(pull),
+            rest: number(rest),
+        }
+    }
+
+    /// One weight for each element of a row, one pair of statistics for the row.
+    fn over_rows(&mut self) {
+        let &NormGeometry {
+            groups, channels, ..
+        } = self.geometry;
+        let count = channels as f64;
+        let mut normal = vec![T::zero(); channels];
+        let mut weighted = vec![T::zero(); channels];
+        let mut partial = [
+            vec![T::zero(); groups * channels],
+            vec![T::zero(); groups * channels],
+        ];
+        let rows = self.x.len() / channels;
+        for i in 0..rows {
+            let at = i * channels..(i + 1) * channels;
+            let group = i % groups * channels..(i % groups + 1) * channels;
+            let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
+            let (high, low) = split::<T>(self.statistics.mean[i]);
+            let scale = number::<T>(self.scales[i]);
+            map(&mut normal, x, |x| x.minus(high).minus(low).times(scale));
+            map2(&mut weighted, grad, &self.weight[group.clone()], T::times);
+            let [weight_grad, bias_grad] = &mut partial;
+            update2(
+                &mut weight_grad[group.clone()],
+                grad,
+                &normal,
+                |sum, a, b| sum.plus(a.times(b)),
+            );
+            update(&mut bias_grad[group], grad, T::plus);
+            let along = sum_of2(&weighted, &normal, T::times).to_f64() / count;
+            let centre = match self.geometry.centred {
+                true => sum(&weighted).to_f64() / count,
+                false => 0.0,
+            };
+            let (along, centre) = (number::<T>(along), number::<T>(centre));
+            let pairs = weighted.iter().zip(&normal);
+            self.out.extend(pairs.map(|(grad, &normal)| {
+                let pulled = normal.times(along);
+                grad.minus(centre).minus(pulled).times(scale)
+            }));
+            if (i + 1) % (ROWS * groups) == 0 || i + 1 == rows {
+                settle(&mut self.sums, &mut partial);
+            }
+        }
+    }
+
+    /// One weight for each plane.
+    fn over_planes(&mut self) {
+        let rows = self.x.len() / self.geometry.row();
+        if self.geometry.over == NormOver::Row {
+            for i in 0..rows {
+                let sums = self.plane_sums(i);
+                self.plane_slopes(i, sums);
+            }
+            return;
+        }
+        let groups = self.geometry.groups;
+        let mut sums = vec![[0.0; 2]; groups];
+        for i in 0..rows {
+            let [a, b] = self.plane_sums(i);
+            sums[i % groups][0] += a;
+            sums[i % groups][1] += b;
+        }
+        for i in 0..rows {
+            self.plane_slopes(i, sums[i % groups]);
+        }
+    }
+
+    /// `[Σ g, Σ g x̂]` over row `i`, which is added to the gradients of weight and bias.
+    fn plane_sums(&mut self, i: usize) -> [f64; 2] {
+        let &NormGeometry {
+            groups,
+            channels,
+            inner,
+            ..
+        } = self.geometry;
+        let own = self.geometry.place(i);
+        let (high, low) = split::<T>(self.statistics.mean[own]);
+        let mut sums = [0.0; 2];
+        for channel in 0..channels {
+            let start = (i * channels + channel) * inner;
+            let (grad, x) = (
+                &self.grad[start..start + inner],
+                &self.x[start..start + inner],
+            );
+            let total = sum(grad).to_f64();
+            let along = sum_of2(grad, x, |grad, x| grad.times(x.minus(high).minus(low)));
+            let along = along.to_f64() * self.scales[own];
+            let place = i % groups * channels + channel;
+            self.sums[0][place] += along;
+            self.sums[1][place] += total;
+            let weight = self.weight[place].to_f64();
+            sums[0] += weight * total;
+            sums[1] += weight * along;
+        }
+        sums
+    }
+
+    fn plane_slopes(&mut self, i: usize, sums: [f64; 2]) {
+        let &NormGeometry {
+            groups,
+            channels,
+            inner,
+            ..
+        } = self.geometry;
+        let own = self.geometry.place(i);
+        for channel in 0..channels {
+            let weight = self.weight[i % groups * channels + channel];
+            let line = self.line(own, weight, sums);
+            let at = (i * channels + channel) * inner..(i * channels + channel + 1) * inner;
+            let pairs = self.grad[at.clone()].iter().zip(&self.x[at]);
+            self.out.extend(pairs.map(|(&grad, &x)| line.at(grad, x)));
+        }
+    }
+
+    /// One weight and one pair of statistics for each column.
+    fn down_columns(&mut self) {
+        let width = self.geometry.groups;
+        let mean: Vec<T> = self.statistics.mean.iter().map(|&v| number(v)).collect();
+        let (grad, x) = (self.grad, self.x);
+        let [total, mut along] =
+            columns(x.len(), width, |row, [total, along]: &mut [Vec<T>; 2]| {
+                update(total, &grad[row.clone()], T::plus);
+                for (((sum, &grad), &x), &mean) in along
+                    .iter_mut()
+                    .zip(&grad[row.clone()])
+                    .zip(&x[row])
+                    .zip(&mean)
+                {
+                    *sum = sum.plus(grad.times(x.minus(mean)));
+                }
+            });
+        for (i, along) in along.iter_mut().enumerate() {
+            // What the rounded mean left over.
+            let low = split::<T>(self.statistics.mean[i]).1.to_f64();
+            *along = (*along - low * total[i]) * self.scales[i];
+        }
+        let [mut slopes, mut pulls, mut rests] = [(); 3].map(|()| Vec::with_capacity(width));
+        for (i, (&total, &along)) in total.iter().zip(&along).enumerate() {
+            let weight = self.weight[i].to_f64();
+            let line = self.line(i, self.weight[i], [weight * total, weight * along]);
+            slopes.push(line.slope);
+            pulls.push(line.pull);
+            rests.push(line.rest);
+        }
+        for (grad, x) in grad.chunks_exact(width).zip(x.chunks_exact(width)) {
+            let lines = mean.iter().zip(&slopes).zip(pulls.iter().zip(&rests));
+            let pairs = grad.iter().zip(x).zip(lines);
+            self.out.extend(
+                pairs.map(|((&grad, &x), ((&mean, &slope), (&pull, &rest)))| {
+                    let line = Line {
+                        mean,
+                        slope,
+                        pull,
+                        rest,
+                    };
+                    line.at(grad, x)
+                }),
+            );
+        }
+        self.sums = [along, total];
+    }
+}

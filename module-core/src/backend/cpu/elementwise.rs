@@ -3,7 +3,7 @@
 use super::float::Float;
 use super::map::{FloatKernel, NumberKernel, dispatch, run_float, run_number};
 use super::number::Number;
-use super::view::{choose, map1, map2};
+use super::view::{choose, map1, map1_wide, map2};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
@@ -45,35 +45,35 @@ impl FloatKernel for Transcendental {
         let Self(op, x) = self;
         let number = |value: f64| T::from_scalar(value.into());
         Ok(CpuStorage::wrap(match op {
-            UnaryOp::Exp => map1(&x, T::exp),
-            UnaryOp::Log => map1(&x, T::ln),
-            UnaryOp::Sqrt => map1(&x, T::sqrt),
-            UnaryOp::Reciprocal => map1(&x, T::recip),
-            UnaryOp::Rsqrt => map1(&x, T::rsqrt),
-            UnaryOp::Log1p => map1(&x, T::log1p),
-            UnaryOp::Expm1 => map1(&x, T::expm1),
-            UnaryOp::Erf => map1(&x, T::erf),
-            UnaryOp::Sin => map1(&x, T::sin),
-            UnaryOp::Cos => map1(&x, T::cos),
-            UnaryOp::Floor => map1(&x, T::floor),
-            UnaryOp::Ceil => map1(&x, T::ceil),
-            UnaryOp::Round => map1(&x, T::round),
-            UnaryOp::Tanh => map1(&x, T::tanh),
-            UnaryOp::Sigmoid => map1(&x, T::sigmoid),
-            UnaryOp::Gelu => map1(&x, T::gelu),
-            UnaryOp::GeluTanh => map1(&x, T::gelu_tanh),
-            UnaryOp::Silu => map1(&x, T::silu),
+            UnaryOp::Exp => map1_wide(&x, T::exp),
+            UnaryOp::Log => map1_wide(&x, T::ln),
+            UnaryOp::Sqrt => map1_wide(&x, T::sqrt),
+            UnaryOp::Reciprocal => map1_wide(&x, T::recip),
+            UnaryOp::Rsqrt => map1_wide(&x, T::rsqrt),
+            UnaryOp::Log1p => map1_wide(&x, T::log1p),
+            UnaryOp::Expm1 => map1_wide(&x, T::expm1),
+            UnaryOp::Erf => map1_wide(&x, T::erf),
+            UnaryOp::Sin => map1_wide(&x, T::sin),
+            UnaryOp::Cos => map1_wide(&x, T::cos),
+            UnaryOp::Floor => map1_wide(&x, T::floor),
+            UnaryOp::Ceil => map1_wide(&x, T::ceil),
+            UnaryOp::Round => map1_wide(&x, T::round),
+            UnaryOp::Tanh => map1_wide(&x, T::tanh),
+            UnaryOp::Sigmoid => map1_wide(&x, T::sigmoid),
+            UnaryOp::Gelu => map1_wide(&x, T::gelu),
+            UnaryOp::GeluTanh => map1_wide(&x, T::gelu_tanh),
+            UnaryOp::Silu => map1_wide(&x, T::silu),
             UnaryOp::Softplus { beta, threshold } => {
                 let (beta, threshold) = (number(beta), number(threshold));
-                map1(&x, move |v: T| v.softplus(beta, threshold))
+                map1_wide(&x, move |v: T| v.softplus(beta, threshold))
             }
             UnaryOp::LeakyRelu { negative_slope } => {
                 let slope = number(negative_slope);
-                map1(&x, move |v: T| v.leaky_relu(slope))
+                map1_wide(&x, move |v: T| v.leaky_relu(slope))
             }
             UnaryOp::Elu { alpha } => {
                 let alpha = number(alpha);
-                map1(&x, move |v: T| v.elu(alpha))
+                map1_wide(&x, move |v: T| v.elu(alpha))
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();
@@ -92,13 +92,13 @@ pub(super) fn binary_scalar(op: BinaryOp, x: Operand, number: Scalar) -> Result<
 
 /// What a binary operation is applied to.
 trait Operands {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T) -> Result<Vec<T>>;
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy) -> Result<Vec<T>>;
 }
 
 struct Pair<'a>(&'a Operand, &'a Operand);
 
 impl Operands for Pair<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T) -> Result<Vec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy) -> Result<Vec<T>> {
         map2(self.0, self.1, f)
     }
 }
@@ -106,9 +106,9 @@ impl Operands for Pair<'_> {
 struct WithNumber<'a>(&'a Operand, Scalar);
 
 impl Operands for WithNumber<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T) -> Result<Vec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy) -> Result<Vec<T>> {
         let number = T::from_scalar(self.1);
-        map1(self.0, |v| f(v, number))
+        map1(self.0, move |v| f(v, number))
     }
 }
 

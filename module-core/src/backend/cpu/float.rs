@@ -1,6 +1,10 @@
 //! Functions of floating-point numbers.
 
+// A loop over a function is made of vector instructions only if the function is inlined into it.
+#![allow(clippy::inline_always)]
+
 use super::number::Number;
+use super::vector::{double, single};
 
 /// The floating-point types in which the CPU computes.
 pub(super) trait Float: Number {
@@ -33,7 +37,7 @@ pub(super) trait Float: Number {
 /// A function of the standard library by another name.
 macro_rules! standard {
     ($($name:ident as $from:ident),*) => {$(
-        #[inline]
+        #[inline(always)]
         fn $name(self) -> Self {
             self.$from()
         }
@@ -41,58 +45,68 @@ macro_rules! standard {
 }
 
 macro_rules! floats {
-    ($($type:ident: $erf:path),*) => {$(
+    ($($type:ident: $exp:path, $tanh:path, $erf:path;)*) => {$(
         impl Float for $type {
             const NEG_INFINITY: Self = Self::NEG_INFINITY;
 
-            standard!(exp as exp, expm1 as exp_m1, ln as ln, log1p as ln_1p, sqrt as sqrt);
-            standard!(recip as recip, sin as sin, cos as cos, tanh as tanh);
+            standard!(expm1 as exp_m1, ln as ln, log1p as ln_1p, sqrt as sqrt);
+            standard!(recip as recip, sin as sin, cos as cos);
             standard!(floor as floor, ceil as ceil, round as round_ties_even);
 
-            #[inline]
+            #[inline(always)]
+            fn exp(self) -> Self {
+                $exp(self)
+            }
+
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                $tanh(self)
+            }
+
+            #[inline(always)]
             fn rsqrt(self) -> Self {
                 self.sqrt().recip()
             }
 
-            #[inline]
+            #[inline(always)]
             fn erf(self) -> Self {
                 $erf(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn sigmoid(self) -> Self {
-                1.0 / (1.0 + (-self).exp())
+                1.0 / (1.0 + $exp(-self))
             }
 
-            #[inline]
+            #[inline(always)]
             fn gelu(self) -> Self {
                 self * 0.5 * (1.0 + $erf(self * std::$type::consts::FRAC_1_SQRT_2))
             }
 
-            #[inline]
+            #[inline(always)]
             fn gelu_tanh(self) -> Self {
                 // √(2/π)
                 let scale = std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
-                0.5 * self * (1.0 + (scale * (self + 0.044_715 * self * self * self)).tanh())
+                0.5 * self * (1.0 + $tanh(scale * (self + 0.044_715 * self * self * self)))
             }
 
-            #[inline]
+            #[inline(always)]
             fn silu(self) -> Self {
-                self / (1.0 + (-self).exp())
+                self / (1.0 + $exp(-self))
             }
 
-            #[inline]
+            #[inline(always)]
             fn softplus(self, beta: Self, threshold: Self) -> Self {
                 let scaled = self * beta;
-                if scaled > threshold { self } else { scaled.exp().ln_1p() / beta }
+                if scaled > threshold { self } else { $exp(scaled).ln_1p() / beta }
             }
 
-            #[inline]
+            #[inline(always)]
             fn leaky_relu(self, negative_slope: Self) -> Self {
                 if self > 0.0 { self } else { self * negative_slope }
             }
 
-            #[inline]
+            #[inline(always)]
             fn elu(self, alpha: Self) -> Self {
                 if self < 0.0 { self.exp_m1() * alpha } else { self }
             }
@@ -100,4 +114,7 @@ macro_rules! floats {
     )*};
 }
 
-floats!(f32: libm::erff, f64: libm::erf);
+floats!(
+    f32: single::exp, single::tanh, single::erf;
+    f64: double::exp, double::tanh, libm::erf;
+);

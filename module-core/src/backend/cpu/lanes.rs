@@ -2,6 +2,7 @@
 //! functions of whole slices.
 
 use super::float::Float;
+use super::simd::{Loop, widest};
 
 /// How many sums run side by side.
 const LANES: usize = 16;
@@ -109,8 +110,20 @@ pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, 
 
 /// `xᵢ = eˣⁱ`
 pub(super) fn exp<T: Float>(x: &mut [T]) {
-    for v in x {
-        *v = v.exp();
+    widest(Exp(x));
+}
+
+struct Exp<'a, T>(&'a mut [T]);
+
+impl<T: Float> Loop for Exp<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for v in self.0 {
+            *v = v.exp();
+        }
     }
 }
 

@@ -16,9 +16,11 @@ mod place;
 mod pool;
 mod reduce;
 mod scan;
+mod simd;
 mod softmax;
 mod sort;
 mod take;
+mod vector;
 mod view;
 
 use super::{

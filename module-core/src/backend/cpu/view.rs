@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
+use super::simd::{Loop, widest};
 use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
 use crate::layout::{Layout, Runs};
 use crate::{Error, Result};
@@ -122,8 +123,48 @@ pub(super) fn run<'a, T: Element>(
 }
 
 /// `f` of each element, in row-major order.
-pub(super) fn map1<T: Element, U: Element>(x: &Operand, f: impl Fn(T) -> U) -> Result<Vec<U>> {
-    runs1(x, &|x, out| out.extend(x.iter().map(|&v| f(v))))
+pub(super) fn map1<T: Element, U: Element>(
+    x: &Operand,
+    f: impl Fn(T) -> U + Copy,
+) -> Result<Vec<U>> {
+    runs1(x, &|x, out| {
+        // A copy of what the function has captured cannot be changed by a write to `out`.
+        let f = f;
+        out.extend(x.iter().map(|&v| f(v)));
+    })
+}
+
+/// [`map1`] with all the vector instructions that the processor has, for functions of many steps.
+pub(super) fn map1_wide<T: Element, U: Element>(
+    x: &Operand,
+    f: impl Fn(T) -> U + Copy,
+) -> Result<Vec<U>> {
+    runs1(x, &|x, out| widest(Each { x, out, f }))
+}
+
+struct Each<'a, T, U, F> {
+    x: &'a [T],
+    out: &'a mut Vec<U>,
+    f: F,
+}
+
+impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
+    type Output = ();
+
+    // The function is inlined into a plain loop only: an iterator is several calls away from it.
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let mut block = [U::default(); 512];
+        for x in self.x.chunks(block.len()) {
+            let block = &mut block[..x.len()];
+            for (out, &v) in block.iter_mut().zip(x) {
+                *out = (self.f)(v);
+            }
+            self.out.extend_from_slice(block);
+        }
+    }
 }
 
 /// `f` of each pair of elements, in row-major order; the layouts have one shape.

@@ -34,7 +34,9 @@ pub use module::{
     Module, Parameter, TensorId, Training, Walk,
 };
 pub use module_derive::{Forward, Module};
+pub use ops::{AdaptiveSize, AvgPoolOptions, ConvOptions, ConvTransposeOptions, LpPoolOptions};
 pub use ops::{Approximate, Conv2dOptions, Padding, Pool2dOptions, Value};
+pub use ops::{InterpolateMode, InterpolateOptions, PoolOptions, Resize, UnfoldOptions};
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{

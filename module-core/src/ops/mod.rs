@@ -1,14 +1,18 @@
 //! Operations, a file for each family: the method and its gradient side by side.
 
 mod activation;
+mod adaptive_pool;
 mod arithmetic;
 mod arrange;
+mod avg_pool;
 mod cast;
 mod compare;
 mod conv;
+mod conv_transpose;
 mod dropout;
 mod exponential;
 mod index;
+mod interpolate;
 mod join;
 mod logic;
 mod matmul;
@@ -17,15 +21,23 @@ mod operators;
 mod pool;
 mod product;
 mod reduce;
+mod resample;
 mod rounding;
 mod scan;
 mod softmax;
 mod trigonometric;
+mod unfold;
 mod view;
+mod window;
 
 pub use activation::Approximate;
-pub use conv::{Conv2dOptions, Padding};
-pub use pool::Pool2dOptions;
+pub use adaptive_pool::AdaptiveSize;
+pub use avg_pool::{AvgPoolOptions, LpPoolOptions};
+pub use conv::{Conv2dOptions, ConvOptions, Padding};
+pub use conv_transpose::ConvTransposeOptions;
+pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
+pub use pool::{Pool2dOptions, PoolOptions};
+pub use unfold::UnfoldOptions;
 
 use std::borrow::Cow;
 

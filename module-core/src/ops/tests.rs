@@ -1,3 +1,5 @@
+mod windows;
+
 use std::collections::BTreeSet;
 
 use super::*;
@@ -272,6 +274,7 @@ fn check_all() {
     check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
 
     convolutions();
+    windows::check_all();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
         (
@@ -390,7 +393,7 @@ fn convolutions() {
 }
 
 /// The gradient of each operation, by the type that computes it.
-const FUNCTIONS: [(&str, &[&str]); 47] = [
+const FUNCTIONS: [(&str, &[&str]); 49] = [
     ("activation::Elu", &["elu"]),
     ("activation::Gelu", &["gelu"]),
     ("activation::LeakyRelu", &["leaky_relu"]),
@@ -412,7 +415,17 @@ const FUNCTIONS: [(&str, &[&str]); 47] = [
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
     ("compare::Where", &["where"]),
-    ("conv::Convolution", &["conv2d"]),
+    (
+        "conv::Convolution",
+        &[
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+        ],
+    ),
     ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
     ("exponential::Expm1", &["expm1"]),
@@ -427,10 +440,32 @@ const FUNCTIONS: [(&str, &[&str]); 47] = [
     ("matmul::Matmul", &["matmul"]),
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
-    ("pool::MaxPool", &["max_pool2d"]),
+    (
+        "pool::MaxPool",
+        &[
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool3d",
+            "adaptive_max_pool1d",
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+        ],
+    ),
     ("product::Prod", &["prod"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
+    (
+        "resample::Resample",
+        &[
+            "avg_pool1d",
+            "avg_pool2d",
+            "avg_pool3d",
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+            "interpolate",
+        ],
+    ),
     ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
     ("rounding::Step", &["floor", "ceil", "round"]),
     ("scan::CumSum", &["cumsum"]),
@@ -438,6 +473,7 @@ const FUNCTIONS: [(&str, &[&str]); 47] = [
     ("softmax::Softmax", &["softmax"]),
     ("trigonometric::Cos", &["cos"]),
     ("trigonometric::Sin", &["sin"]),
+    ("unfold::Unfold", &["im2col", "col2im"]),
     (
         "view::*",
         &["contiguous", "expand", "narrow", "permute", "reshape"],
@@ -449,16 +485,20 @@ macro_rules! sources {
     ($($name:literal),*) => { [$(($name, include_str!(concat!($name, ".rs")))),*] };
 }
 
-const SOURCES: [(&str, &str); 22] = sources!(
+const SOURCES: [(&str, &str); 29] = sources!(
     "activation",
+    "adaptive_pool",
     "arithmetic",
     "arrange",
+    "avg_pool",
     "cast",
     "compare",
     "conv",
+    "conv_transpose",
     "dropout",
     "exponential",
     "index",
+    "interpolate",
     "join",
     "logic",
     "matmul",
@@ -467,11 +507,14 @@ const SOURCES: [(&str, &str); 22] = sources!(
     "pool",
     "product",
     "reduce",
+    "resample",
     "rounding",
     "scan",
     "softmax",
     "trigonometric",
-    "view"
+    "unfold",
+    "view",
+    "window"
 );
 
 #[test]

@@ -10,13 +10,16 @@ mod memory;
 mod number;
 mod pool;
 mod reduce;
+mod resample;
 mod scan;
 mod softmax;
 mod view;
+mod window;
 
 use super::{
-    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
-    Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
+    ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
+    Element, HostData, Operand, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
+    UnfoldOp, Windows,
 };
 use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
@@ -180,7 +183,15 @@ impl Backend for CpuBackend {
         map::through_f32([a, b], |[a, b]| conv::convolution(op, &a, &b, geometry))
     }
 
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
-        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
+        map::through_f32([x], |[x]| window::unfold(op, &x, geometry))
+    }
+
+    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)> {
+        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, windows))
+    }
+
+    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage> {
+        map::through_f32([x], |[x]| resample::resample(&x, bands))
     }
 }

@@ -13,6 +13,7 @@ import hook_orders
 import init
 import layers
 import ops
+import ops_windows
 import optimisers
 import strict
 import trees
@@ -26,7 +27,7 @@ def main():
     warnings.simplefilter("ignore")
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
-    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, digits_files):
+    for module in (layers, init, ops, ops_windows, optimisers, trees, strict, hook_orders, digits_files):
         print(f"{module.__name__:12} {module.write()} cases")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
     print(f"{total} bytes")

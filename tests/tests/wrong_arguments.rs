@@ -1,6 +1,10 @@
 //! Whatever the arguments of an operation are, it answers or returns an error: it never panics.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+mod wrong_arguments {
+    mod windows;
+}
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use module_core::{

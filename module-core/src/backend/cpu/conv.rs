@@ -13,11 +13,6 @@ use super::window::{Window, add_steps, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};
 
-/// The unfolded windows of a tile should stay in the second cache.
-const TILE: usize = 1 << 17;
-/// Places of a tile, below which packing the weight anew for each would show.
-const PLACES: usize = 256;
-
 pub(super) fn convolution(
     op: ConvOp,
     a: &Operand,
@@ -77,6 +72,56 @@ impl Sizes {
     fn is_thin(&self) -> bool {
         self.out_channels == 1 || self.out_channels * self.window.channels <= 4
     }
+
+    /// The convolution of the output's gradient whose output is the input's gradient, if there is one
+    /// and it is the better way: with a step of 1, by the kernel turned round.
+    fn turned(&self) -> Option<Self> {
+        let Self {
+            batch,
+            groups,
+            out_channels,
+            ref window,
+        } = *self;
+        let mut padding = [0; 3];
+        for (d, padding) in padding.iter_mut().enumerate() {
+            let reach = window.dilation[d] * (window.kernel[d] - 1);
+            *padding = reach.checked_sub(window.padding[d])?;
+        }
+        let turned = Self {
+            batch,
+            groups,
+            out_channels: window.channels,
+            window: Window {
+                channels: out_channels,
+                input: window.output,
+                output: window.input,
+                kernel: window.kernel,
+                stride: [1; 3],
+                padding,
+                dilation: window.dilation,
+            },
+        };
+        let better = turned.is_thin() || turned.out_channels >= 8;
+        (window.stride == [1; 3] && better).then_some(turned)
+    }
+
+    /// The weight for [`turned`](Self::turned): `[groups, channels, out_channels, kernel]` with the
+    /// kernel from back to front.
+    fn turn<T: Float>(&self, weight: &[T]) -> Result<Vec<T>> {
+        room::<T>(weight.len())?;
+        let (o, c) = (self.out_channels, self.window.channels);
+        let kernel: usize = self.window.kernel.iter().product();
+        let mut turned = Vec::with_capacity(weight.len());
+        for group in weight.chunks_exact(o * c * kernel) {
+            for channel in 0..c {
+                for weight in group.chunks_exact(c * kernel) {
+                    let kernel = &weight[channel * kernel..(channel + 1) * kernel];
+                    turned.extend(kernel.iter().rev());
+                }
+            }
+        }
+        Ok(turned)
+    }
 }
 
 struct Convolution<'a> {
@@ -93,12 +138,26 @@ impl FloatKernel for Convolution<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let Self { op, a, b, sizes } = self;
         let (a, b) = (to_cow::<T>(a)?, to_cow::<T>(b)?);
-        let Sizes {
+        let empty = sizes.batch == 0 || a.is_empty() || b.is_empty();
+        if op == ConvOp::Input
+            && !empty
+            && !sizes.window.is_pointwise()
+            && let Some(turned) = sizes.turned()
+        {
+            return turned.run(ConvOp::Forward, &a, &sizes.turn(&b)?);
+        }
+        sizes.run(op, &a, &b)
+    }
+}
+
+impl Sizes {
+    fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
+        let Self {
             batch,
             groups,
             out_channels,
             ref window,
-        } = sizes;
+        } = *self;
         let (rows, places) = (window.rows(), window.places());
         // The elements of one sample and group.
         let (input, output, weight) = (
@@ -114,10 +173,10 @@ impl FloatKernel for Convolution<'_> {
         };
         room::<T>(len)?;
         let mut out = vec![T::zero(); len];
-        if len == 0 || rows == 0 || places == 0 || out_channels == 0 {
+        if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }
-        let mut columns = Vec::new();
+        let mut buffer = Vec::new();
         for block in 0..blocks {
             let group = block % groups;
             // The weight, and its gradient, belongs to the group, whatever the sample.
@@ -129,18 +188,18 @@ impl FloatKernel for Convolution<'_> {
             let b = &b[b_at * b_len..][..b_len];
             let out = &mut out[out_at * out_len..][..out_len];
             if window.is_pointwise() {
-                sizes.pointwise(op, a, b, out)?;
-            } else if sizes.is_thin() {
-                sizes.shifted(op, a, b, out);
+                self.pointwise(op, a, b, out)?;
+            } else if !self.is_thin() {
+                self.unfolded(op, a, b, out, &mut buffer)?;
+            } else if op == ConvOp::Forward && window.stride[2] == 1 {
+                self.lines(a, b, out, &mut buffer)?;
             } else {
-                sizes.unfolded(op, a, b, out, &mut columns)?;
+                self.shifted(op, a, b, out);
             }
         }
         Ok(CpuStorage::wrap(out))
     }
-}
 
-impl Sizes {
     /// The columns are the input itself.
     fn pointwise<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) -> Result<()> {
         let (o, c) = (self.out_channels, self.window.channels);
@@ -164,43 +223,102 @@ impl Sizes {
         Ok(())
     }
 
-    /// The columns of a tile after the other.
+    /// The elements of a tile after the other.
     fn unfolded<T: Float>(
         &self,
         op: ConvOp,
         a: &[T],
         b: &[T],
         out: &mut [T],
-        columns: &mut Vec<T>,
+        buffer: &mut Vec<T>,
     ) -> Result<()> {
         let (window, o) = (&self.window, self.out_channels);
-        let rows = window.rows();
-        let places = (TILE / rows).max(PLACES);
-        for tile in window.tiles(places, 4 * places) {
-            let part = tile.places.clone();
-            let len = rows.saturating_mul(part.len());
-            if columns.len() < len {
-                room::<T>(len)?;
-                columns.resize(len, T::zero());
-            }
-            let columns = &mut columns[..len];
+        for tile in window.tiles() {
+            let (rows, places) = (tile.rows.clone(), tile.places.clone());
+            let columns = resized(buffer, rows.len().saturating_mul(places.len()))?;
             match op {
                 ConvOp::Forward => {
                     window.unfold(a, &tile, columns);
-                    let out = part_mut(matrix_mut(out, o)?, part);
-                    multiply(matrix(b, o)?, matrix(columns, rows)?, T::zero(), out);
+                    // The first channels find zeros, and the others what these left.
+                    let out = part_mut(matrix_mut(out, o)?, places);
+                    let weight = part(matrix(b, o)?, rows.clone());
+                    multiply(weight, matrix(columns, rows.len())?, T::one(), out);
                 }
                 ConvOp::Input => {
-                    let grad = self::part(matrix(a, o)?, part);
-                    let weight = matrix(b, o)?.reversed_axes();
-                    multiply(weight, grad, T::zero(), matrix_mut(columns, rows)?);
+                    let grad = part(matrix(a, o)?, places);
+                    let weight = part(matrix(b, o)?, rows.clone()).reversed_axes();
+                    multiply(weight, grad, T::zero(), matrix_mut(columns, rows.len())?);
                     window.fold(columns, &tile, out);
                 }
                 ConvOp::Weight => {
                     window.unfold(a, &tile, columns);
-                    let grad = self::part(matrix(b, o)?, part);
-                    let columns = matrix(columns, rows)?.reversed_axes();
-                    multiply(grad, columns, T::one(), matrix_mut(out, o)?);
+                    let grad = part(matrix(b, o)?, places);
+                    let columns = matrix(columns, rows.len())?.reversed_axes();
+                    let out = part_mut(matrix_mut(out, o)?, rows);
+                    multiply(grad, columns, T::one(), out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Each line of the output from the lines of the input under it, which have zeros around them so
+    /// that all are read to their full length; the step along them is 1.
+    fn lines<T: Float>(
+        &self,
+        input: &[T],
+        weight: &[T],
+        out: &mut [T],
+        buffer: &mut Vec<T>,
+    ) -> Result<()> {
+        let window = &self.window;
+        let ([kd, kh, kw], [od, oh, ow]) = (window.kernel, window.output);
+        let [id, ih, iw] = window.input;
+        let ([sd, sh, _], [_, _, dw]) = (window.stride, window.dilation);
+        // A line of the output reads so far, and the last one a whole chunk.
+        let padded = ow + dw * (kw - 1);
+        let lines = window.channels * id * ih;
+        let buffer = resized(buffer, lines.saturating_mul(padded).saturating_add(CHUNK))?;
+        let before = window.padding[2].min(padded);
+        let inside = iw.min(padded - before);
+        for (to, from) in buffer.chunks_exact_mut(padded).zip(input.chunks_exact(iw)) {
+            to[..before].fill(T::zero());
+            to[before..before + inside].copy_from_slice(&from[..inside]);
+            to[before + inside..].fill(T::zero());
+        }
+        // Where each line of the kernel sees the input, and the line that it sees first.
+        let seen: Vec<_> = (0..window.channels * kd * kh)
+            .map(|row| {
+                let (b, a, channel) = (row % kh, row / kh % kd, row / (kh * kd));
+                let ((depths, z), (heights, y)) = (window.inside(0, a), window.inside(1, b));
+                (depths, heights, (channel * id + z) * ih + y)
+            })
+            .collect();
+        let mut taps = Vec::with_capacity(window.rows());
+        for (line, out) in out.chunks_exact_mut(ow).enumerate() {
+            let (h, d, channel) = (line % oh, line / oh % od, line / (oh * od));
+            let weight = &weight[channel * window.rows()..(channel + 1) * window.rows()];
+            taps.clear();
+            for ((depths, heights, first), weight) in seen.iter().zip(weight.chunks_exact(kw)) {
+                if depths.contains(&d) && heights.contains(&h) {
+                    let line = (d - depths.start) * sd * ih + (h - heights.start) * sh;
+                    let start = (first + line) * padded;
+                    let weights = weight.iter().enumerate();
+                    taps.extend(weights.map(|(c, &weight)| (weight, start + c * dw)));
+                }
+            }
+            for (chunk, out) in out.chunks_mut(CHUNK).enumerate() {
+                let mut sums = [T::zero(); CHUNK];
+                for &(weight, start) in &taps {
+                    let from = &buffer[start + chunk * CHUNK..][..CHUNK];
+                    for (sum, v) in sums.iter_mut().zip(from) {
+                        *sum = sum.plus(v.times(weight));
+                    }
+                }
+                // A copy of known length is no call.
+                match <&mut [T; CHUNK]>::try_from(&mut *out) {
+                    Ok(out) => *out = sums,
+                    Err(_) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum),
                 }
             }
         }
@@ -213,18 +331,14 @@ impl Sizes {
         let (rows, places, step) = (window.rows(), window.places(), window.stride[2]);
         let whole = window.whole();
         for channel in 0..self.out_channels {
-            window.inner_segments(&whole, |row, line, input, length| {
+            window.segments(&whole, |row, line, input, length| {
                 let weight = channel * rows + row;
                 let output = channel * places + line;
                 match op {
                     ConvOp::Forward => {
                         let (weight, out) = (b[weight], &mut out[output..output + length]);
-                        if step == 1 {
-                            add_steps(&a[input..input + length], |v| v.times(weight), 1, out);
-                        } else {
-                            for (out, v) in out.iter_mut().zip(a[input..].iter().step_by(step)) {
-                                *out = out.plus(v.times(weight));
-                            }
+                        for (out, v) in out.iter_mut().zip(a[input..].iter().step_by(step)) {
+                            *out = out.plus(v.times(weight));
                         }
                     }
                     ConvOp::Input => {
@@ -239,6 +353,18 @@ impl Sizes {
             });
         }
     }
+}
+
+/// The elements that are summed at a time.
+const CHUNK: usize = 16;
+
+/// The first `len` elements of a buffer that grows as it must; what they are is not said.
+fn resized<T: Float>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
+    if buffer.len() < len {
+        room::<T>(len)?;
+        buffer.resize(len, T::zero());
+    }
+    Ok(&mut buffer[..len])
 }
 
 /// The product of every `step`-th element of `a` with the elements of `b`.

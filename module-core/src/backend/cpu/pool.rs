@@ -1,5 +1,7 @@
 //! The greatest element of each window.
 
+use std::ops::Range;
+
 use super::number::Convert;
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, Windows, room};
@@ -40,21 +42,21 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
         for depth in &depths.ranges {
             for height in &heights.ranges {
                 for width in &widths.ranges {
-                    let mut place =
-                        (depth.start * heights.size + height.start) * widths.size + width.start;
-                    let mut best = plane[place];
+                    let start = depth.start * heights.size + height.start;
+                    let mut best = start * widths.size + width.start;
                     for z in depth.clone().step_by(depths.step) {
                         for y in height.clone().step_by(heights.step) {
                             let line = (z * heights.size + y) * widths.size;
-                            let line = (
-                                line + width.start,
-                                &plane[line + width.start..line + width.end],
+                            best = winner(
+                                plane,
+                                line + width.start..line + width.end,
+                                widths.step,
+                                best,
                             );
-                            winner(line, widths.step, &mut best, &mut place);
                         }
                     }
-                    out.push(best);
-                    places.push(place as i64);
+                    out.push(plane[best]);
+                    places.push(best as i64);
                 }
             }
         }
@@ -62,22 +64,25 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
     Ok((CpuStorage::wrap(out), CpuStorage::wrap(places)))
 }
 
-/// The first greatest element, or the last NaN, as in PyTorch, of the best so far and every
-/// `step`-th of a line, which comes with its place.
+/// The place of the first greatest element, or of the last NaN, as in PyTorch: of every `step`-th of a
+/// line, or the best place so far.
+///
+/// Which place wins is as good as random, so it is chosen and not branched to.
 #[inline]
 fn winner<T: Copy + PartialOrd>(
-    (start, line): (usize, &[T]),
+    plane: &[T],
+    line: Range<usize>,
     step: usize,
-    best: &mut T,
-    place: &mut usize,
-) {
-    let mut at = start;
-    for &v in line.iter().step_by(step) {
+    mut best: usize,
+) -> usize {
+    let mut place = line.start;
+    while place < line.end {
+        let v = plane[place];
         // Only NaN differs from itself.
         #[allow(clippy::eq_op)]
-        if v > *best || v != v {
-            (*best, *place) = (v, at);
-        }
-        at += step;
+        let better = (v > plane[best]) | (v != v);
+        best = if better { place } else { best };
+        place = place.saturating_add(step);
     }
+    best
 }

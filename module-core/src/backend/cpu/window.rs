@@ -29,25 +29,45 @@ pub(super) fn three(sizes: &[usize], fill: usize) -> [usize; 3] {
     three
 }
 
-/// Windows that are neighbours: whole lines, or a part of one.
+/// The rows of a tile, so many as a product of matrices takes at a time.
+const ROWS: usize = 256;
+/// The elements of a tile, which should stay in the second cache.
+const TILE: usize = 1 << 17;
+/// Windows of a tile, below which packing the other matrix anew for each would show.
+const PLACES: usize = 256;
+
+/// Some channels of windows that are neighbours: whole lines, or a part of one.
 #[derive(Clone)]
 pub(super) struct Tile {
+    channels: Range<usize>,
     lines: Range<usize>,
     columns: Range<usize>,
-    /// The places of the output, flattened.
+    /// Of all elements under a window.
+    pub(super) rows: Range<usize>,
+    /// Of all windows.
     pub(super) places: Range<usize>,
 }
 
-/// One line of a tile in one row of its columns.
-struct Segment {
+/// `0..size` in parts of nearly one size, at most `most`; `size` and `most` are not 0.
+fn parts(size: usize, most: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+    let part = size.div_ceil(size.div_ceil(most));
+    (0..size)
+        .step_by(part)
+        .map(move |start| start..(start + part).min(size))
+}
+
+/// Lines of a tile in one row of its elements that see the input alike.
+struct Block {
     row: usize,
-    /// Where the line starts in the row.
-    line: usize,
-    /// How much of it lies before the input, inside and after.
+    /// Where the lines start in the row, and how many they are.
+    start: usize,
+    lines: usize,
+    /// How much of each line lies before the input, inside and after.
     before: usize,
     inside: usize,
     after: usize,
-    /// Where the first place inside lies in the input; neighbours are `stride[2]` apart.
+    /// Where the first place inside lies in the input; neighbours are `stride[2]` apart, lines
+    /// `stride[1]` lines.
     input: usize,
 }
 
@@ -78,40 +98,43 @@ impl Window {
     pub(super) fn whole(&self) -> Tile {
         let [depth, height, width] = self.output;
         Tile {
+            channels: 0..self.channels,
             lines: 0..depth * height,
             columns: 0..width,
+            rows: 0..self.rows(),
             places: 0..self.places(),
         }
     }
 
-    /// All windows, in tiles of at most `places` or one line if that is longer; parts of lines that
-    /// are longer than `longest`. There is at least one window.
-    pub(super) fn tiles(&self, places: usize, longest: usize) -> impl Iterator<Item = Tile> {
+    /// All windows, in tiles; those of the same windows follow each other. There are channels, and a
+    /// window, with a place in it.
+    pub(super) fn tiles(&self) -> impl Iterator<Item = Tile> {
         let [depth, height, width] = self.output;
-        let (lines, part) = (depth * height, width.min(longest));
-        let step = if part < width {
-            1
-        } else {
-            (places / width).max(1)
-        };
-        (0..lines).step_by(step).flat_map(move |line| {
-            let lines = line..(line + step).min(lines);
-            (0..width).step_by(part).map(move |start| {
-                let columns = start..(start + part).min(width);
+        let kernel: usize = self.kernel.iter().product();
+        let block = (ROWS / kernel).clamp(1, self.channels);
+        let places = (TILE / (block * kernel)).max(PLACES);
+        let channels = parts(self.channels, block);
+        let lines = parts(depth * height, (places / width).max(1));
+        lines.flat_map(move |lines| {
+            let channels = channels.clone();
+            parts(width, places).flat_map(move |columns| {
+                let lines = lines.clone();
                 let first = lines.start * width + columns.start;
                 let places = first..first + lines.len() * columns.len();
-                Tile {
+                channels.clone().map(move |channels| Tile {
+                    rows: channels.start * kernel..channels.end * kernel,
+                    channels,
                     lines: lines.clone(),
-                    columns,
-                    places,
-                }
+                    columns: columns.clone(),
+                    places: places.clone(),
+                })
             })
         })
     }
 
     /// For kernel place `k` in dimension `d`: the output range whose input place lies inside,
     /// with the input place of its start.
-    fn inside(&self, d: usize, k: usize) -> (Range<usize>, usize) {
+    pub(super) fn inside(&self, d: usize, k: usize) -> (Range<usize>, usize) {
         let shift = k * self.dilation[d];
         let first = self.padding[d]
             .saturating_sub(shift)
@@ -127,8 +150,8 @@ impl Window {
         (first..end, first * self.stride[d] + shift - self.padding[d])
     }
 
-    /// Calls `f` with every line of the tile in every row, row after row.
-    fn segments(&self, tile: &Tile, mut f: impl FnMut(Segment)) {
+    /// Calls `f` with all lines of the tile in every row, row after row.
+    fn blocks(&self, tile: &Tile, mut f: impl FnMut(Block)) {
         let [kd, kh, kw] = self.kernel;
         let [_, oh, _] = self.output;
         let [id, ih, iw] = self.input;
@@ -136,9 +159,8 @@ impl Window {
         if lines.is_empty() || columns.is_empty() {
             return;
         }
-        let (first, last) = (lines.start / oh, (lines.end - 1) / oh);
         let mut row = 0;
-        for channel in 0..self.channels {
+        for channel in tile.channels.clone() {
             for a in 0..kd {
                 let (depths, di) = self.inside(0, a);
                 for b in 0..kh {
@@ -148,30 +170,42 @@ impl Window {
                         let start = widths.start.clamp(columns.start, columns.end);
                         let end = widths.end.clamp(start, columns.end);
                         let wi = wi + start.saturating_sub(widths.start) * self.stride[2];
-                        let mut line = 0;
-                        for d in first..=last {
-                            let h0 = lines.start.saturating_sub(d * oh);
-                            let h1 = (lines.end - d * oh).min(oh);
-                            for h in h0..h1 {
-                                let mut segment = Segment {
+                        for d in lines.start / oh..=(lines.end - 1) / oh {
+                            let low = lines.start.saturating_sub(d * oh);
+                            let high = (lines.end - d * oh).min(oh);
+                            let seen = depths.contains(&d) && start < end;
+                            let (first, last) = match seen {
+                                true => (heights.start.clamp(low, high), heights.end),
+                                false => (high, high),
+                            };
+                            let last = last.clamp(first, high);
+                            let mut block = |lines: Range<usize>, inside: bool| {
+                                if lines.is_empty() {
+                                    return;
+                                }
+                                let mut block = Block {
                                     row,
-                                    line,
+                                    start: (d * oh + lines.start - tile.lines.start)
+                                        * columns.len(),
+                                    lines: lines.len(),
                                     before: columns.len(),
                                     inside: 0,
                                     after: 0,
                                     input: 0,
                                 };
-                                if depths.contains(&d) && heights.contains(&h) && start < end {
+                                if inside {
                                     let z = di + (d - depths.start) * self.stride[0];
-                                    let y = hi + (h - heights.start) * self.stride[1];
-                                    segment.before = start - columns.start;
-                                    segment.inside = end - start;
-                                    segment.after = columns.end - end;
-                                    segment.input = ((channel * id + z) * ih + y) * iw + wi;
+                                    let y = hi + (lines.start - heights.start) * self.stride[1];
+                                    block.before = start - columns.start;
+                                    block.inside = end - start;
+                                    block.after = columns.end - end;
+                                    block.input = ((channel * id + z) * ih + y) * iw + wi;
                                 }
-                                f(segment);
-                                line += columns.len();
-                            }
+                                f(block);
+                            };
+                            block(low..first, false);
+                            block(first..last, true);
+                            block(last..high, false);
                         }
                         row += 1;
                     }
@@ -180,56 +214,83 @@ impl Window {
         }
     }
 
+    /// How far lines lie apart in the input. A step far beyond the input has one line only.
+    fn pitch(&self) -> usize {
+        self.stride[1].saturating_mul(self.input[2])
+    }
+
     /// Calls `f` with every part of a line of the tile that lies inside the input: its row, where it
     /// starts in the row and in the input, and its length.
-    pub(super) fn inner_segments(
-        &self,
-        tile: &Tile,
-        mut f: impl FnMut(usize, usize, usize, usize),
-    ) {
-        self.segments(tile, |s| {
-            if s.inside > 0 {
-                f(s.row, s.line + s.before, s.input, s.inside);
+    pub(super) fn segments(&self, tile: &Tile, mut f: impl FnMut(usize, usize, usize, usize)) {
+        let (width, pitch) = (tile.columns.len(), self.pitch());
+        self.blocks(tile, |block| {
+            if block.inside > 0 {
+                for line in 0..block.lines {
+                    let start = block.start + line * width + block.before;
+                    f(block.row, start, block.input + line * pitch, block.inside);
+                }
             }
         });
     }
 
-    /// Writes the columns of a tile, `[rows, places]`, with zeros for the padding.
-    pub(super) fn unfold<T: Float>(&self, input: &[T], tile: &Tile, columns: &mut [T]) {
-        let (width, step) = (tile.places.len(), self.stride[2]);
-        self.segments(tile, |s| {
-            let start = s.row * width + s.line;
-            let line = &mut columns[start..start + s.before + s.inside + s.after];
-            let (before, line) = line.split_at_mut(s.before);
-            let (line, after) = line.split_at_mut(s.inside);
-            before.fill(T::zero());
-            copy_steps(&input[s.input..], step, line);
-            after.fill(T::zero());
+    /// Writes the elements of a tile, `[rows, places]`, with zeros for the padding.
+    pub(super) fn unfold<T: Float>(&self, input: &[T], tile: &Tile, elements: &mut [T]) {
+        let (places, width) = (tile.places.len(), tile.columns.len());
+        let (step, pitch) = (self.stride[2], self.pitch());
+        self.blocks(tile, |block| {
+            let start = block.row * places + block.start;
+            let lines = &mut elements[start..start + block.lines * width];
+            if block.inside == 0 {
+                lines.fill(T::zero());
+                return;
+            }
+            // Lines that follow each other in the input as they do here are one.
+            let joined = step == 1 && pitch == width;
+            if joined {
+                let end = lines.len() - block.after;
+                let lines = &mut lines[block.before..end];
+                lines.copy_from_slice(&input[block.input..block.input + lines.len()]);
+            }
+            for (i, line) in lines.chunks_exact_mut(width).enumerate() {
+                let (before, line) = line.split_at_mut(block.before);
+                let (line, after) = line.split_at_mut(block.inside);
+                if !joined {
+                    copy_steps(&input[block.input + i * pitch..], step, line);
+                }
+                // Most often there is one zero, for which `fill` would be a call.
+                before
+                    .iter_mut()
+                    .chain(after)
+                    .for_each(|zero| *zero = T::zero());
+            }
         });
     }
 
-    /// Adds the columns of a tile to the places that they came from.
-    pub(super) fn fold<T: Float>(&self, columns: &[T], tile: &Tile, input: &mut [T]) {
-        let (width, step) = (tile.places.len(), self.stride[2]);
-        self.inner_segments(tile, |row, line, place, length| {
-            let from = row * width + line;
-            add_steps(
-                &columns[from..from + length],
-                |v| v,
-                step,
-                &mut input[place..],
-            );
+    /// Adds the elements of a tile to the places that they came from.
+    pub(super) fn fold<T: Float>(&self, elements: &[T], tile: &Tile, input: &mut [T]) {
+        let (places, step) = (tile.places.len(), self.stride[2]);
+        self.segments(tile, |row, line, place, length| {
+            let from = &elements[row * places + line..][..length];
+            add_steps(from, |v| v, step, &mut input[place..]);
         });
     }
 }
 
 /// Every `step`-th element of `from`, as many as `to` holds.
 fn copy_steps<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
-    if step == 1 {
-        to.copy_from_slice(&from[..to.len()]);
-    } else {
-        for (to, from) in to.iter_mut().zip(from.iter().step_by(step)) {
-            *to = *from;
+    match (step, to) {
+        (1, to) => to.copy_from_slice(&from[..to.len()]),
+        // A step that the compiler knows is several elements at a time.
+        (2, [to @ .., last]) => {
+            *last = from[2 * to.len()];
+            for (to, from) in to.iter_mut().zip(from.chunks_exact(2)) {
+                *to = from[0];
+            }
+        }
+        (_, to) => {
+            for (to, from) in to.iter_mut().zip(from.iter().step_by(step)) {
+                *to = *from;
+            }
         }
     }
 }
@@ -237,13 +298,22 @@ fn copy_steps<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
 /// Adds `f` of each element to every `step`-th of `to`.
 #[inline]
 pub(super) fn add_steps<T: Float>(from: &[T], f: impl Fn(T) -> T, step: usize, to: &mut [T]) {
-    if step == 1 {
-        for (to, &from) in to.iter_mut().zip(from) {
-            *to = to.plus(f(from));
+    match (step, from) {
+        (1, from) => {
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = to.plus(f(from));
+            }
         }
-    } else {
-        for (to, &from) in to.iter_mut().step_by(step).zip(from) {
-            *to = to.plus(f(from));
+        (2, [from @ .., last]) => {
+            to[2 * from.len()] = to[2 * from.len()].plus(f(*last));
+            for (to, &from) in to.chunks_exact_mut(2).zip(from) {
+                to[0] = to[0].plus(f(from));
+            }
+        }
+        (_, from) => {
+            for (to, &from) in to.iter_mut().step_by(step).zip(from) {
+                *to = to.plus(f(from));
+            }
         }
     }
 }

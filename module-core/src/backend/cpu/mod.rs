@@ -1,6 +1,7 @@
 //! The CPU backend: host memory, kernels on ndarray views.
 
 mod conv;
+mod conv_thin;
 mod elementwise;
 mod float;
 mod index;

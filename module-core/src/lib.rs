@@ -36,8 +36,10 @@ pub use module::{
 pub use module_derive::{Forward, Module};
 pub use ndarray;
 pub use ops::{
-    Approximate, AttentionOptions, Conv2dOptions, CrossEntropyOptions, IndexItem, IntoIndex,
-    NllLossOptions, PadMode, Padding, Pool2dOptions, Reduction, Value,
+    AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions, ConvOptions,
+    ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode, InterpolateOptions,
+    IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
+    Reduction, Resize, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};

@@ -4,6 +4,7 @@
 mod wrong_arguments {
     mod data;
     mod normalisation;
+    mod windows;
 }
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

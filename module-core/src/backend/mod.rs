@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 pub use fused::{AttentionInputs, CrossEntropyInputs, NormInputs, Normalised};
 pub use geometry::{
-    AttentionGeometry, ConvGeometry, CrossEntropyGeometry, NormGeometry, NormOver, PoolGeometry,
+    AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
+    NormOver, UnfoldGeometry, Windows,
 };
 pub use host::{Element, HostData};
-pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp};
+pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp, UnfoldOp};
 
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
@@ -326,12 +327,27 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &ConvGeometry,
     ) -> Result<Storage>;
 
-    /// The greatest element of each window, and its place in the flattened input plane as `I64`.
+    /// The windows of a convolution laid side by side, or added back.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
+
+    /// The greatest element of each window over the last dimensions, one to three, and its place in
+    /// them, flattened, as `I64`; NaN is the greatest.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)>;
+
+    /// The last dimensions of `x`, each through its linear map.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage>;
 
     // What follows could be composed of the families above, and is where a device lacks it.
 

@@ -150,3 +150,12 @@ pub enum ConvOp {
     /// The gradient of `w` from `a = x` and `b = y`'s.
     Weight,
 }
+
+/// Windows laid side by side; each of the two is the other's gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnfoldOp {
+    /// `[batch, channels, size…]` to columns, `[batch, channels · kernel, windows]`.
+    Unfold,
+    /// Columns added to the places that they came from.
+    Fold,
+}

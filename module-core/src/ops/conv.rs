@@ -1,63 +1,101 @@
-//! Convolutions.
+//! Convolutions over one to three dimensions.
 //!
 //! The output, the gradient of the input and that of the weight are one trilinear form read three
 //! ways, so the three operations below are each other's gradients, to any order.
 
 use serde::{Deserialize, Serialize};
 
+use super::window::{check_positive, images, named, reach};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Error, ErrorKind, Result, Shape};
 
 /// Zeros around the input of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Padding {
+#[serde(
+    rename_all = "lowercase",
+    bound(
+        serialize = "[usize; N]: Serialize",
+        deserialize = "[usize; N]: Deserialize<'de>"
+    )
+)]
+pub enum Padding<const N: usize = 2> {
     /// None.
     Valid,
     /// As many as keep the size; the stride must be 1. An odd number puts the extra one after.
     Same,
     /// This many before and after, for each dimension.
-    Size([usize; 2]),
+    Size([usize; N]),
 }
 
-impl From<usize> for Padding {
+impl<const N: usize> From<usize> for Padding<N> {
     fn from(size: usize) -> Self {
-        Self::Size([size, size])
+        Self::Size([size; N])
     }
 }
 
-impl From<[usize; 2]> for Padding {
-    fn from(size: [usize; 2]) -> Self {
+impl<const N: usize> From<[usize; N]> for Padding<N> {
+    fn from(size: [usize; N]) -> Self {
         Self::Size(size)
     }
 }
 
-/// The options of [`Tensor::conv2d`], with PyTorch's names and defaults.
+/// The options of [`Tensor::conv1d`], [`Tensor::conv2d`] and [`Tensor::conv3d`], with PyTorch's names
+/// and defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conv2dOptions {
+pub struct ConvOptions<const N: usize> {
     /// The step of the window.
-    pub stride: [usize; 2],
+    pub stride: [usize; N],
     /// Zeros around the input.
-    pub padding: Padding,
+    pub padding: Padding<N>,
     /// The distance between neighbours of the window.
-    pub dilation: [usize; 2],
+    pub dilation: [usize; N],
     /// The number of blocks into which the channels fall.
     pub groups: usize,
 }
 
-impl Default for Conv2dOptions {
+/// The options of [`Tensor::conv2d`].
+pub type Conv2dOptions = ConvOptions<2>;
+
+impl<const N: usize> Default for ConvOptions<N> {
     fn default() -> Self {
         Self {
-            stride: [1, 1],
+            stride: [1; N],
             padding: Padding::Valid,
-            dilation: [1, 1],
+            dilation: [1; N],
             groups: 1,
         }
     }
 }
 
 impl Tensor {
+    /// The cross-correlation of a sequence with kernels: `y[n, o, i] = Σ x[n, c, i·s + a·d - p] ·
+    /// w[o, c, a]`.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, length]` or without the batch, and a weight
+    /// `[out_channels, channels / groups, kernel length]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`conv2d`](Self::conv2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ConvOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 4.0, 8.0]]);
+    /// let difference = Tensor::from([-1.0_f32, 1.0]).reshape([1, 1, 2])?;
+    /// let y = x.conv1d(&difference, ConvOptions::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 2.0, 4.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn conv1d(&self, weight: &Self, options: ConvOptions<1>) -> Result<Self> {
+        self.conv(weight, options)
+    }
+
     /// The cross-correlation of an image with kernels:
     /// `y[n, o, i, j] = Σ x[n, c, i·s + a·d - p, j·s + b·d - p] · w[o, c, a, b]`.
     ///
@@ -71,52 +109,88 @@ impl Tensor {
     /// Shapes that do not fit, a zero stride or dilation, channels that the groups do not divide,
     /// a kernel larger than the padded input, `Same` with a stride, dtypes that are not
     /// floating-point or differ.
-    pub fn conv2d(&self, weight: &Self, options: Conv2dOptions) -> Result<Self> {
-        const NAME: &str = "conv2d";
-        if self.rank() == 3 {
-            return self.unsqueeze(0)?.conv2d(weight, options)?.squeeze(0);
-        }
-        self.check_floating(NAME)?;
-        self.check_same(NAME, weight)?;
-        let (&[batch, channels, height, width], &[out, group_channels, kh, kw]) =
-            (&**self.shape(), &**weight.shape())
-        else {
-            let (shape, expected) = match self.rank() {
-                4 => (
-                    weight.shape(),
-                    "a weight [out_channels, channels / groups, height, width]",
-                ),
-                _ => (self.shape(), "an input [batch, channels, height, width]"),
-            };
-            return Err(shape.error(NAME, expected));
-        };
-        let Conv2dOptions {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Conv2dOptions, DType, Device, Padding, Tensor};
+    ///
+    /// let cpu = Device::cpu();
+    /// let (x, weight) = (
+    ///     Tensor::ones([1, 2, 4, 4], DType::F32, &cpu)?,
+    ///     Tensor::ones([3, 2, 3, 3], DType::F32, &cpu)?,
+    /// );
+    /// let options = Conv2dOptions {
+    ///     stride: [2, 2],
+    ///     padding: Padding::Size([1, 1]),
+    ///     ..Default::default()
+    /// };
+    /// let y = x.conv2d(&weight, options)?;
+    /// assert_eq!(y.shape().to_string(), "[1, 3, 2, 2]");
+    /// assert_eq!(y.narrow(1, 0..1)?.to_vec::<f32>()?, [8.0, 12.0, 12.0, 18.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn conv2d(&self, weight: &Self, options: ConvOptions<2>) -> Result<Self> {
+        self.conv(weight, options)
+    }
+
+    /// The cross-correlation of a volume with kernels.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, depth, height, width]` or without the batch, and a weight
+    /// `[out_channels, channels / groups, kernel depth, kernel height, kernel width]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`conv2d`](Self::conv2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ConvOptions, DType, Device, Padding, Tensor};
+    ///
+    /// let cpu = Device::cpu();
+    /// let x = Tensor::ones([1, 1, 4, 4, 4], DType::F32, &cpu)?;
+    /// let weight = Tensor::ones([2, 1, 3, 3, 3], DType::F32, &cpu)?;
+    /// let options = ConvOptions {
+    ///     padding: Padding::Same,
+    ///     ..Default::default()
+    /// };
+    /// assert_eq!(x.conv3d(&weight, options)?.shape().to_string(), "[1, 2, 4, 4, 4]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn conv3d(&self, weight: &Self, options: ConvOptions<3>) -> Result<Self> {
+        self.conv(weight, options)
+    }
+
+    fn conv<const N: usize>(&self, weight: &Self, options: ConvOptions<N>) -> Result<Self> {
+        let name = named::<N>(["conv1d", "conv2d", "conv3d"]);
+        let (input, batched) = self.batched::<N>(name)?;
+        let ConvOptions {
             stride,
             dilation,
             groups,
             ..
         } = options;
-        for (name, sizes) in [
-            ("stride", stride),
-            ("dilation", dilation),
-            ("kernel_size", [kh, kw]),
-        ] {
-            if sizes.contains(&0) {
-                return Err(Error::argument(
-                    NAME,
-                    name,
-                    format_args!("{sizes:?}"),
-                    "must not be 0",
-                ));
-            }
-        }
+        let kernel =
+            input.check_weight::<N>(name, weight, ["out_channels", "channels / groups"])?;
+        check_positive(
+            name,
+            [
+                ("stride", stride),
+                ("dilation", dilation),
+                ("kernel_size", kernel),
+            ],
+        )?;
+        let (out, channels) = (weight.shape()[0], input.shape()[1]);
         if groups == 0
             || !out.is_multiple_of(groups)
-            || group_channels.checked_mul(groups) != Some(channels)
+            || weight.shape()[1].checked_mul(groups) != Some(channels)
         {
             return Err(ErrorKind::ShapeMismatch {
-                op: NAME,
-                lhs: self.shape().clone(),
+                op: name,
+                lhs: input.shape().clone(),
                 rhs: weight.shape().clone(),
                 rule: format!(
                     "with groups = {groups} the weight must have channels / groups input channels \
@@ -125,99 +199,98 @@ impl Tensor {
             }
             .into());
         }
-        let (padding, extra) = padding(options, [kh, kw])?;
-        let input = match extra {
-            [0, 0] => self.clone(),
-            [bottom, right] => self.zero_pad_end(bottom, right)?,
-        };
-        let size = |d: usize, size: usize, kernel: usize| {
-            let reach = dilation[d]
-                .checked_mul(kernel - 1)
-                .and_then(|reach| reach.checked_add(1));
-            let padded = padding[d]
-                .checked_mul(2)
-                .and_then(|p| p.checked_add(size + extra[d]));
-            match (reach, padded) {
-                (Some(reach), Some(padded)) if reach <= padded => {
-                    Ok((padded - reach) / stride[d] + 1)
+        let mut output = vec![input.shape()[0], out];
+        let mut padding = Vec::with_capacity(N);
+        for d in 0..N {
+            let reach = reach(kernel[d], dilation[d]);
+            let (before, after) = match options.padding {
+                Padding::Valid => (0, 0),
+                Padding::Size(size) => (size[d], size[d]),
+                Padding::Same if stride != [1; N] => {
+                    let problem = "must be 1 with padding = same";
+                    return Err(Error::argument(
+                        name,
+                        "stride",
+                        format_args!("{stride:?}"),
+                        problem,
+                    ));
                 }
-                _ => Err(self.shape().error(
-                    NAME,
-                    format!(
-                        "an input of at least the window of kernel {kernel} with dilation {} after \
-                         padding {} in dimension {}",
-                        dilation[d],
-                        padding[d],
-                        d + 2
-                    ),
-                )),
-            }
-        };
-        let output = Shape::from([batch, out, size(0, height, kh)?, size(1, width, kw)?]);
+                Padding::Same => {
+                    let total = dilation[d].saturating_mul(kernel[d] - 1);
+                    (total / 2, total.div_ceil(2))
+                }
+            };
+            let padded = before.checked_add(after);
+            let padded = padded.and_then(|p| p.checked_add(input.shape()[d + 2]));
+            let room = reach
+                .zip(padded)
+                .and_then(|(reach, padded)| padded.checked_sub(reach));
+            let Some(room) = room else {
+                let (kernel, dilation) = (kernel[d], dilation[d]);
+                let expected = format!(
+                    "an input of at least the window of kernel {kernel} with dilation {dilation} \
+                     after padding {before} in dimension {}",
+                    d + 2
+                );
+                return Err(self.shape().error(name, expected));
+            };
+            output.push(room / stride[d] + 1);
+            padding.push(before);
+        }
         let geometry = ConvGeometry {
             input: input.shape().clone(),
             weight: weight.shape().clone(),
-            output,
+            output: Shape::from(output),
             stride: stride.to_vec(),
-            padding: padding.to_vec(),
+            padding,
             dilation: dilation.to_vec(),
             groups,
         };
-        convolution(ConvOp::Forward, &input, weight, geometry)
+        convolution(name, ConvOp::Forward, &input, weight, geometry)?.unbatched(batched)
     }
 
-    /// With zeros below and to the right.
-    fn zero_pad_end(&self, bottom: usize, right: usize) -> Result<Self> {
-        let mut padded = self.clone();
-        for (dim, size) in [(2, bottom), (3, right)] {
-            if size > 0 {
-                let sizes = padded.shape().iter().enumerate();
-                let shape: Shape = sizes
-                    .map(|(d, &s)| if d == dim { size } else { s })
-                    .collect();
-                let zeros = Self::zeros(shape, self.dtype(), &self.device())?;
-                padded = Self::cat(&[&padded, &zeros], dim as isize)?;
-            }
-        }
-        Ok(padded)
-    }
-}
-
-/// The zeros on both sides, and those that come on top after the end.
-fn padding(options: Conv2dOptions, kernel: [usize; 2]) -> Result<([usize; 2], [usize; 2])> {
-    match options.padding {
-        Padding::Valid => Ok(([0, 0], [0, 0])),
-        Padding::Size(size) => Ok((size, [0, 0])),
-        Padding::Same if options.stride != [1, 1] => {
-            let stride = format!("{:?}", options.stride);
-            Err(Error::argument(
-                "conv2d",
-                "stride",
-                stride,
-                "must be 1 with padding = same",
-            ))
-        }
-        Padding::Same => {
-            let total = [0, 1].map(|d| options.dilation[d].saturating_mul(kernel[d] - 1));
-            Ok((total.map(|t| t / 2), total.map(|t| t % 2)))
-        }
+    /// The kernel of a weight for this input, `[batch, channels, size…]`; both are floating-point.
+    pub(super) fn check_weight<const N: usize>(
+        &self,
+        op: &'static str,
+        weight: &Self,
+        lead: [&str; 2],
+    ) -> Result<[usize; N]> {
+        self.check_floating(op)?;
+        self.check_same(op, weight)?;
+        let kernel = weight
+            .shape()
+            .get(2..)
+            .and_then(|kernel| kernel.try_into().ok());
+        kernel.ok_or_else(|| {
+            weight
+                .shape()
+                .error(op, format!("a weight {}", images::<N>(lead)))
+        })
     }
 }
 
 /// One of the three readings of the form; the geometry has been checked.
-fn convolution(op: ConvOp, a: &Tensor, b: &Tensor, geometry: ConvGeometry) -> Result<Tensor> {
+pub(super) fn convolution(
+    name: &'static str,
+    op: ConvOp,
+    a: &Tensor,
+    b: &Tensor,
+    geometry: ConvGeometry,
+) -> Result<Tensor> {
     let shape = match op {
         ConvOp::Forward => geometry.output.clone(),
         ConvOp::Input => geometry.input.clone(),
         ConvOp::Weight => geometry.weight.clone(),
     };
-    shape.checked_numel("conv2d", a.dtype().size_in_bytes())?;
+    shape.checked_numel(name, a.dtype().size_in_bytes())?;
     let storage = a
         .device()
         .backend()
         .convolution(op, a.operand(), b.operand(), &geometry)?;
     Ok(
         Tensor::fresh(storage, shape).record([a, b], |_| Convolution {
+            name,
             op,
             a: a.clone(),
             b: b.clone(),
@@ -227,6 +300,8 @@ fn convolution(op: ConvOp, a: &Tensor, b: &Tensor, geometry: ConvGeometry) -> Re
 }
 
 struct Convolution {
+    /// What was called, of which this is the forward pass or a gradient.
+    name: &'static str,
     op: ConvOp,
     a: Tensor,
     b: Tensor,
@@ -235,17 +310,19 @@ struct Convolution {
 
 impl Function for Convolution {
     fn name(&self) -> &'static str {
-        match self.op {
-            ConvOp::Forward => "conv2d",
-            ConvOp::Input => "conv2d_input",
-            ConvOp::Weight => "conv2d_weight",
-        }
+        self.name
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { op, a, b, geometry } = self;
+        let Self {
+            name,
+            op,
+            a,
+            b,
+            geometry,
+        } = self;
         let grad = ctx.grad();
-        let form = |op, a: &Tensor, b: &Tensor| convolution(op, a, b, geometry.clone());
+        let form = |op, a: &Tensor, b: &Tensor| convolution(name, op, a, b, geometry.clone());
         match op {
             ConvOp::Forward => two(
                 ctx,

@@ -1,13 +1,16 @@
 //! Operations, a file for each family: the method and its gradient side by side.
 
 mod activation;
+mod adaptive_pool;
 mod arithmetic;
 mod arrange;
 mod attention;
+mod avg_pool;
 mod batch_norm;
 mod cast;
 mod compare;
 mod conv;
+mod conv_transpose;
 mod cross_entropy;
 mod dropout;
 mod einsum;
@@ -15,6 +18,7 @@ mod exponential;
 mod fused;
 mod index;
 mod indexing;
+mod interpolate;
 mod join;
 mod layer_norm;
 mod linear;
@@ -27,6 +31,7 @@ mod pad;
 mod pool;
 mod product;
 mod reduce;
+mod resample;
 mod rounding;
 mod rows;
 mod scan;
@@ -35,15 +40,22 @@ mod softmax;
 mod sort;
 mod take;
 mod trigonometric;
+mod unfold;
 mod view;
+mod window;
 
 pub use activation::Approximate;
+pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
-pub use conv::{Conv2dOptions, Padding};
+pub use avg_pool::{AvgPoolOptions, LpPoolOptions};
+pub use conv::{Conv2dOptions, ConvOptions, Padding};
+pub use conv_transpose::ConvTransposeOptions;
 pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction};
 pub use indexing::{IndexItem, IntoIndex};
+pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
 pub use pad::PadMode;
-pub use pool::Pool2dOptions;
+pub use pool::{Pool2dOptions, PoolOptions};
+pub use unfold::UnfoldOptions;
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
 mod data;
+mod windows;
 
 use std::collections::BTreeSet;
 
@@ -300,6 +301,7 @@ fn check_all() {
 
     normalisation::check_all();
     convolutions();
+    windows::check_all();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
         (
@@ -444,8 +446,18 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("cast::Move", &[]),
     ("arithmetic::WithNumber", &["add", "sub", "mul", "div"]),
     ("compare::Where", &["where"]),
-    ("conv::Convolution", &["conv2d"]),
     ("cross_entropy::CrossEntropy", &["cross_entropy"]),
+    (
+        "conv::Convolution",
+        &[
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+        ],
+    ),
     ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
     ("exponential::Expm1", &["expm1"]),
@@ -474,10 +486,32 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "batch_norm",
         ],
     ),
-    ("pool::MaxPool", &["max_pool2d"]),
+    (
+        "pool::MaxPool",
+        &[
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool3d",
+            "adaptive_max_pool1d",
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+        ],
+    ),
     ("product::Prod", &["prod"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
+    (
+        "resample::Resample",
+        &[
+            "avg_pool1d",
+            "avg_pool2d",
+            "avg_pool3d",
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+            "interpolate",
+        ],
+    ),
     ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
     ("rounding::Step", &["floor", "ceil", "round"]),
     ("rows::IndexAdd", &["index_add"]),
@@ -495,6 +529,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("take::TakenBack", &[]),
     ("trigonometric::Cos", &["cos"]),
     ("trigonometric::Sin", &["sin"]),
+    ("unfold::Unfold", &["im2col", "col2im"]),
     ("view::*", &["contiguous", "expand", "permute", "reshape"]),
 ];
 
@@ -505,13 +540,16 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = &sources!(
     "activation",
+    "adaptive_pool",
     "arithmetic",
     "arrange",
     "attention",
+    "avg_pool",
     "batch_norm",
     "cast",
     "compare",
     "conv",
+    "conv_transpose",
     "cross_entropy",
     "dropout",
     "einsum",
@@ -519,6 +557,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "fused",
     "index",
     "indexing",
+    "interpolate",
     "join",
     "linear",
     "layer_norm",
@@ -531,6 +570,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "pool",
     "product",
     "reduce",
+    "resample",
     "rounding",
     "rows",
     "scan",
@@ -539,7 +579,9 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "sort",
     "take",
     "trigonometric",
-    "view"
+    "unfold",
+    "view",
+    "window"
 );
 
 #[test]

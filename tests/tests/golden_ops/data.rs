@@ -170,7 +170,7 @@ fn agree(file: &str, count: usize) {
     let cases: Vec<Case> = cases.as_array().unwrap().iter().map(Case::new).collect();
     let mut failures = Vec::new();
     for case in &cases {
-        let found = differences(case, &tensors).into_iter();
+        let found = differences(case, &tensors, run).into_iter();
         failures.extend(found.map(|difference| format!("{}: {difference}", case.key)));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

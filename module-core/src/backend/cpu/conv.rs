@@ -1,11 +1,14 @@
-//! Convolutions as matrix products over unfolded windows, one sample and one group at a time.
+//! Convolutions: matrix products over unfolded windows, tile by tile of one sample and group.
+
+use std::ops::Range;
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::view::to_cow;
+use super::window::{Window, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};
 
@@ -21,24 +24,18 @@ pub(super) fn convolution(
             op,
             a,
             b,
-            geometry: Sizes::new(geometry)?,
+            sizes: Sizes::new(geometry)?,
         },
     )
 }
 
-/// A geometry with one spatial dimension is one with three, two of them of size 1.
-struct Sizes {
+pub(super) struct Sizes {
     batch: usize,
     groups: usize,
-    /// Channels of one group.
-    in_channels: usize,
-    out_channels: usize,
-    input: [usize; 3],
-    output: [usize; 3],
-    kernel: [usize; 3],
-    stride: [usize; 3],
-    padding: [usize; 3],
-    dilation: [usize; 3],
+    /// Output channels of one group.
+    pub(super) out_channels: usize,
+    /// The windows over one sample and group.
+    pub(super) window: Window,
 }
 
 impl Sizes {
@@ -50,131 +47,79 @@ impl Sizes {
             groups,
             ..
         } = geometry;
-        let (&[batch, _, ref input_size @ ..], &[out, in_channels, ref kernel @ ..]) =
-            (&**input, &**weight)
+        let (&[batch, _, ref size @ ..], &[out, channels, ref kernel @ ..]) = (&**input, &**weight)
         else {
             return Err(input.error("conv", "[batch, channels, size…]"));
-        };
-        let padded = |sizes: &[usize], fill: usize| {
-            let mut three = [fill; 3];
-            let start = 3_usize.saturating_sub(sizes.len());
-            for (to, &from) in three[start..].iter_mut().zip(sizes) {
-                *to = from;
-            }
-            three
         };
         Ok(Self {
             batch,
             groups: *groups,
-            in_channels,
             out_channels: out / groups,
-            input: padded(input_size, 1),
-            output: padded(output.get(2..).unwrap_or_default(), 1),
-            kernel: padded(kernel, 1),
-            stride: padded(&geometry.stride, 1),
-            padding: padded(&geometry.padding, 0),
-            dilation: padded(&geometry.dilation, 1),
+            window: Window {
+                channels,
+                input: three(size, 1),
+                output: three(output.get(2..).unwrap_or_default(), 1),
+                kernel: three(kernel, 1),
+                stride: three(&geometry.stride, 1),
+                padding: three(&geometry.padding, 0),
+                dilation: three(&geometry.dilation, 1),
+            },
         })
     }
 
-    /// Rows and columns of the unfolded windows of one sample and group.
-    fn unfolded(&self) -> (usize, usize) {
-        (
-            self.in_channels * self.kernel.iter().product::<usize>(),
-            self.places(),
-        )
+    /// Whether a product of matrices would be one of vectors.
+    fn is_thin(&self) -> bool {
+        self.out_channels == 1 || self.out_channels * self.window.channels <= 4
     }
 
-    fn places(&self) -> usize {
-        self.output.iter().product()
-    }
-
-    /// The elements of one sample and group of the input.
-    fn input_len(&self) -> usize {
-        self.in_channels * self.input.iter().product::<usize>()
-    }
-
-    fn output_len(&self) -> usize {
-        self.out_channels * self.places()
-    }
-
-    fn weight_len(&self) -> usize {
-        self.out_channels * self.unfolded().0
-    }
-
-    /// For kernel place `k` in dimension `d`: the output range whose input place lies inside,
-    /// with the input place of its start.
-    fn inside(&self, d: usize, k: usize) -> (usize, usize, usize) {
-        let shift = k * self.dilation[d];
-        let first = self.padding[d]
-            .saturating_sub(shift)
-            .div_ceil(self.stride[d]);
-        // One past the last output place whose input place is below the input's size.
-        let end = (self.input[d] + self.padding[d])
-            .saturating_sub(shift)
-            .div_ceil(self.stride[d]);
-        let end = end.min(self.output[d]);
-        if first >= end {
-            return (end, end, 0);
+    /// The convolution of the output's gradient whose output is the input's gradient, if there is one
+    /// and it is the better way: with a step of 1, by the kernel turned round.
+    fn turned(&self) -> Option<Self> {
+        let Self {
+            batch,
+            groups,
+            out_channels,
+            ref window,
+        } = *self;
+        let mut padding = [0; 3];
+        for (d, padding) in padding.iter_mut().enumerate() {
+            let reach = window.dilation[d] * (window.kernel[d] - 1);
+            *padding = reach.checked_sub(window.padding[d])?;
         }
-        (first, end, first * self.stride[d] + shift - self.padding[d])
+        let turned = Self {
+            batch,
+            groups,
+            out_channels: window.channels,
+            window: Window {
+                channels: out_channels,
+                input: window.output,
+                output: window.input,
+                kernel: window.kernel,
+                stride: [1; 3],
+                padding,
+                dilation: window.dilation,
+            },
+        };
+        let better = turned.is_thin() || turned.out_channels >= 8;
+        (window.stride == [1; 3] && better).then_some(turned)
     }
 
-    /// Calls `f` with the start of an unfolded row segment, the start of the input segment and
-    /// their length; neighbours are `stride[2]` apart in the input.
-    fn segments(&self, mut f: impl FnMut(usize, usize, usize)) {
-        let [kd, kh, kw] = self.kernel;
-        let [_, oh, ow] = self.output;
-        let [id, ih, iw] = self.input;
-        let places = self.places();
-        for channel in 0..self.in_channels {
-            for a in 0..kd {
-                let (d0, d1, di) = self.inside(0, a);
-                for b in 0..kh {
-                    let (h0, h1, hi) = self.inside(1, b);
-                    for c in 0..kw {
-                        let (w0, w1, wi) = self.inside(2, c);
-                        if w0 >= w1 {
-                            continue;
-                        }
-                        let row = (((channel * kd + a) * kh + b) * kw + c) * places;
-                        for d in d0..d1 {
-                            let z = di + (d - d0) * self.stride[0];
-                            for h in h0..h1 {
-                                let y = hi + (h - h0) * self.stride[1];
-                                let to = row + (d * oh + h) * ow + w0;
-                                let from = ((channel * id + z) * ih + y) * iw + wi;
-                                f(to, from, w1 - w0);
-                            }
-                        }
-                    }
+    /// The weight for [`turned`](Self::turned): `[groups, channels, out_channels, kernel]` with the
+    /// kernel from back to front.
+    fn turn<T: Float>(&self, weight: &[T]) -> Result<Vec<T>> {
+        room::<T>(weight.len())?;
+        let (o, c) = (self.out_channels, self.window.channels);
+        let kernel: usize = self.window.kernel.iter().product();
+        let mut turned = Vec::with_capacity(weight.len());
+        for group in weight.chunks_exact(o * c * kernel) {
+            for channel in 0..c {
+                for weight in group.chunks_exact(c * kernel) {
+                    let kernel = &weight[channel * kernel..(channel + 1) * kernel];
+                    turned.extend(kernel.iter().rev());
                 }
             }
         }
-    }
-
-    fn unfold<T: Float>(&self, input: &[T], columns: &mut [T]) {
-        let step = self.stride[2];
-        self.segments(|to, from, n| {
-            let columns = &mut columns[to..to + n];
-            if step == 1 {
-                columns.copy_from_slice(&input[from..from + n]);
-            } else {
-                for (to, from) in columns.iter_mut().zip(input[from..].iter().step_by(step)) {
-                    *to = *from;
-                }
-            }
-        });
-    }
-
-    fn fold<T: Float>(&self, columns: &[T], input: &mut [T]) {
-        let step = self.stride[2];
-        self.segments(|from, to, n| {
-            let places = input[to..].iter_mut().step_by(step);
-            for (to, from) in places.zip(&columns[from..from + n]) {
-                *to = to.plus(*from);
-            }
-        });
+        Ok(turned)
     }
 }
 
@@ -182,7 +127,7 @@ struct Convolution<'a> {
     op: ConvOp,
     a: &'a Operand,
     b: &'a Operand,
-    geometry: Sizes,
+    sizes: Sizes,
 }
 
 impl FloatKernel for Convolution<'_> {
@@ -190,59 +135,149 @@ impl FloatKernel for Convolution<'_> {
     type Output = Storage;
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let Self {
-            op,
-            a,
-            b,
-            geometry: sizes,
-        } = self;
+        let Self { op, a, b, sizes } = self;
         let (a, b) = (to_cow::<T>(a)?, to_cow::<T>(b)?);
-        let blocks = sizes.batch * sizes.groups;
-        let len = match op {
-            ConvOp::Forward => blocks * sizes.output_len(),
-            ConvOp::Input => blocks * sizes.input_len(),
-            ConvOp::Weight => sizes.groups * sizes.weight_len(),
+        let empty = sizes.batch == 0 || a.is_empty() || b.is_empty();
+        if op == ConvOp::Input
+            && !empty
+            && !sizes.window.is_pointwise()
+            && let Some(turned) = sizes.turned()
+        {
+            return turned.run(ConvOp::Forward, &a, &sizes.turn(&b)?);
+        }
+        sizes.run(op, &a, &b)
+    }
+}
+
+impl Sizes {
+    fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
+        let Self {
+            batch,
+            groups,
+            out_channels,
+            ref window,
+        } = *self;
+        let (rows, places) = (window.rows(), window.places());
+        // The elements of one sample and group.
+        let (input, output, weight) = (
+            window.input_len(),
+            out_channels * places,
+            out_channels * rows,
+        );
+        let blocks = batch * groups;
+        let (len, a_len, b_len, out_len) = match op {
+            ConvOp::Forward => (blocks * output, input, weight, output),
+            ConvOp::Input => (blocks * input, output, weight, input),
+            ConvOp::Weight => (groups * weight, input, output, weight),
         };
         room::<T>(len)?;
         let mut out = vec![T::zero(); len];
-        let (rows, places) = sizes.unfolded();
-        if len == 0 || rows == 0 || places == 0 || sizes.out_channels == 0 {
+        if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }
-        // Each factor is the size of a tensor; their product may be too large for anything.
-        room::<T>(rows.saturating_mul(places))?;
-        let mut columns = vec![T::zero(); rows * places];
-        let (o, i, w) = (sizes.output_len(), sizes.input_len(), sizes.weight_len());
+        let mut buffer = Vec::new();
         for block in 0..blocks {
-            let group = block % sizes.groups;
-            match op {
-                ConvOp::Forward => {
-                    sizes.unfold(&a[block * i..(block + 1) * i], &mut columns);
-                    let weight = matrix(&b[group * w..(group + 1) * w], sizes.out_channels)?;
-                    let columns = matrix(&columns, rows)?;
-                    let out = &mut out[block * o..(block + 1) * o];
-                    let mut out = matrix_mut(out, sizes.out_channels)?;
-                    general_mat_mul(T::one(), &weight, &columns, T::zero(), &mut out);
-                }
-                ConvOp::Input => {
-                    let grad = matrix(&a[block * o..(block + 1) * o], sizes.out_channels)?;
-                    let weight = matrix(&b[group * w..(group + 1) * w], sizes.out_channels)?;
-                    let mut target = matrix_mut(&mut columns, rows)?;
-                    general_mat_mul(T::one(), &weight.t(), &grad, T::zero(), &mut target);
-                    sizes.fold(&columns, &mut out[block * i..(block + 1) * i]);
-                }
-                ConvOp::Weight => {
-                    sizes.unfold(&a[block * i..(block + 1) * i], &mut columns);
-                    let grad = matrix(&b[block * o..(block + 1) * o], sizes.out_channels)?;
-                    let columns = matrix(&columns, rows)?;
-                    let out = &mut out[group * w..(group + 1) * w];
-                    let mut out = matrix_mut(out, sizes.out_channels)?;
-                    general_mat_mul(T::one(), &grad, &columns.t(), T::one(), &mut out);
-                }
+            let group = block % groups;
+            // The weight, and its gradient, belongs to the group, whatever the sample.
+            let (b_at, out_at) = match op {
+                ConvOp::Weight => (block, group),
+                _ => (group, block),
+            };
+            let a = &a[block * a_len..][..a_len];
+            let b = &b[b_at * b_len..][..b_len];
+            let out = &mut out[out_at * out_len..][..out_len];
+            if window.is_pointwise() {
+                self.pointwise(op, a, b, out)?;
+            } else if !self.is_thin() {
+                self.unfolded(op, a, b, out, &mut buffer)?;
+            } else if op == ConvOp::Forward && window.stride[2] == 1 {
+                self.lines(a, b, out, &mut buffer)?;
+            } else {
+                self.shifted(op, a, b, out);
             }
         }
         Ok(CpuStorage::wrap(out))
     }
+
+    /// The columns are the input itself.
+    fn pointwise<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) -> Result<()> {
+        let (o, c) = (self.out_channels, self.window.channels);
+        match op {
+            ConvOp::Forward => {
+                multiply(matrix(b, o)?, matrix(a, c)?, T::zero(), matrix_mut(out, o)?)
+            }
+            ConvOp::Input => multiply(
+                matrix(b, o)?.reversed_axes(),
+                matrix(a, o)?,
+                T::zero(),
+                matrix_mut(out, c)?,
+            ),
+            ConvOp::Weight => multiply(
+                matrix(b, o)?,
+                matrix(a, c)?.reversed_axes(),
+                T::one(),
+                matrix_mut(out, o)?,
+            ),
+        }
+        Ok(())
+    }
+
+    /// The elements of a tile after the other.
+    fn unfolded<T: Float>(
+        &self,
+        op: ConvOp,
+        a: &[T],
+        b: &[T],
+        out: &mut [T],
+        buffer: &mut Vec<T>,
+    ) -> Result<()> {
+        let (window, o) = (&self.window, self.out_channels);
+        for tile in window.tiles() {
+            let (rows, places) = (tile.rows.clone(), tile.places.clone());
+            let columns = resized(buffer, rows.len().saturating_mul(places.len()))?;
+            match op {
+                ConvOp::Forward => {
+                    window.unfold(a, &tile, columns);
+                    // The first channels find zeros, and the others what these left.
+                    let out = part_mut(matrix_mut(out, o)?, places);
+                    let weight = part(matrix(b, o)?, rows.clone());
+                    multiply(weight, matrix(columns, rows.len())?, T::one(), out);
+                }
+                ConvOp::Input => {
+                    let grad = part(matrix(a, o)?, places);
+                    let weight = part(matrix(b, o)?, rows.clone()).reversed_axes();
+                    multiply(weight, grad, T::zero(), matrix_mut(columns, rows.len())?);
+                    window.fold(columns, &tile, out);
+                }
+                ConvOp::Weight => {
+                    window.unfold(a, &tile, columns);
+                    let grad = part(matrix(b, o)?, places);
+                    let columns = matrix(columns, rows.len())?.reversed_axes();
+                    let out = part_mut(matrix_mut(out, o)?, rows);
+                    multiply(grad, columns, T::one(), out);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first `len` elements of a buffer that grows as it must; what they are is not said.
+pub(super) fn resized<T: Float>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
+    if buffer.len() < len {
+        room::<T>(len)?;
+        buffer.resize(len, T::zero());
+    }
+    Ok(&mut buffer[..len])
+}
+
+fn multiply<T: Float>(
+    a: ArrayView2<'_, T>,
+    b: ArrayView2<'_, T>,
+    beta: T,
+    mut out: ArrayViewMut2<'_, T>,
+) {
+    general_mat_mul(T::one(), &a, &b, beta, &mut out);
 }
 
 fn matrix<T>(values: &[T], rows: usize) -> Result<ArrayView2<'_, T>> {
@@ -251,6 +286,17 @@ fn matrix<T>(values: &[T], rows: usize) -> Result<ArrayView2<'_, T>> {
 
 fn matrix_mut<T>(values: &mut [T], rows: usize) -> Result<ArrayViewMut2<'_, T>> {
     ArrayViewMut2::from_shape((rows, values.len() / rows.max(1)), values).map_err(shape)
+}
+
+/// Some columns of a matrix.
+fn part<T>(mut matrix: ArrayView2<'_, T>, columns: Range<usize>) -> ArrayView2<'_, T> {
+    matrix.slice_axis_inplace(Axis(1), Slice::from(columns));
+    matrix
+}
+
+fn part_mut<T>(mut matrix: ArrayViewMut2<'_, T>, columns: Range<usize>) -> ArrayViewMut2<'_, T> {
+    matrix.slice_axis_inplace(Axis(1), Slice::from(columns));
+    matrix
 }
 
 /// Shapes are checked above the backend; a mistake there is reported, not computed with.

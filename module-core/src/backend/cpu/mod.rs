@@ -2,6 +2,7 @@
 
 mod attention;
 mod conv;
+mod conv_thin;
 mod cross_entropy;
 mod elementwise;
 mod float;
@@ -15,6 +16,7 @@ mod number;
 mod place;
 mod pool;
 mod reduce;
+mod resample;
 mod scan;
 mod simd;
 mod softmax;
@@ -22,10 +24,12 @@ mod sort;
 mod take;
 mod vector;
 mod view;
+mod window;
 
 use super::{
-    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
-    Operand, PoolGeometry, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp,
+    ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
+    Element, HostData, Operand, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
+    UnfoldOp, Windows,
 };
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
@@ -251,8 +255,16 @@ impl Backend for CpuBackend {
         map::through_f32([a, b], |[a, b]| conv::convolution(op, &a, &b, geometry))
     }
 
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
-        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
+        map::through_f32([x], |[x]| window::unfold(op, &x, geometry))
+    }
+
+    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)> {
+        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, windows))
+    }
+
+    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage> {
+        map::through_f32([x], |[x]| resample::resample(&x, bands))
     }
 
     fn softmax_backward(

@@ -1,35 +1,62 @@
-//! Pooling over two spatial dimensions.
+//! The greatest element of each window.
+
+use std::ops::Range;
 
 use super::number::Convert;
 use super::view::to_cow;
-use super::{CpuStorage, Operand, PoolGeometry, Storage, room};
+use super::{CpuStorage, Operand, Storage, Windows, room};
 use crate::Result;
 
-/// The greatest element of each window of `[batch, channels, height, width]`, and its place.
+/// Windows over the last dimensions, one to three.
 pub(super) fn max_pool<T: Convert + PartialOrd>(
     x: &Operand,
-    geometry: &PoolGeometry,
+    windows: &[Windows],
 ) -> Result<(Storage, Storage)> {
     let values = to_cow::<T>(x)?;
-    let &[batch, channels, height, width] = &**x.layout.shape() else {
-        return Err(x
-            .layout
-            .shape()
-            .error("max_pool2d", "[batch, channels, height, width]"));
+    let shape = x.layout.shape();
+    let planes: usize = shape[..shape.rank().saturating_sub(windows.len())]
+        .iter()
+        .product();
+    // One spatial dimension is three, two of them with one window of one place.
+    let one = Windows {
+        size: 1,
+        step: 1,
+        ranges: std::iter::once(0..1).collect(),
     };
-    let [out_height, out_width] = geometry.output;
-    let len = batch * channels * out_height * out_width;
+    let mut three = [&one; 3];
+    let start = 3_usize.saturating_sub(windows.len());
+    for (to, from) in three[start..].iter_mut().zip(windows) {
+        *to = from;
+    }
+    let [depths, heights, widths] = three;
+    let len = planes * depths.ranges.len() * heights.ranges.len() * widths.ranges.len();
     room::<T>(len)?;
     room::<i64>(len)?;
     let (mut out, mut places) = (Vec::with_capacity(len), Vec::with_capacity(len));
     // An empty output has no windows, whatever the planes are.
-    if len > 0 {
-        for plane in values.chunks_exact(height * width) {
-            for oy in 0..out_height {
-                for ox in 0..out_width {
-                    let place = winner(plane, [height, width], [oy, ox], geometry);
-                    out.push(plane[place]);
-                    places.push(place as i64);
+    let plane = depths.size * heights.size * widths.size;
+    if len == 0 || plane == 0 {
+        return Ok((CpuStorage::wrap(out), CpuStorage::wrap(places)));
+    }
+    for plane in values.chunks_exact(plane) {
+        for depth in &depths.ranges {
+            for height in &heights.ranges {
+                for width in &widths.ranges {
+                    let start = depth.start * heights.size + height.start;
+                    let mut best = start * widths.size + width.start;
+                    for z in depth.clone().step_by(depths.step) {
+                        for y in height.clone().step_by(heights.step) {
+                            let line = (z * heights.size + y) * widths.size;
+                            best = winner(
+                                plane,
+                                line + width.start..line + width.end,
+                                widths.step,
+                                best,
+                            );
+                        }
+                    }
+                    out.push(plane[best]);
+                    places.push(best as i64);
                 }
             }
         }
@@ -37,41 +64,25 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
     Ok((CpuStorage::wrap(out), CpuStorage::wrap(places)))
 }
 
-/// The place of the first greatest element, or of the last NaN, as in PyTorch.
-fn winner<T: Convert + PartialOrd>(
+/// The place of the first greatest element, or of the last NaN, as in PyTorch: of every `step`-th of a
+/// line, or the best place so far.
+///
+/// Which place wins is as good as random, so it is chosen and not branched to.
+#[inline]
+fn winner<T: Copy + PartialOrd>(
     plane: &[T],
-    size: [usize; 2],
-    at: [usize; 2],
-    geometry: &PoolGeometry,
+    line: Range<usize>,
+    step: usize,
+    mut best: usize,
 ) -> usize {
-    let window = |d: usize| {
-        let PoolGeometry {
-            kernel,
-            stride,
-            padding,
-            dilation,
-            ..
-        } = geometry;
-        // Only the places inside are walked: a window may be far larger than the input.
-        let start = at[d] * stride[d];
-        let first = padding[d].saturating_sub(start).div_ceil(dilation[d]);
-        let end = (size[d] + padding[d])
-            .saturating_sub(start)
-            .div_ceil(dilation[d]);
-        (first..end.min(kernel[d])).map(move |k| start + k * dilation[d] - padding[d])
-    };
-    let mut best: Option<usize> = None;
-    for y in window(0) {
-        for x in window(1) {
-            let place = y * size[1] + x;
-            let v = plane[place];
-            // Only NaN differs from itself.
-            #[allow(clippy::eq_op)]
-            if best.is_none_or(|best| v > plane[best] || v != v) {
-                best = Some(place);
-            }
-        }
+    let mut place = line.start;
+    while place < line.end {
+        let v = plane[place];
+        // Only NaN differs from itself.
+        #[allow(clippy::eq_op)]
+        let better = (v > plane[best]) | (v != v);
+        best = if better { place } else { best };
+        place = place.saturating_add(step);
     }
-    // The op refuses windows that lie wholly in the padding.
-    best.unwrap_or(0)
+    best
 }

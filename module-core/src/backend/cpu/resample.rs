@@ -1,0 +1,122 @@
+//! Sums over neighbours along one dimension after another: average pooling, interpolation and their
+//! gradients.
+
+use std::cmp::Ordering;
+
+use super::float::Float;
+use super::map::{FloatKernel, run_float};
+use super::view::to_cow;
+use super::{Band, BandWeights, CpuStorage, Operand, Storage, room};
+use crate::{Result, Scalar};
+
+/// The last dimensions of `x` through one band each.
+pub(super) fn resample(x: &Operand, bands: &[Band]) -> Result<Storage> {
+    run_float(x.storage.dtype(), Resample { x, bands })
+}
+
+struct Resample<'a> {
+    x: &'a Operand,
+    bands: &'a [Band],
+}
+
+impl FloatKernel for Resample<'_> {
+    const NAME: &'static str = "resample";
+    type Output = Storage;
+
+    fn run<T: Float>(self) -> Result<Storage> {
+        let Self { x, bands } = self;
+        let mut shape = x.layout.shape().to_vec();
+        let lead = shape.len().saturating_sub(bands.len());
+        let mut values = to_cow::<T>(x)?;
+        for d in order(bands) {
+            let band = &bands[d];
+            let inner = shape[lead + d + 1..].iter().product();
+            shape[lead + d] = band.ranges.len();
+            values = pass(&values, band, inner, shape.iter().product())?.into();
+        }
+        Ok(CpuStorage::wrap(values.into_owned()))
+    }
+}
+
+/// First what shrinks, from the outermost, then what grows, from the innermost: so the passes over
+/// single elements, which are those of the last dimension, meet few of them.
+fn order(bands: &[Band]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..bands.len()).collect();
+    let grows = |d: usize| bands[d].ranges.len() > bands[d].size;
+    order.sort_by(|&a, &b| match (grows(a), grows(b)) {
+        (false, false) => a.cmp(&b),
+        (true, true) => b.cmp(&a),
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+    });
+    order
+}
+
+/// `[outer, size, inner]` to `[outer, ranges, inner]`, which are `numel` elements.
+fn pass<T: Float>(x: &[T], band: &Band, inner: usize, numel: usize) -> Result<Vec<T>> {
+    room::<T>(numel)?;
+    let mut out = Vec::with_capacity(numel);
+    if numel == 0 || x.is_empty() {
+        out.resize(numel, T::zero());
+        return Ok(out);
+    }
+    let cast = |&weight: &f64| T::from_scalar(Scalar::Float(weight));
+    let weights: Vec<T> = match &band.weights {
+        BandWeights::OverOutput(divisors) | BandWeights::OverInput(divisors) => {
+            divisors.iter().map(cast).collect()
+        }
+        BandWeights::Pairs(factors) => factors.iter().map(cast).collect(),
+    };
+    for block in x.chunks_exact(band.size * inner) {
+        let mut pairs = 0;
+        for (place, range) in band.ranges.iter().enumerate() {
+            let lines = &block[range.start * inner..range.end * inner];
+            match band.weights {
+                BandWeights::OverOutput(_) => {
+                    let divisor = weights[place];
+                    sum(lines, inner, std::iter::repeat(()), |v, ()| v, &mut out);
+                    let start = out.len() - inner;
+                    out[start..].iter_mut().for_each(|v| *v = *v / divisor);
+                }
+                BandWeights::OverInput(_) => {
+                    let divisors = &weights[range.clone()];
+                    sum(lines, inner, divisors, |v, divisor| v / *divisor, &mut out);
+                }
+                BandWeights::Pairs(_) => {
+                    let factors = &weights[pairs..pairs + range.len()];
+                    pairs += range.len();
+                    sum(lines, inner, factors, |v, factor| v * *factor, &mut out);
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Appends the sum of `f` of the lines, element by element; zeros without a line.
+#[inline(always)]
+fn sum<T: Float, W: Copy>(
+    lines: &[T],
+    inner: usize,
+    weights: impl IntoIterator<Item = W>,
+    f: impl Fn(T, W) -> T,
+    out: &mut Vec<T>,
+) {
+    let mut weights = weights.into_iter();
+    if inner == 1 {
+        let mut terms = lines.iter().zip(weights).map(|(&v, weight)| f(v, weight));
+        let first = terms.next().unwrap_or_else(T::zero);
+        out.push(terms.fold(first, T::plus));
+        return;
+    }
+    let (start, mut lines) = (out.len(), lines.chunks_exact(inner));
+    match lines.next().zip(weights.next()) {
+        Some((line, weight)) => out.extend(line.iter().map(|&v| f(v, weight))),
+        None => out.resize(start + inner, T::zero()),
+    }
+    for (line, weight) in lines.zip(weights) {
+        for (sum, &v) in out[start..].iter_mut().zip(line) {
+            *sum = sum.plus(f(v, weight));
+        }
+    }
+}

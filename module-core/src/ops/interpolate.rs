@@ -1,0 +1,317 @@
+//! Images at another size.
+
+use std::ops::Range;
+
+use super::adaptive_pool::covered;
+use super::resample::ranges;
+use crate::backend::{Band, BandWeights, host_room};
+use crate::tensor::Tensor;
+use crate::{DType, Error, Result};
+
+/// How [`Tensor::interpolate`] reads between places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InterpolateMode {
+    /// The place that the start of the output's place falls into; one to three dimensions.
+    #[default]
+    Nearest,
+    /// The place that the middle of the output's place falls into; one to three dimensions.
+    NearestExact,
+    /// On a line between two places; one dimension.
+    Linear,
+    /// The same in two dimensions.
+    Bilinear,
+    /// The same in three dimensions.
+    Trilinear,
+    /// On a cubic through four places, with `A = -0.75`; two dimensions.
+    Bicubic,
+    /// The mean of the places that the output's place covers; one to three dimensions.
+    Area,
+}
+
+/// The size to which [`Tensor::interpolate`] brings an image; one number is for all dimensions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resize {
+    /// The size of the output.
+    Size(Vec<usize>),
+    /// What the size of the input is multiplied with, and rounded down.
+    ScaleFactor(Vec<f64>),
+}
+
+/// The options of [`Tensor::interpolate`], with PyTorch's names and defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InterpolateOptions {
+    /// The size of the output.
+    pub resize: Resize,
+    /// How to read between places.
+    pub mode: InterpolateMode,
+    /// Whether the middles of the first and last places of input and output meet, and not their outer
+    /// edges; for the linear modes and the cubic one.
+    pub align_corners: bool,
+}
+
+impl InterpolateOptions {
+    /// The nearest places, to this size.
+    pub fn size(size: impl Into<Vec<usize>>) -> Self {
+        Self {
+            resize: Resize::Size(size.into()),
+            mode: InterpolateMode::default(),
+            align_corners: false,
+        }
+    }
+
+    /// The nearest places, to this multiple of the size.
+    pub fn scale_factor(factor: impl Into<Vec<f64>>) -> Self {
+        Self {
+            resize: Resize::ScaleFactor(factor.into()),
+            mode: InterpolateMode::default(),
+            align_corners: false,
+        }
+    }
+
+    /// Reads between places in this way.
+    #[must_use]
+    pub fn mode(mut self, mode: InterpolateMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Whether the middles of corners meet.
+    #[must_use]
+    pub fn align_corners(mut self, align_corners: bool) -> Self {
+        self.align_corners = align_corners;
+        self
+    }
+}
+
+impl InterpolateMode {
+    /// The numbers of spatial dimensions that it serves.
+    fn dims(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Self::Linear => 1..=1,
+            Self::Bilinear | Self::Bicubic => 2..=2,
+            Self::Trilinear => 3..=3,
+            Self::Nearest | Self::NearestExact | Self::Area => 1..=3,
+        }
+    }
+}
+
+impl Tensor {
+    /// The image at another size, as `torch.nn.functional.interpolate`.
+    ///
+    /// Place `i` of the output lies at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)`
+    /// if corners are aligned; `scale` is one by the scale factor if that is given, else the ratio of
+    /// the sizes. Beyond the border the last place goes on.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, size…]` with one to three spatial dimensions, as the mode needs.
+    ///
+    /// # Errors
+    ///
+    /// A mode that does not serve the number of dimensions, a size or factor for too many or too few
+    /// dimensions, an empty input or output, aligned corners where the mode has none, a dtype that is
+    /// not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{InterpolateMode, InterpolateOptions, Tensor};
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]).reshape([1, 1, 2])?;
+    /// let nearest = x.interpolate(&InterpolateOptions::scale_factor([2.0]))?;
+    /// assert_eq!(nearest.to_vec::<f32>()?, [1.0, 1.0, 2.0, 2.0]);
+    /// let linear = InterpolateOptions::size([4]).mode(InterpolateMode::Linear);
+    /// assert_eq!(x.interpolate(&linear)?.to_vec::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[doc(alias = "upsample")]
+    pub fn interpolate(&self, options: &InterpolateOptions) -> Result<Self> {
+        use InterpolateMode as Mode;
+        const NAME: &str = "interpolate";
+        self.check_floating(NAME)?;
+        let mode = options.mode;
+        let dims = self.rank().saturating_sub(2);
+        if !mode.dims().contains(&dims) {
+            let (low, high) = mode.dims().into_inner();
+            let expected = format!(
+                "[batch, channels, size…] with {} for mode = {mode:?}",
+                match low == high {
+                    true => format!("{low} spatial dimension(s)"),
+                    false => format!("{low} to {high} spatial dimensions"),
+                }
+            );
+            return Err(self.shape().error(NAME, expected));
+        }
+        let corners = !matches!(mode, Mode::Nearest | Mode::NearestExact | Mode::Area);
+        if options.align_corners && !corners {
+            let problem = format!("has no meaning for mode = {mode:?}");
+            return Err(Error::argument(NAME, "align_corners", true, problem));
+        }
+        let mut bands = Vec::with_capacity(dims);
+        for (d, &size) in self.shape()[2..].iter().enumerate() {
+            let (to, factor) = options.resize.of(d, dims, size)?;
+            if size == 0 || to == 0 {
+                let expected = format!(
+                    "sizes that are not 0, to be brought to {:?}",
+                    options.resize
+                );
+                return Err(self.shape().error(NAME, expected));
+            }
+            let scale = match factor {
+                _ if options.align_corners && to > 1 => (size - 1) as f64 / (to - 1) as f64,
+                _ if options.align_corners => 0.0,
+                Some(factor) => factor.recip(),
+                None => size as f64 / to as f64,
+            };
+            let map = Map {
+                size,
+                to,
+                scale,
+                align_corners: options.align_corners,
+            };
+            bands.push(match mode {
+                Mode::Nearest => map.nearest(self.dtype(), false)?,
+                Mode::NearestExact => map.nearest(self.dtype(), true)?,
+                Mode::Area => map.area()?,
+                Mode::Bicubic => map.taps(1, cubic)?,
+                // A factor that leaves the size leaves the image, as in PyTorch.
+                _ if to == size => map.area()?,
+                _ => map.taps(0, |t| [1.0 - t, t])?,
+            });
+        }
+        self.resample(NAME, bands)
+    }
+}
+
+impl Resize {
+    /// The size of dimension `d` of the output, and the factor if one was given.
+    fn of(&self, d: usize, dims: usize, size: usize) -> Result<(usize, Option<f64>)> {
+        let count = match self {
+            Self::Size(sizes) => sizes.len(),
+            Self::ScaleFactor(factors) => factors.len(),
+        };
+        let problem = |name, value: String, problem| {
+            Err(Error::argument("interpolate", name, value, problem))
+        };
+        let (d, wrong) = (
+            if count == 1 { 0 } else { d },
+            format!("must be one number or {dims}"),
+        );
+        match self {
+            Self::Size(sizes) => match sizes.get(d) {
+                Some(&to) if count == 1 || count == dims => Ok((to, None)),
+                _ => problem("size", format!("{sizes:?}"), wrong),
+            },
+            Self::ScaleFactor(factors) => match factors.get(d) {
+                Some(&factor) if count == 1 || count == dims => {
+                    if !(factor.is_finite() && factor > 0.0) {
+                        let wrong = "must be positive and finite".to_owned();
+                        return problem("scale_factor", format!("{factors:?}"), wrong);
+                    }
+                    // A product beyond the machine's numbers stops at the largest, which is refused.
+                    Ok(((size as f64 * factor) as usize, Some(factor)))
+                }
+                _ => problem("scale_factor", format!("{factors:?}"), wrong),
+            },
+        }
+    }
+}
+
+/// One dimension at another size.
+struct Map {
+    size: usize,
+    to: usize,
+    /// How far places of the output lie apart in the input.
+    scale: f64,
+    align_corners: bool,
+}
+
+impl Map {
+    /// The place under the start of each place of the output, or under its middle if `exact`.
+    fn nearest(&self, dtype: DType, exact: bool) -> Result<Band> {
+        // As PyTorch computes it, to the bit: another rounding would choose another place.
+        let place = |at: usize| match (dtype, exact) {
+            (DType::F64, false) => (at as f64 * self.scale) as f32,
+            (DType::F64, true) => ((at as f64 + 0.5).mul_add(self.scale, -0.5) + 0.5) as f32,
+            (_, false) => at as f32 * self.scale as f32,
+            (_, true) => (at as f32 + 0.5).mul_add(self.scale as f32, -0.5) + 0.5,
+        };
+        let ranges = ranges(self.to, |at| {
+            let place = (place(at) as usize).min(self.size - 1);
+            place..place + 1
+        })?;
+        Ok(self.mean(ranges))
+    }
+
+    /// The mean of the places that a place of the output covers, if only in part.
+    fn area(&self) -> Result<Band> {
+        Ok(self.mean(covered(self.size, self.to)?))
+    }
+
+    fn mean(&self, ranges: Vec<Range<usize>>) -> Band {
+        let counts = ranges.iter().map(|range| range.len() as f64).collect();
+        let weights = BandWeights::OverOutput(counts);
+        let size = self.size;
+        Band {
+            size,
+            ranges,
+            weights,
+        }
+    }
+
+    /// `K` neighbours, the first of them `before` the place to the left, with weights by how far
+    /// after it the output's place lies; those beyond the border are the last place inside.
+    fn taps<const K: usize>(
+        &self,
+        before: usize,
+        weights: impl Fn(f64) -> [f64; K],
+    ) -> Result<Band> {
+        host_room::<f64>(self.to.saturating_mul(K))?;
+        let last = self.size - 1;
+        // The place to the left, from which the first neighbour is `before` less, and the rest.
+        let source = |at: usize| {
+            let source = match self.align_corners {
+                true => at as f64 * self.scale,
+                false => (at as f64 + 0.5) * self.scale - 0.5,
+            };
+            // Only the cubic looks beyond the border.
+            let source = if before == 0 { source.max(0.0) } else { source };
+            let left = source.floor().min(last as f64);
+            (left as isize, (source - left).clamp(0.0, 1.0))
+        };
+        let neighbour = |left: isize, tap: usize| {
+            let place = left
+                .saturating_add_unsigned(tap)
+                .saturating_sub_unsigned(before);
+            usize::try_from(place).unwrap_or(0).min(last)
+        };
+        let ranges = ranges(self.to, |at| {
+            let (left, _) = source(at);
+            neighbour(left, 0)..neighbour(left, K - 1) + 1
+        })?;
+        let mut pairs = Vec::new();
+        for (at, range) in ranges.iter().enumerate() {
+            let (left, rest) = source(at);
+            let start = pairs.len();
+            pairs.resize(start + range.len(), 0.0);
+            for (tap, weight) in weights(rest).into_iter().enumerate() {
+                pairs[start + neighbour(left, tap) - range.start] += weight;
+            }
+        }
+        let weights = BandWeights::Pairs(pairs);
+        let size = self.size;
+        Ok(Band {
+            size,
+            ranges,
+            weights,
+        })
+    }
+}
+
+/// The weights of four neighbours, of which the place lies `t` after the second.
+fn cubic(t: f64) -> [f64; 4] {
+    const A: f64 = -0.75;
+    let near = |x: f64| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
+    let far = |x: f64| ((A * x - 5.0 * A) * x + 8.0 * A) * x - 4.0 * A;
+    [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
+}

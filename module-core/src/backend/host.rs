@@ -40,6 +40,23 @@ impl HostData {
     }
 }
 
+impl HostData {
+    /// The bytes of memory behind the elements, those in reserve included.
+    pub(super) fn capacity_in_bytes(&self) -> usize {
+        let size = self.dtype().size_in_bytes();
+        size * match self {
+            Self::F32(values) => values.capacity(),
+            Self::F64(values) => values.capacity(),
+            Self::F16(values) => values.capacity(),
+            Self::BF16(values) => values.capacity(),
+            Self::I64(values) => values.capacity(),
+            Self::I32(values) => values.capacity(),
+            Self::U8(values) => values.capacity(),
+            Self::Bool(values) => values.capacity(),
+        }
+    }
+}
+
 mod sealed {
     pub trait Sealed {}
 }

@@ -107,6 +107,9 @@ pub trait Backend: Send + Sync + 'static {
     /// What errors and `Display` call the device: `cpu`.
     fn name(&self) -> &str;
 
+    /// Gives memory that is kept for tensors to come back to the system.
+    fn empty_cache(&self) {}
+
     /// Moves host memory to the device.
     ///
     /// # Errors
@@ -533,6 +536,14 @@ impl Device {
     /// zero.
     pub fn new(backend: &'static dyn Backend) -> Self {
         Self(backend)
+    }
+
+    /// Gives the memory that the device keeps for tensors to come back to the system.
+    ///
+    /// Blocks of tensors that are gone, from 64 kB on and up to half a GiB in all on the CPU, are kept,
+    /// because a training step asks for the same ones again and again.
+    pub fn empty_cache(&self) {
+        self.0.empty_cache();
     }
 
     /// The kernels of the device.

@@ -46,6 +46,12 @@ pub enum UnaryOp {
     GeluTanh,
     /// `x / (1 + e⁻ˣ)`
     Silu,
+    /// The derivative of [`Gelu`](Self::Gelu)
+    GeluSlope,
+    /// The derivative of [`GeluTanh`](Self::GeluTanh)
+    GeluTanhSlope,
+    /// The derivative of [`Silu`](Self::Silu)
+    SiluSlope,
     /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
     Softplus {
         /// `β`

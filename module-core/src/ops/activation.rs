@@ -2,6 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
+use super::fused::gradient;
 use crate::Result;
 use crate::backend::{BinaryOp, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
@@ -259,29 +260,46 @@ impl Function for Gelu {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
-        let square = x.mul(&x)?;
-        // The slope of `x · share(x)`.
-        let (share, change) = match self.approximate {
-            Approximate::None => (
-                x.mul(FRAC_1_SQRT_2)?.erf()?.add(1.0)?.mul(0.5)?,
-                square
-                    .mul(-0.5)?
-                    .exp()?
-                    .mul(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)?,
-            ),
-            Approximate::Tanh => {
-                let scale = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
-                let cubic = square.mul(0.044_715)?;
-                let t = x.mul(&cubic.add(1.0)?)?.mul(scale)?.tanh()?;
-                let inner = cubic.mul(3.0)?.add(1.0)?.mul(0.5 * scale)?;
-                let change = t.mul(&t)?.neg()?.add(1.0)?.mul(&inner)?;
-                (t.add(1.0)?.mul(0.5)?, change)
-            }
+        let kernel = match self.approximate {
+            Approximate::None => UnaryOp::GeluSlope,
+            Approximate::Tanh => UnaryOp::GeluTanhSlope,
         };
-        let slope = share.add(&x.mul(&change)?)?;
-        one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
+        by_slope(ctx, &self.x, kernel, |x| {
+            let square = x.mul(x)?;
+            // The slope of `x · share(x)`.
+            let (share, change) = match self.approximate {
+                Approximate::None => (
+                    x.mul(FRAC_1_SQRT_2)?.erf()?.add(1.0)?.mul(0.5)?,
+                    square
+                        .mul(-0.5)?
+                        .exp()?
+                        .mul(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)?,
+                ),
+                Approximate::Tanh => {
+                    let scale = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+                    let cubic = square.mul(0.044_715)?;
+                    let t = x.mul(&cubic.add(1.0)?)?.mul(scale)?.tanh()?;
+                    let inner = cubic.mul(3.0)?.add(1.0)?.mul(0.5 * scale)?;
+                    let change = t.mul(&t)?.neg()?.add(1.0)?.mul(&inner)?;
+                    (t.add(1.0)?.mul(0.5)?, change)
+                }
+            };
+            share.add(&x.mul(&change)?)
+        })
     }
+}
+
+/// The gradient of a function of one element, from its slope: by a kernel, or by a formula that can be
+/// differentiated once more.
+fn by_slope(
+    ctx: &Backward,
+    x: &Tensor,
+    kernel: UnaryOp,
+    formula: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Gradients> {
+    let (x, grad) = (x.widened()?, ctx.grad().widened()?);
+    let slope = gradient(|| x.unary(kernel), || formula(&x))?;
+    one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
 }
 
 struct Silu {
@@ -294,10 +312,10 @@ impl Function for Silu {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
-        let share = x.sigmoid()?;
-        let slope = share.mul(&x.mul(&share.neg()?.add(1.0)?)?.add(1.0)?)?;
-        one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
+        by_slope(ctx, &self.x, UnaryOp::SiluSlope, |x| {
+            let share = x.sigmoid()?;
+            share.mul(&x.mul(&share.neg()?.add(1.0)?)?.add(1.0)?)
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use super::float::Float;
 use super::lanes::{exp, max, number, split, sum, sum_of2, update};
 use super::map::{FloatKernel, run_float};
+use super::memory::filled;
 use super::view::{array_view, to_cow};
 use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};
@@ -183,8 +184,8 @@ impl FloatKernel for Attention<'_> {
         room::<T>(batch * length * value_width)?;
         room::<f64>(batch * length)?;
         room::<T>(QUERIES.min(length) * (keys + width))?;
-        let mut out = vec![T::zero(); batch * length * value_width];
-        let mut logs = vec![f64::NEG_INFINITY; batch * length];
+        let mut out = filled(batch * length * value_width, T::zero())?;
+        let mut logs = filled(batch * length, f64::NEG_INFINITY)?;
         let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
         for b in 0..if keys == 0 { 0 } else { batch } {
             let shared = b / geometry.repeats;
@@ -271,9 +272,9 @@ impl FloatKernel for Gradient<'_> {
             .into_iter()
             .try_for_each(room::<T>)?;
         room::<T>(2 * QUERIES.min(length) * keys)?;
-        let mut query_grad = vec![T::zero(); query.len()];
-        let mut key_grad = vec![T::zero(); key.len()];
-        let mut value_grad = vec![T::zero(); value.len()];
+        let mut query_grad = filled(query.len(), T::zero())?;
+        let mut key_grad = filled(key.len(), T::zero())?;
+        let mut value_grad = filled(value.len(), T::zero())?;
         let mut probabilities = vec![T::zero(); QUERIES.min(length) * keys];
         let mut slopes = probabilities.clone();
         let scale = number::<T>(geometry.scale);

@@ -7,6 +7,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
+use super::memory::filled;
 use super::view::to_cow;
 use super::window::{Window, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
@@ -171,7 +172,7 @@ impl Sizes {
             ConvOp::Weight => (groups * weight, input, output, weight),
         };
         room::<T>(len)?;
-        let mut out = vec![T::zero(); len];
+        let mut out = filled(len, T::zero())?;
         if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }

@@ -3,6 +3,7 @@
 use super::float::Float;
 use super::lanes::{exp, map, map2, number, split, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
+use super::memory::filled;
 use super::softmax::{Lanes, log_sums};
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Storage, room};
@@ -89,7 +90,7 @@ impl FloatKernel for CrossEntropy<'_> {
             *log = f64::NAN;
         }
         let (spread, own) = geometry.shares();
-        let mut losses = vec![T::zero(); target.len()];
+        let mut losses = filled(target.len(), T::zero())?;
         for (i, ((loss, &target), &log)) in
             losses.iter_mut().zip(target.iter()).zip(&logs).enumerate()
         {
@@ -150,7 +151,7 @@ impl FloatKernel for Gradient<'_> {
         let (spread, own) = geometry.shares();
         let all: f64 = weight.iter().map(|w| w.to_f64()).sum();
         room::<T>(x.len())?;
-        let mut out = vec![T::zero(); x.len()];
+        let mut out = filled(x.len(), T::zero())?;
         if x.is_empty() {
             return Ok(CpuStorage::wrap(out));
         }

@@ -63,6 +63,9 @@ impl FloatKernel for Transcendental {
             UnaryOp::Gelu => map1_wide(&x, T::gelu),
             UnaryOp::GeluTanh => map1_wide(&x, T::gelu_tanh),
             UnaryOp::Silu => map1_wide(&x, T::silu),
+            UnaryOp::GeluSlope => map1_wide(&x, T::gelu_slope),
+            UnaryOp::GeluTanhSlope => map1_wide(&x, T::gelu_tanh_slope),
+            UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
             UnaryOp::Softplus { beta, threshold } => {
                 let (beta, threshold) = (number(beta), number(threshold));
                 map1_wide(&x, move |v: T| v.softplus(beta, threshold))

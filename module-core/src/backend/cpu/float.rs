@@ -29,6 +29,9 @@ pub(super) trait Float: Number {
     fn gelu(self) -> Self;
     fn gelu_tanh(self) -> Self;
     fn silu(self) -> Self;
+    fn gelu_slope(self) -> Self;
+    fn gelu_tanh_slope(self) -> Self;
+    fn silu_slope(self) -> Self;
     fn softplus(self, beta: Self, threshold: Self) -> Self;
     fn leaky_relu(self, negative_slope: Self) -> Self;
     fn elu(self, alpha: Self) -> Self;
@@ -45,17 +48,22 @@ macro_rules! standard {
 }
 
 macro_rules! floats {
-    ($($type:ident: $exp:path, $tanh:path, $erf:path;)*) => {$(
+    ($($type:ident: $exp:path, $ln:path, $tanh:path, $erf:path;)*) => {$(
         impl Float for $type {
             const NEG_INFINITY: Self = Self::NEG_INFINITY;
 
-            standard!(expm1 as exp_m1, ln as ln, log1p as ln_1p, sqrt as sqrt);
+            standard!(expm1 as exp_m1, log1p as ln_1p, sqrt as sqrt);
             standard!(recip as recip, sin as sin, cos as cos);
             standard!(floor as floor, ceil as ceil, round as round_ties_even);
 
             #[inline(always)]
             fn exp(self) -> Self {
                 $exp(self)
+            }
+
+            #[inline(always)]
+            fn ln(self) -> Self {
+                $ln(self)
             }
 
             #[inline(always)]
@@ -96,6 +104,29 @@ macro_rules! floats {
             }
 
             #[inline(always)]
+            fn gelu_slope(self) -> Self {
+                // Φ(x) + x φ(x)
+                let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+                let share = 0.5 * (1.0 + $erf(self * std::$type::consts::FRAC_1_SQRT_2));
+                share + self * (scale * $exp(-0.5 * self * self))
+            }
+
+            #[inline(always)]
+            fn gelu_tanh_slope(self) -> Self {
+                let scale = std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+                let cubic = 0.044_715 * self * self;
+                let t = $tanh(scale * self * (1.0 + cubic));
+                let inner = 0.5 * scale * (1.0 + 3.0 * cubic);
+                0.5 * (1.0 + t) + self * ((1.0 - t * t) * inner)
+            }
+
+            #[inline(always)]
+            fn silu_slope(self) -> Self {
+                let share = 1.0 / (1.0 + $exp(-self));
+                share * (1.0 + self * (1.0 - share))
+            }
+
+            #[inline(always)]
             fn softplus(self, beta: Self, threshold: Self) -> Self {
                 let scaled = self * beta;
                 if scaled > threshold { self } else { $exp(scaled).ln_1p() / beta }
@@ -115,6 +146,6 @@ macro_rules! floats {
 }
 
 floats!(
-    f32: single::exp, single::tanh, single::erf;
-    f64: double::exp, double::tanh, libm::erf;
+    f32: single::exp, single::ln, single::tanh, single::erf;
+    f64: double::exp, double::ln, double::tanh, libm::erf;
 );

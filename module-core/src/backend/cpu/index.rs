@@ -1,6 +1,7 @@
 //! Reading and writing by index, and joining.
 
 use super::map::{NumberKernel, run_number};
+use super::memory::{filled, with_room};
 use super::number::Number;
 use super::view::{into_vec, to_cow};
 use super::{CpuStorage, Element, Operand, Storage, room};
@@ -124,7 +125,7 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let index = to_cow::<i64>(index)?;
     let (size, steps) = (shape[dim], steps(shape, dim));
     room::<T>(index.len())?;
-    let mut out = vec![T::default(); index.len()];
+    let mut out = filled(index.len(), T::default())?;
     for_each_row(shape, dim, index_shape, |first, start| {
         let range = first..first + index_shape[index_shape.rank() - 1];
         let row = Row {
@@ -208,7 +209,7 @@ pub(super) fn index_select<T: Element>(
     let places = places("index_select", index, size)?;
     let total = outer * places.len() * inner;
     room::<T>(total)?;
-    let mut out = Vec::with_capacity(total);
+    let mut out = with_room(total)?;
     if total > 0 {
         for block in to_cow::<T>(x)?.chunks_exact(size * inner) {
             if inner == 1 {
@@ -271,7 +272,7 @@ pub(super) fn cat<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> 
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
     room::<T>(total)?;
-    let mut out = Vec::with_capacity(total);
+    let mut out = with_room(total)?;
     for i in 0..outer {
         for (Split { size, inner, .. }, values) in &columns {
             let width = size * inner;

@@ -2,6 +2,7 @@
 //! functions of whole slices.
 
 use super::float::Float;
+use super::number::Number;
 use super::simd::{Loop, widest};
 
 /// How many sums run side by side.
@@ -10,6 +11,21 @@ const LANES: usize = 16;
 /// How many elements are added up before their sum is added to the rest, so that the rounding
 /// errors of long sums grow with far fewer steps.
 pub(super) const BLOCK: usize = 1024;
+
+/// The sum of partial sums, eight side by side as far as they go.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(super) fn sum_of_lanes<T: Number, const N: usize>(partial: [T; N]) -> T {
+    let mut sums = [T::zero(); 8];
+    let (eights, rest) = partial.as_chunks::<8>();
+    for eight in eights {
+        for (sum, &v) in sums.iter_mut().zip(eight) {
+            *sum = sum.plus(v);
+        }
+    }
+    let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+    sums.into_iter().fold(rest, T::plus)
+}
 
 /// `Σ xᵢ`
 pub(super) fn sum<T: Float>(x: &[T]) -> T {

@@ -2,8 +2,11 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 
+use super::lanes::sum_of_lanes;
 use super::map::{NumberKernel, run_number};
+use super::memory::filled;
 use super::number::Number;
+use super::simd::{Loop, widest};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, elements, room};
 use crate::{Error, Result};
@@ -36,7 +39,7 @@ impl NumberKernel for Product<'_> {
         let len = batch * m * n;
         room::<T>(len)?;
         let mut out = match self.row {
-            None => vec![T::zero(); len],
+            None => filled(len, T::zero())?,
             Some(row) => to_cow::<T>(row)?.repeat(m),
         };
         if len == 0 || a.columns == 0 {
@@ -45,6 +48,10 @@ impl NumberKernel for Product<'_> {
         for (i, out) in out.chunks_exact_mut(m * n).enumerate() {
             if m * n * a.columns <= SMALL {
                 small(&a, &b, i, out);
+            } else if n == 1 {
+                rows_by_vector(&a, &b, i, out);
+            } else if m == 1 {
+                rows_by_vector(&b.transposed(), &a.transposed(), i, out);
             } else {
                 let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
                 let keep = self.row.is_some();
@@ -69,6 +76,53 @@ fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T
                 *sum = sum.plus(factor.times(row[c * b.column_step]));
             }
         }
+    }
+}
+
+/// A matrix by a vector: reading the matrix is the work, so it is read in the order of memory.
+fn rows_by_vector<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T]) {
+    let (data, vector) = (a.data_of(i), b.data_of(i));
+    let vector: Vec<T> = (0..a.columns).map(|p| vector[p * b.row_step]).collect();
+    if a.column_step == 1 {
+        for (r, out) in out.iter_mut().enumerate() {
+            let row = &data[r * a.row_step..][..a.columns];
+            *out = out.plus(widest(Dot(row, &vector)));
+        }
+    } else if a.row_step == 1 {
+        for (p, &factor) in vector.iter().enumerate() {
+            let column = &data[p * a.column_step..][..a.rows];
+            for (out, &v) in out.iter_mut().zip(column) {
+                *out = out.plus(factor.times(v));
+            }
+        }
+    } else {
+        for (r, out) in out.iter_mut().enumerate() {
+            for (p, &factor) in vector.iter().enumerate() {
+                *out = out.plus(factor.times(data[r * a.row_step + p * a.column_step]));
+            }
+        }
+    }
+}
+
+struct Dot<'a, T>(&'a [T], &'a [T]);
+
+impl<T: Number> Loop for Dot<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::zero(); 64];
+        let (a, a_rest) = self.0.as_chunks::<64>();
+        let (b, b_rest) = self.1.as_chunks::<64>();
+        for (a, b) in a.iter().zip(b) {
+            for ((sum, &a), &b) in partial.iter_mut().zip(a).zip(b) {
+                *sum = sum.plus(a.times(b));
+            }
+        }
+        let rest = a_rest.iter().zip(b_rest);
+        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
+        rest.plus(sum_of_lanes(partial))
     }
 }
 
@@ -120,6 +174,16 @@ impl<'a, T: Number> Factor<'a, T> {
             }
         }
         Ok(factor)
+    }
+
+    fn transposed(&self) -> Self {
+        Self {
+            rows: self.columns,
+            row_step: self.column_step,
+            columns: self.rows,
+            column_step: self.row_step,
+            ..*self
+        }
     }
 
     fn data_of(&self, i: usize) -> &'a [T] {

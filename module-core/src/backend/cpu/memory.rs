@@ -1,5 +1,9 @@
-//! Asking for memory before an allocation that cannot be refused.
+//! Memory for the results of kernels.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Element, HostData};
 use crate::{ErrorKind, Result};
 
 /// Smaller blocks are not asked for: a system that cannot give them cannot go on at all.
@@ -17,6 +21,13 @@ pub(crate) fn room<T>(len: usize) -> Result<()> {
     {
         return Ok(());
     }
+    reserve::<T>(len).map(|mut block| {
+        // Without this the compiler may see that the block is not used and leave the question out.
+        std::hint::black_box(block.as_mut_ptr());
+    })
+}
+
+fn reserve<T>(len: usize) -> Result<Vec<T>> {
     let mut block: Vec<T> = Vec::new();
     block.try_reserve_exact(len).map_err(|_| {
         let shape = len.into();
@@ -25,7 +36,127 @@ pub(crate) fn room<T>(len: usize) -> Result<()> {
             shape,
         }
     })?;
-    // Without this the compiler may see that the block is not used and leave the question out.
-    std::hint::black_box(block.as_mut_ptr());
-    Ok(())
+    Ok(block)
+}
+
+/// An empty vector with room for `len` elements, from a block that a tensor has given back if one
+/// fits.
+///
+/// A training step asks for the same blocks again and again. The system's allocator gives megabytes
+/// back to the system, whose fresh pages cost more to touch than most kernels take.
+pub(super) fn with_room<T: Element>(len: usize) -> Result<Vec<T>> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    if KEPT.contains(&bytes) {
+        let found = pool().take(T::DTYPE as usize, bytes);
+        if let Some(mut block) = found.and_then(T::from_host) {
+            block.clear();
+            return Ok(block);
+        }
+    }
+    reserve(len)
+}
+
+/// `len` elements of one value, as [`with_room`].
+pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut block = with_room(len)?;
+    block.resize(len, value);
+    Ok(block)
+}
+
+/// Keeps the memory of a tensor that is gone for those that come.
+pub(super) fn give_back(data: HostData) {
+    let bytes = data.capacity_in_bytes();
+    if KEPT.contains(&bytes) {
+        pool().put(data, bytes);
+    }
+}
+
+/// The sizes in bytes of the blocks that are kept. Smaller ones the system's allocator keeps itself.
+const KEPT: std::ops::Range<usize> = 1 << 16..1 << 30;
+
+/// The most bytes that are kept at once.
+const MOST: usize = 1 << 29;
+
+/// Gives what is kept back to the system.
+pub(super) fn empty() {
+    let blocks = std::mem::take(&mut *pool());
+    drop(blocks);
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    blocks: BTreeMap::new(),
+    bytes: 0,
+});
+
+fn pool() -> std::sync::MutexGuard<'static, Pool> {
+    // What a panic may have left is whole: each change is one call.
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Default)]
+struct Pool {
+    /// By dtype and size in bytes.
+    blocks: BTreeMap<(usize, usize), Vec<HostData>>,
+    bytes: usize,
+}
+
+impl Pool {
+    /// The smallest block with room for `bytes`, unless a fifth of it would lie idle.
+    fn take(&mut self, dtype: usize, bytes: usize) -> Option<HostData> {
+        let fitting = (dtype, bytes)..=(dtype, bytes.saturating_add(bytes / 4));
+        let mut fitting = self.blocks.range_mut(fitting);
+        let (&key, blocks) = fitting.next()?;
+        let block = blocks.pop();
+        if blocks.is_empty() {
+            self.blocks.remove(&key);
+        }
+        self.bytes -= key.1;
+        block
+    }
+
+    /// Keeps a block, unless there are enough.
+    fn put(&mut self, block: HostData, bytes: usize) {
+        if self.bytes + bytes <= MOST {
+            self.bytes += bytes;
+            let key = (block.dtype() as usize, bytes);
+            self.blocks.entry(key).or_default().push(block);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, Pool};
+    use crate::DType;
+    use crate::backend::HostData;
+
+    #[test]
+    fn the_smallest_block_that_fits_is_given_once() {
+        let mut pool = Pool::default();
+        for len in [1300, 1000, 1100] {
+            pool.put(HostData::F32(Vec::with_capacity(len)), 4 * len);
+        }
+        assert_eq!(pool.bytes, 4 * 3400);
+        assert!(pool.take(DType::F64 as usize, 4000).is_none());
+        let got = |pool: &mut Pool| match pool.take(DType::F32 as usize, 4 * 1050) {
+            Some(HostData::F32(block)) => block.capacity(),
+            _ => 0,
+        };
+        assert_eq!(
+            [got(&mut pool), got(&mut pool), got(&mut pool)],
+            [1100, 1300, 0]
+        );
+        assert_eq!(pool.bytes, 4 * 1000);
+        assert!(pool.take(DType::F32 as usize, 4 * 700).is_none());
+        assert!(pool.take(DType::F32 as usize, 4 * 900).is_some());
+        assert!(pool.blocks.is_empty());
+    }
+
+    #[test]
+    fn no_more_is_kept_than_allowed() {
+        let mut pool = Pool::default();
+        pool.put(HostData::U8(Vec::new()), MOST);
+        pool.put(HostData::U8(Vec::new()), 1);
+        assert_eq!(pool.bytes, MOST);
+    }
 }

@@ -38,6 +38,7 @@ use super::{
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
+use memory::filled;
 pub(super) use memory::room;
 pub(super) use view::array_view;
 
@@ -47,6 +48,13 @@ pub(super) struct CpuStorage(HostData);
 impl CpuStorage {
     pub(super) fn wrap<T: Element>(values: Vec<T>) -> Storage {
         Storage::new(Self(T::into_host(values)))
+    }
+}
+
+/// The memory is kept for tensors to come.
+impl Drop for CpuStorage {
+    fn drop(&mut self) {
+        memory::give_back(std::mem::replace(&mut self.0, HostData::U8(Vec::new())));
     }
 }
 
@@ -104,6 +112,10 @@ impl Backend for CpuBackend {
         "cpu"
     }
 
+    fn empty_cache(&self) {
+        memory::empty();
+    }
+
     fn upload(&self, data: HostData) -> Result<Storage> {
         Ok(Storage::new(CpuStorage(data)))
     }
@@ -117,7 +129,7 @@ impl Backend for CpuBackend {
             let value: T = number::Convert::from_scalar(value);
             room::<T>(numel)?;
             // Zeros come from the allocator without being written.
-            Ok(CpuStorage::wrap(vec![value; numel]))
+            Ok(CpuStorage::wrap(filled(numel, value)?))
         })
     }
 

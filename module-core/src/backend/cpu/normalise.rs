@@ -12,6 +12,7 @@ use std::ops::Range;
 use super::float::Float;
 use super::lanes::{BLOCK, deviations, number, split, sum, sum_of, update, update2};
 use super::map::{FloatKernel, run_float};
+use super::memory::with_room;
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, room};
 use crate::Result;
@@ -47,7 +48,7 @@ impl FloatKernel for Normalise<'_> {
             None => Statistics::room(geometry)?,
         };
         room::<T>(x.len())?;
-        let mut out = Vec::with_capacity(x.len());
+        let mut out = with_room(x.len())?;
         let affine = Affine {
             weight: &weight,
             bias: &bias,

@@ -1,6 +1,7 @@
 //! Writing through a layout: what views and padding do, the other way round.
 
 use super::map::{NumberKernel, dispatch, run_number, through_f32};
+use super::memory::filled;
 use super::number::{Convert, Number};
 use super::view::run;
 use super::{CpuStorage, Element, Operand, Storage, elements, room};
@@ -16,7 +17,7 @@ pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> 
     dispatch!(x.storage.dtype(), T => {
         let value: T = Convert::from_scalar(fill);
         room::<T>(numel)?;
-        let mut out = vec![value; numel];
+        let mut out = filled(numel, value)?;
         write(&x, layout, &mut out, |slot, v: T| *slot = v)?;
         Ok(CpuStorage::wrap(out))
     })
@@ -34,7 +35,7 @@ impl NumberKernel for Add<'_> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         room::<T>(self.numel)?;
-        let mut out = vec![T::zero(); self.numel];
+        let mut out = filled(self.numel, T::zero())?;
         write(&self.x, self.layout, &mut out, |slot, v: T| {
             *slot = slot.plus(v);
         })?;

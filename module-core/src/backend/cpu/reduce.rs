@@ -5,8 +5,10 @@
 
 use std::borrow::Cow;
 
+use super::lanes::sum_of_lanes;
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
+use super::simd::{Loop, widest};
 use super::view::{slice, to_cow};
 use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, room};
 use crate::{DType, Result};
@@ -68,22 +70,34 @@ fn reduced_last(x: &Operand, dims: &[usize]) -> Operand {
 /// errors of long sums grow with far fewer steps.
 const BLOCK: usize = 1024;
 
-/// The sum of a row, in eight partial sums side by side.
+/// The sum of a row, in partial sums side by side.
 fn sum_row<T: Number>(row: &[T]) -> T {
     if row.len() > BLOCK {
         return row
             .chunks(BLOCK)
             .fold(T::zero(), |sum, block| sum.plus(sum_row(block)));
     }
-    let mut partial = [T::zero(); 8];
-    let (blocks, rest) = row.as_chunks::<8>();
-    for block in blocks {
-        for (sum, &v) in partial.iter_mut().zip(block) {
-            *sum = sum.plus(v);
+    widest(RowSum(row))
+}
+
+struct RowSum<'a, T>(&'a [T]);
+
+impl<T: Number> Loop for RowSum<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::zero(); 64];
+        let (blocks, rest) = self.0.as_chunks::<64>();
+        for block in blocks {
+            for (sum, &v) in partial.iter_mut().zip(block) {
+                *sum = sum.plus(v);
+            }
         }
+        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        rest.plus(sum_of_lanes(partial))
     }
-    let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
-    partial.into_iter().fold(rest, T::plus)
 }
 
 /// The sums of columns, row after row, so that memory is read in order.

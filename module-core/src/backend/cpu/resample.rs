@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
+use super::memory::with_room;
 use super::view::to_cow;
 use super::{Band, BandWeights, CpuStorage, Operand, Storage, room};
 use crate::{Result, Scalar};
@@ -55,7 +56,7 @@ fn order(bands: &[Band]) -> Vec<usize> {
 /// `[outer, size, inner]` to `[outer, ranges, inner]`, which are `numel` elements.
 fn pass<T: Float>(x: &[T], band: &Band, inner: usize, numel: usize) -> Result<Vec<T>> {
     room::<T>(numel)?;
-    let mut out = Vec::with_capacity(numel);
+    let mut out = with_room(numel)?;
     if numel == 0 || x.is_empty() {
         out.resize(numel, T::zero());
         return Ok(out);

@@ -6,6 +6,7 @@
 use super::float::Float;
 use super::lanes::{exp, map, map2, max, number, raise, sum, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
+use super::memory::{filled, with_room};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage, room};
 use crate::{Result, Shape};
@@ -107,13 +108,13 @@ impl FloatKernel for Softmax<'_> {
         let x = to_cow::<T>(x)?;
         room::<T>(x.len())?;
         if lanes.inner == 1 {
-            let mut out = Vec::with_capacity(x.len());
+            let mut out = with_room(x.len())?;
             let mut buffer = Vec::new();
             let rows = x.chunks_exact(lanes.size.max(1));
             rows.for_each(|x| normalise_row(op, &mut out, x, &mut buffer));
             return Ok(CpuStorage::wrap(out));
         }
-        let mut out = vec![T::zero(); x.len()];
+        let mut out = filled(x.len(), T::zero())?;
         let blocks = out.chunks_exact_mut(lanes.block().max(1));
         for (out, x) in blocks.zip(x.chunks_exact(lanes.block().max(1))) {
             normalise_columns(op, out, x, lanes);
@@ -202,11 +203,11 @@ impl FloatKernel for SoftmaxGradient<'_> {
         let block = lanes.block().max(1);
         let sources = grad.chunks_exact(block).zip(y.chunks_exact(block));
         if lanes.inner == 1 {
-            let mut out = Vec::with_capacity(grad.len());
+            let mut out = with_room(grad.len())?;
             sources.for_each(|(grad, y)| row_gradient(op, &mut out, grad, y));
             return Ok(CpuStorage::wrap(out));
         }
-        let mut out = vec![T::zero(); grad.len()];
+        let mut out = filled(grad.len(), T::zero())?;
         for (out, (grad, y)) in out.chunks_exact_mut(block).zip(sources) {
             column_gradient(op, out, grad, y, lanes);
         }
@@ -331,7 +332,7 @@ impl FloatKernel for LogSumExpGradient<'_> {
         let lanes = Lanes::new(x.layout.shape(), dim);
         let (grad, x, y) = (to_cow::<T>(grad)?, to_cow::<T>(x)?, to_cow::<T>(y)?);
         room::<T>(x.len())?;
-        let mut out = Vec::with_capacity(x.len());
+        let mut out = with_room(x.len())?;
         let inner = lanes.inner.max(1);
         let lines = grad.chunks_exact(inner).zip(y.chunks_exact(inner));
         for (x, (grad, y)) in x.chunks_exact(lanes.block().max(1)).zip(lines) {

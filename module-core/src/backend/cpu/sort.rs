@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::memory::with_room;
 use super::view::to_cow;
 use super::{CpuStorage, Element, Operand, Storage, room};
 use crate::Result;
@@ -69,7 +70,7 @@ pub(super) fn argsort<T: Ranked>(
         values.len() / width
     };
     room::<i64>(rows * count)?;
-    let mut out = Vec::with_capacity(rows * count);
+    let mut out = with_room(rows * count)?;
     let flip = if descending { u64::MAX } else { 0 };
     if rows == 0 {
         return Ok(CpuStorage::wrap(out));

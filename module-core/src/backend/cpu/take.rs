@@ -1,6 +1,7 @@
 //! Copies in which each dimension has an order of its own.
 
 use super::map::{NumberKernel, run_number, through_f32};
+use super::memory::{filled, with_room};
 use super::number::Number;
 use super::view::to_cow;
 use super::{CpuStorage, Element, Operand, Storage, room};
@@ -72,7 +73,7 @@ pub(super) fn take<T: Element>(x: &Operand, places: &[Vec<usize>]) -> Result<Sto
     let plan = Plan::new(x.layout.shape(), places)?;
     let values = to_cow::<T>(x)?;
     room::<T>(plan.numel)?;
-    let mut out = Vec::with_capacity(plan.numel);
+    let mut out = with_room(plan.numel)?;
     if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
         for start in &plan.starts {
             let row = &values[*start..];
@@ -107,7 +108,7 @@ impl NumberKernel for Back<'_> {
     fn run<T: Number>(self) -> Result<Storage> {
         let Self { x, places, shape } = self;
         room::<T>(shape.numel())?;
-        let mut out = vec![T::zero(); shape.numel()];
+        let mut out = filled(shape.numel(), T::zero())?;
         if places.iter().any(Vec::is_empty) {
             return Ok(CpuStorage::wrap(out));
         }

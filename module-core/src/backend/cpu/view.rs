@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
+use super::memory::with_room;
 use super::simd::{Loop, widest};
 use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
 use crate::layout::{Layout, Runs};
@@ -51,7 +52,9 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
     match slice(x)? {
         Some(values) => {
             room::<T>(values.len())?;
-            Ok(values.to_vec())
+            let mut copy = with_room(values.len())?;
+            copy.extend_from_slice(values);
+            Ok(copy)
         }
         None => copied(x),
     }
@@ -184,7 +187,7 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
 fn runs1<T: Element, U: Element>(x: &Operand, f: &dyn Fn(&[T], &mut Vec<U>)) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
     room::<U>(numel)?;
-    let mut values = Vec::with_capacity(numel);
+    let mut values = with_room(numel)?;
     if let Some(x) = slice(x)? {
         f(x, &mut values);
         return Ok(values);
@@ -207,7 +210,7 @@ fn runs2<A: Element, B: Element, U: Element>(
 ) -> Result<Vec<U>> {
     let numel = a.layout.shape().numel();
     room::<U>(numel)?;
-    let mut values = Vec::with_capacity(numel);
+    let mut values = with_room(numel)?;
     if let (Some(a), Some(b)) = (slice(a)?, slice(b)?) {
         f(a, b, &mut values);
         return Ok(values);
@@ -228,7 +231,7 @@ pub(super) fn choose<T: Element>(condition: &Operand, a: &Operand, b: &Operand) 
     let (c_data, mut c_buffer) = (elements::<bool>(condition)?, Vec::new());
     let (a_data, mut a_buffer) = (elements::<T>(a)?, Vec::new());
     let (b_data, mut b_buffer) = (elements::<T>(b)?, Vec::new());
-    let mut values = Vec::with_capacity(a.layout.shape().numel());
+    let mut values = with_room(a.layout.shape().numel())?;
     for r in Runs::new([&condition.layout, &a.layout, &b.layout]) {
         let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
         let a = run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
+use super::memory::filled;
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp, room};
 use crate::Result;
@@ -373,7 +374,7 @@ impl FloatKernel for Unfold<'_> {
             UnfoldOp::Fold => (columns, input),
         };
         room::<T>(batch * to)?;
-        let mut out = vec![T::zero(); batch * to];
+        let mut out = filled(batch * to, T::zero())?;
         if columns == 0 || input == 0 {
             return Ok(CpuStorage::wrap(out));
         }

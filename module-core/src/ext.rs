@@ -162,7 +162,7 @@ pub trait ModuleExt: Module {
 
     /// Drops every gradient.
     fn zero_grad(&self) {
-        self.parameters().for_each(Parameter::zero_grad);
+        convert::zero_grad(self.as_module());
     }
 
     /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay.

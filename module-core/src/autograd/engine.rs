@@ -1,4 +1,5 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::BackwardOptions;
@@ -163,11 +164,15 @@ fn step(
 }
 
 fn add(pending: &mut Gradients, node: &Arc<Node>, grad: Tensor) -> Result<()> {
-    let total = match pending.remove(&node.order) {
-        Some((_, sum)) => sum.add(&grad)?,
-        None => grad,
-    };
-    pending.insert(node.order, (node.clone(), total));
+    match pending.entry(node.order) {
+        Entry::Vacant(place) => {
+            place.insert((node.clone(), grad));
+        }
+        Entry::Occupied(mut place) => {
+            let sum = &mut place.get_mut().1;
+            *sum = sum.add(&grad)?;
+        }
+    }
     Ok(())
 }
 

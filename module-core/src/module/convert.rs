@@ -1,7 +1,7 @@
 //! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
 //! all of them or none.
 
-use super::{Module, Walk, walk};
+use super::{Module, Parameter, Walk, walk};
 use crate::rng::Generator;
 use crate::{DType, Device, ErrorKind, Result, Tensor};
 
@@ -14,9 +14,14 @@ pub(crate) fn set_training(root: &dyn Module, training: bool) {
 
 /// Freezes every parameter, or lets it learn again.
 pub(crate) fn set_requires_grad(root: &dyn Module, requires_grad: bool) {
-    for (_, parameter) in walk::parameters(root, &Walk::new()) {
-        parameter.set_requires_grad(requires_grad);
-    }
+    walk::each_parameter(root, &mut |parameter| {
+        parameter.set_requires_grad(requires_grad)
+    });
+}
+
+/// Drops the gradient of every parameter.
+pub(crate) fn zero_grad(root: &dyn Module) {
+    walk::each_parameter(root, &mut Parameter::zero_grad);
 }
 
 /// Casts every floating-point tensor.

@@ -1,6 +1,6 @@
 //! Walks over the tree of a module, in PyTorch's order.
 
-use super::{Buffer, IdSet, Module, ModuleId, Parameter, Training, Visitor};
+use super::{Buffer, IdSet, Module, ModuleId, Parameter, TensorId, Training, Visitor};
 
 /// How a walk runs: PyTorch's `recurse`, `remove_duplicate` and `prefix`.
 ///
@@ -186,11 +186,44 @@ pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, 
     found
 }
 
+/// Shows every parameter of a tree once, in no order that a name could tell.
+pub(crate) fn each_parameter<'a>(root: &'a dyn Module, f: &mut dyn FnMut(&'a Parameter)) {
+    struct Each<'f, 'a> {
+        modules: IdSet<ModuleId>,
+        parameters: IdSet<TensorId>,
+        f: &'f mut dyn FnMut(&'a Parameter),
+    }
+
+    impl<'a> Visitor<'a> for Each<'_, 'a> {
+        fn parameter(&mut self, _: &str, parameter: &'a Parameter) {
+            if self.parameters.insert(parameter.id()) {
+                (self.f)(parameter);
+            }
+        }
+
+        fn module(&mut self, _: &str, module: &'a dyn Module) {
+            if self.modules.insert(module.id()) {
+                module.visit(self);
+            }
+        }
+    }
+
+    root.visit(&mut Each {
+        modules: IdSet::from_iter([root.id()]),
+        parameters: IdSet::default(),
+        f,
+    });
+}
+
 /// The number of elements of the parameters that count.
 pub(crate) fn numel(root: &dyn Module, counts: fn(&Parameter) -> bool) -> usize {
-    let parameters = parameters(root, &Walk::new()).into_iter();
-    let counted = parameters.filter(|(_, parameter)| counts(parameter));
-    counted.map(|(_, parameter)| parameter.numel()).sum()
+    let mut total = 0;
+    each_parameter(root, &mut |parameter| {
+        if counts(parameter) {
+            total += parameter.numel();
+        }
+    });
+    total
 }
 
 struct Buffers<'s, 'a> {

@@ -37,7 +37,7 @@ impl Tensor {
                 .shape()
                 .error(NAME, "a weight [out_features, in_features]"));
         };
-        let Some((&last, leading)) = self
+        let Some((_, leading)) = self
             .shape()
             .split_last()
             .filter(|(last, _)| **last == in_features)
@@ -54,10 +54,10 @@ impl Tensor {
         }
         let shape: Shape = leading.iter().copied().chain([out_features]).collect();
         shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        let rows = self
-            .detach()
-            .reshape_to(&[leading.iter().product(), last].into())?;
-        let (a, b) = (rows.operand(), weight.detach().t()?.operand());
+        let (a, b) = (
+            self.detach().as_rows()?.operand(),
+            weight.detach().t()?.operand(),
+        );
         let backend = self.device().backend();
         let storage = match bias {
             Some(bias) => backend.addmm(bias.operand(), a, b)?,
@@ -75,6 +75,17 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// All dimensions but the last as one.
+    fn as_rows(&self) -> Result<Self> {
+        match self.shape().split_last() {
+            Some(_) if self.rank() == 2 => Ok(self.clone()),
+            Some((&last, leading)) => self.reshape_to(&[leading.iter().product(), last].into()),
+            None => self.reshape_to(&[1, 1].into()),
+        }
+    }
+}
+
 struct Linear {
     x: Tensor,
     weight: Tensor,
@@ -87,24 +98,14 @@ impl Function for Linear {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { x, weight } = self;
-        let (grad, rows) = (ctx.grad(), |x: &Tensor| -> Result<Tensor> {
-            let last = x.shape().last().copied().unwrap_or(1);
-            let rows = x.shape()[..x.rank().saturating_sub(1)].iter().product();
-            x.reshape_to(&[rows, last].into())
-        });
+        let grad = ctx.grad();
         let mut gradients = Gradients::new();
         gradients.push(ctx.needs(0).then(|| grad.matmul(weight)).transpose()?);
-        gradients.push(
-            ctx.needs(1)
-                .then(|| rows(grad)?.t()?.matmul(&rows(x)?))
-                .transpose()?,
-        );
+        let weights = || grad.as_rows()?.t()?.matmul(&x.as_rows()?);
+        gradients.push(ctx.needs(1).then(weights).transpose()?);
         if ctx.inputs() == 3 {
-            gradients.push(
-                ctx.needs(2)
-                    .then(|| rows(grad)?.sum(0, false))
-                    .transpose()?,
-            );
+            let bias = || grad.as_rows()?.sum(0, false);
+            gradients.push(ctx.needs(2).then(bias).transpose()?);
         }
         Ok(gradients)
     }

@@ -77,11 +77,19 @@ impl<S: State> Known<S> {
 
     /// The model's parameters must be the known ones, each under its path.
     fn check(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
-        let is_known = |path: &str, id| matches!(self.parameters.get(path), Some((known, _)) if known.id() == id);
-        let strange = parameters
-            .iter()
-            .filter(|(path, p)| !is_known(path, p.id()));
-        let mut paths: Vec<String> = strange.map(|(path, _)| path.clone()).collect();
+        let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
+            let same = |(known, (parameter, _)): (&String, &(Parameter, _))| {
+                known == path && parameter.id() == p.id()
+            };
+            // They come in the order in which they came first, unless the model has changed.
+            self.parameters.get_index(i).is_some_and(same)
+                || self.parameters.get_key_value(path).is_some_and(same)
+        };
+        let strange = parameters.iter().enumerate().filter(|p| !is_known(*p));
+        let mut paths: Vec<String> = strange.map(|(_, (path, _))| path.clone()).collect();
+        if paths.is_empty() && parameters.len() == self.parameters.len() {
+            return Ok(());
+        }
         let present: HashSet<&str> = parameters.iter().map(|(path, _)| path.as_str()).collect();
         let gone = self
             .parameters

@@ -132,8 +132,8 @@ pub(super) fn map1<T: Element, U: Element>(
 ) -> Result<Vec<U>> {
     runs1(x, &|x, out| {
         // A copy of what the function has captured cannot be changed by a write to `out`.
-        let f = f;
-        out.extend(x.iter().map(|&v| f(v)));
+        let own = f;
+        out.extend(x.iter().map(|&v| own(v)));
     })
 }
 

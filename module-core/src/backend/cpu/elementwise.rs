@@ -171,6 +171,12 @@ impl NumberKernel for AddScaled {
 }
 
 pub(super) fn compare(op: CompareOp, a: &Operand, b: &Operand) -> Result<Storage> {
+    // Read from the other side, so that there are fewer loops to compile.
+    let (op, a, b) = match op {
+        CompareOp::Gt => (CompareOp::Lt, b, a),
+        CompareOp::Ge => (CompareOp::Le, b, a),
+        _ => (op, a, b),
+    };
     dispatch!(a.storage.dtype(), T => compare_as::<T>(op, a, b))
 }
 
@@ -178,10 +184,8 @@ fn compare_as<T: Element + PartialOrd>(op: CompareOp, a: &Operand, b: &Operand) 
     Ok(CpuStorage::wrap(match op {
         CompareOp::Eq => map2(a, b, |a: T, b: T| a == b),
         CompareOp::Ne => map2(a, b, |a: T, b: T| a != b),
-        CompareOp::Lt => map2(a, b, |a: T, b: T| a < b),
-        CompareOp::Le => map2(a, b, |a: T, b: T| a <= b),
-        CompareOp::Gt => map2(a, b, |a: T, b: T| a > b),
-        CompareOp::Ge => map2(a, b, |a: T, b: T| a >= b),
+        CompareOp::Lt | CompareOp::Gt => map2(a, b, |a: T, b: T| a < b),
+        CompareOp::Le | CompareOp::Ge => map2(a, b, |a: T, b: T| a <= b),
     }?))
 }
 

@@ -1,9 +1,11 @@
 //! The engine that runs gradients backwards through the graph.
 
+mod anomaly;
 mod engine;
 mod grad;
 mod gradcheck;
 
+pub use anomaly::{detect_anomaly, is_anomaly_enabled};
 pub use grad::{grad, grad_with};
 pub use gradcheck::gradcheck;
 

@@ -1,3 +1,7 @@
+mod anomaly;
+mod hooks;
+mod panics;
+
 use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -5,6 +5,7 @@ mod create;
 mod display;
 mod draw;
 mod function;
+mod grad_hook;
 mod grad_mode;
 mod node;
 mod read;
@@ -16,8 +17,9 @@ use std::sync::Arc;
 pub(crate) use create::DropoutMask;
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{one, two};
+pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
-pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
+pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use node::{Input, Node, NodeKind, Op, lock};
 
 use crate::backend::{Operand, Storage};
@@ -188,12 +190,13 @@ impl Tensor {
         }
     }
 
-    /// The gradient that `backward` left at this leaf.
+    /// The gradient that `backward` left at this leaf, or at a tensor that was asked to
+    /// [`retain_grad`](Self::retain_grad).
     pub fn grad(&self) -> Option<Self> {
         self.node.as_ref().and_then(|node| node.grad())
     }
 
-    /// Drops the gradient of this leaf.
+    /// Drops the gradient that is kept.
     pub fn zero_grad(&self) {
         if let Some(node) = &self.node {
             node.set_grad(None);
@@ -217,6 +220,25 @@ impl Tensor {
         let (lhs, rhs) = (self.device().to_string(), other.device().to_string());
         Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
     }
+}
+
+/// A gradient of another shape could broadcast its way into a wrong result.
+pub(crate) fn check_gradient(
+    op: &'static str,
+    shape: &Shape,
+    dtype: DType,
+    grad: &Tensor,
+) -> Result<()> {
+    if dtype != grad.dtype() {
+        let (lhs, rhs) = (dtype, grad.dtype());
+        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+    }
+    if shape != grad.shape() {
+        let (lhs, rhs) = (shape.clone(), grad.shape().clone());
+        let rule = "the gradient must have the shape of the input".to_owned();
+        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Tensor {

@@ -1,5 +1,5 @@
 use super::{BackwardOptions, grad_with};
-use crate::tensor::{Tensor, no_grad};
+use crate::tensor::{Tensor, enable_grad, no_grad};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The step of the central difference: near the cube root of the precision of `f64`, where the
@@ -83,6 +83,50 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> 
         }
     }
     Ok(())
+}
+
+/// Checks the second derivatives of `f` at `inputs`: [`gradcheck`] of its gradients.
+///
+/// # Errors
+///
+/// As [`gradcheck`]; the output of which it speaks is that of the gradients in one row.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Tensor, autograd::gradgradcheck};
+///
+/// let x = Tensor::from([[0.5_f64, -1.5], [2.0, 1.0]]);
+/// gradgradcheck(|x| x[0].matmul(&x[0].t()?)?.tanh(), &[x])?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub fn gradgradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<()> {
+    gradcheck(|x| slopes(&f, x), inputs)
+}
+
+/// The gradients of `f` in one row, as a function of its inputs.
+pub(crate) fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<Tensor> {
+    let tracked = |x: &Tensor| match x.is_tracked() {
+        true => x.clone(),
+        false => x.requires_grad(),
+    };
+    enable_grad(|| {
+        let leaves: Vec<Tensor> = inputs.iter().map(tracked).collect();
+        let y = f(&leaves)?;
+        let wanted: Vec<&Tensor> = leaves.iter().collect();
+        let options = BackwardOptions {
+            create_graph: true,
+            ..Default::default()
+        };
+        let grads = grad_with(&[&y], &[&weights(&y)?], &wanted, options)?;
+        let mut row = Vec::with_capacity(grads.len());
+        for (grad, x) in grads.into_iter().zip(&leaves) {
+            // A gradient that is constant still depends on the inputs, with slope 0.
+            let grad = grad.map_or_else(|| x.mul(0.0), |grad| grad.add(&x.mul(0.0)?))?;
+            row.push(grad.reshape([grad.numel() as isize])?);
+        }
+        Tensor::cat(&row.iter().collect::<Vec<_>>(), 0)
+    })
 }
 
 /// Weights between 1 and 2 that no symmetry of the output shares.

@@ -7,7 +7,9 @@ mod gradcheck;
 
 pub use anomaly::{detect_anomaly, is_anomaly_enabled};
 pub use grad::{grad, grad_with};
-pub use gradcheck::gradcheck;
+#[cfg(test)]
+pub(crate) use gradcheck::slopes;
+pub use gradcheck::{gradcheck, gradgradcheck};
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@ mod data;
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::autograd::{grad_with, gradcheck};
+use crate::autograd::{grad_with, gradcheck, gradgradcheck, slopes};
 use crate::tensor::NodeKind;
 use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape, enable_grad};
 use crate::{fork_rng, tensor::Node};
@@ -58,37 +58,6 @@ fn note(node: &Node) {
     }
 }
 
-/// The gradients of `f` in one row, as a function of its inputs.
-fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<Tensor> {
-    let tracked = |x: &Tensor| {
-        if x.is_tracked() {
-            x.clone()
-        } else {
-            x.requires_grad()
-        }
-    };
-    enable_grad(|| {
-        let leaves: Vec<Tensor> = inputs.iter().map(tracked).collect();
-        let y = f(&leaves)?;
-        let weights = numbers(y.shape(), 3);
-        let wanted: Vec<&Tensor> = leaves.iter().collect();
-        let options = BackwardOptions {
-            create_graph: true,
-            ..Default::default()
-        };
-        let mut row = Vec::new();
-        for (grad, x) in grad_with(&[&y], &[&weights], &wanted, options)?
-            .into_iter()
-            .zip(&leaves)
-        {
-            // A gradient that is constant still depends on the inputs, with slope 0.
-            let grad = grad.map_or_else(|| x.mul(0.0), |grad| grad.add(&x.mul(0.0)?))?;
-            row.push(grad.reshape([-1]).or_else(|_| grad.reshape([0]))?);
-        }
-        Tensor::cat(&row.iter().collect::<Vec<_>>(), 0)
-    })
-}
-
 /// First and second derivatives of `f` at `inputs`.
 #[track_caller]
 fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tensor>) {
@@ -103,7 +72,7 @@ fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tens
     if let Err(error) = gradcheck(f, inputs) {
         panic!("{label}: {error}");
     }
-    if let Err(error) = gradcheck(|x| slopes(f, x), inputs) {
+    if let Err(error) = gradgradcheck(f, inputs) {
         panic!("{label}, second order: {error}");
     }
 }

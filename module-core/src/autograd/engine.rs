@@ -37,7 +37,7 @@ pub(super) fn gradients(
 }
 
 /// Adds gradients where they are kept: at the end of a pass, so that one that fails changes none.
-fn keep<'g>(grads: impl Iterator<Item = &'g (Arc<Node>, Tensor)> + Clone) -> Result<()> {
+fn keep<'g>(mut grads: impl Iterator<Item = &'g (Arc<Node>, Tensor)> + Clone) -> Result<()> {
     // Whatever could keep a gradient from being added is found before the first one is.
     for (node, grad) in grads.clone() {
         if let Some(before) = node.grad() {
@@ -45,7 +45,7 @@ fn keep<'g>(grads: impl Iterator<Item = &'g (Arc<Node>, Tensor)> + Clone) -> Res
             before.shape().broadcast("backward", grad.shape())?;
         }
     }
-    grads.map(|(node, grad)| node.accumulate(grad)).collect()
+    grads.try_for_each(|(node, grad)| node.accumulate(grad))
 }
 
 /// Where gradients are asked for.

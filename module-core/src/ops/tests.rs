@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::autograd::{grad_with, gradcheck, gradgradcheck, slopes};
 use crate::tensor::NodeKind;
-use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape, enable_grad};
+use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape};
 use crate::{fork_rng, tensor::Node};
 
 mod normalisation;

@@ -68,6 +68,22 @@ fn what_nothing_tracks_has_no_gradient_to_watch() {
 }
 
 #[test]
+fn a_hook_on_a_parameter_stays_when_its_value_changes() {
+    let weight = crate::Parameter::new(Tensor::from([1.0_f64])).unwrap();
+    let double = |grad: &Tensor| grad.mul(2.0).map(Some);
+    let hook = weight.tensor().register_hook(double).unwrap();
+    weight.set(Tensor::from([5.0_f64])).unwrap();
+    total(&weight.tensor()).backward().unwrap();
+    assert_eq!(grad_of(&weight.tensor()), [2.0]);
+    weight.zero_grad();
+    drop(hook);
+    total(&weight.tensor()).backward().unwrap();
+    assert_eq!(grad_of(&weight.tensor()), [1.0]);
+    weight.set_requires_grad(false);
+    assert!(weight.tensor().register_hook(double).is_err());
+}
+
+#[test]
 fn a_handle_keeps_no_graph_and_a_hook_lives_with_its_tensor() {
     let owned = Arc::new(());
     let h = leaf(&[1.0]).mul(2.0).unwrap();

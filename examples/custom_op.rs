@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     gradgradcheck(|x| mish(&x[0]), std::slice::from_ref(&x))?;
     println!("the gradients of mish agree with differences, to second order");
 
-    let x = x.requires_grad();
+    let x = x.with_grad()?;
     let y = mish(&x)?;
     y.sum(.., false)?.backward()?;
     println!("mish {y}");

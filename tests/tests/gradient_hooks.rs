@@ -44,7 +44,7 @@ impl Log {
 }
 
 fn leaf(value: f64) -> Tensor {
-    Tensor::from(value).requires_grad()
+    Tensor::from(value).with_grad().unwrap()
 }
 
 const RETAIN: BackwardOptions = BackwardOptions {
@@ -193,7 +193,7 @@ fn grad_mode(log: &Log) -> Result<()> {
     let x = leaf(2.0);
     let lines = log.clone();
     let _hook = x.register_hook(move |g| {
-        lines.write(format!("{} {}", is_grad_enabled(), g.is_tracked()));
+        lines.write(format!("{} {}", is_grad_enabled(), g.requires_grad()));
         Ok(None)
     })?;
     let y = x.mul(&x)?;

@@ -179,7 +179,7 @@ impl Chain {
         let mut values: Vec<Tensor> = Vec::new();
         for (i, step) in self.steps.iter().enumerate() {
             values.push(match step {
-                None => laid_out(d, &self.values[i]).requires_grad(),
+                None => laid_out(d, &self.values[i]).with_grad().unwrap(),
                 Some(step) => {
                     let inputs: Vec<Tensor> = step.of.iter().map(|&i| values[i].clone()).collect();
                     (step.ours)(&inputs).unwrap_or_else(|e| panic!("{e}\n{}", self.story(i)))

@@ -28,7 +28,7 @@ pub fn is_anomaly_enabled() -> bool {
 /// ```
 /// use module_core::{ErrorKind, Tensor, autograd::detect_anomaly};
 ///
-/// let x = Tensor::from([4.0_f32, 0.0]).requires_grad();
+/// let x = Tensor::from([4.0_f32, 0.0]).with_grad()?;
 /// let y = x.sqrt()?.mul(&x)?.sum(.., false)?;
 /// let error = detect_anomaly(|| y.backward()).unwrap_err();
 /// assert_eq!(

@@ -33,15 +33,18 @@ const TOLERANCE: f64 = 1e-6;
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<()> {
-    let leaves: Vec<Tensor> = inputs.iter().map(Tensor::requires_grad).collect();
-    let output = f(&leaves)?;
-    for x in inputs.iter().chain([&output]) {
-        if x.dtype() != DType::F64 {
-            let (dtype, needs) = (x.dtype(), "float64 inputs and output");
-            let op = "gradcheck";
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+    let check = |x: &Tensor| match x.dtype() {
+        DType::F64 => Ok(()),
+        dtype => {
+            let (op, needs) = ("gradcheck", "float64 inputs and output");
+            Err(ErrorKind::UnsupportedDType { op, dtype, needs })
         }
-    }
+    };
+    inputs.iter().try_for_each(check)?;
+    let leaves = inputs.iter().map(Tensor::with_grad);
+    let leaves = leaves.collect::<Result<Vec<_>>>()?;
+    let output = f(&leaves)?;
+    check(&output)?;
     let weights = weights(&output)?;
     let references: Vec<&Tensor> = leaves.iter().collect();
     let options = BackwardOptions::default();
@@ -106,12 +109,12 @@ pub fn gradgradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor])
 
 /// The gradients of `f` in one row, as a function of its inputs.
 pub(crate) fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<Tensor> {
-    let tracked = |x: &Tensor| match x.is_tracked() {
-        true => x.clone(),
-        false => x.requires_grad(),
+    let tracked = |x: &Tensor| match x.requires_grad() {
+        true => Ok(x.clone()),
+        false => x.with_grad(),
     };
     enable_grad(|| {
-        let leaves: Vec<Tensor> = inputs.iter().map(tracked).collect();
+        let leaves = inputs.iter().map(tracked).collect::<Result<Vec<_>>>()?;
         let y = f(&leaves)?;
         let wanted: Vec<&Tensor> = leaves.iter().collect();
         let options = BackwardOptions {

@@ -40,7 +40,7 @@ impl Tensor {
     /// ```
     /// use module_core::Tensor;
     ///
-    /// let x = Tensor::from([1.0_f32, -2.0]).requires_grad();
+    /// let x = Tensor::from([1.0_f32, -2.0]).with_grad()?;
     /// x.relu()?.sum(.., false)?.backward()?;
     /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [1.0, 0.0]);
     /// # Ok::<(), module_core::Error>(())

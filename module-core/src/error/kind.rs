@@ -165,7 +165,7 @@ pub enum ErrorKind {
 
     /// A question about the gradient of a tensor that nothing tracks.
     #[error(
-        "{op}: the tensor has no gradient: it is no leaf with one and was not computed from any while operations were recorded"
+        "{op}: the tensor requires no gradient; make it a leaf by `with_grad`, or compute it from one outside `no_grad`"
     )]
     Untracked {
         /// The operation.

@@ -61,7 +61,7 @@ fn note(node: &Node) {
 /// First and second derivatives of `f` at `inputs`.
 #[track_caller]
 fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tensor>) {
-    let leaves: Vec<Tensor> = inputs.iter().map(Tensor::requires_grad).collect();
+    let leaves: Vec<Tensor> = inputs.iter().map(|x| x.with_grad().unwrap()).collect();
     note(f(&leaves).unwrap().node.as_ref().unwrap());
     // Kernels that compute gradients are differentiated once more.
     slopes(f, &leaves)
@@ -548,7 +548,7 @@ fn every_gradient_agrees_with_differences_to_second_order() {
 
 #[test]
 fn casts_pass_the_gradient_between_floating_point_types_and_stop_at_others() {
-    let x = Tensor::from([1.5_f64, -2.5]).requires_grad();
+    let x = Tensor::from([1.5_f64, -2.5]).with_grad().unwrap();
     let y = x
         .to_dtype(DType::F32)
         .unwrap()
@@ -556,10 +556,10 @@ fn casts_pass_the_gradient_between_floating_point_types_and_stop_at_others() {
         .unwrap();
     y.sum(.., false).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), [1.0, 1.0]);
-    assert!(!x.to_dtype(DType::I64).unwrap().is_tracked());
+    assert!(!x.to_dtype(DType::I64).unwrap().requires_grad());
     let y = x.to_device(&Device::cpu()).unwrap();
     assert!(y.shares_memory_with(&x));
-    assert!(y.is_tracked());
+    assert!(y.requires_grad());
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl Tensor {
     /// ```
     /// use module_core::Tensor;
     ///
-    /// let x = Tensor::from([1.0_f32, 2.0]).requires_grad();
+    /// let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
     /// let h = x.mul(3.0)?;
     /// let hook = h.register_hook(|grad| grad.clamp(-1.0, 1.0).map(Some))?;
     /// h.mul(5.0)?.sum(.., false)?.backward()?;
@@ -172,7 +172,7 @@ impl Tensor {
     /// ```
     /// use module_core::Tensor;
     ///
-    /// let x = Tensor::from(2.0_f32).requires_grad();
+    /// let x = Tensor::from(2.0_f32).with_grad()?;
     /// let h = x.mul(3.0)?;
     /// h.retain_grad()?;
     /// h.mul(&h)?.backward()?;

@@ -20,8 +20,8 @@ pub fn is_grad_enabled() -> bool {
 /// ```
 /// use module_core::{Tensor, no_grad};
 ///
-/// let x = Tensor::from(2.0_f32).requires_grad();
-/// assert!(!no_grad(|| x.mul(&x))?.is_tracked());
+/// let x = Tensor::from(2.0_f32).with_grad()?;
+/// assert!(!no_grad(|| x.mul(&x))?.requires_grad());
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
@@ -54,12 +54,12 @@ pub(crate) fn with_grad_mode<R>(enabled: bool, f: impl FnOnce() -> R) -> R {
 /// ```
 /// use module_core::{EnableGradGuard, NoGradGuard, Tensor, is_grad_enabled};
 ///
-/// let x = Tensor::from(2.0_f32).requires_grad();
+/// let x = Tensor::from(2.0_f32).with_grad()?;
 /// {
 ///     let _off = NoGradGuard::new();
-///     assert!(!x.mul(&x)?.is_tracked());
+///     assert!(!x.mul(&x)?.requires_grad());
 ///     let _on = EnableGradGuard::new();
-///     assert!(x.mul(&x)?.is_tracked());
+///     assert!(x.mul(&x)?.requires_grad());
 /// }
 /// assert!(is_grad_enabled());
 /// # Ok::<(), module_core::Error>(())

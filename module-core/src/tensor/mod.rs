@@ -42,7 +42,7 @@ use crate::{DType, Device, ErrorKind, Result, Shape};
 /// ```
 /// use module_core::Tensor;
 ///
-/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).requires_grad();
+/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).with_grad()?;
 /// let y = x.mul(&x)?.sum(.., false)?;
 /// y.backward()?;
 /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
@@ -148,8 +148,8 @@ impl Tensor {
         self.storage.is_same(&other.storage)
     }
 
-    /// Whether a gradient flows to or through this tensor.
-    pub fn is_tracked(&self) -> bool {
+    /// Whether a gradient flows to or through this tensor: PyTorch's `requires_grad`.
+    pub fn requires_grad(&self) -> bool {
         self.node.is_some()
     }
 
@@ -160,25 +160,41 @@ impl Tensor {
             .is_none_or(|node| matches!(node.kind, NodeKind::Leaf(_)))
     }
 
-    /// The same elements as a new leaf whose gradient is kept.
+    /// The same elements as a new leaf, whose gradient is kept: what PyTorch writes as
+    /// `x.detach().requires_grad_()`.
     ///
-    /// Only floating-point tensors have gradients; another one is returned as it is.
+    /// The tensor itself stays as it is, so the result must be used.
     ///
-    /// The tensor itself stays as it is, so the result must be used:
+    /// # Errors
     ///
-    /// ```compile_fail
-    /// #![deny(unused_must_use)]
-    /// # fn main() {
-    /// module_core::Tensor::from(1.0_f32).requires_grad();
-    /// # }
+    /// A dtype that is not floating-point, which carries no gradient.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]);
+    /// let leaf = x.with_grad()?;
+    /// assert!(leaf.requires_grad() && leaf.is_leaf() && !x.requires_grad());
+    /// assert_eq!(
+    ///     Tensor::from([1_i64, 2]).with_grad().unwrap_err().to_string(),
+    ///     "with_grad: not available for int64; it needs a floating-point tensor; cast it with \
+    ///      `to_dtype`"
+    /// );
+    /// # Ok::<(), module_core::Error>(())
     /// ```
     #[must_use = "the tensor itself stays as it is"]
-    pub fn requires_grad(&self) -> Self {
-        let node = self.dtype().is_floating_point().then(Node::leaf);
-        Self {
-            node,
-            ..self.detach()
+    pub fn with_grad(&self) -> Result<Self> {
+        if !self.dtype().is_floating_point() {
+            let needs = "a floating-point tensor; cast it with `to_dtype`";
+            let (op, dtype) = ("with_grad", self.dtype());
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
         }
+        Ok(Self {
+            node: Some(Node::leaf()),
+            ..self.clone()
+        })
     }
 
     /// The same elements without a memory of how they were computed.

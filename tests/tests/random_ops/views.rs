@@ -143,7 +143,7 @@ fn random_views_see_what_those_of_ndarray_see() {
         let numel: usize = shape.iter().product();
         let numbers: Vec<f64> = (0..numel).map(|i| i as f64).collect();
         let leaf = Tensor::from_vec(numbers.clone(), shape.as_slice()).unwrap();
-        let leaf = leaf.requires_grad();
+        let leaf = leaf.with_grad().unwrap();
         let mut theirs = ArrayD::from_shape_vec(IxDyn(&shape), numbers).unwrap();
         let (mut ours, mut story, mut copied) = (leaf.clone(), format!("{shape:?}"), false);
         for _ in 0..1 + d.below(8) {

@@ -17,7 +17,8 @@ fn both(
 ) -> Result<()> {
     let draw = |shape: &&[usize]| Tensor::randn(*shape, DType::F32);
     let inputs = shapes.iter().map(draw).collect::<Result<Vec<_>>>()?;
-    let leaves: Vec<Tensor> = inputs.iter().map(Tensor::requires_grad).collect();
+    let leaves = inputs.iter().map(Tensor::with_grad);
+    let leaves = leaves.collect::<Result<Vec<_>>>()?;
     let grad = f(&inputs)?.ones_like()?;
     let mut group = c.benchmark_group(name);
     group.bench_function("forward", |bench| {

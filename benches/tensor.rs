@@ -9,7 +9,7 @@ use module_nn::prelude::*;
 
 fn small_operations(c: &mut Criterion) {
     let (a, b) = (Tensor::from([1.0_f32]), Tensor::from([2.0_f32]));
-    let tracked = a.requires_grad();
+    let Ok(tracked) = a.with_grad() else { return };
     let mut group = c.benchmark_group("one element");
     group.bench_function("add, untracked", |bench| {
         bench.iter(|| black_box(&a).add(black_box(&b)));

@@ -44,5 +44,6 @@ pub use ops::{
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{
-    Backward, Function, Gradients, NoGradient, Tensor, enable_grad, is_grad_enabled, no_grad,
+    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, NoGradGuard, NoGradient,
+    Tensor, enable_grad, is_grad_enabled, no_grad,
 };

@@ -10,6 +10,7 @@ import torch
 
 import creation
 import digits_files
+import gradient_hooks
 import hook_orders
 import init
 import layers
@@ -31,7 +32,7 @@ def main():
     warnings.simplefilter("ignore")
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
-    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows):
+    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows):
         print(f"{module.__name__:12} {module.write()} cases")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
     print(f"{total} bytes")

@@ -166,7 +166,7 @@ fn an_optimiser_does_not_take_a_new_model_for_one_that_has_gone() {
     for spare in 0..8 {
         // Blocks that are free when the new model is made, so that it finds the old one's.
         let leaves: Vec<Tensor> = (0..spare)
-            .map(|_| Tensor::from(1.0_f32).requires_grad())
+            .map(|_| Tensor::from(1.0_f32).with_grad().unwrap())
             .collect();
         let old = model();
         let mut optimizer = SGD::new(&old, 0.1).unwrap();

@@ -93,7 +93,7 @@ fn sequences_and_draws_are_those_of_pytorch() {
 
 #[test]
 fn a_draw_is_no_silent_cut() {
-    let p = Tensor::from([0.5_f32, 0.25]).requires_grad();
+    let p = Tensor::from([0.5_f32, 0.25]).with_grad().unwrap();
     let y = p.bernoulli().unwrap().sum(.., false).unwrap();
     assert_eq!(
         y.backward().unwrap_err().to_string(),

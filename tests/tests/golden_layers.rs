@@ -135,7 +135,9 @@ fn check_layer(name: &str, case: &Value, tensors: &StateDict) -> Check {
 
     module.set_training(case["mode"] == "train");
     let layout = case["inputs"][0]["layout"].as_str().expect("a layout");
-    let input = lay_out(tensors.get("input.0").expect("an input"), layout).requires_grad();
+    let input = lay_out(tensors.get("input.0").expect("an input"), layout)
+        .with_grad()
+        .unwrap();
     let output = fork_rng(seed, || layer.call(input.clone())).map_err(text)?;
     // Copies and masks have no rounding.
     let exact = ["Identity", "Flatten", "ReLU", "MaxPool2d", "Dropout"];
@@ -173,8 +175,11 @@ fn check_loss(name: &str, case: &Value, tensors: &StateDict) -> Check {
         .map_err(text)?;
     assert!(report.fresh.is_empty());
     let layout = case["inputs"][0]["layout"].as_str().expect("a layout");
-    let input = lay_out(tensors.get("input.0").expect("an input"), layout).requires_grad();
-    let target = tensors.get("target").expect("a target").requires_grad();
+    let input = lay_out(tensors.get("input.0").expect("an input"), layout)
+        .with_grad()
+        .unwrap();
+    let target = tensors.get("target").expect("a target");
+    let target = target.with_grad().unwrap_or_else(|_| target.clone());
     let output = loss.call((input.clone(), target.clone())).map_err(text)?;
     close(
         &output.detach(),

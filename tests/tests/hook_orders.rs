@@ -310,11 +310,11 @@ fn grad_mode(log: &Log) -> Result<()> {
     let add = add(1.0);
     let writer = log.clone();
     let _hook = add.register_forward_hook(move |call| {
-        let tracked = call.tracked_outputs()[0].is_tracked();
+        let tracked = call.tracked_outputs()[0].requires_grad();
         let (enabled, tracked) = (python(is_grad_enabled()), python(tracked));
         writer.write(format!("enabled {enabled} tracked {tracked}"));
     });
-    let x = one().requires_grad();
+    let x = one().with_grad().unwrap();
     add.call(x.clone())?;
     no_grad(|| add.call(x)).map(drop)
 }

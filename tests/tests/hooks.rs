@@ -179,16 +179,21 @@ fn handles_can_be_dropped_in_any_order() {
 fn hooks_see_detached_tensors_unless_they_ask() {
     let layer = linear();
     let _before = layer.register_forward_pre_hook(|call| {
-        assert!(call.inputs().iter().all(|x| !x.is_tracked()));
-        assert!(call.tracked_inputs().iter().all(Tensor::is_tracked));
+        assert!(call.inputs().iter().all(|x| !x.requires_grad()));
+        assert!(call.tracked_inputs().iter().all(Tensor::requires_grad));
     });
     let _after = layer.register_forward_hook(|call| {
-        assert!(call.inputs().iter().all(|x| !x.is_tracked()));
-        assert!(call.outputs().iter().all(|y| !y.is_tracked()));
-        assert!(!call.output().unwrap().is_tracked());
-        assert!(call.tracked_outputs().iter().all(Tensor::is_tracked));
+        assert!(call.inputs().iter().all(|x| !x.requires_grad()));
+        assert!(call.outputs().iter().all(|y| !y.requires_grad()));
+        assert!(!call.output().unwrap().requires_grad());
+        assert!(call.tracked_outputs().iter().all(Tensor::requires_grad));
     });
-    assert!(layer.call(input().requires_grad()).unwrap().is_tracked());
+    assert!(
+        layer
+            .call(input().with_grad().unwrap())
+            .unwrap()
+            .requires_grad()
+    );
 }
 
 #[test]
@@ -198,7 +203,7 @@ fn a_tracked_replacement_is_part_of_the_graph() {
         let y = call.tracked_outputs()[0].mul(3.0)?;
         call.set_outputs(vec![y])
     });
-    let x = input().requires_grad();
+    let x = input().with_grad().unwrap();
     let y = layer.call(x.clone()).unwrap();
     y.sum(.., false).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [3.0, 3.0]);

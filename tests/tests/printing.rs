@@ -12,7 +12,7 @@ fn tensors_print_as_in_pytorch() {
     for case in cases {
         let mut x = tensors.get(case["key"].as_str().unwrap()).unwrap().clone();
         if case["requires_grad"] == true {
-            x = x.requires_grad();
+            x = x.with_grad().unwrap();
         }
         let expected = case["text"].as_str().unwrap();
         if x.to_string() != expected {
@@ -32,7 +32,7 @@ fn tensors_print_as_in_pytorch() {
 /// PyTorch names a class there, `<MulBackward0>`; here it is the operation, as in errors.
 #[test]
 fn a_result_names_its_operation() {
-    let x = Tensor::from([1.5_f32, 2.0]).requires_grad();
+    let x = Tensor::from([1.5_f32, 2.0]).with_grad().unwrap();
     let y = x.mul(&x).unwrap();
     assert_eq!(y.to_string(), "tensor([2.2500, 4.0000], grad_fn=<mul>)");
     assert_eq!(format!("{y:?}"), y.to_string());

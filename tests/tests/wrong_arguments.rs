@@ -145,7 +145,11 @@ impl Draw {
             let end = start + self.below(size - start + 1);
             x = x.narrow(dim as isize, start..end).unwrap();
         }
-        if self.often() { x.requires_grad() } else { x }
+        if self.often() {
+            x.with_grad().unwrap_or(x)
+        } else {
+            x
+        }
     }
 
     fn tensor(&mut self) -> Tensor {
@@ -260,7 +264,7 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
     for seed in 0..ROUNDS {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let y = op(&mut Draw(Generator::new(seed)))?;
-            if y.is_tracked() {
+            if y.requires_grad() {
                 let grad = y.detach().ones_like();
                 // The elements of a view may be too many for memory.
                 if let Ok(grad) = grad {
@@ -509,6 +513,7 @@ fn reductions() {
         let x = d.maybe_huge();
         x.log_softmax(d.dim())
     });
+    fuzz("with_grad", |d| d.tensor().detach().with_grad());
     fuzz("sum_to", |d| {
         let x = d.tensor();
         x.sum_to(d.like(&x).shape())
@@ -517,7 +522,7 @@ fn reductions() {
         let mut shape = d.shape();
         shape.push(0);
         let x = Tensor::zeros(shape, DType::F32, &Device::cpu())?;
-        x.requires_grad().sum(d.dims(), d.often())
+        x.with_grad()?.sum(d.dims(), d.often())
     });
 }
 
@@ -796,7 +801,7 @@ fn gradients() {
 #[test]
 fn any_number_of_empty_rows_costs_nothing() {
     let rows = Tensor::zeros([1 << 50, 0], DType::F32, &Device::cpu()).unwrap();
-    let x = rows.requires_grad();
+    let x = rows.with_grad().unwrap();
     let y = Tensor::cat(&[&x, &x], 1).unwrap().narrow(0, 1..3).unwrap();
     assert_eq!(y.to_string(), "tensor([], size=(2, 0), grad_fn=<narrow>)");
     assert_eq!(

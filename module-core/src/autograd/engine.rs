@@ -2,30 +2,21 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
-use super::BackwardOptions;
-use crate::tensor::{Backward, Input, Node, NodeKind, Op, Tensor, lock, with_grad_mode};
+use super::{BackwardOptions, anomaly};
+use crate::tensor::{
+    Backward, Input, Node, NodeKind, Op, Tensor, check_gradient, lock, with_grad_mode,
+};
 use crate::{ErrorKind, Result};
 
 /// Nodes by order of creation, each with the gradient that has reached it.
 type Gradients = BTreeMap<u64, (Arc<Node>, Tensor)>;
 
-/// Adds the gradients of `root` to every leaf.
-///
-/// Leaves are written at the end, so that a pass that fails changes none.
+/// Adds the gradients of `root` to every leaf, and to what else keeps its gradient.
 pub(super) fn backward(root: &Arc<Node>, grad: &Tensor, options: BackwardOptions) -> Result<()> {
+    let roots = [(root.clone(), grad.clone())];
     with_grad_mode(options.create_graph, || {
-        let roots = Gradients::from([(root.order, (root.clone(), grad.clone()))]);
-        let leaves = run(roots, &Wanted::Leaves, options)?;
-        // Whatever could keep a gradient from being added is found before the first one is.
-        for (leaf, grad) in leaves.values() {
-            if let Some(before) = leaf.grad() {
-                before.check_same("backward", grad)?;
-                before.shape().broadcast("backward", grad.shape())?;
-            }
-        }
-        leaves
-            .values()
-            .try_for_each(|(leaf, grad)| leaf.accumulate(grad))
+        let found = Pass::new(Wanted::Leaves, options).run(&roots)?;
+        keep(found.values())
     })
 }
 
@@ -36,16 +27,26 @@ pub(super) fn gradients(
     options: BackwardOptions,
 ) -> Result<Vec<Option<Tensor>>> {
     with_grad_mode(options.create_graph, || {
-        let mut start = Gradients::new();
-        for (root, grad) in roots {
-            add(&mut start, root, grad.clone())?;
-        }
         let nodes: Vec<Arc<Node>> = roots.iter().map(|(root, _)| root.clone()).collect();
         let wanted = Wanted::new(&nodes, inputs);
-        let found = run(start, &wanted, options)?;
+        let found = Pass::new(wanted, options).run(roots)?;
+        let retaining = |(node, _): &&(Arc<Node>, Tensor)| matches!(node.kind, NodeKind::Op(_));
+        keep(found.values().filter(retaining))?;
         let of = |input: &Arc<Node>| found.get(&input.order).map(|(_, grad)| grad.clone());
         Ok(inputs.iter().map(of).collect())
     })
+}
+
+/// Adds gradients where they are kept: at the end of a pass, so that one that fails changes none.
+fn keep<'g>(mut grads: impl Iterator<Item = &'g (Arc<Node>, Tensor)> + Clone) -> Result<()> {
+    // Whatever could keep a gradient from being added is found before the first one is.
+    for (node, grad) in grads.clone() {
+        if let Some(before) = node.grad() {
+            before.check_same("backward", grad)?;
+            before.shape().broadcast("backward", grad.shape())?;
+        }
+    }
+    grads.try_for_each(|(node, grad)| node.accumulate(grad))
 }
 
 /// Where gradients are asked for.
@@ -88,8 +89,11 @@ impl Wanted {
 
     fn keeps(&self, node: &Node) -> bool {
         match self {
-            Self::Leaves => matches!(node.kind, NodeKind::Leaf(_)),
-            Self::At { nodes, .. } => nodes.contains(&node.order),
+            Self::Leaves => node.slot().is_some(),
+            Self::At { nodes, .. } => {
+                let retains = matches!(node.kind, NodeKind::Op(_)) && node.slot().is_some();
+                nodes.contains(&node.order) || (retains && self.passes(node))
+            }
         }
     }
 
@@ -109,83 +113,100 @@ fn parents(node: &Node) -> impl Iterator<Item = &Input> {
     inputs.iter().flatten()
 }
 
-/// Carries gradients from the roots to where they are wanted.
-///
-/// Nodes are visited by falling order of creation, in a loop: when a node's turn comes, every
-/// node that could still add to its gradient has had its own.
-fn run(mut pending: Gradients, wanted: &Wanted, options: BackwardOptions) -> Result<Gradients> {
-    let keep = options.retain_graph || options.create_graph;
-    let mut kept = Gradients::new();
-    while let Some((order, (node, grad))) = pending.pop_last() {
-        if wanted.keeps(&node) {
-            kept.insert(order, (node.clone(), grad.clone()));
-        }
-        let NodeKind::Op(op) = &node.kind else {
-            continue;
-        };
-        if wanted.passes(&node) {
-            step(&node, op, grad, keep, &mut pending)?;
-        }
-    }
-    Ok(kept)
-}
-
-/// Carries the gradient of one operation to its inputs.
-fn step(
-    node: &Arc<Node>,
-    op: &Op,
-    grad: Tensor,
+/// One run of the engine.
+struct Pass {
+    wanted: Wanted,
+    /// Whether the saved values stay.
     keep: bool,
-    pending: &mut Gradients,
-) -> Result<()> {
-    let function = {
-        let mut slot = lock(&op.function);
-        // Taken at once, so that its saved tensors are freed as the pass goes on.
-        if keep { slot.clone() } else { slot.take() }
-    };
-    let function = function.ok_or(ErrorKind::GraphFreed { op: op.name })?;
-    let grads = function.backward(&Backward::new(grad, node.clone()))?;
-    if grads.len() != op.inputs.len() {
-        let (expected, got) = (op.inputs.len(), grads.len());
-        return Err(ErrorKind::GradientCount {
-            op: op.name,
-            expected,
-            got,
-        }
-        .into());
-    }
-    for (input, grad) in op.inputs.iter().zip(grads) {
-        if let (Some(input), Some(grad)) = (input, grad) {
-            check(op.name, input, &grad)?;
-            add(pending, &input.node, grad)?;
-        }
-    }
-    Ok(())
+    /// Whether gradients that are not finite are looked for.
+    anomaly: bool,
+    pending: Gradients,
 }
 
-fn add(pending: &mut Gradients, node: &Arc<Node>, grad: Tensor) -> Result<()> {
-    match pending.entry(node.order) {
-        Entry::Vacant(place) => {
-            place.insert((node.clone(), grad));
-        }
-        Entry::Occupied(mut place) => {
-            let sum = &mut place.get_mut().1;
-            *sum = sum.add(&grad)?;
+impl Pass {
+    fn new(wanted: Wanted, options: BackwardOptions) -> Self {
+        Self {
+            wanted,
+            keep: options.retain_graph || options.create_graph,
+            anomaly: anomaly::is_anomaly_enabled(),
+            pending: Gradients::new(),
         }
     }
-    Ok(())
-}
 
-/// A gradient of another shape could broadcast its way into a wrong result.
-fn check(op: &'static str, input: &Input, grad: &Tensor) -> Result<()> {
-    if input.dtype != grad.dtype() {
-        let (lhs, rhs) = (input.dtype, grad.dtype());
-        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+    /// Carries gradients from the roots to where they are wanted.
+    ///
+    /// Nodes are visited by falling order of creation, in a loop: when a node's turn comes, every
+    /// node that could still add to its gradient has had its own.
+    fn run(mut self, roots: &[(Arc<Node>, Tensor)]) -> Result<Gradients> {
+        for (root, grad) in roots {
+            self.check(grad)?;
+            self.add(root, grad.clone())?;
+        }
+        let mut kept = Gradients::new();
+        while let Some((order, (node, grad))) = self.pending.pop_last() {
+            let (keeps, passes) = (self.wanted.keeps(&node), self.wanted.passes(&node));
+            if !keeps && !passes {
+                continue;
+            }
+            let grad = node.after_hooks(grad, |grad| self.check(grad))?;
+            if keeps {
+                kept.insert(order, (node.clone(), grad.clone()));
+            }
+            if let (NodeKind::Op(op), true) = (&node.kind, passes) {
+                self.step(&node, op, grad)?;
+            }
+        }
+        Ok(kept)
     }
-    if input.shape != *grad.shape() {
-        let (lhs, rhs) = (input.shape.clone(), grad.shape().clone());
-        let rule = "the gradient must have the shape of the input".to_owned();
-        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+
+    /// Carries the gradient of one operation to its inputs.
+    fn step(&mut self, node: &Arc<Node>, op: &Op, grad: Tensor) -> Result<()> {
+        let function = {
+            let mut slot = lock(&op.function);
+            // Taken at once, so that its saved tensors are freed as the pass goes on.
+            if self.keep { slot.clone() } else { slot.take() }
+        };
+        let function = function.ok_or(ErrorKind::GraphFreed { op: op.name })?;
+        let grads = function.backward(&Backward::new(grad, node.clone()))?;
+        if grads.len() != op.inputs.len() {
+            let (expected, got) = (op.inputs.len(), grads.len());
+            return Err(ErrorKind::GradientCount {
+                op: op.name,
+                expected,
+                got,
+            }
+            .into());
+        }
+        for (i, (input, grad)) in op.inputs.iter().zip(grads).enumerate() {
+            if let (Some(input), Some(grad)) = (input, grad) {
+                check_gradient(op.name, &input.shape, input.dtype, &grad)?;
+                let sum = self.add(&input.node, grad)?;
+                if let Some(sum) = sum {
+                    anomaly::check_input(op.name, i, &sum)?;
+                }
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Adds to the gradient of a node and gives the sum if it is to be looked at.
+    fn add(&mut self, node: &Arc<Node>, grad: Tensor) -> Result<Option<Tensor>> {
+        let sum = match self.pending.entry(node.order) {
+            Entry::Vacant(place) => place.insert((node.clone(), grad)),
+            Entry::Occupied(place) => {
+                let place = place.into_mut();
+                place.1 = place.1.add(&grad)?;
+                place
+            }
+        };
+        Ok(self.anomaly.then(|| sum.1.clone()))
+    }
+
+    /// Checks a gradient that no operation gave.
+    fn check(&self, grad: &Tensor) -> Result<()> {
+        match self.anomaly {
+            true => anomaly::check_given(grad),
+            false => Ok(()),
+        }
+    }
 }

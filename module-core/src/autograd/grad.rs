@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// ```
 /// use module_core::{BackwardOptions, Tensor, autograd};
 ///
-/// let x = Tensor::from(2.0_f64).requires_grad();
+/// let x = Tensor::from(2.0_f64).with_grad()?;
 /// let y = x.mul(&x)?.mul(&x)?;
 /// let keep = BackwardOptions { create_graph: true, ..Default::default() };
 /// let slope = autograd::grad(&[&y], &[&x], keep)?.remove(0).unwrap();
@@ -59,7 +59,7 @@ pub fn grad_with(
     let mut nodes = Vec::with_capacity(inputs.len());
     for (i, input) in inputs.iter().enumerate() {
         let node = input.node.clone().ok_or_else(|| {
-            let problem = "is not tracked; make it a leaf with `requires_grad` before it is used";
+            let problem = "is not tracked; make it a leaf by `with_grad` before it is used";
             Error::argument("grad", "inputs", format_args!("input {i}"), problem)
         })?;
         nodes.push(node);

@@ -1,5 +1,5 @@
 use super::{BackwardOptions, grad_with};
-use crate::tensor::{Tensor, no_grad};
+use crate::tensor::{Tensor, enable_grad, no_grad};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The step of the central difference: near the cube root of the precision of `f64`, where the
@@ -33,15 +33,18 @@ const TOLERANCE: f64 = 1e-6;
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<()> {
-    let leaves: Vec<Tensor> = inputs.iter().map(Tensor::requires_grad).collect();
-    let output = f(&leaves)?;
-    for x in inputs.iter().chain([&output]) {
-        if x.dtype() != DType::F64 {
-            let (dtype, needs) = (x.dtype(), "float64 inputs and output");
-            let op = "gradcheck";
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+    let check = |x: &Tensor| match x.dtype() {
+        DType::F64 => Ok(()),
+        dtype => {
+            let (op, needs) = ("gradcheck", "float64 inputs and output");
+            Err(ErrorKind::UnsupportedDType { op, dtype, needs })
         }
-    }
+    };
+    inputs.iter().try_for_each(check)?;
+    let leaves = inputs.iter().map(Tensor::with_grad);
+    let leaves = leaves.collect::<Result<Vec<_>>>()?;
+    let output = f(&leaves)?;
+    check(&output)?;
     let weights = weights(&output)?;
     let references: Vec<&Tensor> = leaves.iter().collect();
     let options = BackwardOptions::default();
@@ -83,6 +86,50 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> 
         }
     }
     Ok(())
+}
+
+/// Checks the second derivatives of `f` at `inputs`: [`gradcheck`] of its gradients.
+///
+/// # Errors
+///
+/// As [`gradcheck`]; the output of which it speaks is that of the gradients in one row.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Tensor, autograd::gradgradcheck};
+///
+/// let x = Tensor::from([[0.5_f64, -1.5], [2.0, 1.0]]);
+/// gradgradcheck(|x| x[0].matmul(&x[0].t()?)?.tanh(), &[x])?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub fn gradgradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<()> {
+    gradcheck(|x| slopes(&f, x), inputs)
+}
+
+/// The gradients of `f` in one row, as a function of its inputs.
+pub(crate) fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<Tensor> {
+    let tracked = |x: &Tensor| match x.requires_grad() {
+        true => Ok(x.clone()),
+        false => x.with_grad(),
+    };
+    enable_grad(|| {
+        let leaves = inputs.iter().map(tracked).collect::<Result<Vec<_>>>()?;
+        let y = f(&leaves)?;
+        let wanted: Vec<&Tensor> = leaves.iter().collect();
+        let options = BackwardOptions {
+            create_graph: true,
+            ..Default::default()
+        };
+        let grads = grad_with(&[&y], &[&weights(&y)?], &wanted, options)?;
+        let mut row = Vec::with_capacity(grads.len());
+        for (grad, x) in grads.into_iter().zip(&leaves) {
+            // A gradient that is constant still depends on the inputs, with slope 0.
+            let grad = grad.map_or_else(|| x.mul(0.0), |grad| grad.add(&x.mul(0.0)?))?;
+            row.push(grad.reshape([grad.numel() as isize])?);
+        }
+        Tensor::cat(&row.iter().collect::<Vec<_>>(), 0)
+    })
 }
 
 /// Weights between 1 and 2 that no symmetry of the output shares.

@@ -1,11 +1,15 @@
 //! The engine that runs gradients backwards through the graph.
 
+mod anomaly;
 mod engine;
 mod grad;
 mod gradcheck;
 
+pub use anomaly::{detect_anomaly, is_anomaly_enabled};
 pub use grad::{grad, grad_with};
-pub use gradcheck::gradcheck;
+#[cfg(test)]
+pub(crate) use gradcheck::slopes;
+pub use gradcheck::{gradcheck, gradgradcheck};
 
 use std::sync::Arc;
 
@@ -36,7 +40,7 @@ impl Tensor {
     /// ```
     /// use module_core::Tensor;
     ///
-    /// let x = Tensor::from([1.0_f32, -2.0]).requires_grad();
+    /// let x = Tensor::from([1.0_f32, -2.0]).with_grad()?;
     /// x.relu()?.sum(.., false)?.backward()?;
     /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [1.0, 0.0]);
     /// # Ok::<(), module_core::Error>(())

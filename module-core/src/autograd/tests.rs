@@ -1,3 +1,7 @@
+mod anomaly;
+mod hooks;
+mod panics;
+
 use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +11,8 @@ use crate::{Backward, DType, Device, Error, Function, Gradients, NoGradient, Res
 fn leaf(values: &[f64]) -> Tensor {
     Tensor::from_vec(values.to_vec(), values.len())
         .unwrap()
-        .requires_grad()
+        .with_grad()
+        .unwrap()
 }
 
 fn total(x: &Tensor) -> Tensor {
@@ -166,11 +171,11 @@ fn gradients_that_do_not_fit_are_errors() {
 #[test]
 fn nothing_is_recorded_without_gradients_or_beyond_a_detached_tensor() {
     let x = leaf(&[2.0]);
-    assert!(!no_grad(|| x.mul(&x)).unwrap().is_tracked());
+    assert!(!no_grad(|| x.mul(&x)).unwrap().requires_grad());
     assert!(
         no_grad(|| crate::enable_grad(|| x.mul(&x)))
             .unwrap()
-            .is_tracked()
+            .requires_grad()
     );
     // A panic restores the mode.
     let _ = std::panic::catch_unwind(|| no_grad(|| panic!("on purpose")));
@@ -178,10 +183,19 @@ fn nothing_is_recorded_without_gradients_or_beyond_a_detached_tensor() {
     let y = x.mul(&x).unwrap();
     total(&y.detach().mul(&x).unwrap()).backward().unwrap();
     assert_eq!(grad_of(&x), [4.0]);
-    assert!(!x.gt(1.0).unwrap().is_tracked());
-    assert!(!Tensor::from([1_i64]).requires_grad().is_tracked());
+    assert!(!x.gt(1.0).unwrap().requires_grad());
+    for x in [Tensor::from([1_i64]), Tensor::from([true])] {
+        let error = x.with_grad().unwrap_err();
+        assert!(matches!(
+            error.kind(),
+            ErrorKind::UnsupportedDType {
+                op: "with_grad",
+                ..
+            }
+        ));
+    }
     // The pass itself records nothing either.
-    assert!(!x.grad().unwrap().is_tracked());
+    assert!(!x.grad().unwrap().requires_grad());
 }
 
 #[test]
@@ -254,7 +268,7 @@ const LONG: usize = 500_000;
 #[test]
 fn a_long_chain_is_built_run_and_dropped_without_recursion() {
     on_a_small_stack(|| {
-        let x = Tensor::from(1.0_f32).requires_grad();
+        let x = Tensor::from(1.0_f32).with_grad().unwrap();
         let mut y = x.clone();
         for _ in 0..LONG {
             y = y.add(1.0).unwrap();
@@ -267,7 +281,7 @@ fn a_long_chain_is_built_run_and_dropped_without_recursion() {
 #[test]
 fn a_long_chain_of_saved_values_is_dropped_without_recursion() {
     on_a_small_stack(|| {
-        let x = Tensor::from(0.0_f32).requires_grad();
+        let x = Tensor::from(0.0_f32).with_grad().unwrap();
         let chain = || {
             let mut y = x.clone();
             for _ in 0..LONG / 2 {
@@ -289,7 +303,7 @@ fn a_long_chain_of_saved_values_is_dropped_without_recursion() {
 #[test]
 fn a_long_recorded_backward_pass_is_dropped_without_recursion() {
     on_a_small_stack(|| {
-        let x = Tensor::from(1.0_f32).requires_grad();
+        let x = Tensor::from(1.0_f32).with_grad().unwrap();
         let mut y = x.clone();
         for _ in 0..LONG / 10 {
             y = y.mul(&x).unwrap();

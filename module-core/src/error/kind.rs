@@ -163,6 +163,43 @@ pub enum ErrorKind {
         op: &'static str,
     },
 
+    /// A question about the gradient of a tensor that nothing tracks.
+    #[error(
+        "{op}: the tensor requires no gradient; make it a leaf by `with_grad`, or compute it from one outside `no_grad`"
+    )]
+    Untracked {
+        /// The operation.
+        op: &'static str,
+    },
+
+    /// A hook on the gradient of a tensor that failed.
+    #[error("backward: the hook registered at {place} on the gradient of `{of}`: {source}")]
+    GradHook {
+        /// The file, line and column that registered it.
+        place: String,
+        /// The operation whose output it watches; `leaf` for a leaf.
+        of: &'static str,
+        /// What it raised.
+        source: Box<super::Error>,
+    },
+
+    /// A gradient with an infinity or a NaN, where anomalies are looked for.
+    #[error(
+        "backward: `{op}` gave input {input}, of shape {shape}, a gradient of {value} at element {element}, the first that is not finite"
+    )]
+    NonFiniteGradient {
+        /// The operation in whose backward it appeared.
+        op: &'static str,
+        /// The place of the input.
+        input: usize,
+        /// The shape of the input.
+        shape: Shape,
+        /// The place of the first such element in row-major order.
+        element: usize,
+        /// The element.
+        value: f64,
+    },
+
     /// An operation that returned the wrong number of gradients.
     #[error("backward: `{op}` returned {got} gradient(s) for {expected} input(s)")]
     GradientCount {

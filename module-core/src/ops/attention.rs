@@ -86,7 +86,7 @@ impl Tensor {
                 is_causal: options.is_causal,
             },
         };
-        let tracked_mask = attention.mask.as_ref().is_some_and(Self::is_tracked);
+        let tracked_mask = attention.mask.as_ref().is_some_and(Self::requires_grad);
         let composed = || attention.composed(options.dropout_p);
         let out = if options.dropout_p > 0.0 || (tracked_mask && is_grad_enabled()) {
             composed()?

@@ -124,12 +124,13 @@ impl Tensor {
             label_smoothing,
         };
         let composed = || entropy.of_logarithms(&x.log_softmax(dim as isize)?, target);
-        let losses = if entropy.weight.as_ref().is_some_and(Self::is_tracked) && is_grad_enabled() {
-            // Weights with a gradient of their own.
-            composed()
-        } else {
-            or_composed(entropy.of_logits(&x, target), composed)
-        };
+        let losses =
+            if entropy.weight.as_ref().is_some_and(Self::requires_grad) && is_grad_enabled() {
+                // Weights with a gradient of their own.
+                composed()
+            } else {
+                or_composed(entropy.of_logits(&x, target), composed)
+            };
         let losses = losses.map_err(|error| entropy.class_error(NAME, error, self))?;
         entropy
             .join(&losses, target, reduction)?

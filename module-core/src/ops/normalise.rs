@@ -55,7 +55,7 @@ impl Norm<'_> {
             Some([mean, var]) => Some([mean.widened()?, var.widened()?]),
             None => None,
         };
-        let tracked = statistics.iter().flatten().any(Tensor::is_tracked);
+        let tracked = statistics.iter().flatten().any(Tensor::requires_grad);
         let composed = || {
             let parameters = [weight.as_ref(), bias.as_ref()];
             composed(&x, parameters, statistics.as_ref(), &self.geometry)

@@ -4,9 +4,9 @@ mod windows;
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::autograd::{grad_with, gradcheck};
+use crate::autograd::{grad_with, gradcheck, gradgradcheck, slopes};
 use crate::tensor::NodeKind;
-use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape, enable_grad};
+use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape};
 use crate::{fork_rng, tensor::Node};
 
 mod normalisation;
@@ -59,41 +59,10 @@ fn note(node: &Node) {
     }
 }
 
-/// The gradients of `f` in one row, as a function of its inputs.
-fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> Result<Tensor> {
-    let tracked = |x: &Tensor| {
-        if x.is_tracked() {
-            x.clone()
-        } else {
-            x.requires_grad()
-        }
-    };
-    enable_grad(|| {
-        let leaves: Vec<Tensor> = inputs.iter().map(tracked).collect();
-        let y = f(&leaves)?;
-        let weights = numbers(y.shape(), 3);
-        let wanted: Vec<&Tensor> = leaves.iter().collect();
-        let options = BackwardOptions {
-            create_graph: true,
-            ..Default::default()
-        };
-        let mut row = Vec::new();
-        for (grad, x) in grad_with(&[&y], &[&weights], &wanted, options)?
-            .into_iter()
-            .zip(&leaves)
-        {
-            // A gradient that is constant still depends on the inputs, with slope 0.
-            let grad = grad.map_or_else(|| x.mul(0.0), |grad| grad.add(&x.mul(0.0)?))?;
-            row.push(grad.reshape([-1]).or_else(|_| grad.reshape([0]))?);
-        }
-        Tensor::cat(&row.iter().collect::<Vec<_>>(), 0)
-    })
-}
-
 /// First and second derivatives of `f` at `inputs`.
 #[track_caller]
 fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tensor>) {
-    let leaves: Vec<Tensor> = inputs.iter().map(Tensor::requires_grad).collect();
+    let leaves: Vec<Tensor> = inputs.iter().map(|x| x.with_grad().unwrap()).collect();
     note(f(&leaves).unwrap().node.as_ref().unwrap());
     // Kernels that compute gradients are differentiated once more.
     slopes(f, &leaves)
@@ -104,7 +73,7 @@ fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tens
     if let Err(error) = gradcheck(f, inputs) {
         panic!("{label}: {error}");
     }
-    if let Err(error) = gradcheck(|x| slopes(f, x), inputs) {
+    if let Err(error) = gradgradcheck(f, inputs) {
         panic!("{label}, second order: {error}");
     }
 }
@@ -621,7 +590,7 @@ fn every_gradient_agrees_with_differences_to_second_order() {
 
 #[test]
 fn casts_pass_the_gradient_between_floating_point_types_and_stop_at_others() {
-    let x = Tensor::from([1.5_f64, -2.5]).requires_grad();
+    let x = Tensor::from([1.5_f64, -2.5]).with_grad().unwrap();
     let y = x
         .to_dtype(DType::F32)
         .unwrap()
@@ -629,10 +598,10 @@ fn casts_pass_the_gradient_between_floating_point_types_and_stop_at_others() {
         .unwrap();
     y.sum(.., false).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), [1.0, 1.0]);
-    assert!(!x.to_dtype(DType::I64).unwrap().is_tracked());
+    assert!(!x.to_dtype(DType::I64).unwrap().requires_grad());
     let y = x.to_device(&Device::cpu()).unwrap();
     assert!(y.shares_memory_with(&x));
-    assert!(y.is_tracked());
+    assert!(y.requires_grad());
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub type Gradients = SmallVec<[Option<Tensor>; 2]>;
 ///     Ok(y.record([x], |_| Cube { x: x.clone() }))
 /// }
 ///
-/// let x = Tensor::from(2.0_f32).requires_grad();
+/// let x = Tensor::from(2.0_f32).with_grad()?;
 /// cube(&x)?.backward()?;
 /// assert_eq!(x.grad().unwrap().item::<f32>()?, 12.0);
 /// # Ok::<(), module_core::Error>(())

@@ -5,6 +5,7 @@ mod create;
 mod display;
 mod draw;
 mod function;
+mod grad_hook;
 mod grad_mode;
 mod node;
 mod read;
@@ -16,8 +17,9 @@ use std::sync::Arc;
 pub(crate) use create::DropoutMask;
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{one, two};
+pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
-pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
+pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use node::{Input, Node, NodeKind, Op, lock};
 
 use crate::backend::{Operand, Storage};
@@ -40,7 +42,7 @@ use crate::{DType, Device, ErrorKind, Result, Shape};
 /// ```
 /// use module_core::Tensor;
 ///
-/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).requires_grad();
+/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).with_grad()?;
 /// let y = x.mul(&x)?.sum(.., false)?;
 /// y.backward()?;
 /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
@@ -146,8 +148,8 @@ impl Tensor {
         self.storage.is_same(&other.storage)
     }
 
-    /// Whether a gradient flows to or through this tensor.
-    pub fn is_tracked(&self) -> bool {
+    /// Whether a gradient flows to or through this tensor: PyTorch's `requires_grad`.
+    pub fn requires_grad(&self) -> bool {
         self.node.is_some()
     }
 
@@ -158,25 +160,41 @@ impl Tensor {
             .is_none_or(|node| matches!(node.kind, NodeKind::Leaf(_)))
     }
 
-    /// The same elements as a new leaf whose gradient is kept.
+    /// The same elements as a new leaf, whose gradient is kept: what PyTorch writes as
+    /// `x.detach().requires_grad_()`.
     ///
-    /// Only floating-point tensors have gradients; another one is returned as it is.
+    /// The tensor itself stays as it is, so the result must be used.
     ///
-    /// The tensor itself stays as it is, so the result must be used:
+    /// # Errors
     ///
-    /// ```compile_fail
-    /// #![deny(unused_must_use)]
-    /// # fn main() {
-    /// module_core::Tensor::from(1.0_f32).requires_grad();
-    /// # }
+    /// A dtype that is not floating-point, which carries no gradient.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]);
+    /// let leaf = x.with_grad()?;
+    /// assert!(leaf.requires_grad() && leaf.is_leaf() && !x.requires_grad());
+    /// assert_eq!(
+    ///     Tensor::from([1_i64, 2]).with_grad().unwrap_err().to_string(),
+    ///     "with_grad: not available for int64; it needs a floating-point tensor; cast it with \
+    ///      `to_dtype`"
+    /// );
+    /// # Ok::<(), module_core::Error>(())
     /// ```
     #[must_use = "the tensor itself stays as it is"]
-    pub fn requires_grad(&self) -> Self {
-        let node = self.dtype().is_floating_point().then(Node::leaf);
-        Self {
-            node,
-            ..self.detach()
+    pub fn with_grad(&self) -> Result<Self> {
+        if !self.dtype().is_floating_point() {
+            let needs = "a floating-point tensor; cast it with `to_dtype`";
+            let (op, dtype) = ("with_grad", self.dtype());
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
         }
+        Ok(Self {
+            node: Some(Node::leaf()),
+            ..self.clone()
+        })
     }
 
     /// The same elements without a memory of how they were computed.
@@ -188,12 +206,13 @@ impl Tensor {
         }
     }
 
-    /// The gradient that `backward` left at this leaf.
+    /// The gradient that `backward` left at this leaf, or at a tensor that was asked to
+    /// [`retain_grad`](Self::retain_grad).
     pub fn grad(&self) -> Option<Self> {
         self.node.as_ref().and_then(|node| node.grad())
     }
 
-    /// Drops the gradient of this leaf.
+    /// Drops the gradient that is kept.
     pub fn zero_grad(&self) {
         if let Some(node) = &self.node {
             node.set_grad(None);
@@ -217,6 +236,25 @@ impl Tensor {
         let (lhs, rhs) = (self.device().to_string(), other.device().to_string());
         Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
     }
+}
+
+/// A gradient of another shape could broadcast its way into a wrong result.
+pub(crate) fn check_gradient(
+    op: &'static str,
+    shape: &Shape,
+    dtype: DType,
+    grad: &Tensor,
+) -> Result<()> {
+    if dtype != grad.dtype() {
+        let (lhs, rhs) = (dtype, grad.dtype());
+        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+    }
+    if shape != grad.shape() {
+        let (lhs, rhs) = (shape.clone(), grad.shape().clone());
+        let rule = "the gradient must have the shape of the input".to_owned();
+        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Tensor {

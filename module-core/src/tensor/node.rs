@@ -1,9 +1,11 @@
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use smallvec::SmallVec;
 
+use super::grad_hook::Watch;
 use super::{Function, Tensor};
 use crate::{DType, Result, Shape};
 
@@ -24,16 +26,18 @@ pub(crate) struct Input {
 pub(crate) struct Node {
     pub(crate) order: u64,
     pub(crate) kind: NodeKind,
+    /// Made when somebody first asks to see the gradient.
+    pub(super) watch: OnceLock<Box<Watch>>,
 }
 
 pub(crate) enum NodeKind {
-    Leaf(Mutex<Leaf>),
+    Leaf(Mutex<Slot>),
     Op(Op),
 }
 
-/// What a leaf keeps.
+/// Where a gradient is kept: at a leaf, or at an operation that was asked to.
 #[derive(Default)]
-pub(crate) struct Leaf {
+pub(crate) struct Slot {
     grad: Option<Tensor>,
     /// Frozen after it entered a graph: the gradients of that graph are not for it.
     frozen: bool,
@@ -58,68 +62,92 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Node {
     pub(crate) fn leaf() -> Arc<Self> {
-        Arc::new(Self {
-            order: next_order(),
-            kind: NodeKind::Leaf(Mutex::default()),
-        })
+        Self::new(NodeKind::Leaf(Mutex::default()))
     }
 
     pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs) -> Arc<Self> {
         let name = function.name();
         let function = Mutex::new(Some(function));
-        let kind = NodeKind::Op(Op {
+        Self::new(NodeKind::Op(Op {
             name,
             function,
             inputs,
-        });
+        }))
+    }
+
+    fn new(kind: NodeKind) -> Arc<Self> {
         Arc::new(Self {
             order: next_order(),
             kind,
+            watch: OnceLock::new(),
         })
     }
 
-    pub(crate) fn grad(&self) -> Option<Tensor> {
+    /// The name of the operation, `leaf` for a leaf.
+    pub(crate) fn name(&self) -> &'static str {
         match &self.kind {
-            NodeKind::Leaf(leaf) => lock(leaf).grad.clone(),
-            NodeKind::Op(_) => None,
+            NodeKind::Leaf(_) => "leaf",
+            NodeKind::Op(op) => op.name,
         }
     }
 
-    /// Adds to the gradient of this leaf unless it is frozen, under its lock, so that threads add
-    /// up.
-    pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<()> {
-        if let NodeKind::Leaf(leaf) = &self.kind {
-            let mut leaf = lock(leaf);
-            if !leaf.frozen {
-                leaf.grad = Some(match &leaf.grad {
-                    Some(before) => before.add(grad)?,
-                    None => grad.clone(),
-                });
-            }
+    pub(super) fn watch(&self) -> &Watch {
+        self.watch.get_or_init(Box::default)
+    }
+
+    /// Where the gradient is kept, if it is.
+    pub(crate) fn slot(&self) -> Option<&Mutex<Slot>> {
+        match &self.kind {
+            NodeKind::Leaf(slot) => Some(slot),
+            NodeKind::Op(_) => self.watch.get()?.kept.get(),
         }
+    }
+
+    pub(crate) fn grad(&self) -> Option<Tensor> {
+        self.slot().and_then(|slot| lock(slot).grad.clone())
+    }
+
+    /// Adds to the gradient that is kept here unless it is frozen, under its lock, so that threads
+    /// add up.
+    pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<()> {
+        let Some(slot) = self.slot() else {
+            return Ok(());
+        };
+        let mut slot = lock(slot);
+        if slot.frozen {
+            return Ok(());
+        }
+        let sum = match &slot.grad {
+            Some(before) => before.add(grad)?,
+            None => grad.clone(),
+        };
+        let before = slot.grad.replace(sum);
+        drop(slot);
+        // Dropped after the lock: a gradient may hold a graph, and that functions of users.
+        drop(before);
         Ok(())
     }
 
     pub(crate) fn set_grad(&self, value: Option<Tensor>) {
-        if let NodeKind::Leaf(leaf) = &self.kind {
-            lock(leaf).grad = value;
-        }
+        let before = self
+            .slot()
+            .map(|slot| std::mem::replace(&mut lock(slot).grad, value));
+        drop(before);
     }
 
     /// Freezes this leaf, which drops its gradient, or lets it collect gradients again.
     pub(crate) fn set_frozen(&self, frozen: bool) {
-        if let NodeKind::Leaf(leaf) = &self.kind {
-            let mut leaf = lock(leaf);
-            leaf.frozen = frozen;
-            if frozen {
-                leaf.grad = None;
-            }
+        if let Some(slot) = self.slot() {
+            lock(slot).frozen = frozen;
+        }
+        if frozen {
+            self.set_grad(None);
         }
     }
 }
 
 /// What an operation owned, waiting to be dropped.
-type Remains = (Inputs, Option<Arc<dyn Function>>);
+type Remains = (Inputs, Option<Arc<dyn Function>>, Option<Box<Watch>>);
 
 thread_local! {
     /// Operations whose parts are still to be dropped, and whether somebody is dropping them.
@@ -138,7 +166,8 @@ impl Drop for Node {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let mut remains = Some((std::mem::take(&mut op.inputs), function));
+        let inputs = std::mem::take(&mut op.inputs);
+        let mut remains = Some((inputs, function, self.watch.take()));
         let first = REMAINS.try_with(|queue| {
             let mut queue = queue.borrow_mut();
             queue.0.extend(remains.take());
@@ -147,10 +176,19 @@ impl Drop for Node {
         if first != Ok(true) {
             return;
         }
-        // The borrow ends before each part is dropped, because dropping it comes back here.
+        // The borrow ends before each part is dropped, because dropping it comes back here. A
+        // function that panics as it is dropped must not keep the others from being dropped.
+        let mut panicked = None;
         while let Ok(Some(part)) = REMAINS.try_with(|queue| queue.borrow_mut().0.pop()) {
-            drop(part);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(part))) {
+                panicked.get_or_insert(panic);
+            }
         }
         let _ = REMAINS.try_with(|queue| queue.borrow_mut().1 = false);
+        match panicked {
+            // A second panic on the way out of a first would end the process.
+            Some(panic) if !std::thread::panicking() => resume_unwind(panic),
+            _ => {}
+        }
     }
 }

@@ -62,11 +62,11 @@ fn pitfall_12_captures_keep_no_graph_alive() {
         .register_forward_hook(move |call| keep.borrow_mut().extend(call.outputs()));
     let alive = Arc::new(());
     for _ in 0..10_000 {
-        let leaf = images(0).requires_grad();
+        let leaf = images(0).with_grad().unwrap();
         let _alive = alive.clone();
         let x = leaf.detach().record([&leaf], |_| Probe { _alive });
         let y = model.call(x).unwrap();
-        assert!(y.is_tracked() && Arc::strong_count(&alive) == 2);
+        assert!(y.requires_grad() && Arc::strong_count(&alive) == 2);
     }
     assert_eq!(captured.borrow().len(), 10_000);
     assert_eq!(Arc::strong_count(&alive), 1);

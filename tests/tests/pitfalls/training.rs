@@ -82,7 +82,7 @@ fn pitfall_30_an_optimiser_of_a_part_is_an_error() {
 
 #[test]
 fn pitfall_34_an_operation_without_gradient_is_an_error_in_backward() {
-    let x = Tensor::from([1.0_f32, 2.0]).requires_grad();
+    let x = Tensor::from([1.0_f32, 2.0]).with_grad().unwrap();
     let y = x.detach().mul(2.0).unwrap();
     let y = y.record([&x], |_| module_nn::NoGradient("quantise"));
     let error = y.sum(.., false).unwrap().backward().unwrap_err();
@@ -95,17 +95,24 @@ fn pitfall_34_an_operation_without_gradient_is_an_error_in_backward() {
 
 #[test]
 fn pitfall_37_a_buffer_keeps_no_graph() {
-    let buffer = Buffer::new(Tensor::from([1.0_f32]).requires_grad());
-    assert!(!buffer.tensor().is_tracked());
-    let tracked = Tensor::from([2.0_f32]).requires_grad().mul(2.0).unwrap();
+    let buffer = Buffer::new(Tensor::from([1.0_f32]).with_grad().unwrap());
+    assert!(!buffer.tensor().requires_grad());
+    let tracked = Tensor::from([2.0_f32])
+        .with_grad()
+        .unwrap()
+        .mul(2.0)
+        .unwrap();
     buffer.set(tracked).unwrap();
-    assert!(!buffer.tensor().is_tracked());
+    assert!(!buffer.tensor().requires_grad());
 
     // Running statistics of an input that is trained do not tie one step to the next.
-    let (norm, x) = (BatchNorm1d::new(3).unwrap(), images(0).requires_grad());
+    let (norm, x) = (BatchNorm1d::new(3).unwrap(), images(0).with_grad().unwrap());
     for _ in 0..3 {
         backward(&norm, x.clone());
-        assert!(norm.buffers().all(|buffer| !buffer.tensor().is_tracked()));
+        assert!(
+            norm.buffers()
+                .all(|buffer| !buffer.tensor().requires_grad())
+        );
     }
 }
 
@@ -147,7 +154,7 @@ fn pitfall_42_a_step_without_any_gradient_is_an_error() {
 
 #[test]
 fn pitfall_45_a_second_backward_names_the_operation() {
-    let x = Tensor::from([0.5_f32]).requires_grad();
+    let x = Tensor::from([0.5_f32]).with_grad().unwrap();
     let y = x.tanh().unwrap().sum(.., false).unwrap();
     y.backward().unwrap();
     let grad = x.grad().unwrap().item::<f32>().unwrap();

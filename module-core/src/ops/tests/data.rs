@@ -243,7 +243,7 @@ fn errors_quote_what_was_asked_for() {
 
 #[test]
 fn a_gradient_may_begin_anywhere_in_its_memory() {
-    let x = numbers([2, 3], 0).requires_grad();
+    let x = numbers([2, 3], 0).with_grad().unwrap();
     let y = x.pad([1, 0, 1, 0], PadMode::default()).unwrap();
     let grad = numbers([4, 4], 1).narrow(0, 1..4).unwrap();
     y.backward_with(&grad, BackwardOptions::default()).unwrap();

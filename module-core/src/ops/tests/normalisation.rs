@@ -183,7 +183,7 @@ fn losses() {
 fn agree(shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>) {
     let inputs = shapes.iter().enumerate();
     let leaves: Vec<Tensor> = inputs
-        .map(|(i, &shape)| numbers(shape, i).requires_grad())
+        .map(|(i, &shape)| numbers(shape, i).with_grad().unwrap())
         .collect();
     let wanted: Vec<&Tensor> = leaves.iter().collect();
     let of = |create_graph: bool| {
@@ -327,7 +327,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
     // A mask with a gradient takes the composed way.
     close(
         &attend(Some(&mask), false),
-        &attend(Some(&mask.requires_grad()), false),
+        &attend(Some(&mask.with_grad().unwrap()), false),
         1e-13,
     );
     let below = Tensor::ones([70, 40], DType::U8, &Device::cpu()).unwrap();
@@ -337,7 +337,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
     let hidden = hidden.masked_fill(&not_below, f64::NEG_INFINITY).unwrap();
     close(
         &attend(None, true),
-        &attend(Some(&hidden.requires_grad()), false),
+        &attend(Some(&hidden.with_grad().unwrap()), false),
         1e-13,
     );
     let x = numbers([50, 7], 1);
@@ -353,7 +353,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
         x.cross_entropy(&target, options).unwrap()
     };
     for smoothing in [0.0, 0.2] {
-        let tracked = weight.requires_grad();
+        let tracked = weight.with_grad().unwrap();
         close(&loss(&weight, smoothing), &loss(&tracked, smoothing), 1e-13);
     }
     let x = x.unsqueeze(0).unwrap();
@@ -382,7 +382,7 @@ fn numbers_far_from_zero_are_normalised_as_near_it() {
     let far = noise.add(1e4).unwrap().to_dtype(DType::F32).unwrap();
     let exact = far.to_dtype(DType::F64).unwrap();
     let same = |f: &dyn Fn(&Tensor) -> Tensor, grad: bool| {
-        let leaves = [far.requires_grad(), exact.requires_grad()];
+        let leaves = [far.with_grad().unwrap(), exact.with_grad().unwrap()];
         let [a, b] = leaves.each_ref().map(f);
         close(&a.to_dtype(DType::F64).unwrap(), &b, 2e-6);
         if grad {

@@ -264,7 +264,7 @@ fn tiles_of_a_large_convolution_fit_together() {
         assert!(largest.item::<f64>().unwrap() < 1e-9, "{largest}");
     };
     let gradients = |x: &Tensor, weight: &Tensor, f: &dyn Fn(&Tensor, &Tensor) -> Tensor| {
-        let (x, weight) = (x.requires_grad(), weight.requires_grad());
+        let (x, weight) = (x.with_grad().unwrap(), weight.with_grad().unwrap());
         let y = f(&x, &weight);
         y.mul(&y)
             .unwrap()

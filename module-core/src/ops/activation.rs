@@ -260,27 +260,42 @@ impl Function for Gelu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
-        let square = x.mul(&x)?;
-        // The slope of `x · share(x)`.
-        let (share, change) = match self.approximate {
-            Approximate::None => (
-                x.mul(FRAC_1_SQRT_2)?.erf()?.add(1.0)?.mul(0.5)?,
-                square
-                    .mul(-0.5)?
-                    .exp()?
-                    .mul(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)?,
-            ),
+        // The slope of `x · share(x)`. Each step replaces the one before, so that few of these large
+        // tensors live at a time.
+        let (mut share, mut change);
+        match self.approximate {
+            Approximate::None => {
+                share = x.mul(FRAC_1_SQRT_2)?;
+                share = share.erf()?;
+                change = x.mul(&x)?;
+                change = change.mul(-0.5)?;
+                change = change.exp()?;
+                change = change.mul(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)?;
+            }
             Approximate::Tanh => {
                 let scale = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
-                let cubic = square.mul(0.044_715)?;
-                let t = x.mul(&cubic.add(1.0)?)?.mul(scale)?.tanh()?;
-                let inner = cubic.mul(3.0)?.add(1.0)?.mul(0.5 * scale)?;
-                let change = t.mul(&t)?.neg()?.add(1.0)?.mul(&inner)?;
-                (t.add(1.0)?.mul(0.5)?, change)
+                let mut cubic = x.mul(&x)?;
+                cubic = cubic.mul(0.044_715)?;
+                share = cubic.add(1.0)?;
+                share = share.mul(&x)?;
+                share = share.mul(scale)?;
+                share = share.tanh()?;
+                cubic = cubic.mul(3.0)?;
+                cubic = cubic.add(1.0)?;
+                cubic = cubic.mul(0.5 * scale)?;
+                change = share.mul(&share)?;
+                change = change.neg()?;
+                change = change.add(1.0)?;
+                change = change.mul(&cubic)?;
             }
-        };
-        let slope = share.add(&x.mul(&change)?)?;
-        one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
+        }
+        share = share.add(1.0)?;
+        share = share.mul(0.5)?;
+        change = change.mul(&x)?;
+        share = share.add(&change)?;
+        drop(change);
+        share = share.mul(&grad)?;
+        one(share.to_dtype(ctx.grad().dtype())?)
     }
 }
 

@@ -540,6 +540,7 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = &sources!(
     "activation",
+    "adamw",
     "adaptive_pool",
     "arithmetic",
     "arrange",

@@ -19,7 +19,10 @@ fn measure(
     let mut bench = || {
         let random = |shape: &&[usize]| Tensor::randn(*shape, DType::F32);
         let inputs = shapes.iter().map(random).collect::<Result<Vec<_>>>()?;
-        let leaves: Vec<Tensor> = inputs.iter().map(Tensor::with_grad).collect::<Result<_>>()?;
+        let leaves: Vec<Tensor> = inputs
+            .iter()
+            .map(Tensor::with_grad)
+            .collect::<Result<_>>()?;
         let grad = f(&inputs)?.ones_like()?;
         let mut group = c.benchmark_group(name);
         group.sample_size(20);

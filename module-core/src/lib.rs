@@ -21,6 +21,7 @@ mod state;
 mod tensor;
 
 pub use autograd::BackwardOptions;
+pub use backend::AdamWStep;
 pub use backend::{Device, Element};
 pub use containers::{Identity, Sequential};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
@@ -36,10 +37,10 @@ pub use module::{
 pub use module_derive::{Forward, Module};
 pub use ndarray;
 pub use ops::{
-    AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions, ConvOptions,
-    ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode, InterpolateOptions,
-    IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
-    Reduction, Resize, UnfoldOptions, Value,
+    AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
+    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode,
+    InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions,
+    PoolOptions, Reduction, Resize, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};

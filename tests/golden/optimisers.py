@@ -77,6 +77,9 @@ def write():
     ):
         optimiser_case(f"{name}_f64", optimiser, kwargs, dtype="f64")
         count += 1
+    for name, dtype in (("", "f16"), ("_all", "bf16"), ("_amsgrad", "f16"), ("_betas", "bf16")):
+        optimiser_case(f"adamw{name}_{dtype}", "AdamW", ADAM[name], dtype=dtype)
+        count += 1
     rates = [round(0.1 * (STEPS - i) / STEPS, 4) for i in range(STEPS)]
     for name, optimiser in (("sgd_momentum", "SGD"), ("adamw", "AdamW")):
         kwargs = {"lr": 0.1, **({"momentum": 0.9} if optimiser == "SGD" else {})}

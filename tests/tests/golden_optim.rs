@@ -92,7 +92,12 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
             optimizer.step(&model)?;
             for (name, parameter) in model.named_parameters() {
                 let expected = row(&format!("after.{name}"), step)?;
-                let compared = compare(&parameter.detach(), &expected, Tolerance::CONTRACTION);
+                // Half precision is rounded so often that only PyTorch's own steps give these.
+                let tolerance = match expected.dtype() {
+                    DType::F16 | DType::BF16 => Tolerance::EXACT,
+                    _ => Tolerance::CONTRACTION,
+                };
+                let compared = compare(&parameter.detach(), &expected, tolerance);
                 if let Err(text) = compared {
                     return Ok(Err(format!("{name} after step {step}: {text}")));
                 }
@@ -121,6 +126,6 @@ fn optimisers_step_as_pytorch_does() {
             failures.push(format!("{name}: {problem}"));
         }
     }
-    assert!(ran >= 22, "only {ran} cases ran");
+    assert!(ran >= 26, "only {ran} cases ran");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

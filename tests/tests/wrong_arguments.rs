@@ -4,6 +4,7 @@
 mod wrong_arguments {
     mod data;
     mod normalisation;
+    mod optim;
     mod windows;
 }
 

@@ -36,6 +36,62 @@ pub struct CrossEntropyInputs {
     pub weight: Option<Operand>,
 }
 
+/// What [`Backend::adamw`](super::Backend::adamw) changes: memory that begins with as many elements
+/// as the parameter has, in its order.
+pub struct AdamWMemory<'a> {
+    /// The first moment.
+    pub exp_avg: &'a mut Storage,
+    /// The second moment.
+    pub exp_avg_sq: &'a mut Storage,
+    /// The greatest second moment so far, with AMSGrad only.
+    pub max_exp_avg_sq: Option<&'a mut Storage>,
+}
+
+/// The numbers of one step of AdamW, with PyTorch's names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamWStep {
+    /// The learning rate.
+    pub lr: f64,
+    /// How much of the first and the second moment is kept.
+    pub betas: (f64, f64),
+    /// What is added to the root of the second moment.
+    pub eps: f64,
+    /// How much of the parameter decays, times the learning rate.
+    pub weight_decay: f64,
+    /// Whether to climb instead of to descend.
+    pub maximize: bool,
+    /// Which step it is; the first is 1.
+    pub step: u64,
+}
+
+impl AdamWStep {
+    /// The factor `w` of the first moment, `m + w·(g - m)`, and whether it is `g + w·(g - m)`, which
+    /// rounds less where the gradient is the larger part.
+    pub fn lerp(&self) -> (f64, bool) {
+        let part = 1.0 - self.betas.0;
+        if part < 0.5 {
+            (part, false)
+        } else {
+            (part - 1.0, true)
+        }
+    }
+
+    /// What the parameter is multiplied by first.
+    pub fn decay(&self) -> f64 {
+        1.0 - self.lr * self.weight_decay
+    }
+
+    /// The rate over the correction of the first moment, `γ / (1 - β₁ᵗ)`.
+    pub fn step_size(&self) -> f64 {
+        self.lr / (1.0 - self.betas.0.powf(self.step as f64))
+    }
+
+    /// The root of the correction of the second moment, `√(1 - β₂ᵗ)`.
+    pub fn root_correction(&self) -> f64 {
+        (1.0 - self.betas.1.powf(self.step as f64)).sqrt()
+    }
+}
+
 /// What [`Backend::attention`](super::Backend::attention) reads, as `F32` or `F64`.
 #[derive(Clone)]
 pub struct AttentionInputs {

@@ -13,7 +13,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-pub use fused::{AttentionInputs, CrossEntropyInputs, NormInputs, Normalised};
+pub use fused::{
+    AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
+};
 pub use geometry::{
     AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
     NormOver, UnfoldGeometry, Windows,
@@ -483,6 +485,23 @@ pub trait Backend: Send + Sync + 'static {
     ) -> Result<[Storage; 3]> {
         let _ = (grad, outputs, inputs, geometry);
         Err(lacking("attention_backward", self.name()))
+    }
+
+    /// A parameter, `F32` or `F64`, after a step of AdamW. The moments are changed where they lie, or
+    /// replaced where other handles share their memory; an error leaves them as they were.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn adamw(
+        &self,
+        value: Operand,
+        grad: Operand,
+        moments: AdamWMemory<'_>,
+        step: &AdamWStep,
+    ) -> Result<Storage> {
+        let _ = (value, grad, moments, step);
+        Err(lacking("adamw", self.name()))
     }
 }
 

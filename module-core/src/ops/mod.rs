@@ -1,6 +1,7 @@
 //! Operations, a file for each family: the method and its gradient side by side.
 
 mod activation;
+mod adamw;
 mod adaptive_pool;
 mod arithmetic;
 mod arrange;
@@ -45,6 +46,7 @@ mod view;
 mod window;
 
 pub use activation::Approximate;
+pub use adamw::AdamWMoments;
 pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
 pub use avg_pool::{AvgPoolOptions, LpPoolOptions};

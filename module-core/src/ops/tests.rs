@@ -509,6 +509,7 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = &sources!(
     "activation",
+    "adamw",
     "adaptive_pool",
     "arithmetic",
     "arrange",

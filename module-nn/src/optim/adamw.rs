@@ -1,4 +1,4 @@
-use module_core::{Module, Result, Tensor};
+use module_core::{AdamWMoments, AdamWStep, Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
@@ -31,21 +31,31 @@ use crate::config::setters;
 /// ```
 pub struct AdamW {
     config: AdamWConfig,
-    moments: Known<Moments>,
+    parameters: Known<Memory>,
 }
 
-/// The moments of one parameter.
-struct Moments {
-    step: i32,
-    exp_avg: Tensor,
-    exp_avg_sq: Tensor,
-    /// The greatest second moment so far; kept with AMSGrad only.
-    max_exp_avg_sq: Option<Tensor>,
+/// What is remembered of one parameter.
+struct Memory {
+    step: u64,
+    moments: AdamWMoments,
 }
 
-impl State for Moments {
+impl Memory {
+    /// That of a parameter which was never moved.
+    fn new(value: &Tensor, amsgrad: bool) -> Result<Self> {
+        let zeros = || value.zeros_like();
+        let moments = AdamWMoments {
+            exp_avg: zeros()?,
+            exp_avg_sq: zeros()?,
+            max_exp_avg_sq: amsgrad.then(zeros).transpose()?,
+        };
+        Ok(Self { step: 0, moments })
+    }
+}
+
+impl State for Memory {
     fn tensor(&self) -> &Tensor {
-        &self.exp_avg
+        &self.moments.exp_avg
     }
 }
 
@@ -141,7 +151,7 @@ impl AdamWConfig {
         )?;
         Ok(AdamW {
             config: self.clone(),
-            moments: Known::new(model),
+            parameters: Known::new(model),
         })
     }
 }
@@ -161,46 +171,28 @@ impl Optimizer for AdamW {
     fn step(&mut self, model: &dyn Module) -> Result<()> {
         let AdamWConfig {
             lr,
-            betas: (beta1, beta2),
+            betas,
             eps,
             weight_decay,
             amsgrad,
             maximize,
         } = self.config;
-        self.moments.step(model, |value, grad, moments| {
-            let grad = if maximize { grad.neg()? } else { grad.clone() };
-            let square = grad.mul(&grad)?.mul(1.0 - beta2)?;
-            let next = match moments {
-                Some(last) => Moments {
-                    step: last.step.saturating_add(1),
-                    exp_avg: last
-                        .exp_avg
-                        .add(&grad.sub(&last.exp_avg)?.mul(1.0 - beta1)?)?,
-                    exp_avg_sq: last.exp_avg_sq.mul(beta2)?.add(&square)?,
-                    max_exp_avg_sq: last.max_exp_avg_sq.clone(),
-                },
-                None => Moments {
-                    step: 1,
-                    exp_avg: grad.mul(1.0 - beta1)?,
-                    exp_avg_sq: square,
-                    max_exp_avg_sq: None,
-                },
+        self.parameters.step(model, |value, grad, memory| {
+            let known = match memory {
+                Some(known) => known,
+                None => memory.insert(Memory::new(value, amsgrad)?),
             };
-            let largest = match (&next.max_exp_avg_sq, amsgrad) {
-                (_, false) => None,
-                (Some(max), true) => Some(max.maximum(&next.exp_avg_sq)?),
-                (None, true) => Some(next.exp_avg_sq.clone()),
+            let numbers = AdamWStep {
+                lr,
+                betas,
+                eps,
+                weight_decay,
+                maximize,
+                step: known.step.saturating_add(1),
             };
-            let second = largest.as_ref().unwrap_or(&next.exp_avg_sq);
-            let corrections = (1.0 - beta1.powi(next.step), 1.0 - beta2.powi(next.step));
-            let root = second.sqrt()?.div(corrections.1.sqrt())?.add(eps)?;
-            let decayed = value.mul(1.0 - lr * weight_decay)?;
-            let moved = decayed.sub(&next.exp_avg.div(&root)?.mul(lr / corrections.0)?)?;
-            let next = Moments {
-                max_exp_avg_sq: largest,
-                ..next
-            };
-            Ok((moved, Some(next)))
+            let value = value.adamw_step(grad, &mut known.moments, &numbers)?;
+            known.step = numbers.step;
+            Ok(value)
         })
     }
 

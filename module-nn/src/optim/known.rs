@@ -33,14 +33,14 @@ impl<S: State> Known<S> {
         }
     }
 
-    /// Checks the model, then gives every parameter with a gradient the value and the state that
-    /// `update` makes of its value, its gradient and its state.
+    /// Checks the model, then gives every parameter with a gradient the value that `update` makes of
+    /// its value, its gradient and its state, which it changes.
     ///
     /// Whatever could keep an update from being computed is found before the first one is.
     pub(super) fn step(
         &mut self,
         model: &dyn Module,
-        update: impl Fn(&Tensor, &Tensor, Option<&S>) -> Result<(Tensor, Option<S>)>,
+        update: impl Fn(&Tensor, &Tensor, &mut Option<S>) -> Result<Tensor>,
     ) -> Result<()> {
         let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
         self.check(&parameters)?;
@@ -67,9 +67,7 @@ impl<S: State> Known<S> {
                 *state = None;
             } else if let Some(grad) = parameter.grad() {
                 let value = parameter.detach();
-                let (value, next) = no_grad(|| update(&value, &grad.detach(), state.as_ref()))?;
-                parameter.set(value)?;
-                *state = next;
+                parameter.set(no_grad(|| update(&value, &grad.detach(), state))?)?;
             }
         }
         Ok(())

@@ -147,9 +147,10 @@ impl Optimizer for SGD {
                 grad = grad.add_scaled(value, weight_decay)?;
             }
             if momentum == 0.0 {
-                return Ok((value.add_scaled(&grad, -lr)?, None));
+                *buffer = None;
+                return value.add_scaled(&grad, -lr);
             }
-            let next = match buffer {
+            let next = match &*buffer {
                 Some(last) => last.mul(momentum)?.add_scaled(&grad, 1.0 - dampening)?,
                 None => grad.clone(),
             };
@@ -157,7 +158,9 @@ impl Optimizer for SGD {
                 true => grad.add_scaled(&next, momentum)?,
                 false => next.clone(),
             };
-            Ok((value.add_scaled(&step, -lr)?, Some(next)))
+            let value = value.add_scaled(&step, -lr)?;
+            *buffer = Some(next);
+            Ok(value)
         })
     }
 

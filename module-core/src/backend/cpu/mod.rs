@@ -1,5 +1,6 @@
 //! The CPU backend: host memory, kernels on ndarray views.
 
+mod adamw;
 mod attention;
 mod conv;
 mod conv_thin;
@@ -26,6 +27,7 @@ mod vector;
 mod view;
 mod window;
 
+use super::{AdamWMemory, AdamWStep};
 use super::{
     ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
     Element, HostData, Operand, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
@@ -354,5 +356,15 @@ impl Backend for CpuBackend {
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 3]> {
         attention::attention_backward(&grad, &outputs, &inputs, geometry)
+    }
+
+    fn adamw(
+        &self,
+        value: Operand,
+        grad: Operand,
+        moments: AdamWMemory<'_>,
+        step: &AdamWStep,
+    ) -> Result<Storage> {
+        adamw::adamw(&value, &grad, moments, step)
     }
 }

@@ -1,0 +1,160 @@
+//! A step of AdamW, block after block while it is near.
+
+use super::float::Float;
+use super::lanes::number;
+use super::map::{FloatKernel, run_float};
+use super::simd::{Loop, widest};
+use super::view::to_cow;
+use super::{AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, elements_of, room};
+use crate::{ErrorKind, Result};
+
+pub(super) fn adamw(
+    value: &Operand,
+    grad: &Operand,
+    moments: AdamWMemory<'_>,
+    step: &AdamWStep,
+) -> Result<Storage> {
+    let kernel = AdamW {
+        value,
+        grad,
+        moments,
+        step,
+    };
+    run_float(value.storage.dtype(), kernel)
+}
+
+struct AdamW<'a> {
+    value: &'a Operand,
+    grad: &'a Operand,
+    moments: AdamWMemory<'a>,
+    step: &'a AdamWStep,
+}
+
+impl FloatKernel for AdamW<'_> {
+    const NAME: &'static str = "adamw";
+    type Output = Storage;
+
+    fn run<T: Float>(self) -> Result<Storage> {
+        let AdamWMemory {
+            exp_avg,
+            exp_avg_sq,
+            max_exp_avg_sq,
+        } = self.moments;
+        let (value, grad) = (to_cow::<T>(self.value)?, to_cow::<T>(self.grad)?);
+        let numel = value.len();
+        // Whatever can fail does so before the first moment changes.
+        room::<T>(numel)?;
+        let mut out = Vec::with_capacity(numel);
+        widest(Steps {
+            value: &value,
+            grad: &grad,
+            exp_avg: to_write(exp_avg, numel)?,
+            exp_avg_sq: to_write(exp_avg_sq, numel)?,
+            max_exp_avg_sq: match max_exp_avg_sq {
+                Some(max) => Some(to_write(max, numel)?),
+                None => None,
+            },
+            numbers: Numbers::of(self.step),
+            out: &mut out,
+        });
+        Ok(CpuStorage::wrap(out))
+    }
+}
+
+/// The first elements of memory that nobody else shares, which is a copy if somebody does.
+fn to_write<T: Element>(storage: &mut Storage, numel: usize) -> Result<&mut [T]> {
+    if storage.downcast_mut::<CpuStorage>().is_none() {
+        room::<T>(numel)?;
+        let shared = elements_of::<T>(storage)?;
+        *storage = CpuStorage::wrap(shared.get(..numel).unwrap_or_default().to_vec());
+    }
+    let (lhs, rhs) = (storage.dtype(), T::DTYPE);
+    let data = storage.downcast_mut::<CpuStorage>();
+    let values = data.and_then(|CpuStorage(data)| T::host_mut(data)?.get_mut(..numel));
+    values.ok_or_else(|| {
+        let op = "adamw";
+        ErrorKind::DTypeMismatch { op, lhs, rhs }.into()
+    })
+}
+
+/// The numbers of a step in the type of the elements.
+#[derive(Clone, Copy)]
+struct Numbers<T> {
+    sign: T,
+    part1: T,
+    near_grad: bool,
+    beta2: T,
+    rest2: T,
+    root_correction: T,
+    eps: T,
+    decay: T,
+    step_size: T,
+}
+
+impl<T: Float> Numbers<T> {
+    fn of(step: &AdamWStep) -> Self {
+        let (part1, near_grad) = step.lerp();
+        Self {
+            sign: number(if step.maximize { -1.0 } else { 1.0 }),
+            part1: number(part1),
+            near_grad,
+            beta2: number(step.betas.1),
+            rest2: number(1.0 - step.betas.1),
+            root_correction: number(step.root_correction()),
+            eps: number(step.eps),
+            decay: number(step.decay()),
+            step_size: number(step.step_size()),
+        }
+    }
+}
+
+struct Steps<'a, T> {
+    value: &'a [T],
+    grad: &'a [T],
+    exp_avg: &'a mut [T],
+    exp_avg_sq: &'a mut [T],
+    max_exp_avg_sq: Option<&'a mut [T]>,
+    numbers: Numbers<T>,
+    out: &'a mut Vec<T>,
+}
+
+impl<T: Float> Loop for Steps<'_, T> {
+    type Output = ();
+
+    // The steps and the places where they round are those of PyTorch's.
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(mut self) {
+        const BLOCK: usize = 512;
+        let (n, mut out) = (self.numbers, [T::zero(); BLOCK]);
+        let inputs = self.value.chunks(BLOCK).zip(self.grad.chunks(BLOCK));
+        let exp_avgs = self.exp_avg.chunks_mut(BLOCK);
+        let moments = exp_avgs.zip(self.exp_avg_sq.chunks_mut(BLOCK));
+        for (i, ((value, grad), (exp_avg, exp_avg_sq))) in inputs.zip(moments).enumerate() {
+            for (m, &grad) in exp_avg.iter_mut().zip(grad) {
+                let grad = n.sign * grad;
+                let base = if n.near_grad { grad } else { *m };
+                *m = base + n.part1 * (grad - *m);
+            }
+            for (v, &grad) in exp_avg_sq.iter_mut().zip(grad) {
+                *v = *v * n.beta2 + n.rest2 * grad * grad;
+            }
+            let mut second = &*exp_avg_sq;
+            if let Some(max) = &mut self.max_exp_avg_sq {
+                let max = max.chunks_mut(BLOCK).nth(i).unwrap_or_default();
+                for (max, &v) in max.iter_mut().zip(second) {
+                    *max = if v.is_nan() { v } else { max.greater(v) };
+                }
+                second = max;
+            }
+            let out = &mut out[..value.len()];
+            let moments = exp_avg.iter().zip(second);
+            for ((out, &value), (&m, &second)) in out.iter_mut().zip(value).zip(moments) {
+                let root = second.sqrt() / n.root_correction + n.eps;
+                *out = value * n.decay - n.step_size * m / root;
+            }
+            self.out.extend_from_slice(out);
+        }
+    }
+}

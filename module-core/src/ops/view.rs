@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::layout::{Dims, view::infer};
+use crate::layout::{Dims, IntoSizes, view::infer};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
 
@@ -24,10 +24,12 @@ impl Tensor {
     ///
     /// let x = Tensor::arange(0, 6)?.reshape([2, -1])?;
     /// assert_eq!(x.shape().to_string(), "[2, 3]");
+    /// let rows = x.size(0)?;
+    /// assert_eq!(x.reshape([rows * 3, 1])?.shape().to_string(), "[6, 1]");
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn reshape(&self, sizes: impl AsRef<[isize]>) -> Result<Self> {
-        self.reshape_to(&infer("reshape", self.shape(), sizes.as_ref())?)
+    pub fn reshape(&self, sizes: impl IntoSizes) -> Result<Self> {
+        self.reshape_to(&infer("reshape", self.shape(), &sizes.into_sizes())?)
     }
 
     /// [`reshape`](Self::reshape) to a shape that is known.
@@ -209,9 +211,9 @@ impl Tensor {
     /// assert!(x.t()?.view([6]).is_err());
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn view(&self, sizes: impl AsRef<[isize]>) -> Result<Self> {
+    pub fn view(&self, sizes: impl IntoSizes) -> Result<Self> {
         const NAME: &str = "view";
-        let shape = infer(NAME, self.shape(), sizes.as_ref())?;
+        let shape = infer(NAME, self.shape(), &sizes.into_sizes())?;
         if self.layout.reshape(&shape).is_none() {
             let problem = format!(
                 "is no view of shape {} with strides {:?}; use `reshape`, which copies",
@@ -238,10 +240,10 @@ impl Tensor {
     /// assert_eq!(x.shape().to_string(), "[2, 3, 2]");
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn unflatten(&self, dim: isize, sizes: impl AsRef<[isize]>) -> Result<Self> {
+    pub fn unflatten(&self, dim: isize, sizes: impl IntoSizes) -> Result<Self> {
         const NAME: &str = "unflatten";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let parts = infer(NAME, &size.into(), sizes.as_ref())?;
+        let parts = infer(NAME, &size.into(), &sizes.into_sizes())?;
         let mut shape = self.shape().to_vec();
         shape.splice(dim..=dim, parts.iter().copied());
         self.reshape_to(&shape.into())
@@ -318,16 +320,43 @@ impl Tensor {
         }))
     }
 
-    /// Stretched to `shape` by broadcasting, without a copy: PyTorch's `expand` and `broadcast_to`.
+    /// Stretched to `sizes` by broadcasting, without a copy: PyTorch's `expand` and `broadcast_to`.
+    ///
+    /// `-1` keeps a size.
     ///
     /// # Errors
     ///
-    /// A shape that this one does not broadcast to.
+    /// Sizes that this shape does not broadcast to, a `-1` in front of the dimensions that there are.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64], [2]]);
+    /// assert_eq!(x.expand([-1, 2])?.to_vec::<i64>()?, [1, 1, 2, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     #[doc(alias = "broadcast_to")]
-    pub fn expand(&self, shape: impl Into<Shape>) -> Result<Self> {
-        let shape = shape.into();
-        shape.checked_numel("expand", self.dtype().size_in_bytes())?;
-        let out = self.with_layout(self.layout.broadcast_to("expand", &shape)?);
+    pub fn expand(&self, sizes: impl IntoSizes) -> Result<Self> {
+        const NAME: &str = "expand";
+        let sizes = sizes.into_sizes();
+        let lead = sizes.len().saturating_sub(self.rank());
+        let kept = |place: usize| self.shape().get(place.checked_sub(lead)?).copied();
+        let size = |(place, &size): (usize, &isize)| match size {
+            -1 => kept(place),
+            size => usize::try_from(size).ok(),
+        };
+        let shape: Option<Shape> = sizes.iter().enumerate().map(size).collect();
+        let shape = shape.ok_or_else(|| {
+            let problem = format!(
+                "has a negative size that keeps none of shape {}",
+                self.shape()
+            );
+            Error::argument(NAME, "sizes", format_args!("{sizes:?}"), problem)
+        })?;
+        shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        let out = self.with_layout(self.layout.broadcast_to(NAME, &shape)?);
         Ok(out.record([self], |_| Expand {
             from: self.shape().clone(),
         }))

@@ -3,6 +3,7 @@
 
 mod wrong_arguments {
     mod data;
+    mod more;
     mod normalisation;
     mod windows;
 }

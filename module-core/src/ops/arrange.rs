@@ -128,7 +128,8 @@ impl Tensor {
         self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
     }
 
-    /// Views of `size` elements along `dim`, the last of what is left.
+    /// Views of `size` elements along `dim`, the last of what is left;
+    /// [`split_with_sizes`](Self::split_with_sizes) takes a size for each.
     ///
     /// # Errors
     ///
@@ -160,6 +161,43 @@ impl Tensor {
             self.narrow(dim, start..start.saturating_add(size).min(total))
         };
         (0..parts).map(part).collect()
+    }
+
+    /// Views of these sizes along `dim`, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions, sizes whose sum is not that of the
+    /// dimension.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let parts = Tensor::from([1_i64, 2, 3, 4, 5]).split_with_sizes([1, 4], 0)?;
+    /// assert_eq!(parts[1].to_vec::<i64>()?, [2, 3, 4, 5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn split_with_sizes(&self, sizes: impl AsRef<[usize]>, dim: isize) -> Result<Vec<Self>> {
+        const NAME: &str = "split_with_sizes";
+        let (sizes, (_, total)) = (sizes.as_ref(), self.dim_and_size(NAME, dim)?);
+        if sizes
+            .iter()
+            .try_fold(0, |sum: usize, &size| sum.checked_add(size))
+            != Some(total)
+        {
+            let problem = format!("must add up to the {total} elements of the dimension");
+            let sizes = format_args!("{sizes:?}");
+            return Err(Error::argument(NAME, "sizes", sizes, problem));
+        }
+        let mut start = 0;
+        let part = |&size: &usize| {
+            let range = start..start + size;
+            start += size;
+            self.narrow(dim, range)
+        };
+        sizes.iter().map(part).collect()
     }
 
     /// Views along `dim`, `count` of them or fewer, all but the last of one size.

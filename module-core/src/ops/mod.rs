@@ -8,6 +8,7 @@ mod attention;
 mod avg_pool;
 mod batch_norm;
 mod cast;
+mod close;
 mod compare;
 mod conv;
 mod conv_transpose;

@@ -1,4 +1,5 @@
 mod data;
+mod more;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -438,6 +439,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("arithmetic::Mul", &["mul"]),
     ("arithmetic::Neg", &["neg"]),
     ("arithmetic::Pow", &["pow"]),
+    ("arithmetic::PowOf", &["pow"]),
     ("arithmetic::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
@@ -547,6 +549,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "avg_pool",
     "batch_norm",
     "cast",
+    "close",
     "compare",
     "conv",
     "conv_transpose",

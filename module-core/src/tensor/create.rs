@@ -161,6 +161,49 @@ impl Tensor {
         with_default(|generator| Self::normal(shape, 0.0, 1.0, dtype, generator))
     }
 
+    /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
+    /// `torch.rand_like`.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Tensor, fork_rng};
+    ///
+    /// let x = fork_rng(0, || Tensor::from([0.0_f32, 0.0]).rand_like())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.496_256_6, 0.768_221_8]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn rand_like(&self) -> Result<Self> {
+        let (low, high) = (0.0, 1.0);
+        self.drawn_like("rand_like", Uniform { low, high })
+    }
+
+    /// Normal draws of mean 0 and standard deviation 1 like this tensor in shape, dtype and device;
+    /// like a contiguous one, bit for bit PyTorch's `torch.randn_like`.
+    ///
+    /// # Errors
+    ///
+    /// As [`rand_like`](Self::rand_like).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Tensor, fork_rng};
+    ///
+    /// let noise = fork_rng(0, || Tensor::from([[0.0_f32; 3]; 2]).randn_like())?;
+    /// let same = fork_rng(0, || Tensor::randn([2, 3], DType::F32))?;
+    /// assert!(noise.equal(&same)?);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn randn_like(&self) -> Result<Self> {
+        let (mean, std) = (0.0, 1.0);
+        self.drawn_like("randn_like", Normal { mean, std })
+    }
+
     /// A random order of the integers from 0 up to and without `n`, bit for bit PyTorch's
     /// `torch.randperm`.
     ///
@@ -232,6 +275,20 @@ impl Tensor {
                 Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
             }
         }
+    }
+
+    /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
+    /// which they are drawn: those of the transpose of a matrix are the transpose of the matrix's.
+    pub(crate) fn drawn_like(
+        &self,
+        op: &'static str,
+        distribution: impl Distribution,
+    ) -> Result<Self> {
+        let (order, back) = self.layout().memory_order();
+        let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
+        with_default(|generator| Self::drawn(op, shape, self.dtype(), distribution, generator))?
+            .permute(back)?
+            .to_device(&self.device())
     }
 
     fn fill_with<T: Element + RandomFloat>(
@@ -342,7 +399,7 @@ macro_rules! from_values {
     )*};
 }
 
-from_values!(f32, f64, i64, i32, u8, bool);
+from_values!(f32, f64, half::f16, half::bf16, i64, i32, u8, bool);
 
 impl Tensor {
     /// A CPU tensor of values whose number is that of `shape`.

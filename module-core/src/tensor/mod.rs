@@ -33,7 +33,7 @@ use crate::{DType, Device, ErrorKind, Result, Shape};
 /// [`Error`](crate::Error).
 ///
 /// Operators stand for the methods, on references or values, and give a `Result`:
-/// `(&a + &b)?`, `(a * 2.0)?`.
+/// `(&a + &b)?`, `(a * 2.0)?`, `(1.0 - &a)?`.
 ///
 /// # Example
 ///

@@ -1,0 +1,118 @@
+//! Powers of tensors, numbers on the left, sources that are read in part, sizes that are kept.
+
+use super::*;
+
+#[test]
+fn gradients_agree_with_differences_to_second_order() {
+    let base = |x: &Tensor| x.mul(x)?.add(0.5);
+    for shapes in [
+        [&[2_usize, 3][..], &[2, 3]],
+        [&[2, 3], &[3]],
+        [&[3], &[2, 1]],
+        [&[], &[2]],
+        [&[0, 3], &[3]],
+    ] {
+        check("pow of a tensor", &shapes, |x| base(&x[0])?.pow(&x[1]));
+    }
+    check_unary("number - x", |x| 2.0 - x.mul(x)?);
+    check_unary("number / x", |x| 2.0 / x);
+    let index = Tensor::from([[2_i64, 0], [1, 1]]);
+    check("scatter_add of a part", &[&[3, 2], &[3, 3]], |x| {
+        let y = x[0].scatter_add(0, &index, &x[1])?;
+        y.mul(&y)
+    });
+    check("expand", &[&[2, 1]], |x| x[0].expand([3, -1, 2])?.exp());
+    check("split_with_sizes", &[&[5, 2]], |x| {
+        let parts = x[0].split_with_sizes([2, 3], 0)?;
+        parts[1].narrow(0, 0..2)?.mul(&parts[0])
+    });
+    let mask = Tensor::from([true, false, true]);
+    check("where with numbers", &[&[2, 3]], |x| {
+        let y = mask.where_(&x[0], 2)?.exp()?;
+        mask.where_(0.5, &y)
+    });
+}
+
+#[test]
+fn the_powers_of_0_have_finite_second_derivatives() {
+    let x = Tensor::from([0.0_f64, 0.0, 0.0]).requires_grad();
+    let exponent = Tensor::from([0.0_f64, 2.0, 3.0]).requires_grad();
+    let slopes = slopes(&|x| x[0].pow(&x[1]), &[x, exponent]).unwrap();
+    assert!(
+        slopes
+            .isfinite()
+            .unwrap()
+            .to_vec::<bool>()
+            .unwrap()
+            .iter()
+            .all(|&finite| finite)
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let (x, index) = (
+        Tensor::from([[1_i64, 2], [3, 4]]),
+        Tensor::from([[0_i64, 1]]),
+    );
+    for (result, message) in [
+        (
+            x.pow(-1),
+            "pow: exponent = -1: must not be negative for integers; cast with `to_dtype`",
+        ),
+        (
+            x.pow(0.5),
+            "pow: not available for int64; it needs a floating-point tensor beside a floating-point number",
+        ),
+        (
+            1.5 - &x,
+            "sub: not available for int64; it needs a floating-point tensor beside a floating-point number",
+        ),
+        (
+            1 / &x,
+            "div: not available for int64; it needs a floating-point tensor; cast with `to_dtype`",
+        ),
+        (
+            x.scatter_add(0, &x.zeros_like().unwrap(), &index),
+            "scatter_add: [2, 2] and [1, 2] do not fit: the source must have an element for each index",
+        ),
+        (
+            Tensor::from([5_i64]).one_hot(3),
+            "one_hot: classes = 3: has no class 5",
+        ),
+        (
+            x.expand([-1, 2, 2]),
+            "expand: sizes = [-1, 2, 2]: has a negative size that keeps none of shape [2, 2]",
+        ),
+        (
+            x.split_with_sizes([1, 2], 0)
+                .map(|mut parts| parts.remove(0)),
+            "split_with_sizes: sizes = [1, 2]: must add up to the 2 elements of the dimension",
+        ),
+        (
+            x.split_with_sizes([usize::MAX, 3], 0)
+                .map(|mut parts| parts.remove(0)),
+            "split_with_sizes: sizes = [18446744073709551615, 3]: must add up to the 2 elements of the dimension",
+        ),
+    ] {
+        assert_eq!(result.unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn sizes_are_numbers_of_any_type() {
+    let x = Tensor::arange(0, 6).unwrap();
+    let (rows, shape) = (2_usize, Shape::from([2, 3]));
+    for y in [
+        x.reshape([2, 3]),
+        x.reshape([rows, 3]),
+        x.reshape(vec![2_isize, -1]),
+        x.reshape(&shape),
+        x.reshape(&[2, 3][..]),
+        x.view([rows, x.numel() / rows]),
+        x.reshape(-1).and_then(|x| x.unflatten(0, [-1, 3])),
+    ] {
+        assert_eq!(*y.unwrap().shape(), shape);
+    }
+    assert_eq!(x.narrow(0, 0..1).unwrap().reshape(()).unwrap().rank(), 0);
+}

@@ -1,6 +1,6 @@
 //! Sums, differences, products and quotients with broadcasting.
 
-use super::Value;
+use super::{Value, by_saved};
 use crate::backend::{BinaryOp, Operand, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
@@ -130,8 +130,9 @@ impl Tensor {
         };
         let out = self.binary("mul", BinaryOp::Mul, &other)?;
         Ok(out.record([self, &other], |_| Mul {
-            a: self.clone(),
-            b: Tensor::clone(&other),
+            a: self.saved_for(&other),
+            b: other.saved_for(self),
+            shapes: [self.shape().clone(), other.shape().clone()],
         }))
     }
 
@@ -147,7 +148,8 @@ impl Tensor {
         };
         let out = self.binary("div", BinaryOp::Div, &other)?;
         Ok(out.record([self, &other], |_| Div {
-            a: self.clone(),
+            a: self.saved_for(&other),
+            from: self.shape().clone(),
             b: Tensor::clone(&other),
         }))
     }
@@ -358,8 +360,9 @@ impl Function for Sub {
 }
 
 struct Mul {
-    a: Tensor,
-    b: Tensor,
+    a: Option<Tensor>,
+    b: Option<Tensor>,
+    shapes: [Shape; 2],
 }
 
 impl Function for Mul {
@@ -368,17 +371,16 @@ impl Function for Mul {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { a, b } = self;
-        two(
-            ctx,
-            || ctx.grad().mul(b)?.sum_to(a.shape()),
-            || ctx.grad().mul(a)?.sum_to(b.shape()),
-        )
+        let Self { a, b, shapes } = self;
+        let slope = |shape| move |factor: &Tensor| ctx.grad().mul(factor)?.sum_to(shape);
+        let first = by_saved(b.as_ref(), slope(&shapes[0]))?;
+        Ok([first, by_saved(a.as_ref(), slope(&shapes[1]))?].into())
     }
 }
 
 struct Div {
-    a: Tensor,
+    a: Option<Tensor>,
+    from: Shape,
     b: Tensor,
 }
 
@@ -388,12 +390,11 @@ impl Function for Div {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { a, b } = self;
-        two(
-            ctx,
-            || ctx.grad().div(b)?.sum_to(a.shape()),
-            || ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape()),
-        )
+        let Self { a, from, b } = self;
+        let first = || ctx.grad().div(b)?.sum_to(from);
+        let first = ctx.needs(0).then(first).transpose()?;
+        let second = |a: &Tensor| ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape());
+        Ok([first, by_saved(a.as_ref(), second)?].into())
     }
 }
 

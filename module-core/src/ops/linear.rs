@@ -1,5 +1,6 @@
 //! Affine maps.
 
+use super::by_saved;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Result, Shape};
 
@@ -65,8 +66,8 @@ impl Tensor {
         };
         let out = Self::fresh(storage, shape);
         let function = |_: &Self| Linear {
-            x: self.clone(),
-            weight: weight.clone(),
+            x: self.saved_for(weight),
+            weight: weight.saved_for(self),
         };
         Ok(match bias {
             Some(bias) => out.record([self, weight, bias], function),
@@ -76,8 +77,8 @@ impl Tensor {
 }
 
 struct Linear {
-    x: Tensor,
-    weight: Tensor,
+    x: Option<Tensor>,
+    weight: Option<Tensor>,
 }
 
 impl Function for Linear {
@@ -86,19 +87,18 @@ impl Function for Linear {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { x, weight } = self;
         let (grad, rows) = (ctx.grad(), |x: &Tensor| -> Result<Tensor> {
             let last = x.shape().last().copied().unwrap_or(1);
             let rows = x.shape()[..x.rank().saturating_sub(1)].iter().product();
             x.reshape_to(&[rows, last].into())
         });
         let mut gradients = Gradients::new();
-        gradients.push(ctx.needs(0).then(|| grad.matmul(weight)).transpose()?);
-        gradients.push(
-            ctx.needs(1)
-                .then(|| rows(grad)?.t()?.matmul(&rows(x)?))
-                .transpose()?,
-        );
+        gradients.push(by_saved(self.weight.as_ref(), |weight| {
+            grad.matmul(weight)
+        })?);
+        gradients.push(by_saved(self.x.as_ref(), |x| {
+            rows(grad)?.t()?.matmul(&rows(x)?)
+        })?);
         if ctx.inputs() == 3 {
             gradients.push(
                 ctx.needs(2)

@@ -1,7 +1,8 @@
 //! Matrix products.
 
+use super::by_saved;
 use crate::backend::Storage;
-use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape};
 
 impl Tensor {
@@ -153,8 +154,9 @@ impl Tensor {
 
     fn product(&self, other: &Self, storage: Storage, shape: Shape) -> Self {
         Self::fresh(storage, shape).record([self, other], |_| Matmul {
-            a: self.clone(),
-            b: other.clone(),
+            a: self.saved_for(other),
+            b: other.saved_for(self),
+            shapes: [self.shape().clone(), other.shape().clone()],
         })
     }
 
@@ -169,8 +171,9 @@ impl Tensor {
 }
 
 struct Matmul {
-    a: Tensor,
-    b: Tensor,
+    a: Option<Tensor>,
+    b: Option<Tensor>,
+    shapes: [Shape; 2],
 }
 
 impl Function for Matmul {
@@ -179,11 +182,10 @@ impl Function for Matmul {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { a, b } = self;
-        two(
-            ctx,
-            || ctx.grad().matmul(&b.transpose(-1, -2)?)?.sum_to(a.shape()),
-            || a.transpose(-1, -2)?.matmul(ctx.grad())?.sum_to(b.shape()),
-        )
+        let Self { a, b, shapes } = self;
+        let first = |b: &Tensor| ctx.grad().matmul(&b.transpose(-1, -2)?)?.sum_to(&shapes[0]);
+        let first = by_saved(b.as_ref(), first)?;
+        let second = |a: &Tensor| a.transpose(-1, -2)?.matmul(ctx.grad())?.sum_to(&shapes[1]);
+        Ok([first, by_saved(a.as_ref(), second)?].into())
     }
 }

@@ -135,6 +135,12 @@ impl Tensor {
         Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
+    /// What the gradient of `other` reads of this tensor: nothing where it needs none, so that beside
+    /// frozen weights no activation is kept.
+    fn saved_for(&self, other: &Self) -> Option<Self> {
+        other.is_tracked().then(|| self.clone())
+    }
+
     fn unary(&self, op: UnaryOp) -> Result<Self> {
         Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
     }
@@ -174,6 +180,14 @@ impl Tensor {
             .collect();
         self.sum(dims.as_slice(), true)?.reshape_to(shape)
     }
+}
+
+/// The gradient of an input by what was saved for it, if it needs one.
+fn by_saved(
+    saved: Option<&Tensor>,
+    gradient: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Option<Tensor>> {
+    saved.map(gradient).transpose()
 }
 
 #[cfg(test)]

@@ -116,3 +116,53 @@ fn sizes_are_numbers_of_any_type() {
     }
     assert_eq!(x.narrow(0, 0..1).unwrap().reshape(()).unwrap().rank(), 0);
 }
+
+/// A product that needs no gradient of one factor keeps the other alive only as long as its holder.
+#[test]
+fn what_no_gradient_reads_is_not_kept() {
+    type Product = fn(&Tensor, &Tensor) -> Result<Tensor>;
+    let conv = |a: &Tensor, b: &Tensor| {
+        let shape = [2, 2, 1, 1];
+        a.reshape(shape)?
+            .conv2d(&b.reshape(shape)?, Conv2dOptions::default())
+    };
+    let products: [(&str, Product); 5] = [
+        ("mul", |a, b| a.mul(b)),
+        ("div", |a, b| a.div(b)),
+        ("matmul", |a, b| a.matmul(b)),
+        ("linear", |a, b| a.linear(b, None)),
+        ("conv2d", conv),
+    ];
+    // Tracked, and of memory of its own.
+    let computed = |seed| numbers([2, 2], seed).requires_grad().add(3.0).unwrap();
+    for (name, product) in products {
+        let (a, b) = (computed(1), computed(2));
+        let both = product(&a, &b).unwrap();
+        let grads = |y: &Tensor, inputs: &[&Tensor]| {
+            let weights = numbers(y.shape(), 3);
+            grad_with(&[y], &[&weights], inputs, BackwardOptions::default()).unwrap()
+        };
+        let expected = grads(&both, &[&a, &b]);
+        for (place, expected) in expected.iter().enumerate() {
+            let y = match place {
+                0 => product(&a, &b.detach()),
+                _ => product(&a.detach(), &b),
+            };
+            let found = grads(&y.unwrap(), &[[&a, &b][place]]);
+            let [found, expected] = [&found[0], expected].map(|grad| grad.as_ref().unwrap());
+            assert!(found.equal(expected).unwrap(), "{name} {place}");
+        }
+        // The divisor is part of both gradients.
+        for place in if name == "div" { 0..1 } else { 0..2 } {
+            let (x, frozen) = (computed(4), numbers([2, 2], 5));
+            let y = match place {
+                0 => product(&x, &frozen),
+                _ => product(&frozen, &x),
+            };
+            let mut memory = x.storage.clone();
+            drop(x);
+            assert!(memory.is_unshared(), "{name} {place}");
+            drop(y);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! `+`, `-`, `*`, `/` and unary `-`: the methods under their signs, with their `Result`.
 //!
-//! A number may stand on either side: `(1.0 - &x)?`.
+//! A number may stand on either side, on the left as `f64` or `i64`: `(1.0 - &x)?`.
 
 use std::ops;
 
@@ -53,7 +53,9 @@ macro_rules! numbers_on_the_left {
     )*};
 }
 
-numbers_on_the_left!(f32, f64, i32, i64);
+// One type of each kind, so that a literal has only that to be: with two, `(1.0 - &x)?` would not say
+// of what type its number is.
+numbers_on_the_left!(f64, i64);
 
 /// The operations with a number on the left, by those with a number on the right.
 mod left {

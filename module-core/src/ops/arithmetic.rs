@@ -106,6 +106,18 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([5_i64, 7]);
+    /// assert_eq!(x.sub(&Tensor::from([1_i64, 2]))?.to_vec::<i64>()?, [4, 5]);
+    /// assert_eq!((10 - &x)?.to_vec::<i64>()?, [5, 3]);
+    /// assert_eq!((1.0 - Tensor::from([0.25_f32]))?.to_vec::<f32>()?, [0.75]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = match other.into() {
             Value::Tensor(other) => other,
@@ -123,6 +135,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let (row, column) = (Tensor::from([1_i64, 2]), Tensor::from([[3_i64], [4]]));
+    /// assert_eq!(row.mul(&column)?.to_vec::<i64>()?, [3, 6, 4, 8]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = match other.into() {
             Value::Tensor(other) => other,
@@ -141,6 +163,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add), and integers, whose quotients would round.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, -3.0]);
+    /// assert_eq!(x.div(2.0)?.to_vec::<f32>()?, [0.5, -1.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = match other.into() {
             Value::Tensor(other) => other,
@@ -220,6 +252,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, -2]);
+    /// assert_eq!(x.neg()?.to_vec::<i64>()?, [-1, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn neg(&self) -> Result<Self> {
         Ok(self.unary(UnaryOp::Neg)?.record([self], |_| Neg))
     }
@@ -231,6 +273,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 5]);
+    /// assert_eq!(x.maximum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [3, 5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("maximum", self)?;
         let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
@@ -248,6 +300,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 5]);
+    /// assert_eq!(x.minimum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [1, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("minimum", self)?;
         let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
@@ -263,6 +325,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
+    /// assert_eq!(x.abs()?.to_vec::<f32>()?, [1.0, 0.0, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn abs(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Abs)?
@@ -274,6 +346,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
+    /// assert_eq!(x.sign()?.to_vec::<f32>()?, [-1.0, 0.0, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sign(&self) -> Result<Self> {
         Ok(self.unary(UnaryOp::Sign)?.record([self], |_| Sign))
     }

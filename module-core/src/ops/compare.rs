@@ -71,6 +71,7 @@ impl Tensor {
     /// assert_eq!(x.gt(0.0)?.where_(&x, 0.0)?.to_vec::<f32>()?, [0.0, 2.0]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
+    #[doc(alias = "where")]
     pub fn where_<'a>(&self, a: impl Into<Value<'a>>, b: impl Into<Value<'a>>) -> Result<Self> {
         const NAME: &str = "where";
         if self.dtype() != DType::Bool {

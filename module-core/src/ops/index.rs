@@ -13,6 +13,17 @@ impl Tensor {
     /// # Errors
     ///
     /// An index that is not `I64` or out of range, shapes that do not fit.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// let y = x.gather(1, &Tensor::from([[1_i64], [0]]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn gather(&self, dim: isize, index: &Self) -> Result<Self> {
         let dim = self.check_index("gather", dim, index, self.shape())?;
         let storage = self

@@ -80,6 +80,9 @@ impl Tensor {
     /// assert_eq!(a.matmul(&Tensor::from([1.0_f32, 1.0]))?.to_vec::<f32>()?, [3.0, 7.0]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
+    #[doc(alias = "mm")]
+    #[doc(alias = "bmm")]
+    #[doc(alias = "mv")]
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         const NAME: &str = "matmul";
         self.check_same(NAME, other)?;

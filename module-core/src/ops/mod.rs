@@ -159,6 +159,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A shape that does not broadcast to this tensor's.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.sum_to(&[2].into())?.to_vec::<i64>()?, [4, 6]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sum_to(&self, shape: &crate::Shape) -> Result<Self> {
         if self.shape() == shape {
             return Ok(self.clone());

@@ -57,19 +57,29 @@ impl Tensor {
         }))
     }
 
-    /// The dimensions from `start` to `end`, both included, as one.
+    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
     ///
     /// # Errors
     ///
     /// Dimensions that are out of range or out of order.
-    pub fn flatten(&self, start: isize, end: isize) -> Result<Self> {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.flatten(1, -1)?.shape().to_string(), "[2, 12]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn flatten(&self, start_dim: isize, end_dim: isize) -> Result<Self> {
         let (first, last) = (
-            self.shape().dim("flatten", start)?,
-            self.shape().dim("flatten", end)?,
+            self.shape().dim("flatten", start_dim)?,
+            self.shape().dim("flatten", end_dim)?,
         );
         if first > last {
-            let problem = format!("lies after end = {end} in shape {}", self.shape());
-            return Err(Error::argument("flatten", "start", start, problem));
+            let problem = format!("lies after end_dim = {end_dim} in shape {}", self.shape());
+            return Err(Error::argument("flatten", "start_dim", start_dim, problem));
         }
         if self.rank() == 0 {
             return self.reshape_to(&[1].into());
@@ -89,6 +99,16 @@ impl Tensor {
     /// # Errors
     ///
     /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert!(x.t()?.contiguous()?.is_contiguous());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn contiguous(&self) -> Result<Self> {
         if self.is_contiguous() {
             return Ok(self.clone());
@@ -102,8 +122,18 @@ impl Tensor {
     /// # Errors
     ///
     /// An order that does not name each dimension once.
-    pub fn permute(&self, order: impl AsRef<[isize]>) -> Result<Self> {
-        let order = order.as_ref();
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.permute([2, 0, 1])?.shape().to_string(), "[4, 2, 3]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn permute(&self, dims: impl AsRef<[isize]>) -> Result<Self> {
+        let order = dims.as_ref();
         let mut places: SmallVec<[usize; 4]> = SmallVec::new();
         for &dim in order {
             let place = self.shape().dim("permute", dim)?;
@@ -119,7 +149,7 @@ impl Tensor {
             );
             return Err(Error::argument(
                 "permute",
-                "order",
+                "dims",
                 format_args!("{order:?}"),
                 problem,
             ));
@@ -134,10 +164,20 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that is out of range.
-    pub fn transpose(&self, a: isize, b: isize) -> Result<Self> {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.transpose(0, 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn transpose(&self, dim0: isize, dim1: isize) -> Result<Self> {
         let (a, b) = (
-            self.shape().dim("transpose", a)?,
-            self.shape().dim("transpose", b)?,
+            self.shape().dim("transpose", dim0)?,
+            self.shape().dim("transpose", dim1)?,
         );
         let mut order: SmallVec<[usize; 4]> = (0..self.rank()).collect();
         if !order.is_empty() {
@@ -153,6 +193,16 @@ impl Tensor {
     /// # Errors
     ///
     /// More than two dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn t(&self) -> Result<Self> {
         match self.rank() {
             0 | 1 => Ok(self.clone()),
@@ -161,7 +211,7 @@ impl Tensor {
         }
     }
 
-    /// The elements `range` of dimension `dim`.
+    /// The elements `range` of dimension `dim`, a view; PyTorch's takes a start and a length.
     ///
     /// # Errors
     ///
@@ -296,6 +346,17 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that is out of range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2]);
+    /// assert_eq!(x.unsqueeze(0)?.shape().to_string(), "[1, 2]");
+    /// assert_eq!(x.unsqueeze(-1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn unsqueeze(&self, dim: isize) -> Result<Self> {
         // One more place than there are dimensions: before each, and after the last.
         let wider: Shape = self.shape().iter().copied().chain([1]).collect();
@@ -311,6 +372,17 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that is out of range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[[1_i64], [2]]]);
+    /// assert_eq!(x.squeeze(0)?.shape().to_string(), "[2, 1]");
+    /// assert_eq!(x.squeeze(..)?.shape().to_string(), "[2]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn squeeze(&self, dims: impl Into<Dims>) -> Result<Self> {
         let mut dims = self.shape().dims("squeeze", &dims.into())?;
         dims.retain(|dim| self.shape()[dim] == 1);

@@ -101,6 +101,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that the tensor does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// assert_eq!((x.size(0)?, x.size(-1)?), (2, 3));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn size(&self, dim: isize) -> Result<usize> {
         let index = self.shape().dim("size", dim)?;
         let out_of_range = || ErrorKind::Dimension {
@@ -112,6 +122,8 @@ impl Tensor {
     }
 
     /// The number of dimensions.
+    #[doc(alias = "dim")]
+    #[doc(alias = "ndim")]
     pub fn rank(&self) -> usize {
         self.layout.rank()
     }

@@ -373,7 +373,7 @@ fn elementwise() {
         } else {
             condition
         };
-        condition.where_(&x, &d.like(&x))
+        condition.where_(&x, d.like(&x))
     });
     fuzz("to_dtype", |d| {
         let x = d.maybe_huge();

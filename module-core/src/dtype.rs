@@ -165,4 +165,4 @@ macro_rules! scalar_from {
     )*};
 }
 
-scalar_from!(f32 => Float, f64 => Float, i64 => Int, i32 => Int, u8 => Int, bool => Bool);
+scalar_from!(f32 => Float, f64 => Float, half::f16 => Float, half::bf16 => Float, i64 => Int, i32 => Int, u8 => Int, bool => Bool);

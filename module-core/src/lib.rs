@@ -29,7 +29,7 @@ pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
 pub use ext::ModuleExt;
 pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
 pub use indexmap::IndexMap;
-pub use layout::{Dims, Layout, Shape};
+pub use layout::{Dims, IntoSizes, Layout, Shape};
 pub use module::{
     Bias, Buffer, Describe, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker, Maybe,
     Module, Parameter, TensorId, Training, Walk,

@@ -16,6 +16,7 @@ import init
 import layers
 import ops
 import ops_data
+import ops_more
 import ops_normalisation
 import ops_windows
 import optimisers
@@ -32,7 +33,7 @@ def main():
     warnings.simplefilter("ignore")
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
-    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows):
+    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more):
         print(f"{module.__name__:12} {module.write()} cases")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
     print(f"{total} bytes")

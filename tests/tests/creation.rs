@@ -102,6 +102,13 @@ fn a_draw_is_no_silent_cut() {
 }
 
 #[test]
+fn integers_from_one_end_to_the_other_are_a_range() {
+    let (start, end) = (i64::MIN, i64::MAX);
+    let x = Tensor::arange_step(start, end, end, DType::I64, &Device::cpu()).unwrap();
+    assert_eq!(x.to_vec::<i64>().unwrap(), [start, -1, end - 1]);
+}
+
+#[test]
 fn wrong_arguments_are_named() {
     let cpu = Device::cpu();
     for (result, message) in [

@@ -5,6 +5,7 @@ mod golden_ops {
     pub(crate) mod arrangements;
     pub(crate) mod data;
     pub(crate) mod elementwise;
+    pub(crate) mod more;
     pub(crate) mod normalisation;
     pub(crate) mod reductions;
     pub(crate) mod windows;

@@ -3,6 +3,7 @@
 
 mod wrong_arguments {
     mod data;
+    mod more;
     mod normalisation;
     mod optim;
     mod windows;
@@ -377,7 +378,7 @@ fn elementwise() {
         } else {
             condition
         };
-        condition.where_(&x, &d.like(&x))
+        condition.where_(&x, d.like(&x))
     });
     fuzz("to_dtype", |d| {
         let x = d.maybe_huge();
@@ -827,7 +828,7 @@ fn any_number_of_empty_rows_costs_nothing() {
 fn absurd_sizes_are_typed_errors() {
     let cpu = Device::cpu();
     let x = Tensor::from(1.0_f32);
-    let large = x.expand([1 << 60]).unwrap();
+    let large = x.expand([1_usize << 60]).unwrap();
     let image = Tensor::zeros([1, 1, 2, 2], DType::F32, &cpu).unwrap();
     let padded = |padding: usize, stride: usize| {
         let options = Conv2dOptions {
@@ -839,7 +840,7 @@ fn absurd_sizes_are_typed_errors() {
     };
     let too_large = [
         x.expand([usize::MAX]),
-        x.expand([1 << 40, 1 << 40]),
+        x.expand([1_usize << 40, 1 << 40]),
         Tensor::zeros([1 << 40, 1 << 40], DType::U8, &cpu),
         Tensor::ones([1 << 60], DType::U8, &cpu),
         Tensor::zeros([1 << 60], DType::F32, &cpu),

@@ -83,6 +83,12 @@ impl Storage {
         Arc::ptr_eq(&self.data, &other.data)
     }
 
+    /// Whether no other handle shares the memory.
+    #[cfg(test)]
+    pub(crate) fn is_unshared(&mut self) -> bool {
+        Arc::get_mut(&mut self.data).is_some()
+    }
+
     /// What handles that share their memory have in common, for as long as one of them is held.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.data).cast::<()>().addr()

@@ -10,7 +10,7 @@ pub(crate) mod view;
 pub(crate) use runs::Runs;
 use std::cmp::Ordering;
 
-pub use shape::{Dims, Shape};
+pub use shape::{Dims, IntoSizes, Shape};
 use sizes::Sizes;
 
 /// How a tensor's elements lie in its storage.

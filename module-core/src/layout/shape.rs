@@ -216,3 +216,74 @@ macro_rules! dims_from {
 
 // An unannotated literal is an `i32`.
 dims_from!(i32, isize, usize);
+
+/// Sizes as they are asked for, in which `-1` may stand for one that is known otherwise.
+///
+/// Numbers of the usual types become sizes by themselves: one, an array, a slice or a `Vec` of them,
+/// `()` for none. So does a [`Shape`].
+pub trait IntoSizes {
+    /// The sizes in order; those beyond `isize`, which no tensor has, are the greatest that is.
+    fn into_sizes(self) -> SmallVec<[isize; 4]>;
+}
+
+macro_rules! sizes_from {
+    ($($type:ty),*) => {$(
+        impl IntoSizes for $type {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                [self].into_sizes()
+            }
+        }
+
+        impl IntoSizes for &[$type] {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                let size = |&size: &$type| isize::try_from(size).unwrap_or(isize::MAX);
+                self.iter().map(size).collect()
+            }
+        }
+
+        impl<const N: usize> IntoSizes for [$type; N] {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+
+        impl<const N: usize> IntoSizes for &[$type; N] {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+
+        impl IntoSizes for Vec<$type> {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+
+        impl IntoSizes for &Vec<$type> {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+    )*};
+}
+
+// An unannotated literal is an `i32`.
+sizes_from!(i32, isize, usize);
+
+impl IntoSizes for () {
+    fn into_sizes(self) -> SmallVec<[isize; 4]> {
+        SmallVec::new()
+    }
+}
+
+impl IntoSizes for &Shape {
+    fn into_sizes(self) -> SmallVec<[isize; 4]> {
+        self.0.into_sizes()
+    }
+}
+
+impl IntoSizes for Shape {
+    fn into_sizes(self) -> SmallVec<[isize; 4]> {
+        self.0.into_sizes()
+    }
+}

@@ -23,6 +23,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
+    /// assert_eq!(x.relu()?.to_vec::<f32>()?, [0.0, 0.0, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn relu(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Relu)?
@@ -34,6 +44,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1000.0_f32, 0.0, 1000.0]);
+    /// assert_eq!(x.sigmoid()?.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sigmoid(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Sigmoid)?
@@ -45,6 +65,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1000.0_f32, 0.0, 1000.0]);
+    /// assert_eq!(x.tanh()?.to_vec::<f32>()?, [-1.0, 0.0, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn tanh(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Tanh)?

@@ -1,10 +1,10 @@
 //! Sums, differences, products and quotients with broadcasting.
 
-use super::Value;
+use super::{Value, by_saved};
 use crate::backend::{BinaryOp, Operand, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
-use crate::{Result, Scalar, Shape};
+use crate::{Error, Result, Scalar, Shape};
 
 impl Tensor {
     pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
@@ -106,6 +106,18 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([5_i64, 7]);
+    /// assert_eq!(x.sub(&Tensor::from([1_i64, 2]))?.to_vec::<i64>()?, [4, 5]);
+    /// assert_eq!((10 - &x)?.to_vec::<i64>()?, [5, 3]);
+    /// assert_eq!((1.0 - Tensor::from([0.25_f32]))?.to_vec::<f32>()?, [0.75]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = match other.into() {
             Value::Tensor(other) => other,
@@ -123,6 +135,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let (row, column) = (Tensor::from([1_i64, 2]), Tensor::from([[3_i64], [4]]));
+    /// assert_eq!(row.mul(&column)?.to_vec::<i64>()?, [3, 6, 4, 8]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = match other.into() {
             Value::Tensor(other) => other,
@@ -130,8 +152,9 @@ impl Tensor {
         };
         let out = self.binary("mul", BinaryOp::Mul, &other)?;
         Ok(out.record([self, &other], |_| Mul {
-            a: self.clone(),
-            b: Tensor::clone(&other),
+            a: self.saved_for(&other),
+            b: other.saved_for(self),
+            shapes: [self.shape().clone(), other.shape().clone()],
         }))
     }
 
@@ -140,6 +163,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add), and integers, whose quotients would round.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, -3.0]);
+    /// assert_eq!(x.div(2.0)?.to_vec::<f32>()?, [0.5, -1.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = match other.into() {
             Value::Tensor(other) => other,
@@ -147,21 +180,51 @@ impl Tensor {
         };
         let out = self.binary("div", BinaryOp::Div, &other)?;
         Ok(out.record([self, &other], |_| Div {
-            a: self.clone(),
+            a: self.saved_for(&other),
+            from: self.shape().clone(),
             b: Tensor::clone(&other),
         }))
     }
 
-    /// `selfᵉ`, elementwise.
+    /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
+    ///
+    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. A tensor of negative
+    /// exponents leaves 1 of the integer 1, ±1 of -1 and 0 of the others.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
-    pub fn pow(&self, exponent: f64) -> Result<Self> {
-        let out = self.binary_scalar("pow", BinaryOp::Pow, exponent.into())?;
-        Ok(out.record([self], |_| Pow {
+    /// As [`add`](Self::add), and a negative number beside integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.pow(2.0)?.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
+    /// assert_eq!(x.pow(&Tensor::from([3.0_f32, 2.0, 1.0]))?.to_vec::<f32>()?, [1.0, 4.0, 3.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn pow<'a>(&self, exponent: impl Into<Value<'a>>) -> Result<Self> {
+        const NAME: &str = "pow";
+        let exponent = match exponent.into() {
+            Value::Tensor(exponent) => exponent,
+            Value::Scalar(number) => {
+                let exponent = number.to_f64();
+                if exponent < 0.0 && !self.dtype().is_floating_point() {
+                    let problem = "must not be negative for integers; cast with `to_dtype`";
+                    return Err(Error::argument(NAME, "exponent", number, problem));
+                }
+                let out = self.binary_scalar(NAME, BinaryOp::Pow, number)?;
+                let x = self.clone();
+                return Ok(out.record([self], |_| Pow { x, exponent }));
+            }
+        };
+        let out = self.binary(NAME, BinaryOp::Pow, &exponent)?;
+        Ok(out.record([self, &exponent], |y| PowOf {
             x: self.clone(),
-            exponent,
+            exponent: Tensor::clone(&exponent),
+            y: y.clone(),
         }))
     }
 
@@ -189,6 +252,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, -2]);
+    /// assert_eq!(x.neg()?.to_vec::<i64>()?, [-1, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn neg(&self) -> Result<Self> {
         Ok(self.unary(UnaryOp::Neg)?.record([self], |_| Neg))
     }
@@ -200,6 +273,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 5]);
+    /// assert_eq!(x.maximum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [3, 5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("maximum", self)?;
         let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
@@ -217,6 +300,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 5]);
+    /// assert_eq!(x.minimum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [1, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         let other = other.into().like("minimum", self)?;
         let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
@@ -232,6 +325,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
+    /// assert_eq!(x.abs()?.to_vec::<f32>()?, [1.0, 0.0, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn abs(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Abs)?
@@ -243,6 +346,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
+    /// assert_eq!(x.sign()?.to_vec::<f32>()?, [-1.0, 0.0, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sign(&self) -> Result<Self> {
         Ok(self.unary(UnaryOp::Sign)?.record([self], |_| Sign))
     }
@@ -329,8 +442,9 @@ impl Function for Sub {
 }
 
 struct Mul {
-    a: Tensor,
-    b: Tensor,
+    a: Option<Tensor>,
+    b: Option<Tensor>,
+    shapes: [Shape; 2],
 }
 
 impl Function for Mul {
@@ -339,17 +453,16 @@ impl Function for Mul {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { a, b } = self;
-        two(
-            ctx,
-            || ctx.grad().mul(b)?.sum_to(a.shape()),
-            || ctx.grad().mul(a)?.sum_to(b.shape()),
-        )
+        let Self { a, b, shapes } = self;
+        let slope = |shape| move |factor: &Tensor| ctx.grad().mul(factor)?.sum_to(shape);
+        let first = by_saved(b.as_ref(), slope(&shapes[0]))?;
+        Ok([first, by_saved(a.as_ref(), slope(&shapes[1]))?].into())
     }
 }
 
 struct Div {
-    a: Tensor,
+    a: Option<Tensor>,
+    from: Shape,
     b: Tensor,
 }
 
@@ -359,12 +472,11 @@ impl Function for Div {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { a, b } = self;
-        two(
-            ctx,
-            || ctx.grad().div(b)?.sum_to(a.shape()),
-            || ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape()),
-        )
+        let Self { a, from, b } = self;
+        let first = || ctx.grad().div(b)?.sum_to(from);
+        let first = ctx.needs(0).then(first).transpose()?;
+        let second = |a: &Tensor| ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape());
+        Ok([first, by_saved(a.as_ref(), second)?].into())
     }
 }
 
@@ -386,6 +498,38 @@ impl Function for Pow {
         one(ctx
             .grad()
             .mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
+    }
+}
+
+struct PowOf {
+    x: Tensor,
+    exponent: Tensor,
+    y: Tensor,
+}
+
+impl Function for PowOf {
+    fn name(&self) -> &'static str {
+        "pow"
+    }
+
+    /// `e x^(e - 1)` and `x^e ln x`, with 0 for the constant `x^0` and for the powers of 0.
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, exponent, y } = self;
+        two(
+            ctx,
+            || {
+                let slope = x.pow(&exponent.sub(1.0)?)?.mul(exponent)?;
+                let constant = exponent.eq(0.0)?;
+                let slope = slope.masked_fill(&constant, 0.0)?;
+                ctx.grad().mul(&slope)?.sum_to(x.shape())
+            },
+            || {
+                let still = x.eq(0.0)?.logical_and(&exponent.ge(0.0)?)?;
+                // Inside, so that second derivatives do not multiply 0 with an infinity.
+                let slope = ctx.output(y).mul(&x.masked_fill(&still, 1.0)?.log()?)?;
+                ctx.grad().mul(&slope)?.sum_to(exponent.shape())
+            },
+        )
     }
 }
 

@@ -128,7 +128,8 @@ impl Tensor {
         self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
     }
 
-    /// Views of `size` elements along `dim`, the last of what is left.
+    /// Views of `split_size` elements along `dim`, the last of what is left;
+    /// [`split_with_sizes`](Self::split_with_sizes) takes a size for each.
     ///
     /// # Errors
     ///
@@ -144,29 +145,71 @@ impl Tensor {
     /// assert_eq!(parts[2].to_vec::<i64>()?, [5]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Self>> {
+    pub fn split(&self, split_size: usize, dim: isize) -> Result<Vec<Self>> {
         let (_, total) = self.dim_and_size("split", dim)?;
-        if size == 0 {
-            return Err(Error::argument("split", "size", size, "must be positive"));
+        if split_size == 0 {
+            return Err(Error::argument(
+                "split",
+                "split_size",
+                split_size,
+                "must be positive",
+            ));
         }
         if total == 0 {
             return Ok(vec![self.clone()]);
         }
-        let parts = total.div_ceil(size);
+        let parts = total.div_ceil(split_size);
         // The elements of a view may be far more than memory.
         crate::backend::host_room::<Self>(parts)?;
         let part = |i: usize| {
-            let start = i * size;
-            self.narrow(dim, start..start.saturating_add(size).min(total))
+            let start = i * split_size;
+            self.narrow(dim, start..start.saturating_add(split_size).min(total))
         };
         (0..parts).map(part).collect()
     }
 
-    /// Views along `dim`, `count` of them or fewer, all but the last of one size.
+    /// Views of these sizes along `dim`, one after the other.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range, a tensor without dimensions, a count of 0.
+    /// A dimension that is out of range, a tensor without dimensions, sizes whose sum is not that of the
+    /// dimension.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let parts = Tensor::from([1_i64, 2, 3, 4, 5]).split_with_sizes([1, 4], 0)?;
+    /// assert_eq!(parts[1].to_vec::<i64>()?, [2, 3, 4, 5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn split_with_sizes(&self, sizes: impl AsRef<[usize]>, dim: isize) -> Result<Vec<Self>> {
+        const NAME: &str = "split_with_sizes";
+        let (sizes, (_, total)) = (sizes.as_ref(), self.dim_and_size(NAME, dim)?);
+        if sizes
+            .iter()
+            .try_fold(0, |sum: usize, &size| sum.checked_add(size))
+            != Some(total)
+        {
+            let problem = format!("must add up to the {total} elements of the dimension");
+            let sizes = format_args!("{sizes:?}");
+            return Err(Error::argument(NAME, "sizes", sizes, problem));
+        }
+        let mut start = 0;
+        let part = |&size: &usize| {
+            let range = start..start + size;
+            start += size;
+            self.narrow(dim, range)
+        };
+        sizes.iter().map(part).collect()
+    }
+
+    /// Views along `dim`, `chunks` of them or fewer, all but the last of one size.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions, 0 chunks.
     ///
     /// # Example
     ///
@@ -177,17 +220,22 @@ impl Tensor {
     /// assert_eq!(parts[0].to_vec::<i64>()?, [1, 2, 3]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Self>> {
+    pub fn chunk(&self, chunks: usize, dim: isize) -> Result<Vec<Self>> {
         let (_, total) = self.dim_and_size("chunk", dim)?;
-        if count == 0 {
-            return Err(Error::argument("chunk", "count", count, "must be positive"));
+        if chunks == 0 {
+            return Err(Error::argument(
+                "chunk",
+                "chunks",
+                chunks,
+                "must be positive",
+            ));
         }
         if total == 0 {
             // PyTorch keeps the number where there is nothing to divide.
-            crate::backend::host_room::<Self>(count)?;
-            return Ok(vec![self.clone(); count]);
+            crate::backend::host_room::<Self>(chunks)?;
+            return Ok(vec![self.clone(); chunks]);
         }
-        self.split(total.div_ceil(count), dim)
+        self.split(total.div_ceil(chunks), dim)
     }
 
     /// This tensor laid out side by side, `repeats` times along each dimension; more repeats than

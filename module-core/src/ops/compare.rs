@@ -1,9 +1,11 @@
 //! Comparisons and choices.
 
+use std::borrow::Cow;
+
 use super::Value;
 use crate::backend::CompareOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
-use crate::{DType, ErrorKind, Result, Shape};
+use crate::{DType, ErrorKind, Result, Scalar, Shape, default_dtype};
 
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {
@@ -52,10 +54,25 @@ impl Tensor {
     /// The element of `a` where this `Bool` tensor is true, else that of `b`, with broadcasting:
     /// PyTorch's `torch.where(self, a, b)`.
     ///
+    /// A number takes the dtype of the tensor beside it; of two numbers a floating-point one gives the
+    /// default dtype, and integers give `I64`.
+    ///
     /// # Errors
     ///
-    /// A condition that is not `Bool`, shapes that do not broadcast, different dtypes or devices.
-    pub fn where_(&self, a: &Self, b: &Self) -> Result<Self> {
+    /// A condition that is not `Bool`, shapes that do not broadcast, different dtypes or devices, a
+    /// floating-point number beside integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 2.0]);
+    /// assert_eq!(x.gt(0.0)?.where_(&x, 0.0)?.to_vec::<f32>()?, [0.0, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[doc(alias = "where")]
+    pub fn where_<'a>(&self, a: impl Into<Value<'a>>, b: impl Into<Value<'a>>) -> Result<Self> {
         const NAME: &str = "where";
         if self.dtype() != DType::Bool {
             let (dtype, needs) = (self.dtype(), "a bool condition");
@@ -66,7 +83,15 @@ impl Tensor {
             }
             .into());
         }
-        a.check_same(NAME, b)?;
+        let (a, b) = match (a.into(), b.into()) {
+            (Value::Tensor(a), b) => {
+                let b = b.like(NAME, &a)?;
+                (a, b)
+            }
+            (Value::Scalar(a), Value::Tensor(b)) => (Value::Scalar(a).like(NAME, &b)?, b),
+            (Value::Scalar(a), Value::Scalar(b)) => self.both(a, b)?,
+        };
+        let (a, b) = (&*a, &*b);
         self.check_device(NAME, a)?;
         let shape = a
             .shape()
@@ -90,6 +115,17 @@ impl Tensor {
                 b: b.shape().clone(),
             }),
         )
+    }
+
+    /// Two numbers as tensors of the dtype that both have together.
+    fn both<'a>(&self, a: Scalar, b: Scalar) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
+        let dtype = match (a, b) {
+            (Scalar::Bool(_), Scalar::Bool(_)) => DType::Bool,
+            _ if a.is_float() || b.is_float() => default_dtype(),
+            _ => DType::I64,
+        };
+        let full = |number| Self::full((), number, dtype, &self.device()).map(Cow::Owned);
+        Ok((full(a)?, full(b)?))
     }
 }
 

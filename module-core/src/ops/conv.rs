@@ -5,9 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::by_saved;
 use super::window::{check_positive, images, named, reach};
 use crate::backend::{ConvGeometry, ConvOp};
-use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape};
 
 /// Zeros around the input of a convolution.
@@ -292,8 +293,8 @@ pub(super) fn convolution(
         Tensor::fresh(storage, shape).record([a, b], |_| Convolution {
             name,
             op,
-            a: a.clone(),
-            b: b.clone(),
+            a: a.saved_for(b),
+            b: b.saved_for(a),
             geometry,
         }),
     )
@@ -303,8 +304,8 @@ struct Convolution {
     /// What was called, of which this is the forward pass or a gradient.
     name: &'static str,
     op: ConvOp,
-    a: Tensor,
-    b: Tensor,
+    a: Option<Tensor>,
+    b: Option<Tensor>,
     geometry: ConvGeometry,
 }
 
@@ -323,24 +324,18 @@ impl Function for Convolution {
         } = self;
         let grad = ctx.grad();
         let form = |op, a: &Tensor, b: &Tensor| convolution(name, op, a, b, geometry.clone());
-        match op {
-            ConvOp::Forward => two(
-                ctx,
-                || form(ConvOp::Input, grad, b),
-                || form(ConvOp::Weight, a, grad),
-            ),
+        let first = by_saved(b.as_ref(), |b| match op {
+            ConvOp::Forward => form(ConvOp::Input, grad, b),
             // The gradient takes the input's place.
-            ConvOp::Input => two(
-                ctx,
-                || form(ConvOp::Forward, grad, b),
-                || form(ConvOp::Weight, grad, a),
-            ),
+            ConvOp::Input => form(ConvOp::Forward, grad, b),
             // The gradient takes the weight's place.
-            ConvOp::Weight => two(
-                ctx,
-                || form(ConvOp::Input, b, grad),
-                || form(ConvOp::Forward, a, grad),
-            ),
-        }
+            ConvOp::Weight => form(ConvOp::Input, b, grad),
+        })?;
+        let second = by_saved(a.as_ref(), |a| match op {
+            ConvOp::Forward => form(ConvOp::Weight, a, grad),
+            ConvOp::Input => form(ConvOp::Weight, grad, a),
+            ConvOp::Weight => form(ConvOp::Forward, a, grad),
+        })?;
+        Ok([first, second].into())
     }
 }

@@ -1,7 +1,6 @@
 //! Dropout.
 
 use crate::Result;
-use crate::rng::with_default;
 use crate::tensor::{DropoutMask, Tensor};
 
 impl Tensor {
@@ -13,19 +12,23 @@ impl Tensor {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Tensor, fork_rng};
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0]);
+    /// let y = fork_rng(0, || x.dropout(0.5))?;
+    /// assert!(y.to_vec::<f32>()?.iter().zip(1..).all(|(&y, i)| y == 0.0 || y == 2.0 * i as f32));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn dropout(&self, p: f64) -> Result<Self> {
         // PyTorch returns the input before it draws.
         if p == 0.0 || (self.numel() == 0 && (0.0..=1.0).contains(&p)) {
             self.check_floating("dropout")?;
             return Ok(self.clone());
         }
-        // The mask has the memory order of the input, and is drawn in it: the transpose of a matrix
-        // is masked as the matrix is.
-        let (order, back) = self.layout().memory_order();
-        let mask = with_default(|generator| {
-            let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
-            Self::drawn("dropout", shape, self.dtype(), DropoutMask { p }, generator)
-        })?;
-        self.mul(&mask.permute(back)?.to_device(&self.device())?)
+        self.mul(&self.drawn_like("dropout", DropoutMask { p })?)
     }
 }

@@ -12,6 +12,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([f32::NEG_INFINITY, 0.0]);
+    /// assert_eq!(x.exp()?.to_vec::<f32>()?, [0.0, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn exp(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Exp)?
@@ -23,6 +33,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([0.0_f32, 1.0]);
+    /// assert_eq!(x.log()?.to_vec::<f32>()?, [f32::NEG_INFINITY, 0.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn log(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Log)?
@@ -34,6 +54,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([4.0_f32, 0.25]);
+    /// assert_eq!(x.sqrt()?.to_vec::<f32>()?, [2.0, 0.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sqrt(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Sqrt)?
@@ -45,6 +75,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([4.0_f32, 0.0]);
+    /// assert_eq!(x.reciprocal()?.to_vec::<f32>()?, [0.25, f32::INFINITY]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn reciprocal(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Reciprocal)?

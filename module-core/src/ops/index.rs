@@ -13,6 +13,17 @@ impl Tensor {
     /// # Errors
     ///
     /// An index that is not `I64` or out of range, shapes that do not fit.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// let y = x.gather(1, &Tensor::from([[1_i64], [0]]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn gather(&self, dim: isize, index: &Self) -> Result<Self> {
         let dim = self.check_index("gather", dim, index, self.shape())?;
         let storage = self
@@ -26,14 +37,27 @@ impl Tensor {
         }))
     }
 
-    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`.
+    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; a
+    /// source larger than the index is read as far as that goes.
     ///
     /// # Errors
     ///
     /// As [`gather`](Self::gather), and a source smaller than the index.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([10_i64, 20]);
+    /// let y = x.scatter_add(0, &Tensor::from([1_i64, 1]), &Tensor::from([1_i64, 2]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [10, 23]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn scatter_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
         const NAME: &str = "scatter_add";
-        let dim = self.check_source(NAME, dim, index, source)?;
+        let (dim, source) = &self.check_source(NAME, dim, index, source)?;
+        let dim = *dim;
         let storage = self.device().backend().scatter_add(
             self.operand(),
             dim,
@@ -78,7 +102,7 @@ impl Tensor {
             Value::Tensor(source) => source.into_owned(),
             number => number.like(NAME, self)?.expand(index.shape())?,
         };
-        let dim = self.check_source(NAME, dim, index, &source)?;
+        let (dim, source) = self.check_source(NAME, dim, index, &source)?;
         let storage = self.device().backend().scatter(
             self.operand(),
             dim,
@@ -195,25 +219,47 @@ impl Tensor {
             }
             return Self::zeros(shape, DType::I64, &self.device());
         }
-        Self::zeros(shape, DType::I64, &self.device())?.scatter_add(-1, &place, &place.ones_like()?)
+        let class_error = |error: Error| match error.kind() {
+            &ErrorKind::Index { index, .. } => {
+                let problem = format!("has no class {index}");
+                Error::argument(NAME, "classes", classes, problem)
+            }
+            _ => error,
+        };
+        Self::zeros(shape, DType::I64, &self.device())?
+            .scatter_add(-1, &place, &place.ones_like()?)
+            .map_err(class_error)
     }
 
-    /// Checks that an index and a source of one shape fit this tensor.
+    /// Checks that an index and a source fit this tensor; the dimension, and the part of the source
+    /// that the index has places for.
     fn check_source(
         &self,
         op: &'static str,
         dim: isize,
         index: &Self,
         source: &Self,
-    ) -> Result<usize> {
+    ) -> Result<(usize, Self)> {
         self.check_same(op, source)?;
         let dim = self.check_index(op, dim, index, self.shape())?;
-        if index.shape() == source.shape() {
-            return Ok(dim);
+        let (places, sizes) = (index.shape(), source.shape());
+        let fits = places.rank() == sizes.rank()
+            && places
+                .iter()
+                .zip(sizes.iter())
+                .all(|(place, size)| place <= size);
+        if !fits {
+            let (lhs, rhs) = (places.clone(), sizes.clone());
+            let rule = "the source must have an element for each index".to_owned();
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
         }
-        let (lhs, rhs) = (index.shape().clone(), source.shape().clone());
-        let rule = "index and source must have one shape".to_owned();
-        Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+        let mut part = source.clone();
+        for (d, (&place, &size)) in places.iter().zip(sizes.iter()).enumerate() {
+            if place < size {
+                part = part.narrow(d as isize, 0..place)?;
+            }
+        }
+        Ok((dim, part))
     }
 
     pub(super) fn check_integers(&self, op: &'static str, index: &Self) -> Result<()> {

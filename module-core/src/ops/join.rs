@@ -1,5 +1,9 @@
 //! Joining tensors.
 
+use std::borrow::Borrow;
+
+use smallvec::SmallVec;
+
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result};
 
@@ -17,9 +21,12 @@ impl Tensor {
     ///
     /// let (a, b) = (Tensor::from([1_i64]), Tensor::from([2_i64, 3]));
     /// assert_eq!(Tensor::cat(&[&a, &b], 0)?.to_vec::<i64>()?, [1, 2, 3]);
+    /// assert_eq!(Tensor::cat(&b.split(1, 0)?, 0)?.to_vec::<i64>()?, [2, 3]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn cat(parts: &[&Self], dim: isize) -> Result<Self> {
+    #[doc(alias = "concat")]
+    pub fn cat(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
+        let parts: SmallVec<[&Self; 4]> = parts.iter().map(Borrow::borrow).collect();
         let Some((first, rest)) = parts.split_first() else {
             return Err(Error::argument(
                 "cat",
@@ -33,7 +40,7 @@ impl Tensor {
         }
         let dim = first.shape().dim("cat", dim)?;
         let mut total = first.shape()[dim];
-        for part in rest {
+        for &part in rest {
             first.check_same("cat", part)?;
             let fits = part.rank() == first.rank()
                 && (0..first.rank()).all(|d| d == dim || part.shape()[d] == first.shape()[d]);
@@ -68,12 +75,19 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`cat`](Self::cat).
-    pub fn stack(parts: &[&Self], dim: isize) -> Result<Self> {
-        let parts = parts
-            .iter()
-            .map(|part| part.unsqueeze(dim))
-            .collect::<Result<Vec<_>>>()?;
-        Self::cat(&parts.iter().collect::<Vec<_>>(), dim)
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let rows = [Tensor::from([1_i64, 2]), Tensor::from([3_i64, 4])];
+    /// assert_eq!(Tensor::stack(&rows, 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn stack(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
+        let parts = parts.iter().map(|part| part.borrow().unsqueeze(dim));
+        Self::cat(&parts.collect::<Result<Vec<_>>>()?, dim)
     }
 }
 

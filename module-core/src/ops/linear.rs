@@ -1,5 +1,6 @@
 //! Affine maps.
 
+use super::by_saved;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Result, Shape};
 
@@ -65,8 +66,8 @@ impl Tensor {
         };
         let out = Self::fresh(storage, shape);
         let function = |_: &Self| Linear {
-            x: self.clone(),
-            weight: weight.clone(),
+            x: self.saved_for(weight),
+            weight: weight.saved_for(self),
         };
         Ok(match bias {
             Some(bias) => out.record([self, weight, bias], function),
@@ -87,8 +88,8 @@ impl Tensor {
 }
 
 struct Linear {
-    x: Tensor,
-    weight: Tensor,
+    x: Option<Tensor>,
+    weight: Option<Tensor>,
 }
 
 impl Function for Linear {
@@ -97,12 +98,14 @@ impl Function for Linear {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { x, weight } = self;
         let grad = ctx.grad();
         let mut gradients = Gradients::new();
-        gradients.push(ctx.needs(0).then(|| grad.matmul(weight)).transpose()?);
-        let weights = || grad.as_rows()?.t()?.matmul(&x.as_rows()?);
-        gradients.push(ctx.needs(1).then(weights).transpose()?);
+        gradients.push(by_saved(self.weight.as_ref(), |weight| {
+            grad.matmul(weight)
+        })?);
+        gradients.push(by_saved(self.x.as_ref(), |x| {
+            grad.as_rows()?.t()?.matmul(&x.as_rows()?)
+        })?);
         if ctx.inputs() == 3 {
             let bias = || grad.as_rows()?.sum(0, false);
             gradients.push(ctx.needs(2).then(bias).transpose()?);

@@ -227,9 +227,10 @@ impl Tensor {
     /// ```
     pub fn masked_fill(&self, mask: &Self, value: impl Into<Scalar>) -> Result<Self> {
         const NAME: &str = "masked_fill";
+        let value = value.into();
         self.check_mask(NAME, mask)?;
-        let value = super::Value::from(value.into()).like(NAME, self)?;
-        mask.where_(&value, self)
+        self.check_number(NAME, value)?;
+        mask.where_(value, self)
     }
 
     /// The elements where `mask` is true, with broadcasting, in row-major order and one dimension.

@@ -1,7 +1,8 @@
 //! Matrix products.
 
+use super::by_saved;
 use crate::backend::Storage;
-use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape};
 
 impl Tensor {
@@ -79,6 +80,9 @@ impl Tensor {
     /// assert_eq!(a.matmul(&Tensor::from([1.0_f32, 1.0]))?.to_vec::<f32>()?, [3.0, 7.0]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
+    #[doc(alias = "mm")]
+    #[doc(alias = "bmm")]
+    #[doc(alias = "mv")]
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         const NAME: &str = "matmul";
         self.check_same(NAME, other)?;
@@ -153,8 +157,9 @@ impl Tensor {
 
     fn product(&self, other: &Self, storage: Storage, shape: Shape) -> Self {
         Self::fresh(storage, shape).record([self, other], |_| Matmul {
-            a: self.clone(),
-            b: other.clone(),
+            a: self.saved_for(other),
+            b: other.saved_for(self),
+            shapes: [self.shape().clone(), other.shape().clone()],
         })
     }
 
@@ -169,8 +174,9 @@ impl Tensor {
 }
 
 struct Matmul {
-    a: Tensor,
-    b: Tensor,
+    a: Option<Tensor>,
+    b: Option<Tensor>,
+    shapes: [Shape; 2],
 }
 
 impl Function for Matmul {
@@ -179,11 +185,10 @@ impl Function for Matmul {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { a, b } = self;
-        two(
-            ctx,
-            || ctx.grad().matmul(&b.transpose(-1, -2)?)?.sum_to(a.shape()),
-            || a.transpose(-1, -2)?.matmul(ctx.grad())?.sum_to(b.shape()),
-        )
+        let Self { a, b, shapes } = self;
+        let first = |b: &Tensor| ctx.grad().matmul(&b.transpose(-1, -2)?)?.sum_to(&shapes[0]);
+        let first = by_saved(b.as_ref(), first)?;
+        let second = |a: &Tensor| a.transpose(-1, -2)?.matmul(ctx.grad())?.sum_to(&shapes[1]);
+        Ok([first, by_saved(a.as_ref(), second)?].into())
     }
 }

@@ -9,6 +9,7 @@ mod attention;
 mod avg_pool;
 mod batch_norm;
 mod cast;
+mod close;
 mod compare;
 mod conv;
 mod conv_transpose;
@@ -136,6 +137,12 @@ impl Tensor {
         Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
+    /// What the gradient of `other` reads of this tensor: nothing where it needs none, so that beside
+    /// frozen weights no activation is kept.
+    fn saved_for(&self, other: &Self) -> Option<Self> {
+        other.requires_grad().then(|| self.clone())
+    }
+
     fn unary(&self, op: UnaryOp) -> Result<Self> {
         Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
     }
@@ -154,6 +161,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A shape that does not broadcast to this tensor's.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.sum_to(&[2].into())?.to_vec::<i64>()?, [4, 6]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn sum_to(&self, shape: &crate::Shape) -> Result<Self> {
         if self.shape() == shape {
             return Ok(self.clone());
@@ -175,6 +192,14 @@ impl Tensor {
             .collect();
         self.sum(dims.as_slice(), true)?.reshape_to(shape)
     }
+}
+
+/// The gradient of an input by what was saved for it, if it needs one.
+fn by_saved(
+    saved: Option<&Tensor>,
+    gradient: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Option<Tensor>> {
+    saved.map(gradient).transpose()
 }
 
 #[cfg(test)]

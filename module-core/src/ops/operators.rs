@@ -1,4 +1,6 @@
 //! `+`, `-`, `*`, `/` and unary `-`: the methods under their signs, with their `Result`.
+//!
+//! A number may stand on either side, on the left as `f64` or `i64`: `(1.0 - &x)?`.
 
 use std::ops;
 
@@ -27,6 +29,57 @@ macro_rules! operators {
 }
 
 operators!(Add add, Sub sub, Mul mul, Div div);
+
+macro_rules! numbers_on_the_left {
+    ($($number:ty),*) => {$(
+        numbers_on_the_left!($number: Add add, Sub sub, Mul mul, Div div);
+    )*};
+    ($number:ty: $($trait:ident $method:ident),*) => {$(
+        impl ops::$trait<&Tensor> for $number {
+            type Output = Result<Tensor>;
+
+            fn $method(self, tensor: &Tensor) -> Result<Tensor> {
+                left::$method(self.into(), tensor)
+            }
+        }
+
+        impl ops::$trait<Tensor> for $number {
+            type Output = Result<Tensor>;
+
+            fn $method(self, tensor: Tensor) -> Result<Tensor> {
+                left::$method(self.into(), &tensor)
+            }
+        }
+    )*};
+}
+
+// One type of each kind, so that a literal has only that to be: with two, `(1.0 - &x)?` would not say
+// of what type its number is.
+numbers_on_the_left!(f64, i64);
+
+/// The operations with a number on the left, by those with a number on the right.
+mod left {
+    use super::{Result, Tensor};
+    use crate::Scalar;
+
+    pub(super) fn add(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.add(number)
+    }
+
+    pub(super) fn sub(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.check_number("sub", number)?;
+        x.neg()?.add(number)
+    }
+
+    pub(super) fn mul(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.mul(number)
+    }
+
+    pub(super) fn div(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.check_floating("div")?;
+        x.reciprocal()?.mul(number)
+    }
+}
 
 impl ops::Neg for &Tensor {
     type Output = Result<Tensor>;

@@ -49,6 +49,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.mean(0, false)?.to_vec::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn mean(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
         self.check_floating("mean")?;
         let dims = self.shape().dims("mean", &dims.into())?;
@@ -66,6 +76,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`mean`](Self::mean).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 3.0, 5.0]);
+    /// assert_eq!(x.var(.., 1.0, false)?.item::<f32>()?, 4.0);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn var(&self, dims: impl Into<Dims>, correction: f64, keepdim: bool) -> Result<Self> {
         self.check_floating("var")?;
         let dims = self.shape().dims("var", &dims.into())?;
@@ -182,6 +202,17 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`sum`](Self::sum), and a dimension without elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.amax(.., false)?.item::<i64>()?, 4);
+    /// assert_eq!(x.amax(0, false)?.to_vec::<i64>()?, [3, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn amax(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
         self.extreme("amax", ReduceOp::Max, &dims.into(), keepdim)
     }
@@ -193,6 +224,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`amax`](Self::amax).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.amin(1, true)?.to_vec::<i64>()?, [1, 3]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn amin(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
         self.extreme("amin", ReduceOp::Min, &dims.into(), keepdim)
     }
@@ -246,6 +287,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`argmax`](Self::argmax).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[2_i64, 1], [0, 4]]);
+    /// assert_eq!(x.argmin(1, false)?.to_vec::<i64>()?, [1, 0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn argmin(&self, dim: isize, keepdim: bool) -> Result<Self> {
         self.arg_extreme("argmin", ArgReduceOp::Min, dim, keepdim)
     }

@@ -95,6 +95,7 @@ impl Tensor {
     /// assert_eq!(x.clamp(-1.0, 1.0)?.to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
+    #[doc(alias = "clip")]
     pub fn clamp(&self, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Result<Self> {
         self.clamped("clamp", Some(low.into()), Some(high.into()))
     }

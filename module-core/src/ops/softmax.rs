@@ -31,6 +31,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`softmax`](Self::softmax).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([0.0_f32, 0.0]);
+    /// assert_eq!(x.log_softmax(0)?.to_vec::<f32>()?, [-2.0_f32.ln(), -2.0_f32.ln()]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn log_softmax(&self, dim: isize) -> Result<Self> {
         let (out, dim) = self.normalised("log_softmax", SoftmaxOp::LogSoftmax, dim)?;
         Ok(out.record([self], |y| LogSoftmax { y: y.clone(), dim }))

@@ -31,6 +31,16 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`sort`](Self::sort).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([2_i64, 3, 1]);
+    /// assert_eq!(x.argsort(0, true)?.to_vec::<i64>()?, [1, 0, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn argsort(&self, dim: isize, descending: bool) -> Result<Self> {
         let (_, places) = self
             .detach()

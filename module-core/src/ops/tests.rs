@@ -1,4 +1,5 @@
 mod data;
+mod more;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -407,6 +408,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("arithmetic::Mul", &["mul"]),
     ("arithmetic::Neg", &["neg"]),
     ("arithmetic::Pow", &["pow"]),
+    ("arithmetic::PowOf", &["pow"]),
     ("arithmetic::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
@@ -517,6 +519,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "avg_pool",
     "batch_norm",
     "cast",
+    "close",
     "compare",
     "conv",
     "conv_transpose",

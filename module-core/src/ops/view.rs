@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::layout::{Dims, view::infer};
+use crate::layout::{Dims, IntoSizes, view::infer};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
 
@@ -24,10 +24,12 @@ impl Tensor {
     ///
     /// let x = Tensor::arange(0, 6)?.reshape([2, -1])?;
     /// assert_eq!(x.shape().to_string(), "[2, 3]");
+    /// let rows = x.size(0)?;
+    /// assert_eq!(x.reshape([rows * 3, 1])?.shape().to_string(), "[6, 1]");
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn reshape(&self, sizes: impl AsRef<[isize]>) -> Result<Self> {
-        self.reshape_to(&infer("reshape", self.shape(), sizes.as_ref())?)
+    pub fn reshape(&self, sizes: impl IntoSizes) -> Result<Self> {
+        self.reshape_to(&infer("reshape", self.shape(), &sizes.into_sizes())?)
     }
 
     /// [`reshape`](Self::reshape) to a shape that is known.
@@ -55,19 +57,29 @@ impl Tensor {
         }))
     }
 
-    /// The dimensions from `start` to `end`, both included, as one.
+    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
     ///
     /// # Errors
     ///
     /// Dimensions that are out of range or out of order.
-    pub fn flatten(&self, start: isize, end: isize) -> Result<Self> {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.flatten(1, -1)?.shape().to_string(), "[2, 12]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn flatten(&self, start_dim: isize, end_dim: isize) -> Result<Self> {
         let (first, last) = (
-            self.shape().dim("flatten", start)?,
-            self.shape().dim("flatten", end)?,
+            self.shape().dim("flatten", start_dim)?,
+            self.shape().dim("flatten", end_dim)?,
         );
         if first > last {
-            let problem = format!("lies after end = {end} in shape {}", self.shape());
-            return Err(Error::argument("flatten", "start", start, problem));
+            let problem = format!("lies after end_dim = {end_dim} in shape {}", self.shape());
+            return Err(Error::argument("flatten", "start_dim", start_dim, problem));
         }
         if self.rank() == 0 {
             return self.reshape_to(&[1].into());
@@ -87,6 +99,16 @@ impl Tensor {
     /// # Errors
     ///
     /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert!(x.t()?.contiguous()?.is_contiguous());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn contiguous(&self) -> Result<Self> {
         if self.is_contiguous() {
             return Ok(self.clone());
@@ -100,8 +122,18 @@ impl Tensor {
     /// # Errors
     ///
     /// An order that does not name each dimension once.
-    pub fn permute(&self, order: impl AsRef<[isize]>) -> Result<Self> {
-        let order = order.as_ref();
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.permute([2, 0, 1])?.shape().to_string(), "[4, 2, 3]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn permute(&self, dims: impl AsRef<[isize]>) -> Result<Self> {
+        let order = dims.as_ref();
         let mut places: SmallVec<[usize; 4]> = SmallVec::new();
         for &dim in order {
             let place = self.shape().dim("permute", dim)?;
@@ -117,7 +149,7 @@ impl Tensor {
             );
             return Err(Error::argument(
                 "permute",
-                "order",
+                "dims",
                 format_args!("{order:?}"),
                 problem,
             ));
@@ -132,10 +164,20 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that is out of range.
-    pub fn transpose(&self, a: isize, b: isize) -> Result<Self> {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.transpose(0, 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn transpose(&self, dim0: isize, dim1: isize) -> Result<Self> {
         let (a, b) = (
-            self.shape().dim("transpose", a)?,
-            self.shape().dim("transpose", b)?,
+            self.shape().dim("transpose", dim0)?,
+            self.shape().dim("transpose", dim1)?,
         );
         let mut order: SmallVec<[usize; 4]> = (0..self.rank()).collect();
         if !order.is_empty() {
@@ -151,6 +193,16 @@ impl Tensor {
     /// # Errors
     ///
     /// More than two dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn t(&self) -> Result<Self> {
         match self.rank() {
             0 | 1 => Ok(self.clone()),
@@ -159,7 +211,7 @@ impl Tensor {
         }
     }
 
-    /// The elements `range` of dimension `dim`.
+    /// The elements `range` of dimension `dim`, a view; PyTorch's takes a start and a length.
     ///
     /// # Errors
     ///
@@ -209,9 +261,9 @@ impl Tensor {
     /// assert!(x.t()?.view([6]).is_err());
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn view(&self, sizes: impl AsRef<[isize]>) -> Result<Self> {
+    pub fn view(&self, sizes: impl IntoSizes) -> Result<Self> {
         const NAME: &str = "view";
-        let shape = infer(NAME, self.shape(), sizes.as_ref())?;
+        let shape = infer(NAME, self.shape(), &sizes.into_sizes())?;
         if self.layout.reshape(&shape).is_none() {
             let problem = format!(
                 "is no view of shape {} with strides {:?}; use `reshape`, which copies",
@@ -238,10 +290,10 @@ impl Tensor {
     /// assert_eq!(x.shape().to_string(), "[2, 3, 2]");
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn unflatten(&self, dim: isize, sizes: impl AsRef<[isize]>) -> Result<Self> {
+    pub fn unflatten(&self, dim: isize, sizes: impl IntoSizes) -> Result<Self> {
         const NAME: &str = "unflatten";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let parts = infer(NAME, &size.into(), sizes.as_ref())?;
+        let parts = infer(NAME, &size.into(), &sizes.into_sizes())?;
         let mut shape = self.shape().to_vec();
         shape.splice(dim..=dim, parts.iter().copied());
         self.reshape_to(&shape.into())
@@ -294,6 +346,17 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that is out of range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2]);
+    /// assert_eq!(x.unsqueeze(0)?.shape().to_string(), "[1, 2]");
+    /// assert_eq!(x.unsqueeze(-1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn unsqueeze(&self, dim: isize) -> Result<Self> {
         // One more place than there are dimensions: before each, and after the last.
         let wider: Shape = self.shape().iter().copied().chain([1]).collect();
@@ -309,6 +372,17 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that is out of range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[[1_i64], [2]]]);
+    /// assert_eq!(x.squeeze(0)?.shape().to_string(), "[2, 1]");
+    /// assert_eq!(x.squeeze(..)?.shape().to_string(), "[2]");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn squeeze(&self, dims: impl Into<Dims>) -> Result<Self> {
         let mut dims = self.shape().dims("squeeze", &dims.into())?;
         dims.retain(|dim| self.shape()[dim] == 1);
@@ -318,16 +392,43 @@ impl Tensor {
         }))
     }
 
-    /// Stretched to `shape` by broadcasting, without a copy: PyTorch's `expand` and `broadcast_to`.
+    /// Stretched to `sizes` by broadcasting, without a copy: PyTorch's `expand` and `broadcast_to`.
+    ///
+    /// `-1` keeps a size.
     ///
     /// # Errors
     ///
-    /// A shape that this one does not broadcast to.
+    /// Sizes that this shape does not broadcast to, a `-1` in front of the dimensions that there are.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64], [2]]);
+    /// assert_eq!(x.expand([-1, 2])?.to_vec::<i64>()?, [1, 1, 2, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     #[doc(alias = "broadcast_to")]
-    pub fn expand(&self, shape: impl Into<Shape>) -> Result<Self> {
-        let shape = shape.into();
-        shape.checked_numel("expand", self.dtype().size_in_bytes())?;
-        let out = self.with_layout(self.layout.broadcast_to("expand", &shape)?);
+    pub fn expand(&self, sizes: impl IntoSizes) -> Result<Self> {
+        const NAME: &str = "expand";
+        let sizes = sizes.into_sizes();
+        let lead = sizes.len().saturating_sub(self.rank());
+        let kept = |place: usize| self.shape().get(place.checked_sub(lead)?).copied();
+        let size = |(place, &size): (usize, &isize)| match size {
+            -1 => kept(place),
+            size => usize::try_from(size).ok(),
+        };
+        let shape: Option<Shape> = sizes.iter().enumerate().map(size).collect();
+        let shape = shape.ok_or_else(|| {
+            let problem = format!(
+                "has a negative size that keeps none of shape {}",
+                self.shape()
+            );
+            Error::argument(NAME, "sizes", format_args!("{sizes:?}"), problem)
+        })?;
+        shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        let out = self.with_layout(self.layout.broadcast_to(NAME, &shape)?);
         Ok(out.record([self], |_| Expand {
             from: self.shape().clone(),
         }))

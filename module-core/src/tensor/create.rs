@@ -61,6 +61,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::full([2, 2], 0.5, DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5; 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn full(
         shape: impl Into<Shape>,
         value: impl Into<Scalar>,
@@ -80,6 +90,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::zeros([2], DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn zeros(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
         Self::full(shape, 0, dtype, device)
     }
@@ -89,6 +109,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::ones([2], DType::I64, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 1]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn ones(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
         Self::full(shape, 1, dtype, device)
     }
@@ -98,6 +128,16 @@ impl Tensor {
     /// # Errors
     ///
     /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.zeros_like()?.to_vec::<i64>()?, [0; 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn zeros_like(&self) -> Result<Self> {
         self.full_like(0)
     }
@@ -107,6 +147,16 @@ impl Tensor {
     /// # Errors
     ///
     /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.ones_like()?.to_vec::<i64>()?, [1; 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn ones_like(&self) -> Result<Self> {
         self.full_like(1)
     }
@@ -116,6 +166,16 @@ impl Tensor {
     /// # Errors
     ///
     /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.full_like(7)?.to_vec::<i64>()?, [7; 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Self> {
         Self::full(self.shape(), value, self.dtype(), &self.device())
     }
@@ -125,6 +185,15 @@ impl Tensor {
     /// # Errors
     ///
     /// A range that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// assert_eq!(Tensor::arange(2, 5)?.to_vec::<i64>()?, [2, 3, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn arange(start: i64, end: i64) -> Result<Self> {
         let length = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
         Shape::from(length).checked_numel("arange", DType::I64.size_in_bytes())?;
@@ -161,12 +230,65 @@ impl Tensor {
         with_default(|generator| Self::normal(shape, 0.0, 1.0, dtype, generator))
     }
 
+    /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
+    /// `torch.rand_like`.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Tensor, fork_rng};
+    ///
+    /// let x = fork_rng(0, || Tensor::from([0.0_f32, 0.0]).rand_like())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.496_256_6, 0.768_221_8]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn rand_like(&self) -> Result<Self> {
+        let (low, high) = (0.0, 1.0);
+        self.drawn_like("rand_like", Uniform { low, high })
+    }
+
+    /// Normal draws of mean 0 and standard deviation 1 like this tensor in shape, dtype and device;
+    /// like a contiguous one, bit for bit PyTorch's `torch.randn_like`.
+    ///
+    /// # Errors
+    ///
+    /// As [`rand_like`](Self::rand_like).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Tensor, fork_rng};
+    ///
+    /// let noise = fork_rng(0, || Tensor::from([[0.0_f32; 3]; 2]).randn_like())?;
+    /// let same = fork_rng(0, || Tensor::randn([2, 3], DType::F32))?;
+    /// assert!(noise.equal(&same)?);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn randn_like(&self) -> Result<Self> {
+        let (mean, std) = (0.0, 1.0);
+        self.drawn_like("randn_like", Normal { mean, std })
+    }
+
     /// A random order of the integers from 0 up to and without `n`, bit for bit PyTorch's
     /// `torch.randperm`.
     ///
     /// # Errors
     ///
     /// A length that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Tensor, fork_rng};
+    ///
+    /// let x = fork_rng(0, || Tensor::randperm(10))?;
+    /// assert_eq!(x.to_vec::<i64>()?, [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn randperm(n: usize) -> Result<Self> {
         Shape::from(n).checked_numel("randperm", DType::I64.size_in_bytes())?;
         Self::from_vec(with_default(|generator| generator.randperm(n))?, n)
@@ -232,6 +354,20 @@ impl Tensor {
                 Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
             }
         }
+    }
+
+    /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
+    /// which they are drawn: those of the transpose of a matrix are the transpose of the matrix's.
+    pub(crate) fn drawn_like(
+        &self,
+        op: &'static str,
+        distribution: impl Distribution,
+    ) -> Result<Self> {
+        let (order, back) = self.layout().memory_order();
+        let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
+        with_default(|generator| Self::drawn(op, shape, self.dtype(), distribution, generator))?
+            .permute(back)?
+            .to_device(&self.device())
     }
 
     fn fill_with<T: Element + RandomFloat>(
@@ -342,7 +478,7 @@ macro_rules! from_values {
     )*};
 }
 
-from_values!(f32, f64, i64, i32, u8, bool);
+from_values!(f32, f64, half::f16, half::bf16, i64, i32, u8, bool);
 
 impl Tensor {
     /// A CPU tensor of values whose number is that of `shape`.

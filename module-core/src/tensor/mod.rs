@@ -35,7 +35,7 @@ use crate::{DType, Device, ErrorKind, Result, Shape};
 /// [`Error`](crate::Error).
 ///
 /// Operators stand for the methods, on references or values, and give a `Result`:
-/// `(&a + &b)?`, `(a * 2.0)?`.
+/// `(&a + &b)?`, `(a * 2.0)?`, `(1.0 - &a)?`.
 ///
 /// # Example
 ///
@@ -103,6 +103,16 @@ impl Tensor {
     /// # Errors
     ///
     /// A dimension that the tensor does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// assert_eq!((x.size(0)?, x.size(-1)?), (2, 3));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn size(&self, dim: isize) -> Result<usize> {
         let index = self.shape().dim("size", dim)?;
         let out_of_range = || ErrorKind::Dimension {
@@ -114,6 +124,8 @@ impl Tensor {
     }
 
     /// The number of dimensions.
+    #[doc(alias = "dim")]
+    #[doc(alias = "ndim")]
     pub fn rank(&self) -> usize {
         self.layout.rank()
     }

@@ -37,11 +37,23 @@ impl Tensor {
     /// # Errors
     ///
     /// Another dtype than `T`'s, more or fewer elements than one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[2.5_f32]]);
+    /// assert_eq!(x.item::<f32>()?, 2.5);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn item<T: Element>(&self) -> Result<T> {
-        match self.to_vec::<T>()?.as_slice() {
-            &[value] => Ok(value),
-            _ => Err(self.shape().error("item", "one element")),
+        let fail = || self.shape().error("item", "one element");
+        // What is refused need not be read.
+        if self.numel() != 1 {
+            return Err(fail());
         }
+        self.to_vec::<T>()?.first().copied().ok_or_else(fail)
     }
 
     /// The elements in row-major order, in host memory.

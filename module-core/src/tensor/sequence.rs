@@ -58,9 +58,11 @@ impl Tensor {
             let length = usize::try_from(length).unwrap_or(usize::MAX);
             count(length)?;
             let values = (0_i64..).take(length);
-            // The last one lies before the end, so that none overflows.
+            // The distance from the start may overflow where the number itself, which lies before the
+            // end, does not.
             let step = step as i64;
-            Self::from_vec(values.map(|i| start + i * step).collect(), length)?
+            let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
+            Self::from_vec(values.map(value).collect(), length)?
         } else {
             let [start, end, step] = scalars.map(Scalar::to_f64);
             let length = ((end - start) / step).ceil();

@@ -301,8 +301,8 @@ fn creation() {
 #[test]
 fn absurd_sizes_are_typed_errors() {
     let cpu = Device::cpu();
-    let large = Tensor::from(1.0_f32).expand([1 << 60]).unwrap();
-    let index = Tensor::from(0_i64).expand([1 << 58]).unwrap();
+    let large = Tensor::from(1.0_f32).expand([1_usize << 60]).unwrap();
+    let index = Tensor::from(0_i64).expand([1_usize << 58]).unwrap();
     let table = Tensor::zeros([2, 3], DType::F32, &cpu).unwrap();
     let x = Tensor::from([1.0_f32, 2.0]);
     for (i, result) in [

@@ -227,7 +227,9 @@ macro_rules! floats {
                 // Common exponents must not cost a logarithm, and these are computed so in
                 // PyTorch, which shows at infinities.
                 match other {
+                    1.0 => self,
                     2.0 => self * self,
+                    3.0 => self * self * self,
                     0.5 => self.sqrt(),
                     -0.5 => self.sqrt().recip(),
                     -1.0 => self.recip(),

@@ -1,0 +1,168 @@
+//! Powers of tensors, numbers on the left, sources that are read in part, sizes that are kept.
+
+use super::*;
+
+#[test]
+fn gradients_agree_with_differences_to_second_order() {
+    let base = |x: &Tensor| x.mul(x)?.add(0.5);
+    for shapes in [
+        [&[2_usize, 3][..], &[2, 3]],
+        [&[2, 3], &[3]],
+        [&[3], &[2, 1]],
+        [&[], &[2]],
+        [&[0, 3], &[3]],
+    ] {
+        check("pow of a tensor", &shapes, |x| base(&x[0])?.pow(&x[1]));
+    }
+    check_unary("number - x", |x| 2.0 - x.mul(x)?);
+    check_unary("number / x", |x| 2.0 / x);
+    let index = Tensor::from([[2_i64, 0], [1, 1]]);
+    check("scatter_add of a part", &[&[3, 2], &[3, 3]], |x| {
+        let y = x[0].scatter_add(0, &index, &x[1])?;
+        y.mul(&y)
+    });
+    check("expand", &[&[2, 1]], |x| x[0].expand([3, -1, 2])?.exp());
+    check("split_with_sizes", &[&[5, 2]], |x| {
+        let parts = x[0].split_with_sizes([2, 3], 0)?;
+        parts[1].narrow(0, 0..2)?.mul(&parts[0])
+    });
+    let mask = Tensor::from([true, false, true]);
+    check("where with numbers", &[&[2, 3]], |x| {
+        let y = mask.where_(&x[0], 2)?.exp()?;
+        mask.where_(0.5, &y)
+    });
+}
+
+#[test]
+fn the_powers_of_0_have_finite_second_derivatives() {
+    let x = Tensor::from([0.0_f64, 0.0, 0.0]).with_grad().unwrap();
+    let exponent = Tensor::from([0.0_f64, 2.0, 3.0]).with_grad().unwrap();
+    let slopes = slopes(&|x| x[0].pow(&x[1]), &[x, exponent]).unwrap();
+    assert!(
+        slopes
+            .isfinite()
+            .unwrap()
+            .to_vec::<bool>()
+            .unwrap()
+            .iter()
+            .all(|&finite| finite)
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let (x, index) = (
+        Tensor::from([[1_i64, 2], [3, 4]]),
+        Tensor::from([[0_i64, 1]]),
+    );
+    for (result, message) in [
+        (
+            x.pow(-1),
+            "pow: exponent = -1: must not be negative for integers; cast with `to_dtype`",
+        ),
+        (
+            x.pow(0.5),
+            "pow: not available for int64; it needs a floating-point tensor beside a floating-point number",
+        ),
+        (
+            1.5 - &x,
+            "sub: not available for int64; it needs a floating-point tensor beside a floating-point number",
+        ),
+        (
+            1 / &x,
+            "div: not available for int64; it needs a floating-point tensor; cast with `to_dtype`",
+        ),
+        (
+            x.scatter_add(0, &x.zeros_like().unwrap(), &index),
+            "scatter_add: [2, 2] and [1, 2] do not fit: the source must have an element for each index",
+        ),
+        (
+            Tensor::from([5_i64]).one_hot(3),
+            "one_hot: classes = 3: has no class 5",
+        ),
+        (
+            x.expand([-1, 2, 2]),
+            "expand: sizes = [-1, 2, 2]: has a negative size that keeps none of shape [2, 2]",
+        ),
+        (
+            x.split_with_sizes([1, 2], 0)
+                .map(|mut parts| parts.remove(0)),
+            "split_with_sizes: sizes = [1, 2]: must add up to the 2 elements of the dimension",
+        ),
+        (
+            x.split_with_sizes([usize::MAX, 3], 0)
+                .map(|mut parts| parts.remove(0)),
+            "split_with_sizes: sizes = [18446744073709551615, 3]: must add up to the 2 elements of the dimension",
+        ),
+    ] {
+        assert_eq!(result.unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn sizes_are_numbers_of_any_type() {
+    let x = Tensor::arange(0, 6).unwrap();
+    let (rows, shape) = (2_usize, Shape::from([2, 3]));
+    for y in [
+        x.reshape([2, 3]),
+        x.reshape([rows, 3]),
+        x.reshape(vec![2_isize, -1]),
+        x.reshape(&shape),
+        x.reshape(&[2, 3][..]),
+        x.view([rows, x.numel() / rows]),
+        x.reshape(-1).and_then(|x| x.unflatten(0, [-1, 3])),
+    ] {
+        assert_eq!(*y.unwrap().shape(), shape);
+    }
+    assert_eq!(x.narrow(0, 0..1).unwrap().reshape(()).unwrap().rank(), 0);
+}
+
+/// A product that needs no gradient of one factor keeps the other alive only as long as its holder.
+#[test]
+fn what_no_gradient_reads_is_not_kept() {
+    type Product = fn(&Tensor, &Tensor) -> Result<Tensor>;
+    let conv = |a: &Tensor, b: &Tensor| {
+        let shape = [2, 2, 1, 1];
+        a.reshape(shape)?
+            .conv2d(&b.reshape(shape)?, Conv2dOptions::default())
+    };
+    let products: [(&str, Product); 5] = [
+        ("mul", |a, b| a.mul(b)),
+        ("div", |a, b| a.div(b)),
+        ("matmul", |a, b| a.matmul(b)),
+        ("linear", |a, b| a.linear(b, None)),
+        ("conv2d", conv),
+    ];
+    // Tracked, and of memory of its own.
+    let computed = |seed| numbers([2, 2], seed).with_grad().unwrap().add(3.0).unwrap();
+    for (name, product) in products {
+        let (a, b) = (computed(1), computed(2));
+        let both = product(&a, &b).unwrap();
+        let grads = |y: &Tensor, inputs: &[&Tensor]| {
+            let weights = numbers(y.shape(), 3);
+            grad_with(&[y], &[&weights], inputs, BackwardOptions::default()).unwrap()
+        };
+        let expected = grads(&both, &[&a, &b]);
+        for (place, expected) in expected.iter().enumerate() {
+            let y = match place {
+                0 => product(&a, &b.detach()),
+                _ => product(&a.detach(), &b),
+            };
+            let found = grads(&y.unwrap(), &[[&a, &b][place]]);
+            let [found, expected] = [&found[0], expected].map(|grad| grad.as_ref().unwrap());
+            assert!(found.equal(expected).unwrap(), "{name} {place}");
+        }
+        // The divisor is part of both gradients.
+        for place in if name == "div" { 0..1 } else { 0..2 } {
+            let (x, frozen) = (computed(4), numbers([2, 2], 5));
+            let y = match place {
+                0 => product(&x, &frozen),
+                _ => product(&frozen, &x),
+            };
+            let mut memory = x.storage.clone();
+            drop(x);
+            assert!(memory.is_unshared(), "{name} {place}");
+            drop(y);
+        }
+    }
+}

@@ -141,27 +141,33 @@ impl Tensor {
     /// tracked. It is given the output to save.
     pub fn record<'a, F: Function>(
         mut self,
-        inputs: impl IntoIterator<Item = &'a Self, IntoIter: Clone>,
+        inputs: impl IntoIterator<Item = &'a Self>,
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
         self.node = None;
+        // Several inputs at most, and none on the way of an operation that nobody tracks.
+        let inputs: SmallVec<[&Self; 3]> = inputs.into_iter().collect();
+        if let Some(inputs) = self.tracked_inputs(&inputs) {
+            self.node = Some(Node::op(Arc::new(function(&self)), inputs));
+        }
+        self
+    }
+
+    /// The inputs of an operation with this output, if a gradient can flow.
+    fn tracked_inputs(&self, inputs: &[&Self]) -> Option<Inputs> {
         if !is_grad_enabled() || !self.dtype().is_floating_point() {
-            return self;
+            return None;
         }
-        let inputs = inputs.into_iter();
-        if !inputs.clone().any(|input| input.node.is_some()) {
-            return self;
+        if inputs.iter().all(|input| input.node.is_none()) {
+            return None;
         }
-        let tracked = |input: &Self| {
+        let tracked = |input: &&Self| {
             input.node.clone().map(|node| Input {
                 node,
                 shape: input.shape().clone(),
                 dtype: input.dtype(),
             })
         };
-        let inputs: Inputs = inputs.map(tracked).collect();
-        let function = Arc::new(function(&self));
-        self.node = Some(Node::op(function, inputs));
-        self
+        Some(inputs.iter().map(tracked).collect())
     }
 }

@@ -50,11 +50,11 @@ impl FloatKernel for Transcendental {
             UnaryOp::Sqrt => map1_wide(&x, T::sqrt),
             UnaryOp::Reciprocal => map1_wide(&x, T::recip),
             UnaryOp::Rsqrt => map1_wide(&x, T::rsqrt),
-            UnaryOp::Log1p => map1_wide(&x, T::log1p),
-            UnaryOp::Expm1 => map1_wide(&x, T::expm1),
+            UnaryOp::Log1p => map1(&x, T::log1p),
+            UnaryOp::Expm1 => map1(&x, T::expm1),
             UnaryOp::Erf => map1_wide(&x, T::erf),
-            UnaryOp::Sin => map1_wide(&x, T::sin),
-            UnaryOp::Cos => map1_wide(&x, T::cos),
+            UnaryOp::Sin => map1(&x, T::sin),
+            UnaryOp::Cos => map1(&x, T::cos),
             UnaryOp::Floor => map1_wide(&x, T::floor),
             UnaryOp::Ceil => map1_wide(&x, T::ceil),
             UnaryOp::Round => map1_wide(&x, T::round),
@@ -68,7 +68,7 @@ impl FloatKernel for Transcendental {
             UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
             UnaryOp::Softplus { beta, threshold } => {
                 let (beta, threshold) = (number(beta), number(threshold));
-                map1_wide(&x, move |v: T| v.softplus(beta, threshold))
+                map1(&x, move |v: T| v.softplus(beta, threshold))
             }
             UnaryOp::LeakyRelu { negative_slope } => {
                 let slope = number(negative_slope);
@@ -76,7 +76,7 @@ impl FloatKernel for Transcendental {
             }
             UnaryOp::Elu { alpha } => {
                 let alpha = number(alpha);
-                map1_wide(&x, move |v: T| v.elu(alpha))
+                map1(&x, move |v: T| v.elu(alpha))
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();

@@ -8,28 +8,77 @@ use super::simd::{Loop, widest};
 /// How many sums run side by side.
 const LANES: usize = 16;
 
+/// The same where the vectors may be as wide as the processor has them.
+const WIDE_LANES: usize = 64;
+
 /// How many elements are added up before their sum is added to the rest, so that the rounding
 /// errors of long sums grow with far fewer steps.
 pub(super) const BLOCK: usize = 1024;
 
-/// The sum of partial sums, eight side by side as far as they go.
+/// `Σ xᵢ`
+pub(super) fn sum<T: Number>(x: &[T]) -> T {
+    let blocks = x.chunks(BLOCK);
+    blocks.fold(T::zero(), |sum, x| sum.plus(widest(Sum(x))))
+}
+
+struct Sum<'a, T>(&'a [T]);
+
+impl<T: Number> Loop for Sum<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::zero(); WIDE_LANES];
+        let (chunks, rest) = self.0.as_chunks::<WIDE_LANES>();
+        for chunk in chunks {
+            for (sum, &v) in partial.iter_mut().zip(chunk) {
+                *sum = sum.plus(v);
+            }
+        }
+        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        rest.plus(sum_of_lanes(partial))
+    }
+}
+
+/// `Σ aᵢ bᵢ`
+pub(super) fn dot<T: Number>(a: &[T], b: &[T]) -> T {
+    widest(Dot(a, b))
+}
+
+struct Dot<'a, T>(&'a [T], &'a [T]);
+
+impl<T: Number> Loop for Dot<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::zero(); WIDE_LANES];
+        let (a, a_rest) = self.0.as_chunks::<WIDE_LANES>();
+        let (b, b_rest) = self.1.as_chunks::<WIDE_LANES>();
+        for (a, b) in a.iter().zip(b) {
+            for ((sum, &a), &b) in partial.iter_mut().zip(a).zip(b) {
+                *sum = sum.plus(a.times(b));
+            }
+        }
+        let rest = a_rest.iter().zip(b_rest);
+        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
+        rest.plus(sum_of_lanes(partial))
+    }
+}
+
+/// The sum of partial sums, eight side by side.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-pub(super) fn sum_of_lanes<T: Number, const N: usize>(partial: [T; N]) -> T {
+fn sum_of_lanes<T: Number>(partial: [T; WIDE_LANES]) -> T {
     let mut sums = [T::zero(); 8];
-    let (eights, rest) = partial.as_chunks::<8>();
-    for eight in eights {
+    for eight in partial.as_chunks::<8>().0 {
         for (sum, &v) in sums.iter_mut().zip(eight) {
             *sum = sum.plus(v);
         }
     }
-    let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
-    sums.into_iter().fold(rest, T::plus)
-}
-
-/// `Σ xᵢ`
-pub(super) fn sum<T: Float>(x: &[T]) -> T {
-    sum_of(x, |v| v)
+    sums.into_iter().fold(T::zero(), T::plus)
 }
 
 /// `Σ f(xᵢ)`

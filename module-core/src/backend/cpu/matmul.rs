@@ -2,11 +2,10 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 
-use super::lanes::sum_of_lanes;
+use super::lanes::dot;
 use super::map::{NumberKernel, run_number};
-use super::memory::filled;
+use super::memory::{filled, with_room};
 use super::number::Number;
-use super::simd::{Loop, widest};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, elements, room};
 use crate::{Error, Result};
@@ -40,7 +39,12 @@ impl NumberKernel for Product<'_> {
         room::<T>(len)?;
         let mut out = match self.row {
             None => filled(len, T::zero())?,
-            Some(row) => to_cow::<T>(row)?.repeat(m),
+            Some(row) => {
+                let row = to_cow::<T>(row)?;
+                let mut rows = with_room(len)?;
+                (0..m).for_each(|_| rows.extend_from_slice(&row));
+                rows
+            }
         };
         if len == 0 || a.columns == 0 {
             return Ok(CpuStorage::wrap(out));
@@ -86,7 +90,7 @@ fn rows_by_vector<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out
     if a.column_step == 1 {
         for (r, out) in out.iter_mut().enumerate() {
             let row = &data[r * a.row_step..][..a.columns];
-            *out = out.plus(widest(Dot(row, &vector)));
+            *out = out.plus(dot(row, &vector));
         }
     } else if a.row_step == 1 {
         for (p, &factor) in vector.iter().enumerate() {
@@ -101,28 +105,6 @@ fn rows_by_vector<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out
                 *out = out.plus(factor.times(data[r * a.row_step + p * a.column_step]));
             }
         }
-    }
-}
-
-struct Dot<'a, T>(&'a [T], &'a [T]);
-
-impl<T: Number> Loop for Dot<'_, T> {
-    type Output = T;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> T {
-        let mut partial = [T::zero(); 64];
-        let (a, a_rest) = self.0.as_chunks::<64>();
-        let (b, b_rest) = self.1.as_chunks::<64>();
-        for (a, b) in a.iter().zip(b) {
-            for ((sum, &a), &b) in partial.iter_mut().zip(a).zip(b) {
-                *sum = sum.plus(a.times(b));
-            }
-        }
-        let rest = a_rest.iter().zip(b_rest);
-        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
-        rest.plus(sum_of_lanes(partial))
     }
 }
 

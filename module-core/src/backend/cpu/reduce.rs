@@ -5,10 +5,9 @@
 
 use std::borrow::Cow;
 
-use super::lanes::sum_of_lanes;
+use super::lanes::sum;
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::simd::{Loop, widest};
 use super::view::{slice, to_cow};
 use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, room};
 use crate::{DType, Result};
@@ -45,7 +44,7 @@ impl NumberKernel for Reduce<'_> {
         let x = reduced_last(&x, dims);
         let values = to_cow::<T>(&x)?;
         let fold: fn(&[T]) -> T = match op {
-            ReduceOp::Sum => sum_row,
+            ReduceOp::Sum => sum,
             ReduceOp::Prod => |row| row.iter().fold(T::one(), |product, &v| product.times(v)),
             ReduceOp::Max => |row| extreme(row, T::greater),
             ReduceOp::Min => |row| extreme(row, T::smaller),
@@ -63,40 +62,6 @@ fn reduced_last(x: &Operand, dims: &[usize]) -> Operand {
     Operand {
         storage: x.storage.clone(),
         layout: x.layout.permute(&order),
-    }
-}
-
-/// How many elements are added up before their sum is added to the rest, so that the rounding
-/// errors of long sums grow with far fewer steps.
-const BLOCK: usize = 1024;
-
-/// The sum of a row, in partial sums side by side.
-fn sum_row<T: Number>(row: &[T]) -> T {
-    if row.len() > BLOCK {
-        return row
-            .chunks(BLOCK)
-            .fold(T::zero(), |sum, block| sum.plus(sum_row(block)));
-    }
-    widest(RowSum(row))
-}
-
-struct RowSum<'a, T>(&'a [T]);
-
-impl<T: Number> Loop for RowSum<'_, T> {
-    type Output = T;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> T {
-        let mut partial = [T::zero(); 64];
-        let (blocks, rest) = self.0.as_chunks::<64>();
-        for block in blocks {
-            for (sum, &v) in partial.iter_mut().zip(block) {
-                *sum = sum.plus(v);
-            }
-        }
-        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
-        rest.plus(sum_of_lanes(partial))
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod atomic;
 mod safetensors;
+mod source;
 
 use std::path::Path;
+
+use source::Source;
 
 use crate::{ErrorKind, Result, StateDict};
 
@@ -15,8 +18,9 @@ trait Format: Sync {
     /// Whether a file that starts with these bytes is of this format.
     fn matches(&self, start: &[u8]) -> bool;
 
-    /// Reads a whole file; the error says what is wrong with it.
-    fn read(&self, bytes: &[u8]) -> Result<StateDict, String>;
+    /// Reads a whole file; the error says what is wrong with it. Formats that nest tensors, as
+    /// `{"model": …, "epoch": …}`, read those under `entry`, a path of keys joined by dots.
+    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String>;
 
     /// The bytes of a file.
     fn write(&self, state: &StateDict) -> Result<Result<Vec<u8>, String>>;
@@ -70,9 +74,10 @@ impl StateDict {
             path: path.to_owned(),
             source,
         })?;
+        let source = Source::new(bytes);
         let format = FORMATS
             .into_iter()
-            .find(|format| format.matches(&bytes))
+            .find(|format| format.matches(source.bytes()))
             .ok_or_else(|| {
                 let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
                 ErrorKind::Format {
@@ -81,7 +86,7 @@ impl StateDict {
                     problem: format!("the content is none of: {}", names.join(", ")),
                 }
             })?;
-        format.read(&bytes).map_err(|problem| {
+        format.read(&source, None).map_err(|problem| {
             let (path, format) = (path.to_owned(), format.name());
             ErrorKind::Format {
                 path,

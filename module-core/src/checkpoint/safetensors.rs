@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
-use super::Format;
-use crate::backend::HostData;
+use super::{Format, Source};
 use crate::{DType, Result, StateDict, Tensor};
 
 pub(super) struct Safetensors;
@@ -21,16 +20,25 @@ impl Format for Safetensors {
         start.get(8) == Some(&b'{')
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<StateDict, String> {
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| e.to_string())?;
-        let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
+        if let Some(entry) = entry {
+            return Err(format!(
+                "there is no entry `{entry}`: the tensors of this format lie flat"
+            ));
+        }
+        let (header, metadata) =
+            SafeTensors::read_metadata(source.bytes()).map_err(|e| e.to_string())?;
+        // Eight bytes of length, the header, the tensors.
+        let start = 8 + header;
         let mut state = StateDict::new();
         for key in metadata.offset_keys() {
-            let view = file.tensor(&key).map_err(|e| e.to_string())?;
-            let dtype = from_file(view.dtype())
-                .ok_or_else(|| format!("dtype {} of `{key}` is not served", view.dtype()))?;
-            let data = HostData::from_le_bytes(dtype, view.data());
-            let tensor = Tensor::from_host(data, view.shape()).map_err(|e| e.to_string())?;
+            let info = metadata
+                .info(&key)
+                .ok_or("a tensor without a description")?;
+            let dtype = from_file(info.dtype)
+                .ok_or_else(|| format!("dtype {} of `{key}` is not served", info.dtype))?;
+            let (first, last) = info.data_offsets;
+            let tensor = source.tensor(dtype, &info.shape, start + first..start + last)?;
             state.insert(key, tensor);
         }
         // Tied tensors stand once; the metadata maps each other name to the one that stands.

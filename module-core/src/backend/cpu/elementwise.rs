@@ -68,7 +68,7 @@ impl FloatKernel for Transcendental {
             UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
             UnaryOp::Softplus { beta, threshold } => {
                 let (beta, threshold) = (number(beta), number(threshold));
-                map1(&x, move |v: T| v.softplus(beta, threshold))
+                map1_wide(&x, move |v: T| v.softplus(beta, threshold))
             }
             UnaryOp::LeakyRelu { negative_slope } => {
                 let slope = number(negative_slope);
@@ -76,7 +76,7 @@ impl FloatKernel for Transcendental {
             }
             UnaryOp::Elu { alpha } => {
                 let alpha = number(alpha);
-                map1(&x, move |v: T| v.elu(alpha))
+                map1_wide(&x, move |v: T| v.elu(alpha))
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();

@@ -13,6 +13,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+pub use cpu::{num_threads, set_num_threads};
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
 };

@@ -1,0 +1,116 @@
+//! Work divided among threads.
+//!
+//! What a part of the work gives does not depend on where it was cut, so that every number of threads
+//! gives the same bits.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Result;
+
+/// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
+/// thread: waking one takes several microseconds.
+const LEAST: usize = 1 << 15;
+
+/// The most threads that are used; 0 until it is set.
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets how many threads one operation may use, in place of as many as there are processors.
+///
+/// The number changes how long an operation takes and never what it gives. Programs that run models
+/// on threads of their own do best with 1.
+///
+/// # Example
+///
+/// ```
+/// module_core::set_num_threads(1);
+/// assert_eq!(module_core::num_threads(), 1);
+/// ```
+pub fn set_num_threads(threads: usize) {
+    MOST.store(threads.max(1), Ordering::Relaxed);
+}
+
+/// How many threads one operation may use.
+pub fn num_threads() -> usize {
+    match MOST.load(Ordering::Relaxed) {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        most => most,
+    }
+}
+
+/// What work is written to, item after item, and cut between items.
+pub(super) trait Cut: Sized + Send {
+    /// The first items and the rest.
+    fn cut(self, items: usize) -> (Self, Self);
+}
+
+/// Slices with so many elements for each item.
+pub(super) struct Items<'a, T>(pub(super) &'a mut [T], pub(super) usize);
+
+impl<T> Items<'_, T> {
+    /// The elements of an item.
+    pub(super) fn at(&mut self, item: usize) -> &mut [T] {
+        &mut self.0[item * self.1..][..self.1]
+    }
+}
+
+impl<T: Send> Cut for Items<'_, T> {
+    fn cut(self, items: usize) -> (Self, Self) {
+        let (first, rest) = self.0.split_at_mut(items * self.1);
+        (Items(first, self.1), Items(rest, self.1))
+    }
+}
+
+impl<A: Cut, B: Cut> Cut for (A, B) {
+    fn cut(self, items: usize) -> (Self, Self) {
+        let ((a, a_rest), (b, b_rest)) = (self.0.cut(items), self.1.cut(items));
+        ((a, b), (a_rest, b_rest))
+    }
+}
+
+impl<A: Cut> Cut for Option<A> {
+    fn cut(self, items: usize) -> (Self, Self) {
+        self.map(|a| a.cut(items)).unzip()
+    }
+}
+
+/// Does the work for `count` items, each of about `steps`, in parts: `work` is given which items and
+/// what to write.
+///
+/// # Errors
+///
+/// That of the first part that failed; all parts have ended.
+pub(super) fn divide<C: Cut>(
+    count: usize,
+    steps: usize,
+    out: C,
+    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
+) -> Result<()> {
+    let least = LEAST.div_ceil(steps.max(1));
+    if count < 2 * least {
+        return work(0..count, out);
+    }
+    let threads = num_threads();
+    // More parts than threads, so that one that is held up has less to do.
+    let parts = if threads > 1 { 2 * threads } else { 1 };
+    halve(0..count, parts.min(count / least), out, work)
+}
+
+fn halve<C: Cut>(
+    items: Range<usize>,
+    parts: usize,
+    out: C,
+    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
+) -> Result<()> {
+    if parts < 2 {
+        return work(items, out);
+    }
+    let first = items.len() * (parts / 2) / parts;
+    let middle = items.start + first;
+    let (a, b) = out.cut(first);
+    let (a, b) = rayon_core::join(
+        || halve(items.start..middle, parts / 2, a, work),
+        || halve(middle..items.end, parts - parts / 2, b, work),
+    );
+    a.and(b)
+}

@@ -28,6 +28,7 @@ mod threads;
 mod vector;
 mod view;
 mod window;
+mod workers;
 
 use super::{AdamWMemory, AdamWStep};
 use super::{

@@ -5,11 +5,13 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use super::workers::{lock, share};
 use crate::Result;
 
 /// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
-/// thread: waking one takes several microseconds.
+/// thread: waking one takes some microseconds.
 const LEAST: usize = 1 << 15;
 
 /// The most threads that are used; 0 until it is set.
@@ -91,26 +93,32 @@ pub(super) fn divide<C: Cut>(
         return work(0..count, out);
     }
     let threads = num_threads();
-    // More parts than threads, so that one that is held up has less to do.
-    let parts = if threads > 1 { 2 * threads } else { 1 };
-    halve(0..count, parts.min(count / least), out, work)
-}
-
-fn halve<C: Cut>(
-    items: Range<usize>,
-    parts: usize,
-    out: C,
-    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
-) -> Result<()> {
-    if parts < 2 {
-        return work(items, out);
+    if threads == 1 {
+        return work(0..count, out);
     }
-    let first = items.len() * (parts / 2) / parts;
-    let middle = items.start + first;
-    let (a, b) = out.cut(first);
-    let (a, b) = rayon_core::join(
-        || halve(items.start..middle, parts / 2, a, work),
-        || halve(middle..items.end, parts - parts / 2, b, work),
-    );
-    a.and(b)
+    // More parts than threads, so that one that is held up has less to do.
+    let parts = (2 * threads).min(count / least);
+    let start = |part: usize| count * part / parts;
+    let mut pieces = Vec::with_capacity(parts);
+    let mut rest = out;
+    for part in 0..parts {
+        let items = start(part)..start(part + 1);
+        let (piece, others) = rest.cut(items.len());
+        pieces.push(Mutex::new(Some((items, piece))));
+        rest = others;
+    }
+    let failure = Mutex::new(None);
+    share(parts, threads, &|part| {
+        let piece = lock(&pieces[part]).take();
+        if let Some((items, piece)) = piece
+            && let Err(error) = work(items, piece)
+        {
+            let mut failure = lock(&failure);
+            if failure.as_ref().is_none_or(|&(first, _)| part < first) {
+                *failure = Some((part, error));
+            }
+        }
+    });
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or(Ok(()), |(_, error)| Err(error))
 }

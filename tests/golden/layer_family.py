@@ -9,6 +9,8 @@ A family is a file `layers_<family>.py` with a function `write`:
         return family.write()
 """
 
+import re
+
 import torch
 from torch import nn
 
@@ -103,6 +105,11 @@ def perturb(state, seed):
     return moved
 
 
+def ordered(text):
+    """A message in which the sets are sorted: Python prints them in another order each time."""
+    return re.sub(r"\{([^{}]*)\}", lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text)
+
+
 def tensors_of(output):
     """The tensors of nested tuples, in order; None is passed over."""
     if isinstance(output, torch.Tensor):
@@ -148,7 +155,7 @@ class Family:
                 made = Call(inputs, named or {}, torch.float32, 1)
                 built(*made.positional, **made.named)
         except Exception as error:  # Whatever it raises is the record.
-            raised = {"type": type(error).__name__, "text": str(error)}
+            raised = {"type": type(error).__name__, "text": ordered(str(error))}
         assert (raised is None) == accepted, (layer, kwargs, raised)
         case = {"layer": layer, "kwargs": described(kwargs), "mode": mode, "quotes": list(quotes), "torch": raised,
                 "label": label}

@@ -40,7 +40,7 @@ pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
     ConvOptions, ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode,
     InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions,
-    PoolOptions, Reduction, Resize, UnfoldOptions, Value,
+    PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};

@@ -33,8 +33,11 @@ struct AdamW<'a> {
 }
 
 impl FloatKernel for AdamW<'_> {
-    const NAME: &'static str = "adamw";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "adamw"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let AdamWMemory {

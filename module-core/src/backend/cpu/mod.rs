@@ -148,19 +148,19 @@ impl Backend for CpuBackend {
     }
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        map::through_f32([x], |[x]| elementwise::unary(op, x))
+        elementwise::unary(op, x)
     }
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| elementwise::binary(op, a, b))
+        map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        map::through_f32([x], |[x]| elementwise::binary_scalar(op, x, number))
+        map::through_wide([x], |[x]| elementwise::binary_scalar(op, x, number))
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
+        map::through_wide([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
@@ -172,7 +172,7 @@ impl Backend for CpuBackend {
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_f32([x], |[x]| reduce::reduce(op, x, dims))
+        map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
     }
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -204,11 +204,11 @@ impl Backend for CpuBackend {
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| matmul::matmul(&a, &b))
+        map::through_wide([a, b], |[a, b]| matmul::matmul(&a, &b))
     }
 
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_f32([row, a, b], |[row, a, b]| matmul::addmm(&row, &a, &b))
+        map::through_wide([row, a, b], |[row, a, b]| matmul::addmm(&row, &a, &b))
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -226,7 +226,7 @@ impl Backend for CpuBackend {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        map::through_f32([x, source], |[x, source]| {
+        map::through_wide([x, source], |[x, source]| {
             index::scatter_add(x, dim, &index, &source)
         })
     }
@@ -246,7 +246,7 @@ impl Backend for CpuBackend {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        map::through_f32([x, source], |[x, source]| {
+        map::through_wide([x, source], |[x, source]| {
             index::index_add(x, dim, &index, &source)
         })
     }

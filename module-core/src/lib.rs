@@ -17,6 +17,7 @@ mod layout;
 pub mod module;
 mod ops;
 pub mod rng;
+mod select;
 mod state;
 mod tensor;
 
@@ -43,6 +44,7 @@ pub use ops::{
     PoolOptions, Reduction, Resize, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
+pub use select::Select;
 pub use state::{LoadOptions, LoadReport, StateDict};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, NoGradGuard, NoGradient,

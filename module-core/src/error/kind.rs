@@ -289,6 +289,24 @@ pub enum ErrorKind {
         key: String,
     },
 
+    /// A pattern for paths or keys that is none.
+    #[error("pattern `{pattern}`: {problem}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A selection that matches nothing where it is used.
+    #[error("`{selection}` selects nothing{}", did_you_mean(suggestion))]
+    NothingSelected {
+        /// The selection.
+        selection: String,
+        /// What was probably meant.
+        suggestion: Option<String>,
+    },
+
     /// Parameters that were made from a tensor and cannot be drawn anew.
     #[error(
         "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",

@@ -45,7 +45,7 @@ pub use ops::{
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use select::Select;
-pub use state::{LoadOptions, LoadReport, StateDict};
+pub use state::{Changed, LoadOptions, LoadReport, Remap, StateDict, StateDiff, Unlike};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, NoGradGuard, NoGradient,
     Tensor, enable_grad, is_grad_enabled, no_grad,

@@ -307,6 +307,30 @@ pub enum ErrorKind {
         suggestion: Option<String>,
     },
 
+    /// Two keys of a state dict that become one.
+    #[error("{op}: `{first}` and `{second}` would both become `{key}`")]
+    KeyCollision {
+        /// The operation.
+        op: &'static str,
+        /// The key that both would have.
+        key: String,
+        /// The key that has it first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+
+    /// A key that a state dict lacks.
+    #[error("{op}: the state dict has no key `{key}`{}", did_you_mean(suggestion))]
+    NoSuchKey {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        key: String,
+        /// The nearest key.
+        suggestion: Option<String>,
+    },
+
     /// Parameters that were made from a tensor and cannot be drawn anew.
     #[error(
         "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::StateDict;
+use super::diff::same_values;
 use super::entries::{Slot, entries};
 use crate::module::walk::modules;
 use crate::module::{Module, TensorId, Walk};
@@ -219,14 +220,4 @@ fn fitted(value: &Tensor, current: &Tensor) -> Result<Option<Tensor>> {
             .to_dtype(current.dtype())?
             .to_device(&current.device())?,
     ))
-}
-
-/// Whether two tensors hold the same bytes.
-fn same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
-    if a.shares_memory_with(b) && a.layout() == b.layout() {
-        return Ok(true);
-    }
-    Ok(a.dtype() == b.dtype()
-        && a.shape() == b.shape()
-        && a.to_host()?.to_le_bytes() == b.to_host()?.to_le_bytes())
 }

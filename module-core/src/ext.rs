@@ -6,8 +6,11 @@ use std::rc::Rc;
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
 use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, path, walk};
 use crate::rng::{Generator, with_default};
-use crate::state::{self, LoadOptions, LoadReport, StateDict};
-use crate::{DType, Device, Result};
+use crate::state::{
+    self, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, StateDict,
+    StateDictCall, StateDictPreCall,
+};
+use crate::{DType, Device, Error, Result};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///
@@ -283,6 +286,10 @@ pub trait ModuleExt: Module {
     ///
     /// Those of reading the file and of [`load_state_dict_with`](Self::load_state_dict_with).
     fn load_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadReport> {
+        if let Some(entry) = &options.entry {
+            let problem = "the tensors of every format that is read lie flat";
+            return Err(Error::argument("load", "entry", entry, problem));
+        }
         self.load_state_dict_with(&StateDict::load(path)?, options)
     }
 
@@ -303,7 +310,7 @@ pub trait ModuleExt: Module {
     ///
     /// As [`reset_parameters`](Self::reset_parameters).
     fn reset_parameters_with(&self, generator: &mut Generator) -> Result<()> {
-        convert::reset(self.as_module(), generator)
+        convert::reset(self.as_module(), generator, &|_| true)
     }
 
     /// The module tree, to be printed as PyTorch prints it.
@@ -350,6 +357,67 @@ pub trait ModuleExt: Module {
     ) -> HookHandle<'_> {
         let hook = Rc::new(move |call: &mut ForwardCall<'_>| hook(call).into_result());
         hooks::register_forward(self.id(), hook)
+    }
+
+    /// Runs `hook` whenever a state dict of this module, or of one around it, is about to be made on
+    /// this thread, until the handle is dropped. A module's own hooks run before those below it.
+    fn register_state_dict_pre_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_state_dict_pre(self, hook)
+    }
+
+    /// Runs `hook` whenever this module's part of a state dict has been made on this thread, until the
+    /// handle is dropped. It may edit the part, whose keys carry the prefix; hooks of modules around
+    /// this one see what it made.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ModuleExt, Parameter, Tensor};
+    ///
+    /// let layers = vec![vec![Parameter::new(Tensor::from(1.0_f32))?]];
+    /// let hook = layers[0].register_state_dict_post_hook(|call| {
+    ///     let key = format!("{}0", call.prefix());
+    ///     call.state_mut().rename(&key, "0.weight")
+    /// });
+    /// assert!(layers.state_dict()?.keys().eq(["0.weight"]));
+    /// # drop(hook);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    fn register_state_dict_post_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut StateDictCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_state_dict_post(self, hook)
+    }
+
+    /// Runs `hook` whenever a state dict is about to be loaded into this module, or into one around
+    /// it, on this thread, until the handle is dropped. It may edit the keys that start with the
+    /// module's prefix, as to rename those of an older version; the caller's state dict stays.
+    ///
+    /// The hooks of a module run before those below it, and all before anything is loaded: an error
+    /// leaves the model as it was.
+    fn register_load_state_dict_pre_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_load_pre(self, hook)
+    }
+
+    /// Runs `hook` whenever a state dict has been loaded into this module, or into one around it, on
+    /// this thread, until the handle is dropped. It may edit the report: what it takes out of `missing`
+    /// or `unexpected` is no error.
+    ///
+    /// The hooks of a module run after those below it, and all after the whole tree is loaded. If one
+    /// fails, or keys are still missing or unexpected and loading is strict, the model gets its old
+    /// values back.
+    fn register_load_state_dict_post_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_load_post(self, hook)
     }
 }
 

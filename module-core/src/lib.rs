@@ -32,8 +32,8 @@ pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
 pub use indexmap::IndexMap;
 pub use layout::{Dims, IntoSizes, Layout, Shape};
 pub use module::{
-    Bias, Buffer, Describe, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker, Maybe,
-    Module, Parameter, TensorId, Training, Walk,
+    Bias, Buffer, Describe, ExtraState, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker,
+    Maybe, Module, Parameter, TensorId, Training, Walk, deferred,
 };
 pub use module_derive::{Forward, Module};
 pub use ndarray;
@@ -45,7 +45,10 @@ pub use ops::{
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use select::Select;
-pub use state::{Changed, LoadOptions, LoadReport, Remap, StateDict, StateDiff, Unlike};
+pub use state::{
+    Changed, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap, StateDict,
+    StateDictCall, StateDictPreCall, StateDiff, Unlike,
+};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, NoGradGuard, NoGradient,
     Tensor, enable_grad, is_grad_enabled, no_grad,

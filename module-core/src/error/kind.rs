@@ -289,6 +289,13 @@ pub enum ErrorKind {
         key: String,
     },
 
+    /// A tensor whose values are still to come.
+    #[error("{what} has no values yet; load a checkpoint or call `reset_parameters`")]
+    NoValues {
+        /// Its key or its shape.
+        what: String,
+    },
+
     /// A pattern for paths or keys that is none.
     #[error("pattern `{pattern}`: {problem}")]
     Pattern {

@@ -199,6 +199,11 @@ impl Select {
         self.resolve_by(paths.into_iter().collect(), false)
     }
 
+    /// Whether it selects nothing on purpose.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.parts().iter().all(|rule| matches!(rule, Rule::None))
+    }
+
     fn resolve_by<'a>(&self, mut paths: Vec<&'a str>, below: bool) -> Result<Vec<&'a str>> {
         self.check()?;
         for rule in self.0.parts() {

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
-use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, path, walk};
+use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, freeze, path, walk};
 use crate::rng::{Generator, with_default};
 use crate::state::{
     self, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, StateDict,
     StateDictCall, StateDictPreCall,
 };
-use crate::{DType, Device, Error, Result};
+use crate::{DType, Device, Error, Result, Select};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///
@@ -161,6 +161,56 @@ pub trait ModuleExt: Module {
     /// Lets every parameter be trained, or none; freezing drops gradients.
     fn set_requires_grad(&self, requires_grad: bool) {
         convert::set_requires_grad(self.as_module(), requires_grad);
+    }
+
+    /// Freezes what `select` covers, and returns the paths: parameters learn no more and lose their
+    /// gradients, and the running statistics of modules all of whose buffers are covered stand still, so
+    /// that a frozen batch normalisation behaves as in evaluation.
+    ///
+    /// [`train`](Self::train) does not undo it. An optimiser forgets what it remembers of a frozen
+    /// parameter. Where a tied tensor is covered under one of its names, it is frozen.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none, a selection that covers nothing; then nothing is frozen.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::module::ConstantInit;
+    /// use module_core::{ModuleExt, Parameter};
+    ///
+    /// let weights = [1, 2, 3].map(|size| Parameter::with_init(size, ConstantInit(0.0)));
+    /// let [a, b, c] = weights;
+    /// let model = vec![a?, b?, c?];
+    /// assert_eq!(model.freeze(["0", "1"])?, ["0", "1"]);
+    /// assert_eq!(model.num_trainable(), 3);
+    /// model.unfreeze("1")?;
+    /// assert_eq!(model.num_trainable(), 5);
+    /// assert!(model.freeze("head").is_err());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    fn freeze(&self, select: impl Into<Select>) -> Result<Vec<String>> {
+        freeze::set_frozen(self.as_module(), &select.into(), true, true)
+    }
+
+    /// [`freeze`](Self::freeze) for parameters only: running statistics keep moving, as they do in
+    /// PyTorch where `requires_grad` alone is false.
+    ///
+    /// # Errors
+    ///
+    /// As [`freeze`](Self::freeze).
+    fn freeze_parameters(&self, select: impl Into<Select>) -> Result<Vec<String>> {
+        freeze::set_frozen(self.as_module(), &select.into(), true, false)
+    }
+
+    /// Lets what `select` covers learn and move again, and returns the paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`freeze`](Self::freeze).
+    fn unfreeze(&self, select: impl Into<Select>) -> Result<Vec<String>> {
+        freeze::set_frozen(self.as_module(), &select.into(), false, true)
     }
 
     /// Drops every gradient.

@@ -8,6 +8,7 @@ mod deferred;
 mod describe;
 mod extra_state;
 mod field;
+pub(crate) mod freeze;
 mod identity;
 mod init;
 mod list;

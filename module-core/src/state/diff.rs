@@ -73,7 +73,7 @@ impl fmt::Display for StateDiff {
         {
             writeln!(
                 f,
-                "~ {key}: {count} of {numel} differ, at most by {max_abs:e}"
+                "~ {key}: {count} of {numel} differ, at most by {max_abs:.3e}"
             )?;
         }
         write!(f, "{} equal", self.equal)
@@ -96,7 +96,7 @@ impl StateDict {
     ///     StateDict::from_iter([("weight", Tensor::from([1.0_f32])), ("bias", Tensor::from(bias))])
     /// };
     /// let diff = state(0.5).diff(&state(0.25))?;
-    /// assert_eq!(diff.to_string(), "~ bias: 1 of 1 differ, at most by 2.5e-1\n1 equal");
+    /// assert_eq!(diff.to_string(), "~ bias: 1 of 1 differ, at most by 2.500e-1\n1 equal");
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn diff(&self, other: &Self) -> Result<StateDiff> {

@@ -103,7 +103,7 @@ fn a_difference_names_every_kind() {
     assert_eq!(
         diff.to_string(),
         "- gone\n+ new\n! shape: float32 [1] against float32 [1, 1]\n\
-         ! dtype: int64 [] against int32 []\n~ value: 1 of 3 differ, at most by 5e-1\n\
+         ! dtype: int64 [] against int32 []\n~ value: 1 of 3 differ, at most by 5.000e-1\n\
          ~ nan: 2 of 2 differ, at most by NaN\n1 equal"
     );
     assert!(!diff.is_empty() && !left.equal(&right).unwrap());

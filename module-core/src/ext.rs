@@ -218,7 +218,8 @@ pub trait ModuleExt: Module {
         convert::zero_grad(self.as_module());
     }
 
-    /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay.
+    /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay, and so
+    /// do [`pinned`](Buffer::pinned) buffers.
     ///
     /// # Errors
     ///
@@ -287,12 +288,15 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Two tensors under one key, which `flatten` can bring about; a map with a key that is empty
-    /// or contains `.`.
+    /// or contains `.`; a parameter that has no values yet; an error of a hook.
     fn state_dict(&self) -> Result<StateDict> {
         state::state_dict(self.as_module())
     }
 
-    /// Loads a state dict that has this module's keys and shapes exactly.
+    /// Loads a state dict that has this module's keys and shapes exactly; of a tied tensor it may lack
+    /// all names but one.
+    ///
+    /// Values are cast to the dtype that they replace; gradients, modes and ties stay.
     ///
     /// # Errors
     ///
@@ -344,7 +348,8 @@ pub trait ModuleExt: Module {
     }
 
     /// Draws every parameter of the tree anew by its own initialiser, from the default generator,
-    /// and gives every buffer its first value.
+    /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
+    /// values by this, where it loads none.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::layout::Shape;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProblems {
     /// The type of the module that was to be loaded.
-    pub module: String,
+    pub module: &'static str,
     /// Keys that the module has and the state dict lacks, in the module's order.
     pub missing: Vec<String>,
     /// Keys that the state dict has and the module lacks: module by module, in the state dict's

@@ -150,3 +150,32 @@ fn no_pattern_takes_long() {
     let deep = "**.a.".repeat(200) + "b";
     assert!(!Select::from(deep.as_str()).matches(&vec!["a"; 2000].join(".")));
 }
+
+#[test]
+fn no_text_makes_a_pattern_panic() {
+    let letters: Vec<char> = "ab.*?[]{},-!^\\é0".chars().collect();
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % below
+    };
+    let mut good = 0;
+    for _ in 0..20_000 {
+        let pattern: String = (0..next(12))
+            .map(|_| letters[next(letters.len())])
+            .collect();
+        let select = Select::from(pattern.as_str());
+        good += usize::from(select.check().is_ok());
+        // A selection of tensors holds that of modules.
+        for path in ["", "a", "a.b", "b.a.0", "é.ab"] {
+            assert!(
+                select.covers(path) || !select.matches(path),
+                "{pattern} {path}"
+            );
+        }
+        let _ = select.resolve(["a.b", "ab"]);
+    }
+    assert!(good > 1000);
+}

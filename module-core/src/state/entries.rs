@@ -114,15 +114,10 @@ impl<'p, 'a> Members<'p, 'a> {
         join(self.path, name)
     }
 
-    /// The keys of the module itself, and its children.
-    fn split(
-        self,
-    ) -> (
-        impl Iterator<Item = (String, Slot<'a>)>,
-        Vec<(String, &'a dyn Module)>,
-    ) {
-        let own = self.parameters.into_iter().chain(self.buffers);
-        (own.chain(self.extra), self.children)
+    /// The keys of the module itself; only its children remain.
+    fn take_own(&mut self) -> impl Iterator<Item = (String, Slot<'a>)> + use<'a> {
+        let lists = [&mut self.parameters, &mut self.buffers, &mut self.extra];
+        lists.map(std::mem::take).into_iter().flatten()
     }
 }
 
@@ -155,9 +150,9 @@ fn collect<'a>(
     path: &str,
     entries: &mut Vec<(String, Slot<'a>)>,
 ) -> Result<()> {
-    let (own, children) = Members::of(module, path)?.split();
-    entries.extend(own);
-    for (path, child) in children {
+    let mut members = Members::of(module, path)?;
+    entries.extend(members.take_own());
+    for (path, child) in members.children {
         collect(child, &path, entries)?;
     }
     Ok(())
@@ -194,15 +189,15 @@ impl Snapshot<'_> {
         if any() {
             before_collecting(module, path)?;
         }
-        let (own, children) = Members::of(module, path)?.split();
-        for (key, slot) in own {
+        let mut members = Members::of(module, path)?;
+        for (key, slot) in members.take_own() {
             let value = self.value(&key, slot)?;
             if self.state.insert(key.as_str(), value).is_some() {
                 let module = self.root.kind();
                 return Err(ErrorKind::DuplicateKey { key, module }.into());
             }
         }
-        for (path, child) in children {
+        for (path, child) in members.children {
             self.module(child, &path)?;
         }
         if any() {

@@ -83,7 +83,7 @@ impl<'m> Plan<'m> {
         let is_wanted = |key: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
         let turned = chosen(&options.transpose, keys())?.unwrap_or_default();
         let mut problems = LoadProblems {
-            module: root.kind().to_owned(),
+            module: root.kind(),
             ..Default::default()
         };
         let (mut values, mut loaded) = (Vec::new(), Vec::new());

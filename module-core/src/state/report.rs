@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fmt;
 
 use super::entries::entries;
@@ -70,11 +71,11 @@ impl LoadReport {
     /// As [`reset_fresh`](Self::reset_fresh).
     pub fn reset_fresh_with(&self, model: &dyn Module, generator: &mut Generator) -> Result<()> {
         let model = model.as_module();
-        let entries = entries(model)?;
+        let slots: HashMap<_, _> = entries(model)?.into_iter().collect();
         let mut fresh: IdSet<TensorId> = IdSet::default();
         for key in &self.fresh {
-            match entries.iter().find(|(path, _)| path == key) {
-                Some((_, slot)) => fresh.insert(slot.id()),
+            match slots.get(key) {
+                Some(slot) => fresh.insert(slot.id()),
                 // The error says which step of the path leads nowhere.
                 None => fresh.insert(path::parameter(model, key)?.id()),
             };

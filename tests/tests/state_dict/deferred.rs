@@ -78,7 +78,7 @@ fn using_what_has_no_values_is_an_error_that_names_it() {
         weight.t().and_then(|w| w.contiguous()).map(drop),
         weight.to_dtype(DType::F64).map(drop),
         x.matmul(&weight.t().unwrap()).map(drop),
-        x.add(&weight.narrow(0, 0..1).unwrap()).map(drop),
+        x.add(weight.narrow(0, 0..1).unwrap()).map(drop),
         Tensor::cat(&[&weight, &weight], 0).map(drop),
     ];
     for result in results {

@@ -1,9 +1,13 @@
 """Write every golden file. Running it twice gives the same bytes.
 
-    python generate.py
+    python generate.py                  everything
+    python generate.py layers_linear    the files of the modules that are named
 """
 
+import importlib
+import pathlib
 import shutil
+import sys
 import warnings
 
 import torch
@@ -13,7 +17,6 @@ import digits_files
 import gradient_hooks
 import hook_orders
 import init
-import layers
 import ops
 import ops_data
 import ops_more
@@ -26,15 +29,25 @@ import trees
 from common import DATA
 
 
+EVERY = [init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more]
+
+# Each family of layers is a module of its own, found by its name.
+FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))
+
+
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     # The edge cases on purpose provoke warnings (a variance of one value, even kernels with 'same').
     warnings.simplefilter("ignore")
-    shutil.rmtree(DATA, ignore_errors=True)
-    DATA.mkdir()
-    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more):
-        print(f"{module.__name__:12} {module.write()} cases")
+    if len(sys.argv) > 1:
+        modules = [importlib.import_module(name) for name in sys.argv[1:]]
+    else:
+        shutil.rmtree(DATA, ignore_errors=True)
+        DATA.mkdir()
+        modules = EVERY + [importlib.import_module(name) for name in FAMILIES]
+    for module in modules:
+        print(f"{module.__name__:20} {module.write()} cases")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
     print(f"{total} bytes")
 

@@ -28,6 +28,15 @@ pub fn load(name: impl AsRef<Path>) -> (Value, StateDict) {
     (serde_json::from_str(case).expect("a JSON case"), tensors)
 }
 
+/// The files of the families of layers.
+pub fn layer_families() -> Vec<String> {
+    let files = std::fs::read_dir(path("")).expect("the recorded data");
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("layers_")).collect();
+    names.sort();
+    names
+}
+
 /// One entry of the list of operations.
 #[derive(Clone, Debug)]
 pub struct Case {

@@ -50,26 +50,26 @@ fn conv2d_refuses_what_does_not_fit_together() {
     );
     assert_error(
         Conv2d::new(1, 1, [3, 0]),
-        "Conv2d: kernel_size = (3, 0): both must be at least 1",
+        "Conv2d: kernel_size = (3, 0): each must be at least 1",
     );
     assert_error(
         config(1, 1).stride(0).build(),
-        "Conv2d: stride = (0, 0): both must be at least 1",
+        "Conv2d: stride = (0, 0): each must be at least 1",
     );
     assert_error(
         config(1, 1).dilation([0, 1]).build(),
-        "Conv2d: dilation = (0, 1): both must be at least 1",
+        "Conv2d: dilation = (0, 1): each must be at least 1",
     );
     assert_error(
-        config(4, 6).groups(0_usize).build(),
+        config(4, 6).groups(0).build(),
         "Conv2d: groups = 0: must be at least 1",
     );
     assert_error(
-        config(4, 6).groups(3_usize).build(),
+        config(4, 6).groups(3).build(),
         "Conv2d: groups = 3: must divide in_channels = 4",
     );
     assert_error(
-        config(6, 4).groups(3_usize).build(),
+        config(6, 4).groups(3).build(),
         "Conv2d: groups = 3: must divide out_channels = 4",
     );
     assert_error(
@@ -85,14 +85,14 @@ fn batch_norm_refuses_numbers_out_of_range() {
         "BatchNorm2d: num_features = 0: must be at least 1",
     );
     assert_error(
-        BatchNormConfig::new(1).eps(-1e-3).build_1d(),
+        BatchNorm1dConfig::new(1).eps(-1e-3).build(),
         "BatchNorm1d: eps = -0.001: must be at least 0",
     );
     assert_error(
-        BatchNormConfig::new(1).momentum(1.5).build_1d(),
+        BatchNorm1dConfig::new(1).momentum(1.5).build(),
         "BatchNorm1d: momentum = 1.5: must be between 0 and 1",
     );
-    assert!(BatchNormConfig::new(1).eps(f64::NAN).build_2d().is_err());
+    assert!(BatchNorm2dConfig::new(1).eps(f64::NAN).build().is_err());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn other_layers_refuse_numbers_out_of_range() {
     assert!(Dropout::new(f64::NAN).is_err());
     assert_error(
         MaxPool2d::new([2, 0]),
-        "MaxPool2d: kernel_size = (2, 0): both must be at least 1",
+        "MaxPool2d: kernel_size = (2, 0): each must be at least 1",
     );
     assert_error(
         MaxPool2dConfig::new(3).padding(2).build(),
@@ -116,7 +116,7 @@ fn other_layers_refuse_numbers_out_of_range() {
     );
     assert_error(
         MaxPool2dConfig::new(3).stride([1, 0]).build(),
-        "MaxPool2d: stride = (1, 0): both must be at least 1",
+        "MaxPool2d: stride = (1, 0): each must be at least 1",
     );
     assert_error(
         CrossEntropyLossConfig::new().label_smoothing(1.5).build(),

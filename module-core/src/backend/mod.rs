@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use absent::Absent;
+pub use cpu::{num_threads, set_num_threads};
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
 };

@@ -3,43 +3,11 @@
 //! The output, the gradient of the input and that of the weight are one trilinear form read three
 //! ways, so the three operations below are each other's gradients, to any order.
 
-use serde::{Deserialize, Serialize};
-
-use super::by_saved;
 use super::window::{check_positive, images, named, reach};
+use super::{Padding, by_saved};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape};
-
-/// Zeros around the input of a convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "lowercase",
-    bound(
-        serialize = "[usize; N]: Serialize",
-        deserialize = "[usize; N]: Deserialize<'de>"
-    )
-)]
-pub enum Padding<const N: usize = 2> {
-    /// None.
-    Valid,
-    /// As many as keep the size; the stride must be 1. An odd number puts the extra one after.
-    Same,
-    /// This many before and after, for each dimension.
-    Size([usize; N]),
-}
-
-impl<const N: usize> From<usize> for Padding<N> {
-    fn from(size: usize) -> Self {
-        Self::Size([size; N])
-    }
-}
-
-impl<const N: usize> From<[usize; N]> for Padding<N> {
-    fn from(size: [usize; N]) -> Self {
-        Self::Size(size)
-    }
-}
 
 /// The options of [`Tensor::conv1d`], [`Tensor::conv2d`] and [`Tensor::conv3d`], with PyTorch's names
 /// and defaults.

@@ -547,6 +547,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "rounding",
     "rows",
     "scan",
+    "sizes",
     "slice",
     "softmax",
     "sort",

@@ -4,101 +4,71 @@ use std::fmt;
 
 use module_core::module::Repr;
 use module_core::{
-    Buffer, DType, Device, Error, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
+    Buffer, DType, Device, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
-use serde::{Deserialize, Serialize};
 
 use super::{BatchNorm1d, BatchNorm2d};
-use crate::config::{positive, setters};
+use crate::config::{between, config, positive};
 use crate::init::{ones, zeros};
 
-/// The arguments of [`BatchNorm1d`] and [`BatchNorm2d`].
-///
-/// # Example
-///
-/// ```
-/// use module_nn::prelude::*;
-///
-/// let norm = BatchNormConfig::new(8).momentum(0.01).build_2d()?;
-/// assert_eq!(norm.num_parameters(), 16);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BatchNormConfig {
-    /// The number of channels.
-    pub num_features: usize,
-    /// What is added to the variance.
-    #[serde(default = "eps")]
-    pub eps: f64,
-    /// The weight of the newest batch in the running statistics; `None` averages all batches.
-    #[serde(default = "momentum")]
-    pub momentum: Option<f64>,
-    /// Whether a scale and a shift are learned.
-    #[serde(default = "yes")]
-    pub affine: bool,
-    /// Whether running statistics are kept; without them every batch uses its own.
-    #[serde(default = "yes")]
-    pub track_running_stats: bool,
-    /// Whether `affine` includes the shift.
-    #[serde(default = "yes")]
-    pub bias: bool,
-}
-
-fn eps() -> f64 {
-    1e-5
-}
-
-fn momentum() -> Option<f64> {
-    Some(0.1)
-}
-
-fn yes() -> bool {
-    true
-}
-
-setters!(BatchNormConfig {
-    /// What is added to the variance; 1e-5 by default.
-    eps: f64,
-    /// The weight of the newest batch in the running statistics, 0.1 by default; `None` averages
-    /// all batches.
-    momentum: Option<f64>,
-    /// Whether a scale and a shift are learned; true by default.
-    affine: bool,
-    /// Whether running statistics are kept; true by default. Without them every batch uses its
-    /// own, also in evaluation.
-    track_running_stats: bool,
-    /// Whether `affine` includes the shift; true by default.
-    bias: bool,
-});
-
-impl BatchNormConfig {
-    /// PyTorch's defaults.
-    pub fn new(num_features: usize) -> Self {
-        Self {
-            num_features,
-            eps: eps(),
-            momentum: momentum(),
-            affine: true,
-            track_running_stats: true,
-            bias: true,
+config! {
+    /// The arguments of the batch normalisations over inputs with `N` spatial dimensions; those of
+    /// [`BatchNorm1d`] and [`BatchNorm2d`] are [`BatchNorm1dConfig`] and [`BatchNorm2dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = BatchNorm2dConfig::new(8).momentum(0.01).build()?;
+    /// assert_eq!(norm.num_parameters(), 16);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct BatchNormConfig<const N: usize> {
+        required {
+            /// The number of channels.
+            num_features: usize,
+        }
+        optional {
+            /// What is added to the variance.
+            eps: f64 = 1e-5,
+            /// The weight of the newest batch in the running statistics; `None` averages all batches.
+            momentum: Option<f64> = 0.1,
+            /// Whether a scale and a shift are learned.
+            affine: bool = true,
+            /// Whether running statistics are kept; without them every batch uses its own, also in
+            /// evaluation.
+            track_running_stats: bool = true,
+            /// Whether `affine` includes the shift.
+            bias: bool = true,
         }
     }
+}
 
+/// The arguments of [`BatchNorm1d`].
+pub type BatchNorm1dConfig = BatchNormConfig<1>;
+
+/// The arguments of [`BatchNorm2d`].
+pub type BatchNorm2dConfig = BatchNormConfig<2>;
+
+impl BatchNorm1dConfig {
     /// A layer for `[batch, channels]` or `[batch, channels, length]`.
     ///
     /// # Errors
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build_1d(&self) -> Result<BatchNorm1d> {
+    pub fn build(&self) -> Result<BatchNorm1d> {
         BatchNorm::new("BatchNorm1d", self).map(BatchNorm1d::from_norm)
     }
+}
 
+impl BatchNorm2dConfig {
     /// A layer for `[batch, channels, height, width]`.
     ///
     /// # Errors
     ///
-    /// As [`build_1d`](Self::build_1d).
-    pub fn build_2d(&self) -> Result<BatchNorm2d> {
+    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
+    pub fn build(&self) -> Result<BatchNorm2d> {
         BatchNorm::new("BatchNorm2d", self).map(BatchNorm2d::from_norm)
     }
 }
@@ -107,7 +77,7 @@ impl BatchNormConfig {
 #[derive(Module)]
 pub(super) struct BatchNorm {
     #[module(skip)]
-    config: BatchNormConfig,
+    config: BatchNorm1dConfig,
     weight: Maybe<Parameter>,
     bias: Maybe<Parameter>,
     running_mean: Maybe<Buffer>,
@@ -117,7 +87,7 @@ pub(super) struct BatchNorm {
 }
 
 impl BatchNorm {
-    fn new(layer: &'static str, config: &BatchNormConfig) -> Result<Self> {
+    fn new<const N: usize>(layer: &'static str, config: &BatchNormConfig<N>) -> Result<Self> {
         let &BatchNormConfig {
             num_features,
             eps,
@@ -126,25 +96,24 @@ impl BatchNorm {
             track_running_stats,
             bias,
         } = config;
+        let config = BatchNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        };
         positive(layer, "num_features", num_features)?;
-        if eps.is_nan() || eps < 0.0 {
-            return Err(Error::argument(layer, "eps", eps, "must be at least 0"));
-        }
-        if let Some(momentum) = momentum.filter(|momentum| !(0.0..=1.0).contains(momentum)) {
-            return Err(Error::argument(
-                layer,
-                "momentum",
-                momentum,
-                "must be between 0 and 1",
-            ));
-        }
+        between(layer, "eps", eps, [0.0, f64::INFINITY])?;
+        between(layer, "momentum", momentum.unwrap_or(0.0), [0.0, 1.0])?;
         let statistic = |value: i32| {
             let values = Tensor::full(num_features, value, default_dtype(), &Device::cpu())?;
             Ok(Buffer::new(values))
         };
         let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64, &Device::cpu())?));
         Ok(Self {
-            config: config.clone(),
+            config,
             weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,
             bias: Maybe::when(affine && bias, || {
                 Parameter::with_init(num_features, zeros())

@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
-use super::batch_norm::{BatchNorm, BatchNormConfig};
+use super::batch_norm::{BatchNorm, BatchNorm1dConfig};
 
 /// Batch normalisation of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
 ///
@@ -48,13 +48,13 @@ pub struct BatchNorm1d {
 }
 
 impl BatchNorm1d {
-    /// With PyTorch's defaults; [`BatchNormConfig`] has the other arguments.
+    /// With PyTorch's defaults; [`BatchNorm1dConfig`] has the other arguments.
     ///
     /// # Errors
     ///
     /// No channels.
     pub fn new(num_features: usize) -> Result<Self> {
-        BatchNormConfig::new(num_features).build_1d()
+        BatchNorm1dConfig::new(num_features).build()
     }
 
     pub(super) fn from_norm(norm: BatchNorm) -> Self {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
-use super::batch_norm::{BatchNorm, BatchNormConfig};
+use super::batch_norm::{BatchNorm, BatchNorm2dConfig};
 
 /// Batch normalisation of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
 ///
@@ -48,13 +48,13 @@ pub struct BatchNorm2d {
 }
 
 impl BatchNorm2d {
-    /// With PyTorch's defaults; [`BatchNormConfig`] has the other arguments.
+    /// With PyTorch's defaults; [`BatchNorm2dConfig`] has the other arguments.
     ///
     /// # Errors
     ///
     /// No channels.
     pub fn new(num_features: usize) -> Result<Self> {
-        BatchNormConfig::new(num_features).build_2d()
+        BatchNorm2dConfig::new(num_features).build()
     }
 
     pub(super) fn from_norm(norm: BatchNorm) -> Self {

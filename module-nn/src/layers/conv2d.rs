@@ -1,12 +1,12 @@
 use std::fmt;
 
 use module_core::{
-    Bias, Conv2dOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result, Tensor,
+    Bias, Conv2dOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result, Sizes, Tensor,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::PadMode;
-use crate::config::{Pair, positive, positive_pair, setters};
+use crate::config::{config, positive, positive_sizes};
 use crate::init::{KaimingUniform, Uniform};
 
 /// The cross-correlation of an image with learned kernels:
@@ -66,91 +66,35 @@ pub enum PaddingMode {
     Circular,
 }
 
-/// The arguments of [`Conv2d`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Arguments")]
-pub struct Conv2dConfig {
-    /// The number of channels of the input.
-    pub in_channels: usize,
-    /// The number of channels of the output.
-    pub out_channels: usize,
-    /// The size of the kernel.
-    pub kernel_size: Pair,
-    /// The step of the kernel.
-    pub stride: Pair,
-    /// What is added around the input.
-    pub padding: Padding,
-    /// The distance between neighbours of the kernel.
-    pub dilation: Pair,
-    /// The number of blocks into which the channels fall.
-    pub groups: usize,
-    /// Whether a bias is learned.
-    pub bias: bool,
-    /// What the padding consists of.
-    pub padding_mode: PaddingMode,
-}
-
-/// What a file must and may say; the rest is PyTorch's default.
-#[derive(Deserialize)]
-struct Arguments {
-    in_channels: usize,
-    out_channels: usize,
-    kernel_size: Pair,
-    stride: Option<Pair>,
-    padding: Option<Padding>,
-    dilation: Option<Pair>,
-    groups: Option<usize>,
-    bias: Option<bool>,
-    padding_mode: Option<PaddingMode>,
-}
-
-impl From<Arguments> for Conv2dConfig {
-    fn from(given: Arguments) -> Self {
-        let default = Self::new(given.in_channels, given.out_channels, given.kernel_size);
-        Self {
-            stride: given.stride.unwrap_or(default.stride),
-            padding: given.padding.unwrap_or(default.padding),
-            dilation: given.dilation.unwrap_or(default.dilation),
-            groups: given.groups.unwrap_or(default.groups),
-            bias: given.bias.unwrap_or(default.bias),
-            padding_mode: given.padding_mode.unwrap_or(default.padding_mode),
-            ..default
+config! {
+    /// The arguments of [`Conv2d`].
+    pub struct Conv2dConfig => Conv2d {
+        required {
+            /// The number of channels of the input.
+            in_channels: usize,
+            /// The number of channels of the output.
+            out_channels: usize,
+            /// The size of the kernel.
+            kernel_size: Sizes<2>,
+        }
+        optional {
+            /// The step of the kernel.
+            stride: Sizes<2> = 1,
+            /// What is added around the input: sizes, [`Padding::Same`] or [`Padding::Valid`].
+            padding: Padding<2> = 0,
+            /// The distance between neighbours of the kernel.
+            dilation: Sizes<2> = 1,
+            /// The number of blocks into which the channels fall.
+            groups: usize = 1,
+            /// Whether a bias is learned.
+            bias: bool = true,
+            /// What the padding consists of.
+            padding_mode: PaddingMode = PaddingMode::Zeros,
         }
     }
 }
-
-setters!(Conv2dConfig {
-    /// The step of the kernel; 1 by default.
-    stride: Pair,
-    /// What is added around the input: a size, [`Padding::Same`] or [`Padding::Valid`]; 0 by
-    /// default.
-    padding: Padding,
-    /// The distance between neighbours of the kernel; 1 by default.
-    dilation: Pair,
-    /// The number of blocks into which the channels fall; 1 by default.
-    groups: usize,
-    /// Whether a bias is learned; true by default.
-    bias: bool,
-    /// What the padding consists of; zeros by default.
-    padding_mode: PaddingMode,
-});
 
 impl Conv2dConfig {
-    /// PyTorch's defaults.
-    pub fn new(in_channels: usize, out_channels: usize, kernel_size: impl Into<Pair>) -> Self {
-        Self {
-            in_channels,
-            out_channels,
-            kernel_size: kernel_size.into(),
-            stride: 1.into(),
-            padding: 0.into(),
-            dilation: 1.into(),
-            groups: 1,
-            bias: true,
-            padding_mode: PaddingMode::Zeros,
-        }
-    }
-
     /// A layer with fresh weights.
     ///
     /// # Errors
@@ -171,16 +115,16 @@ impl Conv2dConfig {
         positive(NAME, "in_channels", in_channels)?;
         positive(NAME, "out_channels", out_channels)?;
         positive(NAME, "groups", groups)?;
-        positive_pair(NAME, "kernel_size", kernel_size)?;
-        positive_pair(NAME, "stride", stride)?;
-        positive_pair(NAME, "dilation", dilation)?;
+        positive_sizes(NAME, "kernel_size", kernel_size)?;
+        positive_sizes(NAME, "stride", stride)?;
+        positive_sizes(NAME, "dilation", dilation)?;
         for (channels, name) in [(in_channels, "in_channels"), (out_channels, "out_channels")] {
             if !channels.is_multiple_of(groups) {
                 let problem = format!("must divide {name} = {channels}");
                 return Err(Error::argument(NAME, "groups", groups, problem));
             }
         }
-        if self.padding == Padding::Same && stride.0 != [1, 1] {
+        if self.padding == Padding::Same && stride.get() != [1, 1] {
             return Err(Error::argument(
                 NAME,
                 "stride",
@@ -188,7 +132,7 @@ impl Conv2dConfig {
                 "must be 1 with padding = same",
             ));
         }
-        let [height, width] = kernel_size.0;
+        let [height, width] = kernel_size.get();
         let weight = [out_channels, in_channels / groups, height, width];
         let fan_in = weight[1..]
             .iter()
@@ -216,7 +160,7 @@ impl Conv2dConfig {
             Padding::Valid => [0, 0],
             Padding::Size(size) => [size[d], size[d]],
             Padding::Same => {
-                let total = self.dilation.0[d].saturating_mul(self.kernel_size.0[d] - 1);
+                let total = self.dilation.get()[d].saturating_mul(self.kernel_size.get()[d] - 1);
                 [total / 2, total - total / 2]
             }
         };
@@ -226,19 +170,6 @@ impl Conv2dConfig {
 }
 
 impl Conv2d {
-    /// A layer with stride 1, no padding, a bias and fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`Conv2dConfig::build`].
-    pub fn new(
-        in_channels: usize,
-        out_channels: usize,
-        kernel_size: impl Into<Pair>,
-    ) -> Result<Self> {
-        Conv2dConfig::new(in_channels, out_channels, kernel_size).build()
-    }
-
     /// The weight, `[out_channels, in_channels / groups, kernel height, kernel width]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight
@@ -264,12 +195,10 @@ impl Conv2d {
             "{in_channels}, {out_channels}, kernel_size={kernel_size}, stride={stride}"
         )?;
         match config.padding {
-            Padding::Valid => write!(f, ", padding=valid")?,
-            Padding::Same => write!(f, ", padding=same")?,
             Padding::Size([0, 0]) => {}
-            Padding::Size(size) => write!(f, ", padding={}", Pair(size))?,
+            padding => write!(f, ", padding={padding}")?,
         }
-        if config.dilation.0 != [1, 1] {
+        if config.dilation.get() != [1, 1] {
             write!(f, ", dilation={}", config.dilation)?;
         }
         if config.groups != 1 {
@@ -316,9 +245,9 @@ impl Forward for Conv2d {
             Some(mode) => (input.pad(config.around(), mode)?, Padding::Valid),
         };
         let options = Conv2dOptions {
-            stride: config.stride.0,
+            stride: config.stride.get(),
             padding,
-            dilation: config.dilation.0,
+            dilation: config.dilation.get(),
             groups: config.groups,
         };
         let output = input.conv2d(&self.weight.tensor(), options)?;

@@ -1,5 +1,7 @@
 use module_core::module::Repr;
-use module_core::{Error, Forward, Module, Result, Tensor, Training};
+use module_core::{Forward, Module, Result, Tensor, Training};
+
+use crate::config::{between, config};
 
 /// In training, zeroes each element with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
@@ -34,6 +36,31 @@ pub struct Dropout {
     training: Training,
 }
 
+config! {
+    /// The arguments of [`Dropout`].
+    pub struct DropoutConfig {
+        optional {
+            /// The probability that an element is zeroed.
+            p: f64 = 0.5,
+        }
+    }
+}
+
+impl DropoutConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn build(&self) -> Result<Dropout> {
+        between("Dropout", "p", self.p, [0.0, 1.0])?;
+        Ok(Dropout {
+            p: self.p,
+            training: Training::new(),
+        })
+    }
+}
+
 impl Dropout {
     /// With a probability of zeroing; PyTorch's default is 0.5.
     ///
@@ -41,18 +68,7 @@ impl Dropout {
     ///
     /// A probability outside `[0, 1]`.
     pub fn new(p: f64) -> Result<Self> {
-        if !(0.0..=1.0).contains(&p) {
-            return Err(Error::argument(
-                "Dropout",
-                "p",
-                p,
-                "must be between 0 and 1",
-            ));
-        }
-        Ok(Self {
-            p,
-            training: Training::new(),
-        })
+        DropoutConfig::new().p(p).build()
     }
 
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

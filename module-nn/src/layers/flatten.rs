@@ -1,5 +1,7 @@
 use module_core::{Forward, Module, Result, Tensor};
 
+use crate::config::config;
+
 /// Joins a range of dimensions, by default all but the first.
 ///
 /// # Shapes
@@ -23,6 +25,29 @@ use module_core::{Forward, Module, Result, Tensor};
 pub struct Flatten {
     start_dim: isize,
     end_dim: isize,
+}
+
+config! {
+    /// The arguments of [`Flatten`].
+    pub struct FlattenConfig {
+        optional {
+            /// The first of the dimensions that are joined.
+            start_dim: isize = 1,
+            /// The last of them.
+            end_dim: isize = -1,
+        }
+    }
+}
+
+impl FlattenConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// None: whether the dimensions exist depends on the input.
+    pub fn build(&self) -> Result<Flatten> {
+        Ok(Flatten::range(self.start_dim, self.end_dim))
+    }
 }
 
 impl Flatten {

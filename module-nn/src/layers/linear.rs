@@ -1,8 +1,7 @@
 use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
-use serde::{Deserialize, Serialize};
 
-use crate::config::{positive, setters};
+use crate::config::{config, positive};
 use crate::functional;
 use crate::init::{KaimingUniform, Uniform};
 
@@ -43,47 +42,33 @@ pub struct Linear {
     bias: Bias,
 }
 
-/// The arguments of [`Linear`].
-///
-/// # Example
-///
-/// ```
-/// use module_nn::prelude::*;
-///
-/// let layer = LinearConfig::new(3, 2).bias(false).build()?;
-/// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), ["weight"]);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LinearConfig {
-    /// The size of each input.
-    pub in_features: usize,
-    /// The size of each output.
-    pub out_features: usize,
-    /// Whether a bias is learned.
-    #[serde(default = "yes")]
-    pub bias: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-setters!(LinearConfig {
-    /// Whether a bias is learned; true by default.
-    bias: bool,
-});
-
-impl LinearConfig {
-    /// PyTorch's defaults.
-    pub fn new(in_features: usize, out_features: usize) -> Self {
-        Self {
-            in_features,
-            out_features,
-            bias: true,
+config! {
+    /// The arguments of [`Linear`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = LinearConfig::new(3, 2).bias(false).build()?;
+    /// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), ["weight"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct LinearConfig => Linear {
+        required {
+            /// The size of each input.
+            in_features: usize,
+            /// The size of each output.
+            out_features: usize,
+        }
+        optional {
+            /// Whether a bias is learned.
+            bias: bool = true,
         }
     }
+}
 
+impl LinearConfig {
     /// A layer with fresh weights.
     ///
     /// # Errors
@@ -109,15 +94,6 @@ impl LinearConfig {
 }
 
 impl Linear {
-    /// A layer with a bias and fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`LinearConfig::build`].
-    pub fn new(in_features: usize, out_features: usize) -> Result<Self> {
-        LinearConfig::new(in_features, out_features).build()
-    }
-
     /// The weight, `[out_features, in_features]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight

@@ -1,8 +1,7 @@
 use module_core::module::Repr;
-use module_core::{Forward, Module, Pool2dOptions, Result, Tensor};
-use serde::{Deserialize, Serialize};
+use module_core::{Error, Forward, Module, Pool2dOptions, Result, Sizes, Tensor};
 
-use crate::config::{Pair, positive_pair, setters};
+use crate::config::{config, positive_sizes};
 
 /// The greatest element of each window.
 ///
@@ -33,74 +32,40 @@ pub struct MaxPool2d {
     options: Pool2dOptions,
 }
 
-/// The arguments of [`MaxPool2d`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MaxPool2dConfig {
-    /// The size of the window.
-    pub kernel_size: Pair,
-    /// The step of the window; the window's size if absent.
-    #[serde(default)]
-    pub stride: Option<Pair>,
-    /// Places around the input that never win; at most half the window.
-    #[serde(default = "zero")]
-    pub padding: Pair,
-    /// The distance between neighbours of the window.
-    #[serde(default = "one")]
-    pub dilation: Pair,
-    /// Whether a last window that starts inside but ends outside counts.
-    #[serde(default)]
-    pub ceil_mode: bool,
-}
-
-fn zero() -> Pair {
-    0.into()
-}
-
-fn one() -> Pair {
-    1.into()
-}
-
-setters!(MaxPool2dConfig {
-    /// Places around the input that never win; at most half the window; 0 by default.
-    padding: Pair,
-    /// The distance between neighbours of the window; 1 by default.
-    dilation: Pair,
-    /// Whether a last window that starts inside but ends outside counts; false by default.
-    ceil_mode: bool,
-});
-
-impl MaxPool2dConfig {
-    /// PyTorch's defaults.
-    pub fn new(kernel_size: impl Into<Pair>) -> Self {
-        Self {
-            kernel_size: kernel_size.into(),
-            stride: None,
-            padding: zero(),
-            dilation: one(),
-            ceil_mode: false,
+config! {
+    /// The arguments of [`MaxPool2d`].
+    pub struct MaxPool2dConfig => MaxPool2d {
+        required {
+            /// The size of the window.
+            kernel_size: Sizes<2>,
+        }
+        optional {
+            /// The step of the window.
+            stride: Sizes<2> = kernel_size,
+            /// Places around the input that never win; at most half the window.
+            padding: Sizes<2> = 0,
+            /// The distance between neighbours of the window.
+            dilation: Sizes<2> = 1,
+            /// Whether a last window that starts inside but ends outside counts.
+            ceil_mode: bool = false,
         }
     }
+}
 
-    /// The step of the window; the window's size by default.
-    #[must_use]
-    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
-        self.stride = Some(stride.into());
-        self
-    }
-
+impl MaxPool2dConfig {
     /// The layer.
     ///
     /// # Errors
     ///
     /// A zero window, stride or dilation, padding of more than half the window.
     pub fn build(&self) -> Result<MaxPool2d> {
-        let stride = self.stride.unwrap_or(self.kernel_size);
-        positive_pair("MaxPool2d", "kernel_size", self.kernel_size)?;
-        positive_pair("MaxPool2d", "stride", stride)?;
-        positive_pair("MaxPool2d", "dilation", self.dilation)?;
-        if (0..2).any(|d| self.padding.0[d] > self.kernel_size.0[d] / 2) {
+        let (kernel_size, padding) = (self.kernel_size.get(), self.padding.get());
+        positive_sizes("MaxPool2d", "kernel_size", self.kernel_size)?;
+        positive_sizes("MaxPool2d", "stride", self.stride)?;
+        positive_sizes("MaxPool2d", "dilation", self.dilation)?;
+        if (0..2).any(|d| padding[d] > kernel_size[d] / 2) {
             let problem = format!("must be at most half of kernel_size = {}", self.kernel_size);
-            return Err(crate::Error::argument(
+            return Err(Error::argument(
                 "MaxPool2d",
                 "padding",
                 self.padding,
@@ -108,10 +73,10 @@ impl MaxPool2dConfig {
             ));
         }
         let options = Pool2dOptions {
-            kernel_size: self.kernel_size.0,
-            stride: stride.0,
-            padding: self.padding.0,
-            dilation: self.dilation.0,
+            kernel_size,
+            stride: self.stride.get(),
+            padding,
+            dilation: self.dilation.get(),
             ceil_mode: self.ceil_mode,
         };
         Ok(MaxPool2d {
@@ -122,36 +87,16 @@ impl MaxPool2dConfig {
 }
 
 impl MaxPool2d {
-    /// Windows side by side, without padding.
-    ///
-    /// # Errors
-    ///
-    /// A zero window.
-    pub fn new(kernel_size: impl Into<Pair>) -> Result<Self> {
-        MaxPool2dConfig::new(kernel_size).build()
-    }
-
-    /// PyTorch prints a pair as it was given: one number if both are equal.
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let short = |Pair([a, b]): Pair| match a == b {
-            true => a.to_string(),
-            false => format!("({a}, {b})"),
-        };
-        let MaxPool2dConfig {
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            ceil_mode,
-        } = &self.config;
+        let config = &self.config;
         write!(
             f,
             "kernel_size={}, stride={}, padding={}, dilation={}, ceil_mode={}",
-            short(*kernel_size),
-            short(stride.unwrap_or(*kernel_size)),
-            short(*padding),
-            short(*dilation),
-            Repr(ceil_mode),
+            config.kernel_size.as_given(),
+            config.stride.as_given(),
+            config.padding.as_given(),
+            config.dilation.as_given(),
+            Repr(&config.ceil_mode),
         )
     }
 }

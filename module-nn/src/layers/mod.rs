@@ -10,13 +10,13 @@ mod linear;
 mod max_pool2d;
 mod relu;
 
-pub use batch_norm::BatchNormConfig;
+pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNormConfig};
 pub use batch_norm1d::BatchNorm1d;
 pub use batch_norm2d::BatchNorm2d;
 pub use conv2d::{Conv2d, Conv2dConfig, PaddingMode};
-pub use dropout::Dropout;
-pub use flatten::Flatten;
+pub use dropout::{Dropout, DropoutConfig};
+pub use flatten::{Flatten, FlattenConfig};
 pub use linear::{Linear, LinearConfig};
 pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
-pub use module_core::{Identity, Padding, Sequential};
+pub use module_core::{Identity, Padding, Sequential, Sizes};
 pub use relu::ReLU;

@@ -1,5 +1,7 @@
-use module_core::{Buffer, Error, ErrorKind, Forward, Maybe, Module, Result, Tensor};
+use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Result, Tensor};
 
+use crate::Weights;
+use crate::config::{between, config};
 use crate::functional::{CrossEntropyOptions, Reduction, cross_entropy};
 
 /// The cross-entropy between logits and classes or probabilities:
@@ -41,41 +43,32 @@ pub struct CrossEntropyLoss {
     label_smoothing: f64,
 }
 
-/// The arguments of [`CrossEntropyLoss`].
-///
-/// # Example
-///
-/// ```
-/// use module_nn::prelude::*;
-///
-/// let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct CrossEntropyLossConfig {
-    weight: Option<Tensor>,
-    ignore_index: Option<i64>,
-    reduction: Reduction,
-    label_smoothing: f64,
+config! {
+    /// The arguments of [`CrossEntropyLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct CrossEntropyLossConfig {
+        optional {
+            /// A weight for each class, `[classes]`.
+            weight: Option<Weights> = None,
+            /// A class whose elements count nothing.
+            ignore_index: i64 = -100,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+            /// How much of the target is spread evenly over all classes.
+            label_smoothing: f64 = 0.0,
+        }
+    }
 }
 
-crate::config::setters!(CrossEntropyLossConfig {
-    /// A weight for each class, `[classes]`; none by default.
-    weight: Option<Tensor>,
-    /// A class whose elements count nothing; -100 by default.
-    ignore_index: Option<i64>,
-    /// How the losses of the elements are joined; their mean by default.
-    reduction: Reduction,
-    /// How much of the target is spread evenly over all classes; 0 by default.
-    label_smoothing: f64,
-});
-
 impl CrossEntropyLossConfig {
-    /// PyTorch's defaults.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The loss.
     ///
     /// # Errors
@@ -83,16 +76,9 @@ impl CrossEntropyLossConfig {
     /// A weight that has not one dimension, smoothing outside `[0, 1]`.
     pub fn build(&self) -> Result<CrossEntropyLoss> {
         const NAME: &str = "CrossEntropyLoss";
-        if !(0.0..=1.0).contains(&self.label_smoothing) {
-            let problem = "must be between 0 and 1";
-            return Err(Error::argument(
-                NAME,
-                "label_smoothing",
-                self.label_smoothing,
-                problem,
-            ));
-        }
-        if let Some(weight) = self.weight.as_ref().filter(|weight| weight.rank() != 1) {
+        between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
+        let weight = self.weight.as_ref().map(Weights::tensor);
+        if let Some(weight) = weight.filter(|weight| weight.rank() != 1) {
             let (expected, got) = ("a weight [classes]".to_owned(), weight.shape().clone());
             return Err(ErrorKind::Shape {
                 op: NAME,
@@ -102,13 +88,11 @@ impl CrossEntropyLossConfig {
             .into());
         }
         Ok(CrossEntropyLoss {
-            weight: match &self.weight {
+            weight: match weight {
                 Some(weight) => Maybe::Present(Buffer::new(weight.clone())),
                 None => Maybe::Absent,
             },
-            ignore_index: self
-                .ignore_index
-                .unwrap_or(CrossEntropyOptions::default().ignore_index),
+            ignore_index: self.ignore_index,
             reduction: self.reduction,
             label_smoothing: self.label_smoothing,
         })

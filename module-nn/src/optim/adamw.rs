@@ -1,9 +1,8 @@
 use module_core::{AdamWMoments, AdamWStep, Module, Result, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
 use super::known::{Known, State, check};
-use crate::config::setters;
+use crate::config::config;
 
 /// Adam with weight decay that does not pass through the moments.
 ///
@@ -59,66 +58,29 @@ impl State for Memory {
     }
 }
 
-/// The arguments of [`AdamW`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AdamWConfig {
-    /// The learning rate.
-    pub lr: f64,
-    /// How much of the first and the second moment is kept.
-    #[serde(default = "betas")]
-    pub betas: (f64, f64),
-    /// What is added to the root of the second moment.
-    #[serde(default = "eps")]
-    pub eps: f64,
-    /// How much of the parameter decays, times the learning rate.
-    #[serde(default = "weight_decay")]
-    pub weight_decay: f64,
-    /// Whether the greatest second moment so far is used.
-    #[serde(default)]
-    pub amsgrad: bool,
-    /// Whether to climb instead of to descend.
-    #[serde(default)]
-    pub maximize: bool,
-}
-
-fn betas() -> (f64, f64) {
-    (0.9, 0.999)
-}
-
-fn eps() -> f64 {
-    1e-8
-}
-
-fn weight_decay() -> f64 {
-    1e-2
-}
-
-setters!(AdamWConfig {
-    /// How much of the first and the second moment is kept; `(0.9, 0.999)` by default.
-    betas: (f64, f64),
-    /// What is added to the root of the second moment; 1e-8 by default.
-    eps: f64,
-    /// How much of the parameter decays, times the learning rate; 0.01 by default.
-    weight_decay: f64,
-    /// Whether the greatest second moment so far is used; false by default.
-    amsgrad: bool,
-    /// Whether to climb instead of to descend; false by default.
-    maximize: bool,
-});
-
-impl AdamWConfig {
-    /// PyTorch's defaults; its learning rate is 1e-3.
-    pub fn new(lr: f64) -> Self {
-        Self {
-            lr,
-            betas: betas(),
-            eps: eps(),
-            weight_decay: weight_decay(),
-            amsgrad: false,
-            maximize: false,
+config! {
+    /// The arguments of [`AdamW`].
+    pub struct AdamWConfig {
+        required {
+            /// The learning rate; PyTorch's is 1e-3 if none is given.
+            lr: f64,
+        }
+        optional {
+            /// How much of the first and the second moment is kept.
+            betas: (f64, f64) = (0.9, 0.999),
+            /// What is added to the root of the second moment.
+            eps: f64 = 1e-8,
+            /// How much of the parameter decays, times the learning rate.
+            weight_decay: f64 = 0.01,
+            /// Whether the greatest second moment so far is used.
+            amsgrad: bool = false,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
         }
     }
+}
 
+impl AdamWConfig {
     /// An optimiser of all parameters of a model.
     ///
     /// # Errors

@@ -1,9 +1,8 @@
 use module_core::{Error, Module, Result, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
 use super::known::{Known, check};
-use crate::config::setters;
+use crate::config::config;
 
 /// Stochastic gradient descent, with momentum and weight decay if wanted.
 ///
@@ -37,54 +36,29 @@ pub struct SGD {
     momentum_buffers: Known<Tensor>,
 }
 
-/// The arguments of [`SGD`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SGDConfig {
-    /// The learning rate.
-    pub lr: f64,
-    /// How much of the last step is kept.
-    #[serde(default)]
-    pub momentum: f64,
-    /// How much less of a new gradient enters the momentum.
-    #[serde(default)]
-    pub dampening: f64,
-    /// How much of the parameter is added to its gradient.
-    #[serde(default)]
-    pub weight_decay: f64,
-    /// Whether the step looks ahead along the momentum.
-    #[serde(default)]
-    pub nesterov: bool,
-    /// Whether to climb instead of to descend.
-    #[serde(default)]
-    pub maximize: bool,
-}
-
-setters!(SGDConfig {
-    /// How much of the last step is kept; 0 by default.
-    momentum: f64,
-    /// How much less of a new gradient enters the momentum; 0 by default.
-    dampening: f64,
-    /// How much of the parameter is added to its gradient; 0 by default.
-    weight_decay: f64,
-    /// Whether the step looks ahead along the momentum; false by default.
-    nesterov: bool,
-    /// Whether to climb instead of to descend; false by default.
-    maximize: bool,
-});
-
-impl SGDConfig {
-    /// PyTorch's defaults.
-    pub fn new(lr: f64) -> Self {
-        Self {
-            lr,
-            momentum: 0.0,
-            dampening: 0.0,
-            weight_decay: 0.0,
-            nesterov: false,
-            maximize: false,
+config! {
+    /// The arguments of [`SGD`].
+    pub struct SGDConfig {
+        required {
+            /// The learning rate.
+            lr: f64,
+        }
+        optional {
+            /// How much of the last step is kept.
+            momentum: f64 = 0.0,
+            /// How much less of a new gradient enters the momentum.
+            dampening: f64 = 0.0,
+            /// How much of the parameter is added to its gradient.
+            weight_decay: f64 = 0.0,
+            /// Whether the step looks ahead along the momentum.
+            nesterov: bool = false,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
         }
     }
+}
 
+impl SGDConfig {
     /// An optimiser of all parameters of a model.
     ///
     /// # Errors

@@ -201,10 +201,10 @@ fn buffers() -> Result<Buffers> {
         scratch: Buffer::non_persistent(zeros(2)?),
         alias: table.share(),
         norm: BatchNorm2d::new(2)?,
-        free: BatchNormConfig::new(2).affine(false).build_2d()?,
-        bare: BatchNormConfig::new(3)
+        free: BatchNorm2dConfig::new(2).affine(false).build()?,
+        bare: BatchNorm1dConfig::new(3)
             .track_running_stats(false)
-            .build_1d()?,
+            .build()?,
         inner: inner::Identity {
             table: table.share(),
             hidden: Buffer::non_persistent(zeros(1)?),
@@ -262,7 +262,7 @@ struct Printed {
 }
 
 fn printed() -> Result<Printed> {
-    let norm = BatchNormConfig::new(4)
+    let norm = BatchNorm2dConfig::new(4)
         .eps(1e-3)
         .momentum(None)
         .affine(false);
@@ -273,7 +273,7 @@ fn printed() -> Result<Printed> {
             .stride([2, 1])
             .padding(1)
             .dilation(2)
-            .groups(3_usize)
+            .groups(3)
             .bias(false)
             .build()?,
         same: Conv2dConfig::new(1, 1, 3)
@@ -281,10 +281,10 @@ fn printed() -> Result<Printed> {
             .padding_mode(PaddingMode::Reflect)
             .build()?,
         plain: Conv2d::new(1, 1, 1)?,
-        norm: norm.build_2d()?,
-        norm1: BatchNormConfig::new(4)
+        norm: norm.build()?,
+        norm1: BatchNorm1dConfig::new(4)
             .track_running_stats(false)
-            .build_1d()?,
+            .build()?,
         drop: Dropout::new(0.5)?,
         act: ReLU::new(),
         pool: MaxPool2d::new(2)?,

@@ -3,7 +3,9 @@
 use super::float::Float;
 use super::lanes::number;
 use super::map::{FloatKernel, run_float};
+use super::memory::scratch;
 use super::simd::{Loop, widest};
+use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, elements_of, room};
 use crate::{ErrorKind, Result};
@@ -43,20 +45,32 @@ impl FloatKernel for AdamW<'_> {
         let (value, grad) = (to_cow::<T>(self.value)?, to_cow::<T>(self.grad)?);
         let numel = value.len();
         // Whatever can fail does so before the first moment changes.
-        room::<T>(numel)?;
-        let mut out = Vec::with_capacity(numel);
-        widest(Steps {
-            value: &value,
-            grad: &grad,
-            exp_avg: to_write(exp_avg, numel)?,
-            exp_avg_sq: to_write(exp_avg_sq, numel)?,
-            max_exp_avg_sq: match max_exp_avg_sq {
-                Some(max) => Some(to_write(max, numel)?),
-                None => None,
+        let mut out = scratch(numel)?;
+        let exp_avg = Items(to_write(exp_avg, numel)?, 1);
+        let exp_avg_sq = Items(to_write(exp_avg_sq, numel)?, 1);
+        let max = match max_exp_avg_sq {
+            Some(max) => Some(Items(to_write(max, numel)?, 1)),
+            None => None,
+        };
+        let numbers = Numbers::of(self.step);
+        let items = ((Items(&mut out, 1), max), (exp_avg, exp_avg_sq));
+        divide(
+            numel,
+            2,
+            items,
+            &|range, ((out, max), (exp_avg, exp_avg_sq))| {
+                widest(Steps {
+                    value: &value[range.clone()],
+                    grad: &grad[range],
+                    exp_avg: exp_avg.0,
+                    exp_avg_sq: exp_avg_sq.0,
+                    max_exp_avg_sq: max.map(|max| max.0),
+                    numbers,
+                    out: out.0,
+                });
+                Ok(())
             },
-            numbers: Numbers::of(self.step),
-            out: &mut out,
-        });
+        )?;
         Ok(CpuStorage::wrap(out))
     }
 }
@@ -115,7 +129,7 @@ struct Steps<'a, T> {
     exp_avg_sq: &'a mut [T],
     max_exp_avg_sq: Option<&'a mut [T]>,
     numbers: Numbers<T>,
-    out: &'a mut Vec<T>,
+    out: &'a mut [T],
 }
 
 impl<T: Float> Loop for Steps<'_, T> {
@@ -127,11 +141,12 @@ impl<T: Float> Loop for Steps<'_, T> {
     #[allow(clippy::inline_always)]
     fn run(mut self) {
         const BLOCK: usize = 512;
-        let (n, mut out) = (self.numbers, [T::zero(); BLOCK]);
+        let n = self.numbers;
         let inputs = self.value.chunks(BLOCK).zip(self.grad.chunks(BLOCK));
         let exp_avgs = self.exp_avg.chunks_mut(BLOCK);
         let moments = exp_avgs.zip(self.exp_avg_sq.chunks_mut(BLOCK));
-        for (i, ((value, grad), (exp_avg, exp_avg_sq))) in inputs.zip(moments).enumerate() {
+        let blocks = inputs.zip(moments).zip(self.out.chunks_mut(BLOCK));
+        for (i, (((value, grad), (exp_avg, exp_avg_sq)), out)) in blocks.enumerate() {
             for (m, &grad) in exp_avg.iter_mut().zip(grad) {
                 let grad = n.sign * grad;
                 let base = if n.near_grad { grad } else { *m };
@@ -148,13 +163,11 @@ impl<T: Float> Loop for Steps<'_, T> {
                 }
                 second = max;
             }
-            let out = &mut out[..value.len()];
             let moments = exp_avg.iter().zip(second);
             for ((out, &value), (&m, &second)) in out.iter_mut().zip(value).zip(moments) {
                 let root = second.sqrt() / n.root_correction + n.eps;
                 *out = value * n.decay - n.step_size * m / root;
             }
-            self.out.extend_from_slice(out);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Scaled dot-product attention, a block of queries at a time, so that no matrix of all scores is
 //! kept.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::float::Float;
+use super::gemm::multiply;
 use super::lanes::{exp, max, number, split, sum, sum_of2, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
+use super::threads::{Items, divide};
 use super::view::{array_view, to_cow};
 use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, room};
 use crate::{Error, Result};
@@ -57,6 +58,12 @@ impl Sizes {
             width,
             value_width,
         })
+    }
+
+    /// How long one element of the batch takes.
+    fn steps(self) -> usize {
+        let products = self.length.saturating_mul(self.keys);
+        products.saturating_mul(self.width + self.value_width + 32) / 32
     }
 
     /// Blocks of queries: where they start and end, and how many keys they see.
@@ -126,21 +133,6 @@ fn shape(error: ndarray::ShapeError) -> Error {
     Error::argument("attention", "shape", error, problem)
 }
 
-/// `out = scale · a · b + keep · out`, also where the inner size is 0.
-fn multiply<T: Float>(
-    scale: T,
-    a: &ArrayView2<'_, T>,
-    b: &ArrayView2<'_, T>,
-    keep: T,
-    out: &mut ArrayViewMut2<'_, T>,
-) {
-    if a.ncols() > 0 {
-        general_mat_mul(scale, a, b, keep, out);
-    } else if keep == T::zero() {
-        out.fill(T::zero());
-    }
-}
-
 /// Adds the mask to a row of scores and says how many of them count.
 fn masked<T: Float>(
     row: &mut [T],
@@ -186,24 +178,22 @@ impl FloatKernel for Attention<'_> {
         room::<T>(QUERIES.min(length) * (keys + width))?;
         let mut out = filled(batch * length * value_width, T::zero())?;
         let mut logs = filled(batch * length, f64::NEG_INFINITY)?;
-        let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
-        for b in 0..if keys == 0 { 0 } else { batch } {
+        let one = |b: usize, out: &mut [T], logs: &mut [f64], scores: &mut [T]| -> Result<()> {
             let shared = b / geometry.repeats;
             let key = &key[shared * keys * width..][..keys * width];
             let value = &value[shared * keys * value_width..][..keys * value_width];
             for (range, seen) in sizes.blocks(geometry) {
                 let rows = range.len();
-                let place = b * length + range.start;
-                let query = &query[place * width..][..rows * width];
+                let query = &query[(b * length + range.start) * width..][..rows * width];
                 let scores = &mut scores[..rows * seen];
                 multiply(
                     number(geometry.scale),
                     &matrix(query, rows, width)?,
                     &matrix(&key[..seen * width], seen, width)?.reversed_axes(),
                     T::zero(),
-                    &mut matrix_mut(scores, rows, seen)?,
+                    matrix_mut(scores, rows, seen)?,
                 );
-                let out = &mut out[place * value_width..][..rows * value_width];
+                let out = &mut out[range.start * value_width..][..rows * value_width];
                 let mut shares = [T::zero(); QUERIES];
                 for (i, row) in scores.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
@@ -220,20 +210,37 @@ impl FloatKernel for Attention<'_> {
                     exp(row);
                     let total = sum(row);
                     shares[i] = total.recip();
-                    logs[place + i] = most.to_f64() + total.to_f64().ln();
+                    logs[range.start + i] = most.to_f64() + total.to_f64().ln();
                 }
                 multiply(
                     T::one(),
                     &matrix(scores, rows, seen)?,
                     &matrix(&value[..seen * value_width], seen, value_width)?,
                     T::zero(),
-                    &mut matrix_mut(out, rows, value_width)?,
+                    matrix_mut(out, rows, value_width)?,
                 );
                 for (out, &share) in out.chunks_exact_mut(value_width.max(1)).zip(&shares) {
                     out.iter_mut().for_each(|v| *v = v.times(share));
                 }
             }
-        }
+            Ok(())
+        };
+        let items = (
+            Items(&mut out, length * value_width),
+            Items(&mut logs, length),
+        );
+        let batch = if keys == 0 || length == 0 { 0 } else { batch };
+        divide(
+            batch,
+            sizes.steps(),
+            items,
+            &|batch, (mut out, mut logs)| {
+                let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
+                batch
+                    .enumerate()
+                    .try_for_each(|(i, b)| one(b, out.at(i), logs.at(i), &mut scores))
+            },
+        )?;
         Ok([CpuStorage::wrap(out), CpuStorage::wrap(logs)])
     }
 }
@@ -275,11 +282,12 @@ impl FloatKernel for Gradient<'_> {
         let mut query_grad = filled(query.len(), T::zero())?;
         let mut key_grad = filled(key.len(), T::zero())?;
         let mut value_grad = filled(value.len(), T::zero())?;
-        let mut probabilities = vec![T::zero(); QUERIES.min(length) * keys];
-        let mut slopes = probabilities.clone();
         let scale = number::<T>(geometry.scale);
-        for b in 0..if keys == 0 { 0 } else { batch } {
-            let shared = b / geometry.repeats;
+        let repeats = geometry.repeats;
+        let one = |b: usize, grads: [&mut [T]; 3], room: &mut [Vec<T>; 2]| -> Result<()> {
+            let [query_grad, key_grad, value_grad] = grads;
+            let [probabilities, slopes] = room;
+            let shared = b / repeats;
             let key_at = shared * keys * width;
             let value_at = shared * keys * value_width;
             for (range, seen) in sizes.blocks(geometry) {
@@ -297,7 +305,7 @@ impl FloatKernel for Gradient<'_> {
                     &query,
                     &key.t(),
                     T::zero(),
-                    &mut matrix_mut(p, rows, seen)?,
+                    matrix_mut(p, rows, seen)?,
                 );
                 for (i, row) in p.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
@@ -317,18 +325,14 @@ impl FloatKernel for Gradient<'_> {
                     &p_matrix.t(),
                     &grad_matrix,
                     T::one(),
-                    &mut matrix_mut(
-                        &mut value_grad[value_at..][..seen * value_width],
-                        seen,
-                        value_width,
-                    )?,
+                    matrix_mut(&mut value_grad[..seen * value_width], seen, value_width)?,
                 );
                 multiply(
                     T::one(),
                     &grad_matrix,
                     &value.t(),
                     T::zero(),
-                    &mut matrix_mut(slopes, rows, seen)?,
+                    matrix_mut(slopes, rows, seen)?,
                 );
                 for (i, (slopes, p)) in slopes
                     .chunks_exact_mut(seen)
@@ -345,8 +349,8 @@ impl FloatKernel for Gradient<'_> {
                     &slopes,
                     &key,
                     T::zero(),
-                    &mut matrix_mut(
-                        &mut query_grad[place * width..][..rows * width],
+                    matrix_mut(
+                        &mut query_grad[range.start * width..][..rows * width],
                         rows,
                         width,
                     )?,
@@ -356,10 +360,40 @@ impl FloatKernel for Gradient<'_> {
                     &slopes.t(),
                     &query,
                     T::one(),
-                    &mut matrix_mut(&mut key_grad[key_at..][..seen * width], seen, width)?,
+                    matrix_mut(&mut key_grad[..seen * width], seen, width)?,
                 );
             }
-        }
+            Ok(())
+        };
+        // Queries that share a key are one item, so that its gradient is added up in one order.
+        let items = (
+            Items(&mut query_grad, repeats * length * width),
+            (
+                Items(&mut key_grad, keys * width),
+                Items(&mut value_grad, keys * value_width),
+            ),
+        );
+        let shared = if keys == 0 || length == 0 {
+            0
+        } else {
+            batch / repeats
+        };
+        let steps = sizes.steps().saturating_mul(3 * repeats);
+        divide(shared, steps, items, &|shared,
+                                       (
+            mut query,
+            (mut key, mut value),
+        )| {
+            let mut room = [(); 2].map(|()| vec![T::zero(); QUERIES.min(length) * keys]);
+            for (i, shared) in shared.enumerate() {
+                for r in 0..repeats {
+                    let query = &mut query.at(i)[r * length * width..][..length * width];
+                    let grads = [query, key.at(i), value.at(i)];
+                    one(shared * repeats + r, grads, &mut room)?;
+                }
+            }
+            Ok(())
+        })?;
         Ok([query_grad, key_grad, value_grad].map(CpuStorage::wrap))
     }
 }

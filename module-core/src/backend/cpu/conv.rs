@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::float::Float;
+use super::gemm;
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
+use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::window::{Window, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
@@ -176,26 +177,51 @@ impl Sizes {
         if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }
-        let mut buffer = Vec::new();
-        for block in 0..blocks {
-            let group = block % groups;
-            // The weight, and its gradient, belongs to the group, whatever the sample.
-            let (b_at, out_at) = match op {
-                ConvOp::Weight => (block, group),
-                _ => (group, block),
+        // The weight, and its gradient, belongs to the group, whatever the sample.
+        let one = |block: usize, out: &mut [T], buffer: &mut Vec<T>| {
+            let b_at = match op {
+                ConvOp::Weight => block,
+                _ => block % groups,
             };
             let a = &a[block * a_len..][..a_len];
             let b = &b[b_at * b_len..][..b_len];
-            let out = &mut out[out_at * out_len..][..out_len];
             if window.is_pointwise() {
-                self.pointwise(op, a, b, out)?;
+                self.pointwise(op, a, b, out)
             } else if !self.is_thin() {
-                self.unfolded(op, a, b, out, &mut buffer)?;
+                self.unfolded(op, a, b, out, buffer)
             } else if op == ConvOp::Forward && window.stride[2] == 1 {
-                self.lines(a, b, out, &mut buffer)?;
+                self.lines(a, b, out, buffer)
             } else {
                 self.shifted(op, a, b, out);
+                Ok(())
             }
+        };
+        let steps = (out_channels * rows).saturating_mul(places) / 16;
+        if op == ConvOp::Weight {
+            // Each group's samples one after the other, so that they are added in one order.
+            let steps = steps.saturating_mul(batch);
+            divide(
+                groups,
+                steps,
+                Items(&mut out, out_len),
+                &|groups_here, out| {
+                    let mut buffer = Vec::new();
+                    for (group, out) in groups_here.zip(out.0.chunks_exact_mut(out_len)) {
+                        for sample in 0..batch {
+                            one(sample * groups + group, out, &mut buffer)?;
+                        }
+                    }
+                    Ok(())
+                },
+            )?;
+        } else {
+            divide(blocks, steps, Items(&mut out, out_len), &|blocks, out| {
+                let mut buffer = Vec::new();
+                for (block, out) in blocks.zip(out.0.chunks_exact_mut(out_len)) {
+                    one(block, out, &mut buffer)?;
+                }
+                Ok(())
+            })?;
         }
         Ok(CpuStorage::wrap(out))
     }
@@ -276,9 +302,9 @@ fn multiply<T: Float>(
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
     beta: T,
-    mut out: ArrayViewMut2<'_, T>,
+    out: ArrayViewMut2<'_, T>,
 ) {
-    general_mat_mul(T::one(), &a, &b, beta, &mut out);
+    gemm::multiply(T::one(), &a, &b, beta, out);
 }
 
 fn matrix<T>(values: &[T], rows: usize) -> Result<ArrayView2<'_, T>> {

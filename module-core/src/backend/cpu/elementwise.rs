@@ -68,7 +68,7 @@ impl FloatKernel for Transcendental {
             UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
             UnaryOp::Softplus { beta, threshold } => {
                 let (beta, threshold) = (number(beta), number(threshold));
-                map1(&x, move |v: T| v.softplus(beta, threshold))
+                map1_wide(&x, move |v: T| v.softplus(beta, threshold))
             }
             UnaryOp::LeakyRelu { negative_slope } => {
                 let slope = number(negative_slope);
@@ -76,7 +76,7 @@ impl FloatKernel for Transcendental {
             }
             UnaryOp::Elu { alpha } => {
                 let alpha = number(alpha);
-                map1(&x, move |v: T| v.elu(alpha))
+                map1_wide(&x, move |v: T| v.elu(alpha))
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();
@@ -95,13 +95,13 @@ pub(super) fn binary_scalar(op: BinaryOp, x: Operand, number: Scalar) -> Result<
 
 /// What a binary operation is applied to.
 trait Operands {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy) -> Result<Vec<T>>;
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>>;
 }
 
 struct Pair<'a>(&'a Operand, &'a Operand);
 
 impl Operands for Pair<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy) -> Result<Vec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
         map2(self.0, self.1, f)
     }
 }
@@ -109,7 +109,7 @@ impl Operands for Pair<'_> {
 struct WithNumber<'a>(&'a Operand, Scalar);
 
 impl Operands for WithNumber<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy) -> Result<Vec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
         let number = T::from_scalar(self.1);
         map1(self.0, move |v| f(v, number))
     }

@@ -48,7 +48,7 @@ macro_rules! standard {
 }
 
 macro_rules! floats {
-    ($($type:ident: $exp:path, $ln:path, $tanh:path, $erf:path;)*) => {$(
+    ($($type:ident: $vector:ident, $erf:path;)*) => {$(
         impl Float for $type {
             const NEG_INFINITY: Self = Self::NEG_INFINITY;
 
@@ -58,17 +58,17 @@ macro_rules! floats {
 
             #[inline(always)]
             fn exp(self) -> Self {
-                $exp(self)
+                $vector::exp(self)
             }
 
             #[inline(always)]
             fn ln(self) -> Self {
-                $ln(self)
+                $vector::ln(self)
             }
 
             #[inline(always)]
             fn tanh(self) -> Self {
-                $tanh(self)
+                $vector::tanh(self)
             }
 
             #[inline(always)]
@@ -83,53 +83,50 @@ macro_rules! floats {
 
             #[inline(always)]
             fn sigmoid(self) -> Self {
-                1.0 / (1.0 + $exp(-self))
+                1.0 / (1.0 + $vector::exp(-self))
             }
 
             #[inline(always)]
             fn gelu(self) -> Self {
-                self * 0.5 * (1.0 + $erf(self * std::$type::consts::FRAC_1_SQRT_2))
+                $vector::gelu(self)
             }
 
             #[inline(always)]
             fn gelu_tanh(self) -> Self {
                 // √(2/π)
                 let scale = std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
-                0.5 * self * (1.0 + $tanh(scale * (self + 0.044_715 * self * self * self)))
+                0.5 * self * (1.0 + $vector::tanh(scale * (self + 0.044_715 * self * self * self)))
             }
 
             #[inline(always)]
             fn silu(self) -> Self {
-                self / (1.0 + $exp(-self))
+                self / (1.0 + $vector::exp(-self))
             }
 
             #[inline(always)]
             fn gelu_slope(self) -> Self {
-                // Φ(x) + x φ(x)
-                let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
-                let share = 0.5 * (1.0 + $erf(self * std::$type::consts::FRAC_1_SQRT_2));
-                share + self * (scale * $exp(-0.5 * self * self))
+                $vector::gelu_slope(self)
             }
 
             #[inline(always)]
             fn gelu_tanh_slope(self) -> Self {
                 let scale = std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
                 let cubic = 0.044_715 * self * self;
-                let t = $tanh(scale * self * (1.0 + cubic));
+                let t = $vector::tanh(scale * self * (1.0 + cubic));
                 let inner = 0.5 * scale * (1.0 + 3.0 * cubic);
                 0.5 * (1.0 + t) + self * ((1.0 - t * t) * inner)
             }
 
             #[inline(always)]
             fn silu_slope(self) -> Self {
-                let share = 1.0 / (1.0 + $exp(-self));
+                let share = 1.0 / (1.0 + $vector::exp(-self));
                 share * (1.0 + self * (1.0 - share))
             }
 
             #[inline(always)]
             fn softplus(self, beta: Self, threshold: Self) -> Self {
                 let scaled = self * beta;
-                if scaled > threshold { self } else { $exp(scaled).ln_1p() / beta }
+                if scaled > threshold { self } else { $vector::exp(scaled).ln_1p() / beta }
             }
 
             #[inline(always)]
@@ -146,6 +143,6 @@ macro_rules! floats {
 }
 
 floats!(
-    f32: single::exp, single::ln, single::tanh, single::erf;
-    f64: double::exp, double::ln, double::tanh, libm::erf;
+    f32: single, single::erf;
+    f64: double, libm::erf;
 );

@@ -4,6 +4,7 @@
 use super::float::Float;
 use super::number::Number;
 use super::simd::{Loop, widest};
+use super::threads::{Items, divide};
 
 /// How many sums run side by side.
 const LANES: usize = 16;
@@ -17,6 +18,28 @@ pub(super) const BLOCK: usize = 1024;
 
 /// `Σ xᵢ`
 pub(super) fn sum<T: Number>(x: &[T]) -> T {
+    if x.len() < 2 * LONG {
+        return sum_of_blocks(x);
+    }
+    // Each stretch is added up by one thread, so that their number does not change the order.
+    let mut partial = vec![T::zero(); x.len().div_ceil(LONG)];
+    let count = partial.len();
+    let done = divide(count, LONG / 8, Items(&mut partial, 1), &|range, sums| {
+        let stretches = x[range.start * LONG..].chunks(LONG);
+        for (sum, x) in sums.0.iter_mut().zip(stretches) {
+            *sum = sum_of_blocks(x);
+        }
+        Ok(())
+    });
+    // The work above does not fail.
+    debug_assert!(done.is_ok());
+    partial.into_iter().fold(T::zero(), T::plus)
+}
+
+/// How many elements one thread adds up at least.
+const LONG: usize = 1 << 16;
+
+fn sum_of_blocks<T: Number>(x: &[T]) -> T {
     let blocks = x.chunks(BLOCK);
     blocks.fold(T::zero(), |sum, x| sum.plus(widest(Sum(x))))
 }

@@ -6,6 +6,7 @@ use super::lanes::dot;
 use super::map::{NumberKernel, run_number};
 use super::memory::{filled, with_room};
 use super::number::Number;
+use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, elements, room};
 use crate::{Error, Result};
@@ -49,19 +50,30 @@ impl NumberKernel for Product<'_> {
         if len == 0 || a.columns == 0 {
             return Ok(CpuStorage::wrap(out));
         }
-        for (i, out) in out.chunks_exact_mut(m * n).enumerate() {
-            if m * n * a.columns <= SMALL {
+        let keep = self.row.is_some();
+        let products = (m * n).saturating_mul(a.columns);
+        let one = |i: usize, out: &mut [T]| {
+            if products <= SMALL {
                 small(&a, &b, i, out);
             } else if n == 1 {
                 rows_by_vector(&a, &b, i, out);
             } else if m == 1 {
                 rows_by_vector(&b.transposed(), &a.transposed(), i, out);
             } else {
-                let mut out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
-                let keep = self.row.is_some();
-                T::multiply(&a.matrix(i)?, &b.matrix(i)?, keep, &mut out);
+                let out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
+                T::multiply(&a.matrix(i)?, &b.matrix(i)?, keep, out);
             }
-        }
+            Ok(())
+        };
+        divide(
+            batch,
+            products / 32,
+            Items(&mut out, m * n),
+            &|batch, out| {
+                let mut products = batch.zip(out.0.chunks_exact_mut(m * n));
+                products.try_for_each(|(i, out)| one(i, out))
+            },
+        )?;
         Ok(CpuStorage::wrap(out))
     }
 }

@@ -45,15 +45,34 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
 /// A training step asks for the same blocks again and again. The system's allocator gives megabytes
 /// back to the system, whose fresh pages cost more to touch than most kernels take.
 pub(super) fn with_room<T: Element>(len: usize) -> Result<Vec<T>> {
-    let bytes = len.saturating_mul(size_of::<T>());
-    if KEPT.contains(&bytes) {
-        let found = pool().take(T::DTYPE as usize, bytes);
-        if let Some(mut block) = found.and_then(T::from_host) {
+    match kept(len) {
+        Some(mut block) => {
             block.clear();
-            return Ok(block);
+            Ok(block)
         }
+        None => reserve(len),
     }
-    reserve(len)
+}
+
+/// A block that a tensor has given back, with its elements and room for `len`.
+fn kept<T: Element>(len: usize) -> Option<Vec<T>> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    let found = KEPT
+        .contains(&bytes)
+        .then(|| pool().take(T::DTYPE as usize, bytes));
+    found.flatten().and_then(T::from_host)
+}
+
+/// `len` elements to be written over: what they are is not said.
+pub(super) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
+    room::<T>(len)?;
+    if let Some(mut block) = kept::<T>(len) {
+        // Most often the block was as long before.
+        block.resize(len, T::default());
+        return Ok(block);
+    }
+    // Zeros come from the allocator without being written.
+    Ok(vec![T::default(); len])
 }
 
 /// `len` elements of one value, as [`with_room`].
@@ -72,7 +91,7 @@ pub(super) fn give_back(data: HostData) {
 }
 
 /// The sizes in bytes of the blocks that are kept. Smaller ones the system's allocator keeps itself.
-const KEPT: std::ops::Range<usize> = 1 << 16..1 << 30;
+const KEPT: std::ops::Range<usize> = 1 << 13..1 << 30;
 
 /// The most bytes that are kept at once.
 const MOST: usize = 1 << 29;

@@ -7,6 +7,7 @@ mod conv_thin;
 mod cross_entropy;
 mod elementwise;
 mod float;
+mod gemm;
 mod index;
 mod lanes;
 mod map;
@@ -23,9 +24,11 @@ mod simd;
 mod softmax;
 mod sort;
 mod take;
+mod threads;
 mod vector;
 mod view;
 mod window;
+mod workers;
 
 use super::{AdamWMemory, AdamWStep};
 use super::{
@@ -42,6 +45,7 @@ use crate::{DType, ErrorKind, Result, Scalar};
 use map::dispatch;
 use memory::filled;
 pub(super) use memory::room;
+pub use threads::{num_threads, set_num_threads};
 pub(super) use view::array_view;
 
 /// Elements in host memory.

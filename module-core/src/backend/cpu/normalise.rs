@@ -10,9 +10,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::float::Float;
-use super::lanes::{BLOCK, deviations, number, split, sum, sum_of, update, update2};
+use super::lanes::{BLOCK, deviations, map, number, split, sum, sum_of, update, update2};
 use super::map::{FloatKernel, run_float};
-use super::memory::with_room;
+use super::memory::scratch;
+use super::threads::{Items, divide};
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, room};
 use crate::Result;
@@ -48,7 +49,7 @@ impl FloatKernel for Normalise<'_> {
             None => Statistics::room(geometry)?,
         };
         room::<T>(x.len())?;
-        let mut out = with_room(x.len())?;
+        let mut out = scratch(x.len())?;
         let affine = Affine {
             weight: &weight,
             bias: &bias,
@@ -59,13 +60,25 @@ impl FloatKernel for Normalise<'_> {
             statistics.var.resize(geometry.statistics(), 0.0);
         } else if geometry.over == NormOver::Row {
             // Each row is normalised while it is near.
-            for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
-                let mut moments = Moments::default();
-                moments.add(x, geometry.centred);
-                statistics.mean.push(moments.mean);
-                statistics.var.push(moments.var());
-                affine.row(&mut out, x, i, moments.mean, moments.var());
-            }
+            let row = geometry.row();
+            let count = x.len() / row;
+            statistics.mean.resize(count, 0.0);
+            statistics.var.resize(count, 0.0);
+            let moments = (
+                Items(&mut statistics.mean, 1),
+                Items(&mut statistics.var, 1),
+            );
+            let items = (Items(&mut out, row), moments);
+            divide(count, row, items, &|rows, (mut out, (mean, var))| {
+                for (at, i) in rows.enumerate() {
+                    let x = &x[i * row..][..row];
+                    let mut moments = Moments::default();
+                    moments.add(x, geometry.centred);
+                    (mean.0[at], var.0[at]) = (moments.mean, moments.var());
+                    affine.row(out.at(at), x, i, moments.mean, moments.var());
+                }
+                Ok(())
+            })?;
         } else {
             if inputs.statistics.is_none() {
                 statistics.over_batch(&x, geometry);
@@ -73,11 +86,20 @@ impl FloatKernel for Normalise<'_> {
             if geometry.in_columns() {
                 affine.columns(&mut out, &x, &statistics);
             } else {
-                for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
-                    let own = i % geometry.groups;
-                    let (mean, var) = (statistics.mean[own], statistics.var[own]);
-                    affine.row(&mut out, x, i, mean, var);
-                }
+                let row = geometry.row();
+                divide(
+                    x.len() / row,
+                    row,
+                    Items(&mut out, row),
+                    &|rows, mut out| {
+                        for (at, i) in rows.enumerate() {
+                            let own = i % geometry.groups;
+                            let (mean, var) = (statistics.mean[own], statistics.var[own]);
+                            affine.row(out.at(at), &x[i * row..][..row], i, mean, var);
+                        }
+                        Ok(())
+                    },
+                )?;
             }
         }
         Ok(Normalised {
@@ -250,7 +272,7 @@ struct Affine<'a, T> {
 
 impl<T: Float> Affine<'_, T> {
     /// Row `i`, all of whose elements share statistics.
-    fn row(&self, out: &mut Vec<T>, x: &[T], i: usize, mean: f64, var: f64) {
+    fn row(&self, out: &mut [T], x: &[T], i: usize, mean: f64, var: f64) {
         let &NormGeometry {
             groups,
             channels,
@@ -263,22 +285,23 @@ impl<T: Float> Affine<'_, T> {
         let group = i % groups * channels..(i % groups + 1) * channels;
         let parameters = self.weight[group.clone()].iter().zip(&self.bias[group]);
         if inner == 1 {
-            out.extend(x.iter().zip(parameters).map(|(&x, (&weight, &bias))| {
+            for ((out, &x), (&weight, &bias)) in out.iter_mut().zip(x).zip(parameters) {
                 let normal = x.minus(high).minus(low).times(scale);
-                normal.times(weight).plus(bias)
-            }));
+                *out = normal.times(weight).plus(bias);
+            }
             return;
         }
-        for (x, (&weight, &bias)) in x.chunks_exact(inner).zip(parameters) {
+        let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
+        for ((out, x), (&weight, &bias)) in planes.zip(parameters) {
             // What is left of the mean is in the shift.
             let scale = scale.times(weight);
             let shift = bias.minus(low.times(scale));
-            out.extend(x.iter().map(|x| x.minus(high).times(scale).plus(shift)));
+            map(out, x, |x| x.minus(high).times(scale).plus(shift));
         }
     }
 
     /// Rows with statistics down the columns.
-    fn columns(&self, out: &mut Vec<T>, x: &[T], statistics: &Statistics) {
+    fn columns(&self, out: &mut [T], x: &[T], statistics: &Statistics) {
         let groups = self.geometry.groups;
         let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(groups));
         for (i, (&mean, &var)) in statistics.mean.iter().zip(&statistics.var).enumerate() {
@@ -288,12 +311,11 @@ impl<T: Float> Affine<'_, T> {
             scales.push(scale);
             shifts.push(self.bias[i].minus(low.times(scale)));
         }
-        for x in x.chunks_exact(groups) {
+        for (out, x) in out.chunks_exact_mut(groups).zip(x.chunks_exact(groups)) {
             let lines = means.iter().zip(&scales).zip(&shifts);
-            let lines = x.iter().zip(lines);
-            out.extend(
-                lines.map(|(x, ((&mean, &scale), &shift))| x.minus(mean).times(scale).plus(shift)),
-            );
+            for ((out, x), ((&mean, &scale), &shift)) in out.iter_mut().zip(x).zip(lines) {
+                *out = x.minus(mean).times(scale).plus(shift);
+            }
         }
     }
 }

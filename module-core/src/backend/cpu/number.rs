@@ -1,10 +1,10 @@
 //! What the kernels need of an element type.
 
 use half::{bf16, f16};
-use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
 
 use super::Element;
+use super::gemm::multiply;
 use crate::Scalar;
 
 /// Conversions between any two element types.
@@ -99,7 +99,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
         a: &ArrayView2<'_, Self>,
         b: &ArrayView2<'_, Self>,
         keep: bool,
-        out: &mut ArrayViewMut2<'_, Self>,
+        out: ArrayViewMut2<'_, Self>,
     );
 
     /// The greater, NaN if either is.
@@ -184,7 +184,7 @@ macro_rules! integers {
                 a: &ArrayView2<'_, Self>,
                 b: &ArrayView2<'_, Self>,
                 _: bool,
-                out: &mut ArrayViewMut2<'_, Self>,
+                mut out: ArrayViewMut2<'_, Self>,
             ) {
                 // ndarray's product would panic where it overflows.
                 for (mut out, a) in out.rows_mut().into_iter().zip(a.rows()) {
@@ -262,9 +262,9 @@ macro_rules! floats {
                 a: &ArrayView2<'_, Self>,
                 b: &ArrayView2<'_, Self>,
                 keep: bool,
-                out: &mut ArrayViewMut2<'_, Self>,
+                out: ArrayViewMut2<'_, Self>,
             ) {
-                general_mat_mul(1.0, a, b, if keep { 1.0 } else { 0.0 }, out);
+                multiply(1.0, a, b, if keep { 1.0 } else { 0.0 }, out);
             }
         }
     )*};

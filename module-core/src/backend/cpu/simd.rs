@@ -2,7 +2,7 @@
 //!
 //! A loop is compiled once for each level and the level is asked for when the program runs, because
 //! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
-//! a product with a sum nor adds in another order.
+//! a product with a sum nor adds in another order, and what is written fused is fused at every level.
 //!
 //! The one `unsafe` of the kernels is the call of a function that is compiled for a level: it needs a
 //! processor that has the instructions, which has just been asked.
@@ -21,13 +21,14 @@ pub(super) fn widest<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
         {
             // SAFETY: the processor has what the function was compiled for.
             return unsafe { avx512(work) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has what the function was compiled for.
             return unsafe { avx2(work) };
         }
@@ -36,13 +37,13 @@ pub(super) fn widest<L: Loop>(work: L) -> L::Output {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,fma")]
 fn avx512<L: Loop>(work: L) -> L::Output {
     work.run()
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn avx2<L: Loop>(work: L) -> L::Output {
     work.run()
 }
@@ -90,6 +91,7 @@ mod tests {
         assert!(agrees(&numbers, single::ln, single::ln, bits));
         assert!(agrees(&numbers, single::tanh, single::tanh, bits));
         assert!(agrees(&numbers, single::erf, single::erf, bits));
+        assert!(agrees(&numbers, single::gelu, single::gelu, bits));
         let numbers: Vec<f64> = (0..40_000).map(|i| f64::from(i) * 0.037 - 740.0).collect();
         let bits = |v: f64| (!v.is_nan()).then(|| v.to_bits());
         assert!(agrees(&numbers, double::exp, double::exp, bits));

@@ -6,7 +6,8 @@
 use super::float::Float;
 use super::lanes::{exp, map, map2, max, number, raise, sum, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
-use super::memory::{filled, with_room};
+use super::memory::{filled, scratch, with_room};
+use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage, room};
 use crate::{Result, Shape};
@@ -107,38 +108,39 @@ impl FloatKernel for Softmax<'_> {
         let lanes = Lanes::new(x.layout.shape(), dim);
         let x = to_cow::<T>(x)?;
         room::<T>(x.len())?;
-        if lanes.inner == 1 {
-            let mut out = with_room(x.len())?;
+        let mut out = scratch(x.len())?;
+        let block = lanes.block();
+        let count = x.len().checked_div(block).unwrap_or(0);
+        divide(count, block, Items(&mut out, block), &|blocks, mut out| {
             let mut buffer = Vec::new();
-            let rows = x.chunks_exact(lanes.size.max(1));
-            rows.for_each(|x| normalise_row(op, &mut out, x, &mut buffer));
-            return Ok(CpuStorage::wrap(out));
-        }
-        let mut out = filled(x.len(), T::zero())?;
-        let blocks = out.chunks_exact_mut(lanes.block().max(1));
-        for (out, x) in blocks.zip(x.chunks_exact(lanes.block().max(1))) {
-            normalise_columns(op, out, x, lanes);
-        }
+            for (i, place) in blocks.enumerate() {
+                let (out, x) = (out.at(i), &x[place * block..][..block]);
+                if lanes.inner == 1 {
+                    normalise_row(op, out, x, &mut buffer);
+                } else {
+                    normalise_columns(op, out, x, lanes);
+                }
+            }
+            Ok(())
+        })?;
         Ok(CpuStorage::wrap(out))
     }
 }
 
 /// The greatest is subtracted first, so that no exponential overflows. NaN is left out of the
 /// greatest and makes the sum, and so the whole lane, NaN.
-fn normalise_row<T: Float>(op: SoftmaxOp, out: &mut Vec<T>, x: &[T], buffer: &mut Vec<T>) {
+fn normalise_row<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], buffer: &mut Vec<T>) {
     let most = max(x);
     match op {
         SoftmaxOp::Softmax => {
-            let start = out.len();
-            out.extend(x.iter().map(|v| v.minus(most)));
-            let out = &mut out[start..];
+            map(out, x, |v| v.minus(most));
             exp(out);
             let share = sum(out).recip();
             out.iter_mut().for_each(|v| *v = v.times(share));
         }
         SoftmaxOp::LogSoftmax => {
             let log = exponentials(x, most, buffer).ln();
-            out.extend(x.iter().map(|v| v.minus(most).minus(log)));
+            map(out, x, |v| v.minus(most).minus(log));
         }
     }
 }

@@ -2,7 +2,8 @@
 //! instructions; the standard library's are calls that take one number at a time.
 //!
 //! The approximations are those of S. Moshier's Cephes library, and N. Juffa's for `erf`; each is
-//! within about two units in the last place.
+//! within about two units in the last place. Products and sums are fused on every processor: one
+//! without the instruction gives the same bits, slowly.
 
 // The constants are written with the digits they were published with.
 #![allow(clippy::excessive_precision, clippy::inline_always)]
@@ -11,7 +12,7 @@
 macro_rules! polynomial {
     ($x:expr, $first:expr $(, $next:expr)*) => {{
         let mut y = $first;
-        $(y = y * $x + $next;)*
+        $(y = $x.mul_add(y, $next);)*
         y
     }};
 }
@@ -28,9 +29,9 @@ macro_rules! exponential {
             // Adding 1.5 times the number whose last place is 1 rounds to a whole number, which then
             // stands in the last bits.
             let magic = ((3 as $bits) << ($mantissa - 1)) as $float;
-            let shifted = x * std::$float::consts::LOG2_E + magic;
+            let shifted = x.mul_add(std::$float::consts::LOG2_E, magic);
             let n = shifted - magic;
-            let $r = x - n * $ln_2.0 - n * $ln_2.1;
+            let $r = (-n).mul_add($ln_2.1, (-n).mul_add($ln_2.0, x));
             let y: $float = $of_rest;
             // In two steps, because the power of two may lie outside the exponents there are.
             let n = (shifted.to_bits() as $int).wrapping_sub(magic.to_bits() as $int);
@@ -65,8 +66,8 @@ macro_rules! logarithm {
             let $r = if below { fraction + fraction } else { fraction } - 1.0;
             let $z = $r * $r;
             let y: $float = $cubic;
-            let y = y - e * 2.121_944_400_546_905_827_679E-4 - 0.5 * $z;
-            let y = $r + y + e * 0.693_359_375;
+            let y = e.mul_add(-2.121_944_400_546_905_827_679E-4, y) - 0.5 * $z;
+            let y = e.mul_add(0.693_359_375, $r + y);
             let y = if x < $float::INFINITY { y } else { x };
             let y = if x == 0.0 { $float::NEG_INFINITY } else { y };
             if x < 0.0 { $float::NAN } else { y }
@@ -109,7 +110,7 @@ pub(super) mod single {
                 1.666_666_545_9E-1,
                 5.000_000_120_1E-1
             );
-            r * r * p + r + 1.0
+            (r * r).mul_add(p, r) + 1.0
         }
     );
 
@@ -125,7 +126,7 @@ pub(super) mod single {
             1.333_144_220_36E-1,
             -3.333_328_194_22E-1
         );
-        let near = x * z * p + x;
+        let near = (x * z).mul_add(p, x);
         let far = (1.0 - 2.0 / (exp(2.0 * x.abs()) + 1.0)).copysign(x);
         if x.abs() < 0.625 { near } else { far }
     }
@@ -138,12 +139,12 @@ pub(super) mod single {
         let u = polynomial!(t, -3.883_964_38e-3, 2.425_462_19e-2);
         let r = polynomial!(
             t,
-            r * z + u,
+            r.mul_add(z, u),
             -1.067_778_77e-1,
             -6.348_464_87e-1,
             -1.287_175_12e-1
         );
-        let far = (1.0 - exp(r * t - t)).copysign(x);
+        let far = (1.0 - exp(r.mul_add(t, -t))).copysign(x);
         let p = polynomial!(
             z,
             -5.967_617_03e-4,
@@ -153,7 +154,50 @@ pub(super) mod single {
             -3.761_253_36e-1,
             1.283_791_66e-1
         );
-        if t > 0.927_734_375 { far } else { p * x + x }
+        if t > 0.927_734_375 {
+            far
+        } else {
+            p.mul_add(x, x)
+        }
+    }
+
+    /// `1 - Φ(|x|)` and `e^(-x²/2)`, where Φ is the distribution of normal numbers.
+    ///
+    /// Their quotient, Mills' ratio but for a factor, is a polynomial of `u = 1/(1 + 0.27|x|)` within
+    /// 2.4e-8, fitted for the least relative error on [0, 14].
+    #[inline(always)]
+    fn tail(x: f32) -> (f32, f32) {
+        let u = x.abs().mul_add(0.27, 1.0).recip();
+        let p = polynomial!(
+            u,
+            0.028_915_293_5,
+            -0.126_255_355,
+            0.169_291_584,
+            -0.068_621_169_7,
+            0.107_399_554,
+            0.072_240_242_5,
+            0.101_759_176,
+            0.107_550_505,
+            0.107_720_181
+        );
+        let density = exp(-0.5 * x * x);
+        (density * (u * p), density)
+    }
+
+    /// `x Φ(x)`; the small products of numbers below zero keep their digits.
+    #[inline(always)]
+    pub(in super::super) fn gelu(x: f32) -> f32 {
+        let (tail, _) = tail(x);
+        x * if x < 0.0 { tail } else { 1.0 - tail }
+    }
+
+    /// `Φ(x) + x φ(x)`
+    #[inline(always)]
+    pub(in super::super) fn gelu_slope(x: f32) -> f32 {
+        let (tail, density) = tail(x);
+        let share = if x < 0.0 { tail } else { 1.0 - tail };
+        // 1/√(2π)
+        share + x * (0.398_942_28 * density)
     }
 }
 
@@ -224,9 +268,24 @@ pub(super) mod double {
             2.235_488_390_601_004_485_83E3,
             4.844_063_053_251_254_860_48E3
         );
-        let near = x * z * (p / q) + x;
+        let near = (x * z).mul_add(p / q, x);
         let far = (1.0 - 2.0 / (exp(2.0 * x.abs()) + 1.0)).copysign(x);
         if x.abs() < 0.625 { near } else { far }
+    }
+
+    /// `x Φ(x)`, where Φ is the distribution of normal numbers.
+    #[inline(always)]
+    pub(in super::super) fn gelu(x: f64) -> f64 {
+        x * 0.5 * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))
+    }
+
+    /// `Φ(x) + x φ(x)`
+    #[inline(always)]
+    pub(in super::super) fn gelu_slope(x: f64) -> f64 {
+        use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
+        let share = 0.5 * (1.0 + libm::erf(x * FRAC_1_SQRT_2));
+        share + x * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * exp(-0.5 * x * x))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::memory::with_room;
+use super::memory::{scratch, with_room};
 use super::simd::{Loop, widest};
+use super::threads::{Items, divide};
 use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
 use crate::layout::{Layout, Runs};
 use crate::{Error, Result};
@@ -128,26 +129,28 @@ pub(super) fn run<'a, T: Element>(
 /// `f` of each element, in row-major order.
 pub(super) fn map1<T: Element, U: Element>(
     x: &Operand,
-    f: impl Fn(T) -> U + Copy,
+    f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<Vec<U>> {
-    runs1(x, &|x, out| {
+    runs1(x, 1, &|x, out| {
         // A copy of what the function has captured cannot be changed by a write to `out`.
         let own = f;
-        out.extend(x.iter().map(|&v| own(v)));
+        for (out, &v) in out.iter_mut().zip(x) {
+            *out = own(v);
+        }
     })
 }
 
 /// [`map1`] with all the vector instructions that the processor has, for functions of many steps.
 pub(super) fn map1_wide<T: Element, U: Element>(
     x: &Operand,
-    f: impl Fn(T) -> U + Copy,
+    f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<Vec<U>> {
-    runs1(x, &|x, out| widest(Each { x, out, f }))
+    runs1(x, 2, &|x, out| widest(Each { x, out, f }))
 }
 
 struct Each<'a, T, U, F> {
     x: &'a [T],
-    out: &'a mut Vec<U>,
+    out: &'a mut [U],
     f: F,
 }
 
@@ -159,13 +162,8 @@ impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        let mut block = [U::default(); 512];
-        for x in self.x.chunks(block.len()) {
-            let block = &mut block[..x.len()];
-            for (out, &v) in block.iter_mut().zip(x) {
-                *out = (self.f)(v);
-            }
-            self.out.extend_from_slice(block);
+        for (out, &v) in self.out.iter_mut().zip(self.x) {
+            *out = (self.f)(v);
         }
     }
 }
@@ -174,34 +172,40 @@ impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
 pub(super) fn map2<A: Element, B: Element, U: Element>(
     a: &Operand,
     b: &Operand,
-    f: impl Fn(A, B) -> U,
+    f: impl Fn(A, B) -> U + Sync,
 ) -> Result<Vec<U>> {
     runs2(a, b, &|a, b, out| {
-        out.extend(a.iter().zip(b).map(|(&a, &b)| f(a, b)));
+        for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
+            *out = f(a, b);
+        }
     })
 }
 
 // The loops below are compiled once for each combination of types; what an operation does with a
 // run is behind a pointer, because there are many operations and a run is long.
 
-fn runs1<T: Element, U: Element>(x: &Operand, f: &dyn Fn(&[T], &mut Vec<U>)) -> Result<Vec<U>> {
+/// What an operation makes of a run, and of two.
+type OfRun<'f, T, U> = &'f (dyn Fn(&[T], &mut [U]) + Sync);
+type OfRuns<'f, A, B, U> = &'f (dyn Fn(&[A], &[B], &mut [U]) + Sync);
+
+fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
-    room::<U>(numel)?;
-    let mut values = with_room(numel)?;
+    let mut values = scratch(numel)?;
     if let Some(x) = slice(x)? {
-        f(x, &mut values);
+        divide(numel, steps, Items(&mut values, 1), &|range, out| {
+            f(&x[range], out.0);
+            Ok(())
+        })?;
         return Ok(values);
     }
     let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
+    let mut rest = &mut *values;
     for r in Runs::new([&x.layout]) {
         let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
-        f(x, &mut values);
+        f(x, next(&mut rest, r.length));
     }
     Ok(values)
 }
-
-/// What an operation makes of two runs.
-type OfRuns<'f, A, B, U> = &'f dyn Fn(&[A], &[B], &mut Vec<U>);
 
 fn runs2<A: Element, B: Element, U: Element>(
     a: &Operand,
@@ -209,20 +213,28 @@ fn runs2<A: Element, B: Element, U: Element>(
     f: OfRuns<'_, A, B, U>,
 ) -> Result<Vec<U>> {
     let numel = a.layout.shape().numel();
-    room::<U>(numel)?;
-    let mut values = with_room(numel)?;
+    let mut values = scratch(numel)?;
     if let (Some(a), Some(b)) = (slice(a)?, slice(b)?) {
-        f(a, b, &mut values);
+        divide(numel, 1, Items(&mut values, 1), &|range, out| {
+            f(&a[range.clone()], &b[range], out.0);
+            Ok(())
+        })?;
         return Ok(values);
     }
     let (a_data, mut a_buffer) = (elements::<A>(a)?, Vec::new());
     let (b_data, mut b_buffer) = (elements::<B>(b)?, Vec::new());
+    let mut rest = &mut *values;
     for r in Runs::new([&a.layout, &b.layout]) {
         let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
         let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
-        f(a, b, &mut values);
+        f(a, b, next(&mut rest, r.length));
     }
     Ok(values)
+}
+
+/// Takes the first elements off a slice.
+fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
+    rest.split_off_mut(..length).unwrap_or_default()
 }
 
 /// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape.

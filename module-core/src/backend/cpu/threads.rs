@@ -1,0 +1,124 @@
+//! Work divided among threads.
+//!
+//! What a part of the work gives does not depend on where it was cut, so that every number of threads
+//! gives the same bits.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::workers::{lock, share};
+use crate::Result;
+
+/// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
+/// thread: waking one takes some microseconds.
+const LEAST: usize = 1 << 15;
+
+/// The most threads that are used; 0 until it is set.
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets how many threads one operation may use, in place of as many as there are processors.
+///
+/// The number changes how long an operation takes and never what it gives. Programs that run models
+/// on threads of their own do best with 1.
+///
+/// # Example
+///
+/// ```
+/// module_core::set_num_threads(1);
+/// assert_eq!(module_core::num_threads(), 1);
+/// ```
+pub fn set_num_threads(threads: usize) {
+    MOST.store(threads.max(1), Ordering::Relaxed);
+}
+
+/// How many threads one operation may use.
+pub fn num_threads() -> usize {
+    match MOST.load(Ordering::Relaxed) {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        most => most,
+    }
+}
+
+/// What work is written to, item after item, and cut between items.
+pub(super) trait Cut: Sized + Send {
+    /// The first items and the rest.
+    fn cut(self, items: usize) -> (Self, Self);
+}
+
+/// Slices with so many elements for each item.
+pub(super) struct Items<'a, T>(pub(super) &'a mut [T], pub(super) usize);
+
+impl<T> Items<'_, T> {
+    /// The elements of an item.
+    pub(super) fn at(&mut self, item: usize) -> &mut [T] {
+        &mut self.0[item * self.1..][..self.1]
+    }
+}
+
+impl<T: Send> Cut for Items<'_, T> {
+    fn cut(self, items: usize) -> (Self, Self) {
+        let (first, rest) = self.0.split_at_mut(items * self.1);
+        (Items(first, self.1), Items(rest, self.1))
+    }
+}
+
+impl<A: Cut, B: Cut> Cut for (A, B) {
+    fn cut(self, items: usize) -> (Self, Self) {
+        let ((a, a_rest), (b, b_rest)) = (self.0.cut(items), self.1.cut(items));
+        ((a, b), (a_rest, b_rest))
+    }
+}
+
+impl<A: Cut> Cut for Option<A> {
+    fn cut(self, items: usize) -> (Self, Self) {
+        self.map(|a| a.cut(items)).unzip()
+    }
+}
+
+/// Does the work for `count` items, each of about `steps`, in parts: `work` is given which items and
+/// what to write.
+///
+/// # Errors
+///
+/// That of the first part that failed; all parts have ended.
+pub(super) fn divide<C: Cut>(
+    count: usize,
+    steps: usize,
+    out: C,
+    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
+) -> Result<()> {
+    let least = LEAST.div_ceil(steps.max(1));
+    if count < 2 * least {
+        return work(0..count, out);
+    }
+    let threads = num_threads();
+    if threads == 1 {
+        return work(0..count, out);
+    }
+    // More parts than threads, so that one that is held up has less to do.
+    let parts = (2 * threads).min(count / least);
+    let start = |part: usize| count * part / parts;
+    let mut pieces = Vec::with_capacity(parts);
+    let mut rest = out;
+    for part in 0..parts {
+        let items = start(part)..start(part + 1);
+        let (piece, others) = rest.cut(items.len());
+        pieces.push(Mutex::new(Some((items, piece))));
+        rest = others;
+    }
+    let failure = Mutex::new(None);
+    share(parts, threads, &|part| {
+        let piece = lock(&pieces[part]).take();
+        if let Some((items, piece)) = piece
+            && let Err(error) = work(items, piece)
+        {
+            let mut failure = lock(&failure);
+            if failure.as_ref().is_none_or(|&(first, _)| part < first) {
+                *failure = Some((part, error));
+            }
+        }
+    });
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or(Ok(()), |(_, error)| Err(error))
+}

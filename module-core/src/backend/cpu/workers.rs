@@ -1,0 +1,214 @@
+//! Threads that wait for work, made when the first is needed.
+//!
+//! The thread that has work starts on it at once, and others join in as they wake; it waits only for
+//! parts that another has begun. So small work loses little where nobody is free.
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// How long a thread looks for work before it sleeps: about as long as waking it takes.
+const PATIENCE: Duration = Duration::from_micros(20);
+
+/// Does the parts `0..parts` of some work, on this thread and at most `threads - 1` others.
+///
+/// # Panics
+///
+/// If a part did.
+pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) {
+    let crew = CREW.get_or_init(Crew::hire);
+    // SAFETY: only the lifetime changes. `work` is called in `Job::help` alone, for a part that was
+    // claimed there, and each claimed part is counted as finished after the call. This function does not
+    // return or unwind before all parts are finished, and there is no part to claim afterwards.
+    let work: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(work) };
+    let job = Arc::new(Job {
+        work,
+        parts,
+        next: AtomicUsize::new(0),
+        finished: AtomicUsize::new(0),
+        seats: AtomicUsize::new(threads.saturating_sub(1)),
+        owner: std::thread::current(),
+        panic: Mutex::new(None),
+    });
+    crew.call(&job, (parts - 1).min(threads.saturating_sub(1)));
+    job.help();
+    job.wait();
+    crew.dismiss(&job);
+    if let Some(panic) = lock(&job.panic).take() {
+        resume_unwind(panic);
+    }
+}
+
+/// Some work and how far it has come.
+struct Job {
+    work: &'static (dyn Fn(usize) + Sync),
+    parts: usize,
+    /// The first part that nobody has claimed.
+    next: AtomicUsize,
+    finished: AtomicUsize,
+    /// How many more threads may join.
+    seats: AtomicUsize,
+    /// Who waits for the last part.
+    owner: Thread,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Job {
+    /// Does parts until there are no more to claim.
+    fn help(&self) {
+        loop {
+            let part = self.next.fetch_add(1, Ordering::Relaxed);
+            if part >= self.parts {
+                return;
+            }
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.work)(part))) {
+                lock(&self.panic).get_or_insert(panic);
+            }
+            // What the part has written is seen by the owner, who reads this number.
+            if self.finished.fetch_add(1, Ordering::Release) + 1 == self.parts {
+                self.owner.unpark();
+            }
+        }
+    }
+
+    /// Waits until all parts are finished.
+    fn wait(&self) {
+        let start = Instant::now();
+        while self.finished.load(Ordering::Acquire) < self.parts {
+            if start.elapsed() < PATIENCE {
+                std::hint::spin_loop();
+            } else {
+                std::thread::park();
+            }
+        }
+    }
+
+    /// Takes a seat, if there is one and something is left to do.
+    fn join(&self) -> bool {
+        let free = |seats: usize| seats.checked_sub(1);
+        self.next.load(Ordering::Relaxed) < self.parts
+            && self
+                .seats
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, free)
+                .is_ok()
+    }
+}
+
+static CREW: OnceLock<Crew> = OnceLock::new();
+
+/// The threads and what they are called to.
+struct Crew {
+    jobs: Arc<Jobs>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    open: Mutex<VecDeque<Arc<Job>>>,
+    /// How many there are, to be read without the lock.
+    count: AtomicUsize,
+    more: Condvar,
+}
+
+impl Crew {
+    /// One thread for each processor but one; fewer if the system gives no more.
+    fn hire() -> Self {
+        let jobs = Arc::<Jobs>::default();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 1..processors {
+            let jobs = jobs.clone();
+            let thread = std::thread::Builder::new().name("kernel".to_owned());
+            // Without it the others do its part.
+            let _ = thread.spawn(move || jobs.serve());
+        }
+        Self { jobs }
+    }
+
+    fn call(&self, job: &Arc<Job>, helpers: usize) {
+        let mut open = lock(&self.jobs.open);
+        open.push_back(job.clone());
+        self.jobs.count.store(open.len(), Ordering::Relaxed);
+        drop(open);
+        for _ in 0..helpers {
+            self.jobs.more.notify_one();
+        }
+    }
+
+    fn dismiss(&self, job: &Arc<Job>) {
+        let mut open = lock(&self.jobs.open);
+        open.retain(|other| !Arc::ptr_eq(other, job));
+        self.jobs.count.store(open.len(), Ordering::Relaxed);
+    }
+}
+
+impl Jobs {
+    fn serve(&self) {
+        loop {
+            self.find().help();
+        }
+    }
+
+    /// The oldest job with a seat, as soon as there is one.
+    fn find(&self) -> Arc<Job> {
+        let start = Instant::now();
+        while self.count.load(Ordering::Relaxed) == 0 && start.elapsed() < PATIENCE {
+            std::hint::spin_loop();
+        }
+        let mut open = lock(&self.open);
+        loop {
+            if let Some(job) = open.iter().find(|job| job.join()) {
+                return job.clone();
+            }
+            open = self.more.wait(open).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// No code of users runs under these locks, and every change is one call.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::share;
+
+    #[test]
+    fn every_part_is_done_once_also_by_many_at_a_time_and_within_another() {
+        let counts: Vec<AtomicUsize> = (0..64).map(|_| AtomicUsize::new(0)).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        share(4, 3, &|outer| {
+                            share(16, 4, &|inner| {
+                                counts[outer * 16 + inner].fetch_add(1, Ordering::Relaxed);
+                            });
+                        });
+                    }
+                });
+            }
+        });
+        let done = |count: &AtomicUsize| count.load(Ordering::Relaxed) == 4000;
+        assert!(counts.iter().all(done));
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_after_the_other_parts() {
+        let done = AtomicUsize::new(0);
+        let caught = std::panic::catch_unwind(|| {
+            share(16, 4, &|part| {
+                assert!(part != 3, "part three");
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+        assert!(caught.is_err());
+        assert_eq!(done.load(Ordering::Relaxed), 15);
+    }
+}

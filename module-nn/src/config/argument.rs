@@ -1,0 +1,62 @@
+use crate::{Padding, Sizes, Tensor, Weights};
+
+/// What is accepted for an argument of type `T`: a `T`, and what PyTorch accepts in its place.
+///
+/// One number stands for a size in every dimension, and a value for an argument that may be `None`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let conv = Conv2dConfig::new(1, 8, 3).stride((2, 1)).padding(1).build()?;
+/// let norm = BatchNorm2dConfig::new(8).momentum(None).build()?;
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be given for an argument of type `{T}`",
+    label = "expected `{T}`"
+)]
+pub trait Argument<T> {
+    /// The argument.
+    fn argument(self) -> T;
+}
+
+impl<T> Argument<T> for T {
+    fn argument(self) -> T {
+        self
+    }
+}
+
+impl<T> Argument<Option<T>> for T {
+    fn argument(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+/// Arguments that their type has a `From` for.
+macro_rules! by_from {
+    ($([$($generics:tt)*] $given:ty => $argument:ty;)*) => {$(
+        impl<$($generics)*> Argument<$argument> for $given {
+            fn argument(self) -> $argument {
+                self.into()
+            }
+        }
+    )*};
+}
+
+by_from! {
+    [const N: usize, T: Copy] T => Sizes<N, T>;
+    [const N: usize, T] [T; N] => Sizes<N, T>;
+    [T] (T, T) => Sizes<2, T>;
+    [T] (T, T, T) => Sizes<3, T>;
+    [const N: usize] usize => Padding<N>;
+    [const N: usize] [usize; N] => Padding<N>;
+    [] Tensor => Weights;
+}
+
+impl Argument<Option<Weights>> for Tensor {
+    fn argument(self) -> Option<Weights> {
+        Some(self.into())
+    }
+}

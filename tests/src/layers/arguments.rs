@@ -1,0 +1,48 @@
+use module_nn::prelude::*;
+use serde_json::Value;
+
+/// The arguments of one call, as a golden file records them.
+pub struct Arguments<'a> {
+    /// Every tensor, in the order in which PyTorch was given them.
+    pub tensors: &'a [Tensor],
+    /// The positional arguments: a tensor is `{"tensor": number}`, a tuple a list.
+    pub positional: &'a Value,
+    /// The arguments by name.
+    pub named: &'a Value,
+}
+
+impl Arguments<'_> {
+    /// The positional argument at a place.
+    ///
+    /// # Errors
+    ///
+    /// A call with fewer arguments, or another there than a tensor.
+    pub fn tensor(&self, place: usize) -> Result<Tensor> {
+        let tensor = self.optional(&self.positional[place]);
+        tensor.ok_or_else(|| Error::custom(format!("no tensor at place {place}")))
+    }
+
+    /// The positional argument at a place, or the one of that name, if it was given.
+    pub fn maybe_tensor(&self, place: usize, name: &str) -> Option<Tensor> {
+        let named = self.optional(&self.named[name]);
+        named.or_else(|| self.optional(&self.positional[place]))
+    }
+
+    /// The tensors of a tuple among the positional arguments; none if it was not given.
+    pub fn tuple(&self, place: usize) -> Vec<Tensor> {
+        let parts = self.positional[place].as_array();
+        let parts = parts.into_iter().flatten();
+        parts.filter_map(|part| self.optional(part)).collect()
+    }
+
+    /// A truth value by its name.
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        self.named[name].as_bool().unwrap_or(default)
+    }
+
+    /// The tensor that a description stands for.
+    pub fn optional(&self, description: &Value) -> Option<Tensor> {
+        let number = description["tensor"].as_u64()?;
+        self.tensors.get(usize::try_from(number).ok()?).cloned()
+    }
+}

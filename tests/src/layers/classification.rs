@@ -1,0 +1,7 @@
+use module_nn::prelude::*;
+
+use super::{Entry, loss};
+
+pub(super) fn entries() -> Vec<Entry> {
+    vec![loss("CrossEntropyLoss", CrossEntropyLossConfig::build)]
+}

@@ -1,0 +1,154 @@
+use module_nn::prelude::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Arguments;
+
+/// What is made of a constructor's arguments.
+type Make<T> = Box<dyn Fn(&Value) -> Result<T>>;
+
+/// One layer of the registry.
+pub struct Entry {
+    /// PyTorch's name.
+    pub name: &'static str,
+    build: Make<Box<dyn Built>>,
+    layer: Make<Box<dyn Layer>>,
+    round_trip: Make<Option<Value>>,
+}
+
+/// A module with the way to call it.
+pub trait Built {
+    /// The module.
+    fn module(&self) -> &dyn Module;
+
+    /// Its outputs in order, those of nested tuples too.
+    ///
+    /// # Errors
+    ///
+    /// Those of the module.
+    fn run(&self, arguments: &Arguments<'_>) -> Result<Vec<Tensor>>;
+}
+
+/// The configuration of a layer without arguments.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoArguments {}
+
+/// How a module is called with recorded arguments.
+type Run<M> = fn(&M, &Arguments<'_>) -> Result<Vec<Tensor>>;
+
+struct Bound<M> {
+    module: M,
+    run: Run<M>,
+}
+
+impl<M: Module> Built for Bound<M> {
+    fn module(&self) -> &dyn Module {
+        self.module.as_module()
+    }
+
+    fn run(&self, arguments: &Arguments<'_>) -> Result<Vec<Tensor>> {
+        (self.run)(&self.module, arguments)
+    }
+}
+
+/// A layer from one tensor to one tensor: `layer("Linear", LinearConfig::build)`.
+pub fn layer<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Layer + Forward<Tensor, Output = Tensor>,
+{
+    let run: Run<L> = |layer, arguments| Ok(vec![layer.call(arguments.tensor(0)?)?]);
+    Entry {
+        layer: Box::new(move |kwargs| Ok(Box::new(build(&config(name, kwargs)?)?))),
+        ..module(name, build, run)
+    }
+}
+
+/// A loss of an input and a target.
+pub fn loss<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Forward<(Tensor, Tensor), Output = Tensor>,
+{
+    let run: Run<L> = |loss, arguments| {
+        let pair = (arguments.tensor(0)?, arguments.tensor(1)?);
+        Ok(vec![loss.call(pair)?])
+    };
+    module(name, build, run)
+}
+
+/// A module with a signature of its own.
+pub fn module<C, M>(name: &'static str, build: fn(&C) -> Result<M>, run: Run<M>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    M: Module,
+{
+    Entry {
+        name,
+        build: Box::new(move |kwargs| {
+            let module = build(&config(name, kwargs)?)?;
+            Ok(Box::new(Bound { module, run }))
+        }),
+        layer: Box::new(move |_| Err(Error::custom(format!("{name} is no layer")))),
+        round_trip: Box::new(move |kwargs| {
+            let first: C = config(name, kwargs)?;
+            let written = serde_json::to_value(&first).map_err(Error::custom)?;
+            Ok((config::<C>(name, &written)? == first).then_some(written))
+        }),
+    }
+}
+
+impl Entry {
+    /// A layer that is built from other layers: nothing is known of its configuration.
+    pub fn composed<L: Layer + Forward<Tensor, Output = Tensor>>(
+        name: &'static str,
+        build: fn(&Value) -> Result<L>,
+    ) -> Self {
+        let run: Run<L> = |layer, arguments| Ok(vec![layer.call(arguments.tensor(0)?)?]);
+        Self {
+            name,
+            build: Box::new(move |kwargs| {
+                let module = build(kwargs)?;
+                Ok(Box::new(Bound { module, run }))
+            }),
+            layer: Box::new(move |kwargs| Ok(Box::new(build(kwargs)?))),
+            round_trip: Box::new(|kwargs| Ok(Some(kwargs.clone()))),
+        }
+    }
+
+    /// The module that the constructor's arguments give.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that are unknown, missing, of another type, or that the layer refuses.
+    pub fn build(&self, kwargs: &Value) -> Result<Box<dyn Built>> {
+        (self.build)(kwargs)
+    }
+
+    /// The same as an element of a `Sequential`.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and a module that maps other things than one tensor to another.
+    pub fn layer(&self, kwargs: &Value) -> Result<Box<dyn Layer>> {
+        (self.layer)(kwargs)
+    }
+
+    /// The whole configuration as JSON; none if what is read back is another.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn round_trip(&self, kwargs: &Value) -> Result<Option<Value>> {
+        (self.round_trip)(kwargs)
+    }
+}
+
+/// The configuration from the arguments; what serde refuses is an error of the layer.
+fn config<C: DeserializeOwned>(name: &'static str, kwargs: &Value) -> Result<C> {
+    let refused =
+        |error: serde_json::Error| Error::argument(name, "kwargs", kwargs, error.to_string());
+    C::deserialize(kwargs).map_err(refused)
+}

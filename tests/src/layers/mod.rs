@@ -1,0 +1,65 @@
+//! The registry of layers: each by PyTorch's name, with how it is built from the arguments that a
+//! golden file records and how it is called.
+//!
+//! A family is a file of this folder with a function `entries`; `FAMILIES` names it.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod activation;
+mod batch_norm;
+mod classification;
+mod container;
+mod convolution;
+mod dropout;
+mod linear;
+mod pooling;
+mod shape;
+
+mod arguments;
+mod entry;
+
+pub use arguments::Arguments;
+pub use entry::{Built, Entry, NoArguments, layer, loss, module};
+
+use module_nn::prelude::*;
+use serde_json::Value;
+
+/// Every family of layers.
+const FAMILIES: &[fn() -> Vec<Entry>] = &[
+    activation::entries,
+    batch_norm::entries,
+    classification::entries,
+    container::entries,
+    convolution::entries,
+    dropout::entries,
+    linear::entries,
+    pooling::entries,
+    shape::entries,
+];
+
+/// Every layer and loss.
+pub fn registry() -> Vec<Entry> {
+    FAMILIES.iter().flat_map(|entries| entries()).collect()
+}
+
+/// The entry of a layer by PyTorch's name.
+pub fn find(name: &str) -> Entry {
+    let entry = registry().into_iter().find(|entry| entry.name == name);
+    entry.unwrap_or_else(|| panic!("{name} is not in the registry"))
+}
+
+/// The layer that a description gives: `layer` with `kwargs`.
+pub fn build(description: &Value) -> Result<Box<dyn Layer>> {
+    let name = description["layer"].as_str().expect("a layer");
+    find(name).layer(&description["kwargs"])
+}
+
+/// A floating-point dtype by its name in the golden files.
+pub fn dtype(name: &Value) -> DType {
+    match name.as_str() {
+        Some("f32") => DType::F32,
+        Some("f64") => DType::F64,
+        Some("f16") => DType::F16,
+        Some("bf16") => DType::BF16,
+        _ => panic!("an unknown dtype: {name}"),
+    }
+}

@@ -3,6 +3,7 @@
 //! A backend owns memory and kernels; it knows nothing of gradients, and nothing above it knows
 //! how it computes. An accelerator is another crate that implements [`Backend`].
 
+mod absent;
 mod cpu;
 mod fused;
 mod geometry;
@@ -13,6 +14,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use absent::Absent;
 pub use cpu::{num_threads, set_num_threads};
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,

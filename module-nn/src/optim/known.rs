@@ -8,7 +8,33 @@ use module_core::{Error, ErrorKind, Module, ModuleExt, Parameter, Result, Tensor
 /// It holds a handle to each, because an identity is an address, and a parameter made after another
 /// has gone may get its address.
 pub(super) struct Known<S> {
-    parameters: IndexMap<String, (Parameter, Option<S>)>,
+    parameters: IndexMap<String, Entry<S>>,
+}
+
+struct Entry<S> {
+    parameter: Parameter,
+    state: Option<S>,
+    /// How often the parameter had been frozen when the state was made.
+    freezes: u64,
+}
+
+impl<S> Entry<S> {
+    fn new(parameter: &Parameter) -> Self {
+        Self {
+            parameter: parameter.share(),
+            state: None,
+            freezes: parameter.freezes(),
+        }
+    }
+
+    /// Drops the state of a parameter that was frozen after it was made.
+    fn forget_frozen(&mut self) {
+        let freezes = self.parameter.freezes();
+        if freezes != self.freezes || !self.parameter.requires_grad() {
+            self.state = None;
+            self.freezes = freezes;
+        }
+    }
 }
 
 /// What an optimiser remembers of a parameter.
@@ -27,9 +53,7 @@ impl<S: State> Known<S> {
     pub(super) fn new(model: &dyn Module) -> Self {
         let parameters = model.named_parameters();
         Self {
-            parameters: parameters
-                .map(|(path, p)| (path, (p.share(), None)))
-                .collect(),
+            parameters: parameters.map(|(path, p)| (path, Entry::new(p))).collect(),
         }
     }
 
@@ -44,6 +68,7 @@ impl<S: State> Known<S> {
     ) -> Result<()> {
         let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
         self.check(&parameters)?;
+        self.parameters.values_mut().for_each(Entry::forget_frozen);
         let mut moved = false;
         for (path, parameter) in &parameters {
             let Some(grad) = parameter.grad().filter(|_| parameter.requires_grad()) else {
@@ -51,7 +76,7 @@ impl<S: State> Known<S> {
             };
             let value = parameter.detach();
             check_like(path, "gradient", &grad, &value)?;
-            if let Some((_, Some(state))) = self.parameters.get(path) {
+            if let Some(Some(state)) = self.parameters.get(path).map(|entry| &entry.state) {
                 check_like(path, "state", state.tensor(), &value)?;
             }
             moved = true;
@@ -60,12 +85,10 @@ impl<S: State> Known<S> {
             return Err(ErrorKind::NoGradients { op: "step" }.into());
         }
         for (path, parameter) in parameters {
-            let Some((_, state)) = self.parameters.get_mut(&path) else {
+            let Some(Entry { state, .. }) = self.parameters.get_mut(&path) else {
                 continue;
             };
-            if !parameter.requires_grad() {
-                *state = None;
-            } else if let Some(grad) = parameter.grad() {
+            if let Some(grad) = parameter.grad().filter(|_| parameter.requires_grad()) {
                 let value = parameter.detach();
                 parameter.set(no_grad(|| update(&value, &grad.detach(), state))?)?;
             }
@@ -76,8 +99,8 @@ impl<S: State> Known<S> {
     /// The model's parameters must be the known ones, each under its path.
     fn check(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
         let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
-            let same = |(known, (parameter, _)): (&String, &(Parameter, _))| {
-                known == path && parameter.id() == p.id()
+            let same = |(known, entry): (&String, &Entry<S>)| {
+                known == path && entry.parameter.id() == p.id()
             };
             // They come in the order in which they came first, unless the model has changed.
             self.parameters.get_index(i).is_some_and(same)

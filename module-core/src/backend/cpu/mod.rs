@@ -78,12 +78,11 @@ impl StorageData for CpuStorage {
 fn host(storage: &Storage) -> Result<&HostData> {
     match storage.downcast_ref::<CpuStorage>() {
         Some(CpuStorage(data)) => Ok(data),
-        None => Err(ErrorKind::DeviceMismatch {
-            op: "cpu kernel",
-            lhs: storage.device().to_string(),
-            rhs: Device::cpu().to_string(),
-        }
-        .into()),
+        None => Err(super::Absent::error(storage).unwrap_or_else(|| {
+            let op = "cpu kernel";
+            let (lhs, rhs) = (storage.device().to_string(), Device::cpu().to_string());
+            ErrorKind::DeviceMismatch { op, lhs, rhs }.into()
+        })),
     }
 }
 

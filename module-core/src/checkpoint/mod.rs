@@ -9,6 +9,8 @@ mod output;
 mod safetensors;
 mod sharded;
 mod source;
+mod stateful;
+mod training;
 
 use std::path::Path;
 
@@ -16,6 +18,8 @@ pub use background::SaveHandle;
 pub use options::ReadOptions;
 use output::file_error;
 use source::Source;
+pub use stateful::{Snapshot, Stateful};
+pub use training::TrainingCheckpoint;
 
 use crate::{Error, ErrorKind, Result, StateDict};
 

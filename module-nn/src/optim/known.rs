@@ -113,17 +113,16 @@ impl<S: State> Known<S> {
         let fail = |path: &str, problem: String| {
             Err(Error::argument("load_state", "parameter", path, problem))
         };
-        let paths: HashSet<String> = snapshot.get("parameters")?;
-        if let Some(path) = paths
-            .iter()
-            .find(|path| !self.parameters.contains_key(*path))
-        {
+        let paths: Vec<String> = snapshot.get("parameters")?;
+        let strange = |path: &&String| !self.parameters.contains_key(*path);
+        if let Some(path) = paths.iter().find(strange) {
             return fail(
                 path,
-                "the state is of a model that has it, and this one has not".to_owned(),
+                "the state is of a model that has it, this one has not".to_owned(),
             );
         }
-        if let Some(path) = self.parameters.keys().find(|path| !paths.contains(*path)) {
+        let paths: HashSet<&String> = paths.iter().collect();
+        if let Some(path) = self.parameters.keys().find(|path| !paths.contains(path)) {
             return fail(path, "the state is of a model that lacks it".to_owned());
         }
         let mut slots: HashMap<&str, IndexMap<&str, Tensor>> = HashMap::new();

@@ -286,3 +286,23 @@ fn elements_that_lie_otherwise_are_written_in_order() {
         assert!(bytes == tensor.to_host().unwrap().to_le_bytes());
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn files_that_are_read_in_parts_are_whole() {
+    use super::source::read_parts;
+
+    let scratch = Scratch::new("parts");
+    let path = scratch.file("bytes");
+    let bytes: Vec<u8> = (0..100_003_u32).map(|i| (i % 251) as u8).collect();
+    std::fs::write(&path, &bytes).unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    for len in [0, 1, 2, 3, 5, 1000, 100_003] {
+        let read = read_parts(&file, len as u64).unwrap();
+        assert!(read == bytes[..len], "{len}");
+    }
+    // One that was shortened meanwhile.
+    let error = read_parts(&file, 100_004).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    assert!(read_parts(&file, u64::MAX).is_err());
+}

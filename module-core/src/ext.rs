@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::checkpoint::{ReadOptions, SaveHandle};
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
 use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, freeze, path, walk};
 use crate::rng::{Generator, with_default};
@@ -10,7 +11,7 @@ use crate::state::{
     self, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, StateDict,
     StateDictCall, StateDictPreCall,
 };
-use crate::{DType, Device, Error, Result, Select};
+use crate::{DType, Device, Result, Select};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///
@@ -325,6 +326,16 @@ pub trait ModuleExt: Module {
         self.state_dict()?.save(path)
     }
 
+    /// [`save`](Self::save) on another thread, while training goes on: what is written is the state as
+    /// it is now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`state_dict`](Self::state_dict); [`SaveHandle::join`] has those of writing the file.
+    fn save_async(&self, path: impl AsRef<Path>) -> Result<SaveHandle> {
+        Ok(self.state_dict()?.save_async(path))
+    }
+
     /// Loads a checkpoint file that has this module's keys and shapes exactly.
     ///
     /// # Errors
@@ -340,11 +351,11 @@ pub trait ModuleExt: Module {
     ///
     /// Those of reading the file and of [`load_state_dict_with`](Self::load_state_dict_with).
     fn load_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadReport> {
+        let mut read = ReadOptions::new();
         if let Some(entry) = &options.entry {
-            let problem = "the tensors of every format that is read lie flat";
-            return Err(Error::argument("load", "entry", entry, problem));
+            read = read.entry(entry);
         }
-        self.load_state_dict_with(&StateDict::load(path)?, options)
+        self.load_state_dict_with(&StateDict::load_with(path, &read)?, options)
     }
 
     /// Draws every parameter of the tree anew by its own initialiser, from the default generator,

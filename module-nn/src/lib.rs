@@ -49,7 +49,8 @@ pub mod prelude {
     pub use crate::{
         Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, Forward,
         Identity, IndexItem, Init, Layer, LoadOptions, LoadReport, Marker, Maybe, Module,
-        ModuleExt, Parameter, Remap, Result, Select, Sequential, Shape, StateDict, Tensor,
-        Training, Walk, deferred, fork_rng, manual_seed, no_grad,
+        ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape, StateDict,
+        Stateful, Tensor, Training, TrainingCheckpoint, Walk, deferred, fork_rng, manual_seed,
+        no_grad,
     };
 }

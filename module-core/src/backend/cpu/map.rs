@@ -129,7 +129,7 @@ pub(super) fn through_wide<const N: usize>(
     });
     match failure {
         Some(error) => Err(error),
-        None => cast(whole(kernel(operands)?), dtype),
+        None => cast(whole(kernel(operands)?)?, dtype),
     }
 }
 
@@ -153,22 +153,19 @@ pub(super) fn widened(x: &Operand) -> Result<Operand> {
     }
     // The whole memory is cast, so that the layout stays as it is.
     Ok(Operand {
-        storage: cast(whole(x.storage.clone()), dtype)?,
+        storage: cast(whole(x.storage.clone())?, dtype)?,
         layout: x.layout.clone(),
     })
 }
 
 /// All elements of a storage.
-fn whole(storage: Storage) -> Operand {
-    let layout = crate::layout::Layout::contiguous(crate::Shape::from(len(&storage)));
-    Operand { storage, layout }
+fn whole(storage: Storage) -> Result<Operand> {
+    let layout = crate::layout::Layout::contiguous(crate::Shape::from(len(&storage)?));
+    Ok(Operand { storage, layout })
 }
 
-fn len(storage: &Storage) -> usize {
-    let Some(CpuStorage(data)) = storage.downcast_ref() else {
-        return 0;
-    };
-    dispatch!(data.dtype(), T => <T as super::Element>::host(data).map_or(0, Vec::len))
+fn len(storage: &Storage) -> Result<usize> {
+    dispatch!(storage.dtype(), T => Ok(super::elements_of::<T>(storage)?.len()))
 }
 
 /// Casts happen from the wide types only; a narrow one is widened first, which loses nothing, so

@@ -1,8 +1,15 @@
 //! Checkpoint files: one file each for a format, behind one trait.
 
 mod atomic;
+mod npy;
+mod npz;
+mod pickle;
 mod safetensors;
 mod source;
+mod swap;
+mod torch_legacy;
+mod torch_zip;
+mod zip;
 
 use std::path::Path;
 
@@ -23,11 +30,18 @@ trait Format: Sync {
     fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String>;
 
     /// The bytes of a file.
-    fn write(&self, state: &StateDict) -> Result<Result<Vec<u8>, String>>;
+    fn write(&self, _: &StateDict) -> Result<Result<Vec<u8>, String>> {
+        Ok(Err("this format is read only".to_owned()))
+    }
 }
 
 /// Every format, asked in this order; the first one is written.
-static FORMATS: [&dyn Format; 1] = [&safetensors::Safetensors];
+static FORMATS: [&dyn Format; 4] = [
+    &safetensors::Safetensors,
+    &npz::Npz,
+    &torch_zip::TorchZip,
+    &torch_legacy::TorchLegacy,
+];
 
 impl StateDict {
     /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
@@ -54,7 +68,7 @@ impl StateDict {
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let [format] = FORMATS;
+        let [format, ..] = FORMATS;
         let bytes = format.write(self)?.map_err(|problem| ErrorKind::Format {
             path: path.to_owned(),
             format: format.name(),

@@ -8,6 +8,7 @@ mod fused;
 mod geometry;
 mod host;
 mod ops;
+mod shared;
 
 use std::any::Any;
 use std::fmt;
@@ -22,6 +23,7 @@ pub use geometry::{
 };
 pub use host::{Element, HostData};
 pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp, UnfoldOp};
+pub use shared::SharedBytes;
 
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
@@ -124,6 +126,16 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// Memory that is not to be had.
     fn upload(&self, data: HostData) -> Result<Storage>;
+
+    /// Elements that lie in host memory, little-endian, and stay there for as long as they are
+    /// needed: a device that reads host memory need not copy them.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
+    }
 
     /// Copies elements to host memory, in row-major order.
     ///
@@ -528,6 +540,12 @@ pub(crate) fn cpu_view<'a, T: Element>(
     layout: &Layout,
 ) -> Result<ndarray::ArrayViewD<'a, T>> {
     cpu::array_view(storage, layout)
+}
+
+/// The little-endian bytes of elements that lie in row-major order in a CPU storage; `None` if they lie
+/// otherwise.
+pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+    cpu::le_bytes(storage, layout)
 }
 
 /// Checks that host memory has room for `len` elements.

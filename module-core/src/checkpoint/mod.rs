@@ -1,8 +1,11 @@
 //! Checkpoint files: one file each for a format, behind one trait.
 
 mod atomic;
+mod mapping;
 mod npy;
 mod npz;
+mod options;
+mod output;
 mod pickle;
 mod safetensors;
 mod source;
@@ -13,11 +16,13 @@ mod zip;
 
 use std::path::Path;
 
+pub use options::ReadOptions;
+use output::file_error;
 use source::Source;
 
-use crate::{ErrorKind, Result, StateDict};
+use crate::{Error, ErrorKind, Result, StateDict};
 
-/// A file format of state dicts.
+/// A file format of state dicts that is read; what is written is safetensors.
 trait Format: Sync {
     /// What errors call it.
     fn name(&self) -> &'static str;
@@ -28,14 +33,9 @@ trait Format: Sync {
     /// Reads a whole file; the error says what is wrong with it. Formats that nest tensors, as
     /// `{"model": …, "epoch": …}`, read those under `entry`, a path of keys joined by dots.
     fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String>;
-
-    /// The bytes of a file.
-    fn write(&self, _: &StateDict) -> Result<Result<Vec<u8>, String>> {
-        Ok(Err("this format is read only".to_owned()))
-    }
 }
 
-/// Every format, asked in this order; the first one is written.
+/// Every format, asked in this order.
 static FORMATS: [&dyn Format; 4] = [
     &safetensors::Safetensors,
     &npz::Npz,
@@ -67,49 +67,56 @@ impl StateDict {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let [format, ..] = FORMATS;
-        let bytes = format.write(self)?.map_err(|problem| ErrorKind::Format {
-            path: path.to_owned(),
-            format: format.name(),
-            problem,
-        })?;
-        atomic::write(path, &bytes)
+        atomic::write(path.as_ref(), |output| safetensors::write(self, output))
     }
 
     /// Reads a checkpoint file, whose format is told by its content.
+    ///
+    /// The file is mapped into memory and tensors borrow from it, so that opening a large one takes
+    /// no time and its parts are read as they are used. It may be replaced or removed meanwhile, but
+    /// nobody may write into it or shorten it: see [`ReadOptions::mmap`].
     ///
     /// # Errors
     ///
     /// A file that cannot be read, or whose content is damaged or of no known format.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| ErrorKind::File {
-            path: path.to_owned(),
-            source,
-        })?;
-        let source = Source::new(bytes);
-        let format = FORMATS
-            .into_iter()
-            .find(|format| format.matches(source.bytes()))
-            .ok_or_else(|| {
-                let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-                ErrorKind::Format {
-                    path: path.to_owned(),
-                    format: "checkpoint",
-                    problem: format!("the content is none of: {}", names.join(", ")),
-                }
-            })?;
-        format.read(&source, None).map_err(|problem| {
-            let (path, format) = (path.to_owned(), format.name());
-            ErrorKind::Format {
-                path,
-                format,
-                problem,
-            }
-            .into()
-        })
+        Self::load_with(path, &ReadOptions::new())
     }
+
+    /// [`load`](Self::load) with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load), and an entry that the file does not have.
+    pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        read(path.as_ref(), options)
+    }
+}
+
+fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
+    let source = Source::open(path, options.mmap).map_err(|error| file_error(path, error))?;
+    let format = FORMATS
+        .into_iter()
+        .find(|format| format.matches(source.bytes()))
+        .ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
+            let problem = format!("the content is none of: {}", names.join(", "));
+            damaged(path, "checkpoint", problem)
+        })?;
+    format
+        .read(&source, options.entry.as_deref())
+        .map_err(|problem| damaged(path, format.name(), problem))
+}
+
+/// The error for a file whose content is not what it should be.
+fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
+    let path = path.to_owned();
+    ErrorKind::Format {
+        path,
+        format,
+        problem,
+    }
+    .into()
 }
 
 #[cfg(test)]

@@ -148,10 +148,7 @@ fn widen(x: &Operand) -> Result<Operand> {
 }
 
 fn len(storage: &Storage) -> usize {
-    let Some(CpuStorage(data)) = storage.downcast_ref() else {
-        return 0;
-    };
-    dispatch!(data.dtype(), T => <T as super::Element>::host(data).map_or(0, Vec::len))
+    dispatch!(storage.dtype(), T => super::elements_of::<T>(storage).map_or(0, <[T]>::len))
 }
 
 /// Casts happen from the wide types only; a narrow one is widened first, which loses nothing, so

@@ -22,6 +22,7 @@ mod scan;
 mod simd;
 mod softmax;
 mod sort;
+mod storage;
 mod take;
 mod vector;
 mod view;
@@ -30,74 +31,25 @@ mod window;
 use super::{AdamWMemory, AdamWStep};
 use super::{
     ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
-    Element, HostData, Operand, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
-    UnfoldOp, Windows,
+    Element, HostData, Operand, ReduceOp, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp,
+    UnfoldGeometry, UnfoldOp, Windows,
 };
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
     NormInputs, NormOver, Normalised,
 };
 use crate::layout::{Layout, Shape};
-use crate::{DType, ErrorKind, Result, Scalar};
+use crate::{DType, Result, Scalar};
 use map::dispatch;
 use memory::filled;
 pub(super) use memory::room;
-pub(super) use view::array_view;
-
-/// Elements in host memory.
-pub(super) struct CpuStorage(HostData);
-
-impl CpuStorage {
-    pub(super) fn wrap<T: Element>(values: Vec<T>) -> Storage {
-        Storage::new(Self(T::into_host(values)))
-    }
-}
-
-/// The memory is kept for tensors to come.
-impl Drop for CpuStorage {
-    fn drop(&mut self) {
-        memory::give_back(std::mem::replace(&mut self.0, HostData::U8(Vec::new())));
-    }
-}
-
-impl StorageData for CpuStorage {
-    fn dtype(&self) -> DType {
-        self.0.dtype()
-    }
-
-    fn device(&self) -> Device {
-        Device::cpu()
-    }
-}
-
-/// The elements of a storage.
-fn host(storage: &Storage) -> Result<&HostData> {
-    match storage.downcast_ref::<CpuStorage>() {
-        Some(CpuStorage(data)) => Ok(data),
-        None => Err(ErrorKind::DeviceMismatch {
-            op: "cpu kernel",
-            lhs: storage.device().to_string(),
-            rhs: Device::cpu().to_string(),
-        }
-        .into()),
-    }
-}
+pub(super) use storage::CpuStorage;
+use storage::elements_of;
+pub(super) use view::{array_view, le_bytes};
 
 /// The elements behind an operand as the type that its dtype promises.
 fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
     elements_of(&x.storage)
-}
-
-fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
-    T::host(host(storage)?).map(Vec::as_slice).ok_or_else(|| {
-        let (lhs, rhs) = (storage.dtype(), T::DTYPE);
-        ErrorKind::DTypeMismatch {
-            op: "cpu kernel",
-            lhs,
-            rhs,
-        }
-        .into()
-    })
 }
 
 /// The backend of host memory.
@@ -119,7 +71,15 @@ impl Backend for CpuBackend {
     }
 
     fn upload(&self, data: HostData) -> Result<Storage> {
-        Ok(Storage::new(CpuStorage(data)))
+        Ok(CpuStorage::of(data))
+    }
+
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        if let Some(storage) = CpuStorage::borrow(bytes.clone(), dtype) {
+            return Ok(storage);
+        }
+        room::<u8>(bytes.as_ref().len())?;
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
     }
 
     fn download(&self, x: &Operand) -> Result<HostData> {

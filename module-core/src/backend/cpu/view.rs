@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
+use super::map::dispatch;
 use super::memory::with_room;
 use super::simd::{Loop, widest};
 use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
@@ -35,6 +36,18 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
     }
     let start = x.layout.offset();
     Ok(elements::<T>(x)?.get(start..start + x.layout.shape().numel()))
+}
+
+/// The little-endian bytes of elements in row-major order, where they lie as such.
+pub(in crate::backend) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+    if layout.shape().contains(&0) {
+        return Some(&[]);
+    }
+    if !layout.is_contiguous() {
+        return None;
+    }
+    let range = layout.offset()..layout.offset() + layout.shape().numel();
+    dispatch!(storage.dtype(), T => T::as_le_bytes(elements_of(storage).ok()?.get(range)?))
 }
 
 /// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
@@ -91,8 +104,8 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
 pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
     if x.layout.offset() == 0 && x.layout.is_contiguous() {
         let numel = x.layout.shape().numel();
-        if let Some(CpuStorage(data)) = x.storage.downcast_mut()
-            && let Some(values) = T::host_mut(data)
+        if let Some(memory) = x.storage.downcast_mut::<CpuStorage>()
+            && let Some(values) = memory.values_mut()
             && values.len() == numel
         {
             return Ok(std::mem::take(values));

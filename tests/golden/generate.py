@@ -8,6 +8,7 @@ import warnings
 
 import torch
 
+import checkpoints
 import creation
 import digits_files
 import gradient_hooks
@@ -33,7 +34,7 @@ def main():
     warnings.simplefilter("ignore")
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
-    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more):
+    for module in (layers, init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints):
         print(f"{module.__name__:12} {module.write()} cases")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
     print(f"{total} bytes")

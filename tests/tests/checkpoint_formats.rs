@@ -27,7 +27,9 @@ fn text(value: &Value) -> &str {
 fn pairs<'a>(value: &'a Value, state: &'a StateDict) -> Vec<[(&'a str, &'a Tensor); 2]> {
     let named = |key: &'a Value| (text(key), state.get(text(key)).expect("a key of the file"));
     let pairs = value.as_array().expect("a list").iter();
-    pairs.map(|pair| [named(&pair[0]), named(&pair[1])]).collect()
+    pairs
+        .map(|pair| [named(&pair[0]), named(&pair[1])])
+        .collect()
 }
 
 #[test]
@@ -69,7 +71,10 @@ fn what_is_no_state_dict_is_refused_with_the_cure() {
     for case in cases.iter().filter(|case| !case["error"].is_null()) {
         let (file, entry) = (text(&case["file"]), case["entry"].as_str());
         let error = read(file, entry, true).expect_err(file);
-        assert!(matches!(error.kind(), ErrorKind::Format { .. }), "{error:?}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Format { .. }),
+            "{error:?}"
+        );
         let message = error.to_string();
         for words in case["error"].as_array().unwrap().iter().map(text) {
             assert!(message.contains(words), "{file}: {message}\nlacks: {words}");

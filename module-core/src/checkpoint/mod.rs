@@ -12,6 +12,7 @@ mod source;
 mod swap;
 mod torch_legacy;
 mod torch_zip;
+mod words;
 mod zip;
 
 use std::path::Path;

@@ -4,6 +4,7 @@ use std::iter::once;
 
 use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
+use super::words::shortened;
 use super::zip::{Entry, directory};
 use super::{Format, Source, npy};
 use crate::{StateDict, Tensor};
@@ -53,9 +54,10 @@ impl Format for Npz {
         let mut state = StateDict::new();
         for (name, entry) in entries {
             let Some(key) = name.strip_suffix(".npy") else {
-                return Err(format!("the entry `{name}` is no array"));
+                return Err(format!("the entry `{}` is no array", shortened(&name)));
             };
-            let tensor = read(source, &entry).map_err(|problem| format!("`{key}`: {problem}"))?;
+            let tensor = read(source, &entry)
+                .map_err(|problem| format!("`{}`: {problem}", shortened(key)))?;
             state.insert(key, tensor);
         }
         Ok(state)

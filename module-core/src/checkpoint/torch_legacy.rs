@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::pickle::{Budget, Pickle, Storages};
+use super::words::shortened;
 use super::{Format, Source};
 use crate::{DType, StateDict, Tensor};
 
@@ -49,13 +50,17 @@ impl Format for TorchLegacy {
             .ok_or("the keys of the storages are no list")?;
         let mut places = HashMap::new();
         for key in order {
+            let key = key.ok_or("the key of a storage is no text")?;
             let storage = pickle.storages().get(key);
-            let storage = storage.ok_or_else(|| format!("no tensor uses the storage `{key}`"))?;
+            let storage = storage
+                .ok_or_else(|| format!("no tensor uses the storage `{}`", shortened(key)))?;
             let range = rest
                 .storage(storage.count, storage.size())
-                .map_err(|problem| format!("storage `{key}`: {problem}"))?;
+                .map_err(|problem| format!("storage `{}`: {problem}", shortened(key)))?;
+            // An entry of the map, half of which may lie in reserve.
+            budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
             if places.insert(key, range).is_some() {
-                return Err(format!("storage `{key}` stands twice"));
+                return Err(format!("storage `{}` stands twice", shortened(key)));
             }
         }
         match source.bytes().len() - rest.at {
@@ -108,7 +113,8 @@ struct Places<'a> {
 impl Storages for Places<'_> {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
         let range = self.places.get(key);
-        let range = range.ok_or_else(|| format!("the file lacks its storage `{key}`"))?;
+        let range =
+            range.ok_or_else(|| format!("the file lacks its storage `{}`", shortened(key)))?;
         let count = size / dtype.size_in_bytes();
         self.source.tensor(dtype, &[count], range.clone())
     }

@@ -3,6 +3,7 @@
 
 use super::pickle::{Budget, Pickle, Storages};
 use super::swap::big_endian_tensor;
+use super::words::shortened;
 use super::zip::{Entries, Entry, directory};
 use super::{Format, Source};
 use crate::{DType, StateDict, Tensor};
@@ -36,6 +37,7 @@ impl Format for TorchZip {
             (Some(stem), None) => stem,
             (None, _) => return Err("the archive has no entry `data.pkl`".to_owned()),
             (Some(one), Some(other)) => {
+                let (one, other) = (shortened(one), shortened(other));
                 return Err(format!("both `{one}` and `{other}` hold a `data.pkl`"));
             }
         };
@@ -102,6 +104,7 @@ impl Archive<'_> {
     /// The entry of a storage, if it has the size that the pickle says.
     fn data(&self, key: &str, size: usize) -> Result<&Entry, String> {
         let entry = self.entry(&format!("data/{key}"));
+        let key = shortened(key);
         let entry = entry.ok_or_else(|| format!("the archive lacks its storage `data/{key}`"))?;
         match entry.range.len() {
             length if length == size => Ok(entry),

@@ -3,6 +3,7 @@
 use std::io::Cursor;
 use std::ops::Range;
 
+use super::words::shortened;
 use indexmap::IndexMap;
 use zip::read::{ArchiveOffset, Config, ZipFileEntry};
 use zip::{CompressionMethod, ZipArchive};
@@ -36,11 +37,12 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
         let entry = archive.by_index_data(index).map_err(problem)?;
         let name = entry.name().map_err(problem)?.into_owned();
         check_name(&name)?;
-        let (header, found) = place(bytes, &entry).map_err(|p| format!("entry `{name}`: {p}"))?;
+        let (header, found) =
+            place(bytes, &entry).map_err(|p| format!("entry `{}`: {p}", shortened(&name)))?;
         places.push(header..found.range.end);
         // Names that differ in their bytes alone may be one as text.
         if entries.contains_key(&name) {
-            return Err(format!("two entries are called `{name}`"));
+            return Err(format!("two entries are called `{}`", shortened(&name)));
         }
         entries.insert(name, found);
     }
@@ -60,7 +62,8 @@ fn check_name(name: &str) -> Result<(), String> {
         name.contains(['\\', '\0']) || name.split('/').any(|part| matches!(part, "" | "." | ".."));
     match outside {
         true => Err(format!(
-            "an entry has the path {name:?}, which no checkpoint needs"
+            "an entry has the path {:?}, which no checkpoint needs",
+            shortened(name)
         )),
         false => Ok(()),
     }

@@ -70,7 +70,14 @@ pub(crate) fn counted(entries: &[Entry], count: u16) -> Vec<u8> {
     let start = u32::try_from(file.len()).unwrap().to_le_bytes();
     let length = u32::try_from(directory.len()).unwrap().to_le_bytes();
     let count = count.to_le_bytes();
-    let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &length, &start, b"\0\0"];
+    let end = [
+        b"PK\x05\x06\0\0\0\0",
+        &count[..],
+        &count,
+        &length,
+        &start,
+        b"\0\0",
+    ];
     file.extend(directory);
     file.extend(end.concat());
     file

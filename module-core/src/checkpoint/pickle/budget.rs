@@ -9,7 +9,7 @@ pub(in crate::checkpoint) struct Budget {
 }
 
 impl Budget {
-    /// More than any state dict that PyTorch wrote was seen to need: eight.
+    /// Twice what PyTorch's files need that hold nothing but tensors of one element.
     const TIMES: usize = 12;
     /// Whatever the length.
     const FLOOR: usize = 1 << 18;
@@ -21,13 +21,18 @@ impl Budget {
         }
     }
 
-    /// Takes the memory of `count` elements of a vector, of which half may lie in reserve.
-    pub(super) fn elements<T>(&self, count: usize) -> Result<(), String> {
-        self.bytes(count.saturating_mul(2 * size_of::<T>()))
+    /// Makes room in a vector for `more` elements, and for a quarter of those that it has.
+    pub(super) fn room<T>(&self, all: &mut Vec<T>, more: usize) -> Result<(), String> {
+        if all.capacity() - all.len() < more {
+            let more = more.max(all.len() / 4);
+            self.bytes(more.saturating_mul(size_of::<T>()))?;
+            all.reserve_exact(more);
+        }
+        Ok(())
     }
 
     /// Takes `count` bytes.
-    pub(super) fn bytes(&self, count: usize) -> Result<(), String> {
+    pub(in crate::checkpoint) fn bytes(&self, count: usize) -> Result<(), String> {
         match self.left.get().checked_sub(count) {
             Some(left) => {
                 self.left.set(left);

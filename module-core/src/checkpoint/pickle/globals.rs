@@ -2,6 +2,7 @@
 //! the reader does itself.
 
 use crate::DType;
+use crate::checkpoint::words::shortened;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,9 +172,7 @@ fn of_dtype(module: &str, name: &str) -> Option<Global> {
 }
 
 fn refused(module: &str, name: &str) -> String {
-    // A crafted name may fill the file.
-    let short = |text: &str| text.chars().take(80).collect::<String>();
-    let (module, name) = (short(module), short(name));
+    let (module, name) = (shortened(module), shortened(name));
     if module.starts_with("torch.nn.modules") || module.starts_with("torch.jit") {
         return format!(
             "the checkpoint holds a whole module (`{module}.{name}`), whose code would have to be \

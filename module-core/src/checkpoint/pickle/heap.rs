@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 
 use super::budget::Budget;
 use super::globals::{Global, Kind, Scalars};
+use crate::checkpoint::words::shortened;
 
 /// An object, or its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +64,7 @@ pub(super) struct Heap<'a> {
 
 /// Puts a value at the end of a vector that the budget pays, and says where.
 fn push<T>(budget: &Budget, all: &mut Vec<T>, value: T) -> Result<u32, String> {
-    budget.elements::<T>(1)?;
+    budget.room(all, 1)?;
     let place = u32::try_from(all.len()).map_err(|e| e.to_string())?;
     all.push(value);
     Ok(place)
@@ -100,7 +101,7 @@ impl<'a> Heap<'a> {
     }
 
     pub(super) fn new_tuple(&mut self, items: &[Value]) -> Result<Value, String> {
-        self.budget.elements::<Value>(items.len())?;
+        self.budget.room(&mut self.items, items.len())?;
         let start = u32::try_from(self.items.len());
         let length = u32::try_from(items.len());
         let range = start.and_then(|start| Ok((start, length?)));
@@ -126,14 +127,16 @@ impl<'a> Heap<'a> {
         let (place, before) = match self.storages.get_full(key) {
             Some((place, _, before)) => (place, *before),
             None => {
-                // Entry, hash and index of the map.
-                self.budget.elements::<(&str, Storage, [usize; 2])>(1)?;
+                // Entry, hash and index of the map, half of which may lie in reserve.
+                self.budget
+                    .bytes(2 * size_of::<(&str, Storage, [usize; 2])>())?;
                 (self.storages.insert_full(key, storage).0, storage)
             }
         };
         if before != storage {
             return Err(format!(
-                "storage `{key}` is described in two ways, as {before:?} and as {storage:?}"
+                "storage `{}` is described in two ways, as {before:?} and as {storage:?}",
+                shortened(key)
             ));
         }
         u32::try_from(place)
@@ -142,8 +145,9 @@ impl<'a> Heap<'a> {
     }
 
     pub(super) fn append(&mut self, list: u32, items: &[Value]) -> Result<(), String> {
-        self.budget.elements::<Value>(items.len())?;
-        self.lists[list as usize].extend_from_slice(items);
+        let all = &mut self.lists[list as usize];
+        self.budget.room(all, items.len())?;
+        all.extend_from_slice(items);
         Ok(())
     }
 
@@ -152,9 +156,9 @@ impl<'a> Heap<'a> {
         if !rest.is_empty() {
             return Err("a key without a value".to_owned());
         }
-        self.budget.elements::<(Value, Value)>(pairs.len())?;
-        let pairs = pairs.iter().map(|&[key, value]| (key, value));
-        self.dicts[dict as usize].extend(pairs);
+        let all = &mut self.dicts[dict as usize];
+        self.budget.room(all, pairs.len())?;
+        all.extend(pairs.iter().map(|&[key, value]| (key, value)));
         Ok(())
     }
 

@@ -240,7 +240,7 @@ impl<'a> Machine<'a> {
             return Err(format!("object {place} is remembered by byte {at}"));
         }
         if let Some(more) = (place + 1).checked_sub(self.memo.len()) {
-            self.heap.budget().elements::<Option<Value>>(more)?;
+            self.heap.budget().room(&mut self.memo, more)?;
             self.memo.resize(self.memo.len() + more, None);
         }
         self.memo[place] = Some(value);

@@ -43,10 +43,10 @@ impl<'a> Pickle<'a> {
         self.heap.int(self.root)
     }
 
-    /// The object as a list of texts.
-    pub(super) fn texts(&self) -> Option<Vec<&'a str>> {
+    /// The items of the object if it is a list, each as a text.
+    pub(super) fn texts(&self) -> Option<impl Iterator<Item = Option<&'a str>>> {
         let items = self.heap.sequence(self.root)?;
-        items.iter().map(|&item| self.heap.text(item)).collect()
+        Some(items.iter().map(|&item| self.heap.text(item)))
     }
 
     /// Every storage that it names.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::Storages;
-use super::globals::Kind;
 use super::heap::{Heap, Value};
 use super::tensors::Tensors;
-use crate::{StateDict, Tensor};
+use crate::StateDict;
+use crate::checkpoint::words::shortened;
 
 /// The tensors of the dict at `entry`, or of the whole.
 pub(super) fn state(
@@ -23,7 +23,7 @@ pub(super) fn state(
     let Value::Dict(dict) = value else {
         let what = heap.describe(value);
         let found = match entry {
-            Some(path) => format!("`{path}` is {what}"),
+            Some(path) => format!("`{}` is {what}", shortened(path)),
             None => format!("the checkpoint holds {what}"),
         };
         return Err(format!("{found}, not a dict of tensors"));
@@ -31,28 +31,27 @@ pub(super) fn state(
     if let Some(problem) = mixed(heap, dict, entry) {
         return Err(problem);
     }
-    let mut tensors = Tensors::new(heap, storages);
-    let mut state = StateDict::new();
-    for &(key, value) in heap.dict(dict) {
-        let Value::Tensor(tensor) = value else {
-            continue;
-        };
-        let Some(name) = heap.text(key) else {
-            let what = heap.describe(key);
-            return Err(format!("a tensor lies under {what} instead of a name"));
-        };
-        // The map holds the name, the tensor, a hash and an index.
-        let budget = heap.budget();
-        budget.elements::<(String, Tensor, [usize; 2])>(1)?;
-        budget.bytes(name.len())?;
-        let tensor = tensors
-            .make(heap.tensor(tensor))
-            .map_err(|problem| format!("`{name}`: {problem}"))?;
-        if state.insert(name, tensor).is_some() {
-            return Err(format!("the key `{name}` stands twice"));
+    let count = tensors_in(heap, dict).count();
+    let mut tensors = Tensors::new(heap, storages, count)?;
+    for (key, tensor) in tensors_in(heap, dict) {
+        match heap.text(key) {
+            Some(name) => tensors.insert(name, heap.tensor(tensor))?,
+            None => {
+                let what = heap.describe(key);
+                return Err(format!("a tensor lies under {what} instead of a name"));
+            }
         }
     }
-    Ok(state)
+    Ok(tensors.state)
+}
+
+/// The tensors that a dict holds itself, with their keys.
+fn tensors_in<'a>(heap: &'a Heap<'_>, dict: u32) -> impl Iterator<Item = (Value, u32)> + 'a {
+    let pairs = heap.dict(dict).iter();
+    pairs.filter_map(|&(key, value)| match value {
+        Value::Tensor(tensor) => Some((key, tensor)),
+        _ => None,
+    })
 }
 
 /// A key as it is written in a path.
@@ -89,7 +88,8 @@ fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, String> {
             Some((after, found)) => (rest, value) = (after, found),
             None => {
                 return Err(format!(
-                    "there is no entry `{path}`; {}",
+                    "there is no entry `{}`; {}",
+                    shortened(path),
                     choices(heap, root)
                 ));
             }
@@ -111,13 +111,9 @@ fn mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {
         .copied()
         .find(|&(key, value)| !matches!(value, Value::Tensor(_)) && !extra(key))?;
     let key = step(heap, key).unwrap_or_else(|| heap.describe(key).into());
-    let at = entry
-        .map(|path| format!(" of `{path}`"))
-        .unwrap_or_default();
-    let what = match value {
-        Value::Other(Kind::None) => "None".to_owned(),
-        value => heap.describe(value),
-    };
+    let (key, what) = (shortened(&key), heap.describe(value));
+    let at = entry.map(|path| format!(" of `{}`", shortened(path)));
+    let at = at.unwrap_or_default();
     Some(format!(
         "`{key}`{at} is {what}, not a tensor; {}",
         choices(heap, Value::Dict(dict))
@@ -166,11 +162,10 @@ fn entries(heap: &Heap<'_>, root: Value) -> Vec<(String, usize)> {
             continue;
         }
         let pairs = heap.dict(place);
-        let tensors = pairs.iter().filter(|(_, v)| matches!(v, Value::Tensor(_)));
-        let count = tensors.count();
+        let count = tensors_in(heap, place).count();
         if count > 0 && !path.is_empty() {
             let steps = path.iter().filter_map(|&key| step(heap, key));
-            let steps: Vec<_> = steps.map(|key| shortened(&key)).collect();
+            let steps: Vec<_> = steps.map(|key| shortened(&key).into_owned()).collect();
             found.push((steps.join("."), count));
         }
         if path.len() < DEPTH {
@@ -185,12 +180,4 @@ fn entries(heap: &Heap<'_>, root: Value) -> Vec<(String, usize)> {
         }
     }
     found
-}
-
-/// The beginning of a key that fills the file.
-fn shortened(key: &str) -> String {
-    match key.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &key[..end]),
-        None => key.to_owned(),
-    }
 }

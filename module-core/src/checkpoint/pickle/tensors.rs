@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::globals::Global;
 use super::heap::{Heap, Rebuild, Value};
+use crate::checkpoint::words::shortened;
 use crate::layout::Layout;
-use crate::{DType, Shape, Tensor};
+use crate::{DType, Shape, StateDict, Tensor};
 
 /// Where the elements of storages lie.
 pub(in crate::checkpoint) trait Storages {
@@ -13,24 +14,47 @@ pub(in crate::checkpoint) trait Storages {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String>;
 }
 
-/// Makes tensors; those of one storage share its memory.
+/// Makes the tensors of a state; those of one storage share its memory.
 pub(super) struct Tensors<'a> {
     heap: &'a Heap<'a>,
     storages: &'a dyn Storages,
-    made: HashMap<(&'a str, DType), Tensor>,
+    pub(super) state: StateDict,
+    /// The first tensor of each storage.
+    first: HashMap<(&'a str, DType), usize>,
 }
 
 impl<'a> Tensors<'a> {
-    pub(super) fn new(heap: &'a Heap<'a>, storages: &'a dyn Storages) -> Self {
-        Self {
+    /// For a state of `count` tensors.
+    pub(super) fn new(
+        heap: &'a Heap<'a>,
+        storages: &'a dyn Storages,
+        count: usize,
+    ) -> Result<Self, String> {
+        // Entry, hash and place of the map.
+        let entry = size_of::<(String, Tensor, [usize; 3])>();
+        heap.budget().bytes(count.saturating_mul(entry))?;
+        Ok(Self {
             heap,
             storages,
-            made: HashMap::new(),
+            state: StateDict::with_capacity(count),
+            first: HashMap::new(),
+        })
+    }
+
+    /// Puts a tensor under a name that is still free.
+    pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), String> {
+        let tensor = self
+            .make(rebuild)
+            .map_err(|problem| format!("`{}`: {problem}", shortened(name)))?;
+        self.heap.budget().bytes(name.len())?;
+        match self.state.insert(name, tensor) {
+            Some(_) => Err(format!("the key `{}` stands twice", shortened(name))),
+            None => Ok(()),
         }
     }
 
     /// `function(storage, offset, size, stride, …)`.
-    pub(super) fn make(&mut self, rebuild: Rebuild) -> Result<Tensor, String> {
+    fn make(&mut self, rebuild: Rebuild) -> Result<Tensor, String> {
         let arguments = self.heap.tuple(Value::Tuple(rebuild.arguments));
         let &[storage, offset, sizes, strides, ref rest @ ..] = arguments.unwrap_or_default()
         else {
@@ -52,14 +76,14 @@ impl<'a> Tensors<'a> {
             .filter(|size| size % dtype.size_in_bytes() == 0)
             .ok_or_else(|| format!("{} elements are no size of a storage", storage.count))?;
         let layout = self.layout(offset, sizes, strides, dtype, size / dtype.size_in_bytes())?;
-        let elements = match self.made.get(&(key, dtype)) {
-            Some(made) => made,
-            None => {
-                let made = self.storages.storage(key, dtype, size)?;
-                self.heap.budget().elements::<((&str, DType), Tensor)>(1)?;
-                self.made.entry((key, dtype)).or_insert(made)
-            }
-        };
+        let first = self.first.get(&(key, dtype)).copied();
+        if let Some(first) = first.and_then(|place| self.state.tensor_at(place)) {
+            return Ok(first.with_layout(layout));
+        }
+        // The entry of the map, and the object behind a storage.
+        self.heap.budget().bytes(200)?;
+        let elements = self.storages.storage(key, dtype, size)?;
+        self.first.insert((key, dtype), self.state.len());
         Ok(elements.with_layout(layout))
     }
 
@@ -103,7 +127,7 @@ impl<'a> Tensors<'a> {
         else {
             return Err(format!("{} are none of a tensor", words()));
         };
-        self.heap.budget().elements::<usize>(2 * sizes.len())?;
+        self.heap.budget().bytes(size_of_val(&*sizes) * 2)?;
         let shape = Shape::from(sizes);
         let fits = shape
             .checked_numel("checkpoint", dtype.size_in_bytes())

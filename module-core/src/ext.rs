@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::checkpoint::SaveHandle;
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
 use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, path, walk};
 use crate::rng::{Generator, with_default};
@@ -266,6 +267,16 @@ pub trait ModuleExt: Module {
     /// Those of [`state_dict`](Self::state_dict) and of writing the file.
     fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.state_dict()?.save(path)
+    }
+
+    /// [`save`](Self::save) on another thread, while training goes on: what is written is the state as
+    /// it is now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`state_dict`](Self::state_dict); [`SaveHandle::join`] has those of writing the file.
+    fn save_async(&self, path: impl AsRef<Path>) -> Result<SaveHandle> {
+        Ok(self.state_dict()?.save_async(path))
     }
 
     /// Loads a checkpoint file that has this module's keys and shapes exactly.

@@ -23,7 +23,7 @@ mod tensor;
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
 pub use backend::{Device, Element};
-pub use checkpoint::ReadOptions;
+pub use checkpoint::{ReadOptions, SaveHandle, Snapshot, Stateful, TrainingCheckpoint};
 pub use containers::{Identity, Sequential};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};

@@ -49,7 +49,7 @@ pub mod prelude {
     pub use crate::{
         Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, Forward, Identity,
         IndexItem, Init, Layer, LoadOptions, LoadReport, Marker, Maybe, Module, ModuleExt,
-        Parameter, ReadOptions, Result, Sequential, Shape, StateDict, Tensor, Training, Walk,
-        fork_rng, manual_seed, no_grad,
+        Parameter, ReadOptions, Result, Sequential, Shape, StateDict, Stateful, Tensor, Training,
+        TrainingCheckpoint, Walk, fork_rng, manual_seed, no_grad,
     };
 }

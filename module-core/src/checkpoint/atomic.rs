@@ -79,12 +79,12 @@ fn give_usual_mode(_: &NamedTempFile, _: &Path) -> io::Result<()> {
 
 /// The rename itself is durable only once the directory is on the disk.
 #[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
 /// Elsewhere directories cannot be opened as files, and the system keeps the order itself.
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 mod header;
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -10,6 +11,7 @@ use super::output::Output;
 use super::{Format, Source};
 use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
+pub(super) use header::Unique;
 
 pub(super) struct Safetensors;
 
@@ -78,6 +80,9 @@ pub(super) fn add_ties(
 /// What PyTorch's readers expect in the metadata.
 const FORMAT: (&str, &str) = ("format", "pt");
 
+/// Names that mean something else in the metadata of a file or an index, and so no tie.
+const TAKEN: [&str; 2] = [FORMAT.0, "total_size"];
+
 /// Writes a file of tensors, tied ones once.
 pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
     let (tensors, ties) = without_ties(state);
@@ -86,26 +91,23 @@ pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
 
 /// The tensors, each once, and the names that were dropped with those that stand for them.
 pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, BTreeMap<String, String>) {
-    let mut written: Vec<(&str, &Tensor)> = Vec::new();
-    let mut ties = BTreeMap::new();
-    let mut places: std::collections::HashMap<_, Vec<(&str, &Tensor)>> = Default::default();
+    let (mut kept, mut ties) = (Vec::new(), BTreeMap::new());
+    let mut by_memory: HashMap<usize, Vec<(&str, &Tensor)>> = HashMap::new();
     for (key, tensor) in state.iter() {
-        let same = places.entry(tensor.storage.address()).or_default();
-        let tie = same
-            .iter()
-            .find(|(_, other)| tensor.layout() == other.layout());
-        match tie {
+        let sharing = by_memory.entry(tensor.storage.address()).or_default();
+        let same = |(_, other): &&(_, &Tensor)| tensor.layout() == other.layout();
+        match sharing.iter().find(same) {
             // Tensors without elements share nothing that could be lost.
-            Some((kept, _)) if tensor.numel() > 0 => {
-                ties.insert(key.to_owned(), (*kept).to_owned());
+            Some((first, _)) if tensor.numel() > 0 && !TAKEN.contains(&key) => {
+                ties.insert(key.to_owned(), (*first).to_owned());
             }
             _ => {
-                same.push((key, tensor));
-                written.push((key, tensor));
+                sharing.push((key, tensor));
+                kept.push((key, tensor));
             }
         }
     }
-    (written, ties)
+    (kept, ties)
 }
 
 /// Writes the header and then the elements: dtypes of large alignment first, then by name.
@@ -114,7 +116,7 @@ pub(super) fn write_tensors(
     ties: BTreeMap<String, String>,
     output: &mut Output<'_>,
 ) -> Result<()> {
-    tensors.sort_by_key(|(key, tensor)| (std::cmp::Reverse(to_file(tensor.dtype())), *key));
+    tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype())), *key));
     let mut header = Header {
         metadata: ties,
         ..Default::default()
@@ -123,6 +125,10 @@ pub(super) fn write_tensors(
     header.metadata.insert(name.to_owned(), format.to_owned());
     let mut end = 0_usize;
     for (key, tensor) in &tensors {
+        if *key == header::METADATA {
+            let problem = "the format needs this name itself; rename the tensor";
+            return Err(Error::argument("save", "key", key, problem));
+        }
         let start = end;
         let too_large = || tensor.shape().error("save", "fewer elements in all");
         let size = tensor.numel() * tensor.dtype().size_in_bytes();

@@ -216,10 +216,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
         assert_eq!(std::fs::read(&path).unwrap(), old, "{left}");
         assert_eq!(scratch.names(), ["state.safetensors"]);
     }
-    let full = |disk| Full {
-        left: 160_072,
-        disk,
-    };
+    let full = |disk| Full { left: whole, disk };
     atomic::write_through(&path, full, |output| safetensors::write(&new, output)).unwrap();
     let read = StateDict::load(&path).unwrap();
     assert_eq!(read.get("a").unwrap().to_vec::<i64>().unwrap(), [2; 20_000]);

@@ -1,7 +1,11 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
-use module_core::{Error, ErrorKind, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
+use module_core::{
+    Error, ErrorKind, Module, ModuleExt, Parameter, Result, Snapshot, StateDict, Tensor, no_grad,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// The parameters that an optimiser was built with, by path, and what it remembers of each.
 ///
@@ -12,15 +16,22 @@ pub(super) struct Known<S> {
 }
 
 /// What an optimiser remembers of a parameter.
-pub(super) trait State {
+pub(super) trait State: Sized {
     /// A tensor that is like the parameter in shape, dtype and device.
     fn tensor(&self) -> &Tensor;
+
+    /// The tensors that it consists of, by PyTorch's names.
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>>;
+
+    /// What consists of these tensors, of which those taken out are used; the error names one that is
+    /// missing or does not fit.
+    fn from_slots(slots: &mut IndexMap<&str, Tensor>) -> Result<Self, String>;
 }
 
-impl State for Tensor {
-    fn tensor(&self) -> &Tensor {
-        self
-    }
+/// Takes a tensor out.
+pub(super) fn slot(slots: &mut IndexMap<&str, Tensor>, name: &str) -> Result<Tensor, String> {
+    let found = slots.shift_remove(name);
+    found.ok_or_else(|| format!("`{name}` is missing"))
 }
 
 impl<S: State> Known<S> {
@@ -50,9 +61,9 @@ impl<S: State> Known<S> {
                 continue;
             };
             let value = parameter.detach();
-            check_like(path, "gradient", &grad, &value)?;
+            check_like("step", path, "gradient", &grad, &value)?;
             if let Some((_, Some(state))) = self.parameters.get(path) {
-                check_like(path, "state", state.tensor(), &value)?;
+                check_like("step", path, "state", state.tensor(), &value)?;
             }
             moved = true;
         }
@@ -69,6 +80,87 @@ impl<S: State> Known<S> {
                 let value = parameter.detach();
                 parameter.set(no_grad(|| update(&value, &grad.detach(), state))?)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The configuration of the optimiser and the state of each parameter, under its path.
+    pub(super) fn state(&self, config: &impl Serialize) -> Result<Snapshot> {
+        let mut tensors = StateDict::new();
+        for (path, (_, state)) in &self.parameters {
+            for (slot, tensor) in state
+                .iter()
+                .map(State::slots)
+                .collect::<Result<Vec<_>>>()?
+                .concat()
+            {
+                tensors.insert(format!("{path}.{slot}"), tensor);
+            }
+        }
+        let paths: Vec<&String> = self.parameters.keys().collect();
+        Snapshot::new(tensors)
+            .with("config", config)?
+            .with("parameters", &paths)
+    }
+
+    /// Takes up the states of a snapshot that [`state`](Self::state) made of the same parameters, in any
+    /// order, once `accept` has taken its configuration.
+    pub(super) fn load_state<C: DeserializeOwned>(
+        &mut self,
+        snapshot: &Snapshot,
+        accept: impl FnOnce(C) -> Result<()>,
+    ) -> Result<()> {
+        let fail = |path: &str, problem: String| {
+            Err(Error::argument("load_state", "parameter", path, problem))
+        };
+        let paths: Vec<String> = snapshot.get("parameters")?;
+        let strange = |path: &&String| !self.parameters.contains_key(*path);
+        if let Some(path) = paths.iter().find(strange) {
+            return fail(
+                path,
+                "the state is of a model that has it, this one has not".to_owned(),
+            );
+        }
+        let paths: HashSet<&String> = paths.iter().collect();
+        if let Some(path) = self.parameters.keys().find(|path| !paths.contains(path)) {
+            return fail(path, "the state is of a model that lacks it".to_owned());
+        }
+        let mut slots: HashMap<&str, IndexMap<&str, Tensor>> = HashMap::new();
+        for (key, tensor) in snapshot.tensors().iter() {
+            let (path, slot) = key.rsplit_once('.').unwrap_or((key, ""));
+            if !self.parameters.contains_key(path) {
+                return fail(path, format!("`{key}` is the state of no parameter"));
+            }
+            slots.entry(path).or_default().insert(slot, tensor.clone());
+        }
+        let mut states = Vec::new();
+        for (path, (parameter, _)) in &self.parameters {
+            let Some(mut slots) = slots.remove(path.as_str()) else {
+                states.push(None);
+                continue;
+            };
+            let value = parameter.detach();
+            for (name, tensor) in &mut slots {
+                *tensor = tensor.to_device(&value.device())?;
+                // What has no dimensions counts steps.
+                if tensor.rank() > 0 || *name != "step" {
+                    check_like("load_state", path, "state", tensor, &value)?;
+                }
+            }
+            match S::from_slots(&mut slots) {
+                Ok(state) => states.push(Some(state)),
+                Err(problem) => return fail(path, problem),
+            }
+            if let Some((name, _)) = slots.first() {
+                return fail(
+                    path,
+                    format!("`{name}` is nothing that this optimiser remembers"),
+                );
+            }
+        }
+        accept(snapshot.get("config")?)?;
+        for ((_, state), loaded) in self.parameters.values_mut().zip(states) {
+            *state = loaded;
         }
         Ok(())
     }
@@ -103,7 +195,13 @@ impl<S: State> Known<S> {
 }
 
 /// Refuses a gradient or a state that a cast or a move of the parameter has left behind.
-fn check_like(path: &str, what: &'static str, tensor: &Tensor, value: &Tensor) -> Result<()> {
+fn check_like(
+    op: &'static str,
+    path: &str,
+    what: &'static str,
+    tensor: &Tensor,
+    value: &Tensor,
+) -> Result<()> {
     let same = tensor.shape() == value.shape()
         && tensor.dtype() == value.dtype()
         && tensor.device() == value.device();
@@ -116,7 +214,7 @@ fn check_like(path: &str, what: &'static str, tensor: &Tensor, value: &Tensor) -
         describe(tensor),
         describe(value)
     );
-    Err(Error::argument("step", "parameter", path, problem))
+    Err(Error::argument(op, "parameter", path, problem))
 }
 
 /// Refuses an argument outside its range, with its name and value.

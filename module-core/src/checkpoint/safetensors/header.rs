@@ -16,7 +16,7 @@ pub(super) struct Header {
     pub(super) tensors: IndexMap<String, TensorInfo>,
 }
 
-const METADATA: &str = "__metadata__";
+pub(super) const METADATA: &str = "__metadata__";
 
 /// What the format allows a header to take.
 const MOST: usize = 100_000_000;
@@ -112,6 +112,12 @@ impl<'de> Visitor<'de> for HeaderVisitor {
 
 /// A JSON object in which no key stands twice, where `serde_json` alone would let the last one win.
 pub(in crate::checkpoint) struct Unique<V>(pub(in crate::checkpoint) IndexMap<String, V>);
+
+impl<V> Default for Unique<V> {
+    fn default() -> Self {
+        Self(IndexMap::new())
+    }
+}
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

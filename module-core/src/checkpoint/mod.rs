@@ -4,13 +4,21 @@ mod atomic;
 mod background;
 mod directory;
 mod mapping;
+mod npy;
+mod npz;
 mod options;
 mod output;
+mod pickle;
 mod safetensors;
 mod sharded;
 mod source;
 mod stateful;
+mod swap;
+mod torch_legacy;
+mod torch_zip;
 mod training;
+mod words;
+mod zip;
 
 use std::path::Path;
 
@@ -37,7 +45,12 @@ trait Format: Sync {
 }
 
 /// Every format, asked in this order.
-static FORMATS: [&dyn Format; 1] = [&safetensors::Safetensors];
+static FORMATS: [&dyn Format; 4] = [
+    &safetensors::Safetensors,
+    &npz::Npz,
+    &torch_zip::TorchZip,
+    &torch_legacy::TorchLegacy,
+];
 
 impl StateDict {
     /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
@@ -131,6 +144,8 @@ impl StateDict {
     /// no time and its parts are read as they are used. It may be replaced or removed meanwhile, but
     /// nobody may write into it or shorten it: see [`ReadOptions::mmap`].
     ///
+    #[doc = include_str!("../docs/checkpoint_formats.md")]
+    ///
     /// # Errors
     ///
     /// A file that cannot be read, or whose content is damaged or of no known format; an index and
@@ -159,10 +174,18 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
         }
         false => path,
     };
-    let source = open(path, options)?;
+    read_source(path, &open(path, options)?, options)
+}
+
+/// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
+pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
+    read_source(path, &Source::new(bytes), options)
+}
+
+fn read_source(path: &Path, source: &Source, options: &ReadOptions) -> Result<StateDict> {
     match sharded::is_index(source.bytes()) {
         true => sharded::read(path, source.bytes(), options),
-        false => read_file(path, &source, options),
+        false => read_file(path, source, options),
     }
 }
 

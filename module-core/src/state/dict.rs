@@ -28,6 +28,17 @@ impl StateDict {
         Self::default()
     }
 
+    /// Without tensors, and with room for `count`.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        let tensors = IndexMap::with_capacity(count);
+        Self { tensors }
+    }
+
+    /// The tensor of the key that is at this place in the order.
+    pub(crate) fn tensor_at(&self, place: usize) -> Option<&Tensor> {
+        self.tensors.get_index(place).map(|(_, tensor)| tensor)
+    }
+
     /// The tensor under a key.
     pub fn get(&self, key: &str) -> Option<&Tensor> {
         self.tensors.get(key)

@@ -88,10 +88,10 @@ impl Storage {
         Arc::ptr_eq(&self.data, &other.data)
     }
 
-    /// Whether no other handle shares the memory.
-    #[cfg(test)]
-    pub(crate) fn is_unshared(&mut self) -> bool {
-        Arc::get_mut(&mut self.data).is_some()
+    /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
+    /// counted still.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.data) == 1
     }
 
     /// What handles that share their memory have in common, for as long as one of them is held.
@@ -189,7 +189,7 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
 
-    /// `a + α·b`, for layouts of one shape.
+    /// `a + α·b`, for layouts of one shape; over the memory of `a`, if nobody else holds it.
     ///
     /// # Errors
     ///

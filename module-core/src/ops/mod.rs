@@ -1,5 +1,6 @@
 //! Operations, a file for each family: the method and its gradient side by side.
 
+mod accumulate;
 mod activation;
 mod adamw;
 mod adaptive_pool;

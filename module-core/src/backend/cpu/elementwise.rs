@@ -1,11 +1,13 @@
 //! Elementwise kernels.
 
 use super::float::Float;
+use super::lanes::update;
 use super::map::{
     FloatKernel, NumberKernel, run_float, run_number, through_f32, through_wide, widened,
 };
 use super::number::Number;
-use super::view::{choose, map1, map1_wide, map2};
+use super::threads::{Items, divide};
+use super::view::{choose, map1, map1_wide, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
@@ -179,9 +181,17 @@ impl NumberKernel for AddScaled {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let alpha = T::from_scalar(self.2);
-        let sum = map2(&self.0, &self.1, |a: T, b: T| a.plus(alpha.times(b)))?;
-        Ok(CpuStorage::wrap(sum))
+        let Self(mut a, b, alpha) = self;
+        let alpha = T::from_scalar(alpha);
+        let sum = |a: T, b: T| a.plus(alpha.times(b));
+        if let (Some(b), Some(out)) = (slice::<T>(&b)?, owned::<T>(&mut a)) {
+            divide(b.len(), 1, Items(out, 1), &|range, out| {
+                update(out.0, &b[range], sum);
+                Ok(())
+            })?;
+            return Ok(a.storage);
+        }
+        Ok(CpuStorage::wrap(map2(&a, &b, sum)?))
     }
 }
 

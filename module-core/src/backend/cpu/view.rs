@@ -103,16 +103,18 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
 pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
-    if x.layout.offset() == 0 && x.layout.is_contiguous() {
-        let numel = x.layout.shape().numel();
-        if let Some(memory) = x.storage.downcast_mut::<CpuStorage>()
-            && let Some(values) = memory.values_mut()
-            && values.len() == numel
-        {
-            return Ok(std::mem::take(values));
-        }
+    match owned(&mut x) {
+        Some(values) => Ok(std::mem::take(values)),
+        None => to_vec(&x),
     }
-    to_vec(&x)
+}
+
+/// The operand's own memory, if its elements are all that lies there and nobody else holds it.
+pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
+    let numel = x.layout.shape().numel();
+    let whole = x.layout.offset() == 0 && x.layout.is_contiguous();
+    let memory = x.storage.downcast_mut::<CpuStorage>().filter(|_| whole)?;
+    memory.values_mut().filter(|values| values.len() == numel)
 }
 
 /// The elements of a run side by side: where they lie, or gathered into `buffer`.

@@ -56,8 +56,10 @@ impl StateDict {
     /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
     ///
     /// The file is written whole beside the old one, forced to the disk and moved into its place,
-    /// so that a crash at any moment leaves one or the other. Tied tensors are written once; the
-    /// metadata names the others, as `safetensors.torch.save_model` does.
+    /// so that a crash at any moment leaves one or the other, and perhaps a file `.checkpoint-…` that
+    /// may be removed. Elements are written from where they lie, so that saving takes no second copy
+    /// of a model. Tied tensors are written once; the metadata names the others, as
+    /// `safetensors.torch.save_model` does.
     ///
     /// # Errors
     ///

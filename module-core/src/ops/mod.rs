@@ -32,6 +32,7 @@ mod norm;
 mod normalise;
 mod operators;
 mod pad;
+mod permute;
 mod pool;
 mod pow;
 mod product;

@@ -542,6 +542,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "normalise",
     "operators",
     "pad",
+    "permute",
     "pool",
     "pow",
     "product",

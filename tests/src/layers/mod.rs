@@ -11,6 +11,7 @@ mod container;
 mod convolution;
 mod dropout;
 mod linear;
+mod normalisation;
 mod pooling;
 mod shape;
 
@@ -32,6 +33,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     convolution::entries,
     dropout::entries,
     linear::entries,
+    normalisation::entries,
     pooling::entries,
     shape::entries,
 ];

@@ -46,12 +46,20 @@ pub enum UnaryOp {
     GeluTanh,
     /// `x / (1 + e⁻ˣ)`
     Silu,
+    /// `x tanh(ln(1 + eˣ))`
+    Mish,
+    /// `x · min(max(x + 3, 0), 6) / 6`
+    Hardswish,
     /// The derivative of [`Gelu`](Self::Gelu)
     GeluSlope,
     /// The derivative of [`GeluTanh`](Self::GeluTanh)
     GeluTanhSlope,
     /// The derivative of [`Silu`](Self::Silu)
     SiluSlope,
+    /// The derivative of [`Mish`](Self::Mish)
+    MishSlope,
+    /// The derivative of [`Hardswish`](Self::Hardswish)
+    HardswishSlope,
     /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
     Softplus {
         /// `β`
@@ -64,10 +72,14 @@ pub enum UnaryOp {
         /// The slope
         negative_slope: f64,
     },
-    /// `α (eˣ - 1)` where `x` is negative, else `x`
+    /// `λ α (e^(βx) - 1)` where `x` is negative, else `λ x`
     Elu {
         /// `α`
         alpha: f64,
+        /// `λ`
+        scale: f64,
+        /// `β`
+        input_scale: f64,
     },
 }
 

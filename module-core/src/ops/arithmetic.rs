@@ -30,7 +30,12 @@ impl Tensor {
         Ok((a, other.operand_as(name, &shape)?, shape))
     }
 
-    fn binary_scalar(&self, name: &'static str, op: BinaryOp, number: Scalar) -> Result<Self> {
+    pub(super) fn binary_scalar(
+        &self,
+        name: &'static str,
+        op: BinaryOp,
+        number: Scalar,
+    ) -> Result<Self> {
         self.check_number(name, number)?;
         let backend = self.device().backend();
         Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))

@@ -1,6 +1,5 @@
 //! Rounding to whole numbers and into intervals.
 
-use super::Value;
 use crate::backend::{BinaryOp, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Scalar};
@@ -147,8 +146,7 @@ impl Tensor {
         let mut out = self.detach();
         for (op, bound) in [(BinaryOp::Maximum, low), (BinaryOp::Minimum, high)] {
             if let Some(bound) = bound {
-                let bound = Value::from(bound).like(name, &out)?;
-                out = out.binary(name, op, &bound)?;
+                out = out.binary_scalar(name, op, bound)?;
             }
         }
         Ok(out.record([self], |_| Clamp {

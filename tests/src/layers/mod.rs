@@ -11,6 +11,7 @@ mod container;
 mod convolution;
 mod dropout;
 mod linear;
+mod lookup;
 mod normalisation;
 mod pooling;
 mod shape;
@@ -33,6 +34,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     convolution::entries,
     dropout::entries,
     linear::entries,
+    lookup::entries,
     normalisation::entries,
     pooling::entries,
     shape::entries,

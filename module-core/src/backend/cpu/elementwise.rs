@@ -66,6 +66,10 @@ impl FloatKernel for Transcendental {
             UnaryOp::GeluSlope => map1_wide(&x, T::gelu_slope),
             UnaryOp::GeluTanhSlope => map1_wide(&x, T::gelu_tanh_slope),
             UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
+            UnaryOp::Mish => map1_wide(&x, T::mish),
+            UnaryOp::MishSlope => map1_wide(&x, T::mish_slope),
+            UnaryOp::Hardswish => map1_wide(&x, T::hardswish),
+            UnaryOp::HardswishSlope => map1_wide(&x, T::hardswish_slope),
             UnaryOp::Softplus { beta, threshold } => {
                 let (beta, threshold) = (number(beta), number(threshold));
                 map1_wide(&x, move |v: T| v.softplus(beta, threshold))
@@ -74,9 +78,13 @@ impl FloatKernel for Transcendental {
                 let slope = number(negative_slope);
                 map1_wide(&x, move |v: T| v.leaky_relu(slope))
             }
-            UnaryOp::Elu { alpha } => {
-                let alpha = number(alpha);
-                map1_wide(&x, move |v: T| v.elu(alpha))
+            UnaryOp::Elu {
+                alpha,
+                scale,
+                input_scale,
+            } => {
+                let [alpha, scale, input_scale] = [alpha * scale, scale, input_scale].map(number);
+                map1_wide(&x, move |v: T| v.elu(alpha, scale, input_scale))
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();

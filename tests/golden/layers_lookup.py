@@ -119,7 +119,7 @@ def similarities(family):
     name = "PairwiseDistance"
     family.case(name, {}, [[4, 3], [4, 3]])
     for p in (0.0, 1.0, 1.5, 3.0):
-        family.case(name, {"p": p, "keepdim": True}, [[4, 3], [4, 3]], mode="eval")
+        family.case(name, {"p": p, "keepdim": True}, [[4, 3], [4, 3]], mode="eval", backward=p > 0.0)
     family.case(name, {"eps": 0.0}, [[2, 3, 4], [2, 3, 4]])
     family.case(name, {"eps": 0.1}, [[3], [3]], label="no batch")
     family.case(name, {"keepdim": True}, [[3, 4], [4]], label="broadcast")
@@ -132,8 +132,36 @@ def similarities(family):
     family.refuses(name, {"p": 2.0}, [torch.ones(2, 3).long(), torch.ones(2, 3).long()], quotes=["int64"], accepted=True)
 
 
+def adaptive(family):
+    def of(size, classes, cutoffs, **kwargs):
+        return {"in_features": size, "n_classes": classes, "cutoffs": cutoffs, **kwargs}
+
+    name = "AdaptiveLogSoftmaxWithLoss"
+    target = torch.tensor([0, 11, 5, 9, 3, 2])
+    for mode in ("train", "eval"):
+        family.case(name, of(16, 12, [4, 8]), [[6, 16], target], mode=mode)
+        family.case(name, of(9, 12, [4, 8], div_value=2.0, head_bias=True), [[6, 9], target], mode=mode)
+    family.case(name, of(16, 12, [10], div_value=1.5), [[6, 16], target])
+    family.case(name, of(16, 12, [1, 2, 11], div_value=2.0), [[6, 16], target], seed=1)
+    family.case(name, of(16, 12, [4, 8]), [[6, 16], target % 4], label="the shortlist alone")
+    family.case(name, of(16, 12, [4, 8]), [[16], torch.tensor(9)], label="no batch")
+    family.case(name, of(16, 12, [4, 8]), [Input([6, 16], "transposed:0,1"), target], dtypes=["f32"])
+    family.refuses(name, of(16, 12, []), quotes=["cutoffs = []"])
+    family.refuses(name, of(16, 12, [8, 4]), quotes=["cutoffs = [8, 4]"])
+    family.refuses(name, of(16, 12, [4, 4]), quotes=["cutoffs = [4, 4]"])
+    family.refuses(name, of(16, 12, [0, 4]), quotes=["cutoffs = [0, 4]"])
+    family.refuses(name, of(16, 12, [4, 12]), quotes=["cutoffs = [4, 12]", "12"])
+    family.refuses(name, of(16, 12, [-4, 8]), quotes=["-4"])
+    family.refuses(name, of(8, 12, [4, 8]), quotes=["div_value = 4", "8"], accepted=True)
+    family.refuses(name, of(16, 12, [4, 8]), [[6, 16], target + 1], quotes=["12"])
+    family.refuses(name, of(16, 12, [4, 8]), [[6, 16], target - 1], quotes=["-1"])
+    family.refuses(name, of(16, 12, [4, 8]), [[5, 16], target], quotes=["[5, 16]", "[6]"])
+    family.refuses(name, of(16, 12, [4, 8]), [[6, 15], target], quotes=["[6, 15]", "16"])
+    family.refuses(name, of(16, 12, [4, 8]), [[6, 2, 16], target.reshape(3, 2)], quotes=["[6, 2, 16]", "[3, 2]"])
+
+
 def write():
     family = Family("lookup")
-    for part in (embedding, embedding_bag, bilinear, similarities):
+    for part in (embedding, embedding_bag, bilinear, similarities, adaptive):
         part(family)
     return family.write()

@@ -236,7 +236,7 @@ impl Bags {
             filled[bag] = true;
         }
         if values.is_empty() {
-            return Tensor::zeros([self.count, width], rows.dtype(), &device);
+            return self.sum(rows);
         }
         let places = Tensor::from_vec(places, [self.count, width])?.to_device(&device)?;
         let filled = Tensor::from_vec(filled, [self.count, 1])?.to_device(&device)?;

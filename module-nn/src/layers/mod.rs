@@ -3,6 +3,7 @@
 //! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes over
 //! memory that nobody else holds by itself.
 
+mod adaptive_log_softmax;
 mod alpha_dropout;
 mod batch_norm;
 mod batch_norm1d;
@@ -61,6 +62,7 @@ mod tanhshrink;
 mod threshold;
 
 pub use crate::functional::BagMode;
+pub use adaptive_log_softmax::{AdaptiveLogSoftmaxWithLoss, AdaptiveLogSoftmaxWithLossConfig};
 pub use alpha_dropout::{AlphaDropout, AlphaDropoutConfig};
 pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNorm3dConfig, BatchNormConfig};
 pub use batch_norm1d::BatchNorm1d;

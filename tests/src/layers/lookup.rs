@@ -4,6 +4,14 @@ use super::{Arguments, Entry, layer, module};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
+        module(
+            "AdaptiveLogSoftmaxWithLoss",
+            AdaptiveLogSoftmaxWithLossConfig::build,
+            |layer, given| {
+                let (output, loss) = layer.call(pair(given)?)?;
+                Ok(vec![output, loss])
+            },
+        ),
         module("Bilinear", BilinearConfig::build, |layer, given| {
             Ok(vec![layer.call(pair(given)?)?])
         }),

@@ -50,6 +50,15 @@ pub enum UnaryOp {
     Mish,
     /// `x · min(max(x + 3, 0), 6) / 6`
     Hardswish,
+    /// `min(max(x + 3, 0), 6) / 6`
+    Hardsigmoid,
+    /// `min(max(x, low), high)`, NaN kept
+    Clamp {
+        /// The lower bound, not NaN
+        low: f64,
+        /// The upper bound, not NaN
+        high: f64,
+    },
     /// The derivative of [`Gelu`](Self::Gelu)
     GeluSlope,
     /// The derivative of [`GeluTanh`](Self::GeluTanh)

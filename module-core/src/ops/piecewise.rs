@@ -1,5 +1,6 @@
 //! Functions of straight pieces.
 
+use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result};
 
@@ -77,10 +78,8 @@ impl Tensor {
     /// ```
     pub fn hardsigmoid(&self) -> Result<Self> {
         const NAME: &str = "hardsigmoid";
-        self.check_floating(NAME)?;
-        let x = self.detach().widened()?;
-        let out = x.add(3.0)?.clamp(0.0, 6.0)?.div(6.0)?;
-        Ok(out.to_dtype(self.dtype())?.record([self], |_| Piecewise {
+        let out = self.unary(UnaryOp::Hardsigmoid)?;
+        Ok(out.record([self], |_| Piecewise {
             name: NAME,
             x: self.detach(),
             flat: Flat::NotInside(3.0),
@@ -126,8 +125,7 @@ impl Tensor {
     pub fn softshrink(&self, lambd: f64) -> Result<Self> {
         const NAME: &str = "softshrink";
         self.check_floating(NAME)?;
-        // Written so that a NaN fails.
-        if !(lambd >= 0.0) {
+        if lambd < 0.0 || lambd.is_nan() {
             return Err(Error::argument(NAME, "lambd", lambd, "must be at least 0"));
         }
         let x = self.detach();

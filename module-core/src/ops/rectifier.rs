@@ -137,18 +137,14 @@ impl Tensor {
         };
         let (lower, upper) = (rounded(lower), rounded(upper));
         let mut slopes = x.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
-        with_default(|generator| {
-            let mut unit = [0.0_f64];
-            for slope in &mut slopes {
-                if *slope <= 0.0 {
-                    generator.fill_uniform(&mut unit, 0.0, 1.0)?;
-                    *slope = unit[0] * (upper - lower) + lower;
-                } else {
-                    *slope = 1.0;
-                }
-            }
-            Ok::<(), Error>(())
-        })?;
+        let count = slopes.iter().filter(|&&value| value <= 0.0).count();
+        let mut units = vec![0.0_f64; count];
+        with_default(|generator| generator.fill_uniform(&mut units, 0.0, 1.0))?;
+        let mut units = units.into_iter();
+        for slope in &mut slopes {
+            let unit = if *slope <= 0.0 { units.next() } else { None };
+            *slope = unit.map_or(1.0, |unit| unit * (upper - lower) + lower);
+        }
         let slopes = Self::from_vec(slopes, self.shape())?.to_dtype(x.dtype())?;
         x.mul(&slopes.to_device(&self.device())?)?
             .to_dtype(self.dtype())

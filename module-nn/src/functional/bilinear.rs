@@ -56,6 +56,6 @@ pub fn bilinear(
     // Every product of an element of one with an element of the other is an input of a linear layer.
     let sizes = |last: usize| lead.iter().copied().chain([last]).collect::<Shape>();
     let products = x1.unsqueeze(-1)?.mul(&x2.unsqueeze(-2)?)?;
-    let products = products.reshape(&sizes(in1 * in2))?;
+    let products = products.reshape(sizes(in1 * in2))?;
     products.linear(&weight.reshape([outputs, in1 * in2])?, bias)
 }

@@ -26,7 +26,7 @@ pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: isize, eps: f64) -> Resu
         let x = x.expand(&shape)?;
         let norm = x.norm(2.0, [dim], true)?;
         // Raised where it is small, but with the slope of the norm, as in PyTorch.
-        let raised = norm.detach().clamp_min(eps)?.sub(&norm.detach())?;
+        let raised = norm.detach().clamp_min(eps)?.sub(norm.detach())?;
         x.div(&norm.add(&raised)?)
     };
     unit(x1)?.mul(&unit(x2)?)?.sum(dim, false)
@@ -37,7 +37,7 @@ fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
     if x1.shape() == x2.shape() {
         return Ok(x1.shape().clone());
     }
-    Ok(x1.detach().sub(&x2.detach())?.shape().clone())
+    Ok(x1.detach().sub(x2.detach())?.shape().clone())
 }
 
 /// The `p`-norm of `x1 - x2 + eps` over the last dimension.

@@ -47,8 +47,9 @@ impl HardtanhConfig {
     /// A `min_val` that is not below `max_val`.
     pub fn build(&self) -> Result<Hardtanh> {
         let &Self { min_val, max_val } = self;
-        // Written so that a NaN fails.
-        if !(min_val < max_val) {
+        // So that a NaN fails.
+        let ordered = min_val < max_val;
+        if !ordered {
             let problem = format!("must be below max_val = {max_val}");
             return Err(Error::argument("Hardtanh", "min_val", min_val, problem));
         }

@@ -54,8 +54,9 @@ impl RReLUConfig {
     /// A `lower` above `upper`.
     pub fn build(&self) -> Result<RReLU> {
         let &Self { lower, upper } = self;
-        // Written so that a NaN fails.
-        if !(lower <= upper) {
+        // So that a NaN fails.
+        let ordered = lower <= upper;
+        if !ordered {
             let problem = format!("must be at most upper = {upper}");
             return Err(Error::argument("RReLU", "lower", lower, problem));
         }

@@ -36,9 +36,12 @@ pub(super) trait Float: Number {
     fn mish_slope(self) -> Self;
     fn hardswish(self) -> Self;
     fn hardswish_slope(self) -> Self;
-    fn softplus(self, beta: Self, threshold: Self) -> Self;
+    fn hardsigmoid(self) -> Self;
+    fn clamped(self, bounds: [Self; 2]) -> Self;
+    fn softplus(self, beta_and_threshold: [Self; 2]) -> Self;
     fn leaky_relu(self, negative_slope: Self) -> Self;
-    fn elu(self, alpha: Self, scale: Self, input_scale: Self) -> Self;
+    /// With `λ α`, `λ` and `β`.
+    fn elu(self, scales: [Self; 3]) -> Self;
 }
 
 /// A function of the standard library by another name.
@@ -147,7 +150,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn hardswish(self) -> Self {
-                self * (self + 3.0).max(0.0).min(6.0) / 6.0
+                self * (self + 3.0).clamped([0.0, 6.0]) / 6.0
             }
 
             #[inline(always)]
@@ -157,7 +160,18 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn softplus(self, beta: Self, threshold: Self) -> Self {
+            fn hardsigmoid(self) -> Self {
+                (self + 3.0).clamped([0.0, 6.0]) / 6.0
+            }
+
+            #[inline(always)]
+            fn clamped(self, [low, high]: [Self; 2]) -> Self {
+                let raised = if self < low { low } else { self };
+                if raised > high { high } else { raised }
+            }
+
+            #[inline(always)]
+            fn softplus(self, [beta, threshold]: [Self; 2]) -> Self {
                 let scaled = self * beta;
                 // ln(1 + u) of a u of at most 1, with what the sum lost made up for.
                 let u = $vector::exp(-scaled.abs());
@@ -172,7 +186,7 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn elu(self, alpha: Self, scale: Self, input_scale: Self) -> Self {
+            fn elu(self, [alpha, scale, input_scale]: [Self; 3]) -> Self {
                 let z = self * input_scale;
                 // eᶻ - 1 by t = tanh z/2, which loses nothing near 0 and below.
                 let t = $vector::tanh(0.5 * z);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod wrong_arguments {
+    mod activation;
     mod data;
     mod more;
     mod normalisation;

@@ -46,12 +46,29 @@ pub enum UnaryOp {
     GeluTanh,
     /// `x / (1 + e⁻ˣ)`
     Silu,
+    /// `x tanh(ln(1 + eˣ))`
+    Mish,
+    /// `x · min(max(x + 3, 0), 6) / 6`
+    Hardswish,
+    /// `min(max(x + 3, 0), 6) / 6`
+    Hardsigmoid,
+    /// `min(max(x, low), high)`, NaN kept
+    Clamp {
+        /// The lower bound, not NaN
+        low: f64,
+        /// The upper bound, not NaN
+        high: f64,
+    },
     /// The derivative of [`Gelu`](Self::Gelu)
     GeluSlope,
     /// The derivative of [`GeluTanh`](Self::GeluTanh)
     GeluTanhSlope,
     /// The derivative of [`Silu`](Self::Silu)
     SiluSlope,
+    /// The derivative of [`Mish`](Self::Mish)
+    MishSlope,
+    /// The derivative of [`Hardswish`](Self::Hardswish)
+    HardswishSlope,
     /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
     Softplus {
         /// `β`
@@ -64,10 +81,14 @@ pub enum UnaryOp {
         /// The slope
         negative_slope: f64,
     },
-    /// `α (eˣ - 1)` where `x` is negative, else `x`
+    /// `λ α (e^(βx) - 1)` where `x` is negative, else `λ x`
     Elu {
         /// `α`
         alpha: f64,
+        /// `λ`
+        scale: f64,
+        /// `β`
+        input_scale: f64,
     },
 }
 
@@ -96,6 +117,10 @@ impl UnaryOp {
             Self::Relu => "relu",
             Self::Gelu | Self::GeluTanh | Self::GeluSlope | Self::GeluTanhSlope => "gelu",
             Self::Silu | Self::SiluSlope => "silu",
+            Self::Hardsigmoid => "hardsigmoid",
+            Self::Clamp { .. } => "clamp",
+            Self::Mish | Self::MishSlope => "mish",
+            Self::Hardswish | Self::HardswishSlope => "hardswish",
             Self::Softplus { .. } => "softplus",
             Self::LeakyRelu { .. } => "leaky_relu",
             Self::Elu { .. } => "elu",

@@ -1,3 +1,4 @@
+mod activation;
 mod data;
 mod more;
 mod windows;
@@ -118,6 +119,7 @@ fn positive(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result
 }
 
 fn check_all() {
+    activation::check_all();
     check_unary("add", |x| x.add(1.5)?.square());
     check_unary("sub", |x| x.sub(1.5)?.square());
     check_unary("mul", |x| x.mul(1.5)?.square());
@@ -391,15 +393,6 @@ fn convolutions() {
 
 /// The gradient of each operation, by the type that computes it.
 const FUNCTIONS: &[(&str, &[&str])] = &[
-    ("activation::Elu", &["elu"]),
-    ("activation::Gelu", &["gelu"]),
-    ("activation::LeakyRelu", &["leaky_relu"]),
-    ("activation::Rectify", &["relu_backward"]),
-    ("activation::Relu", &["relu"]),
-    ("activation::Sigmoid", &["sigmoid"]),
-    ("activation::Silu", &["silu"]),
-    ("activation::Softplus", &["softplus"]),
-    ("activation::Tanh", &["tanh"]),
     ("arithmetic::Abs", &["abs"]),
     ("arithmetic::Add", &["add"]),
     ("arithmetic::AddScaled", &["add_scaled"]),
@@ -429,6 +422,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "conv_transpose3d",
         ],
     ),
+    ("exponential_unit::Elu", &["elu", "selu", "celu"]),
+    ("exponential_unit::Softplus", &["softplus"]),
     ("exponential::Erf", &["erf"]),
     ("exponential::Exp", &["exp"]),
     ("exponential::Expm1", &["expm1"]),
@@ -437,6 +432,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("exponential::Reciprocal", &["reciprocal"]),
     ("exponential::Rsqrt", &["rsqrt"]),
     ("exponential::Sqrt", &["sqrt"]),
+    ("gate::Gelu", &["gelu"]),
+    ("gate::Hardswish", &["hardswish"]),
+    ("gate::Mish", &["mish"]),
+    ("gate::Silu", &["silu"]),
     // Gradients of gradients.
     ("index::AddedToZeros", &[]),
     ("index::Gather", &["gather"]),
@@ -458,6 +457,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "piecewise::Piecewise",
+        &["hardsigmoid", "hardtanh", "relu6", "softshrink"],
+    ),
+    (
         "pool::MaxPool",
         &[
             "max_pool1d",
@@ -469,6 +472,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("product::Prod", &["prod"]),
+    ("rectifier::LeakyRelu", &["leaky_relu"]),
+    ("rectifier::Rectify", &["relu_backward"]),
+    ("rectifier::Relu", &["relu"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
     (
@@ -496,6 +502,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
+    ("squash::Sigmoid", &["sigmoid"]),
+    ("squash::Tanh", &["tanh"]),
     ("take::Taken", &["flip", "pad"]),
     ("take::TakenBack", &[]),
     ("trigonometric::Cos", &["cos"]),
@@ -511,7 +519,6 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = &sources!(
     "accumulate",
-    "activation",
     "adamw",
     "adaptive_pool",
     "arithmetic",
@@ -529,7 +536,9 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "einsum",
     "exponential",
     "extreme",
+    "exponential_unit",
     "fused",
+    "gate",
     "index",
     "indexing",
     "interpolate",
@@ -543,9 +552,11 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "operators",
     "pad",
     "permute",
+    "piecewise",
     "pool",
     "pow",
     "product",
+    "rectifier",
     "reduce",
     "resample",
     "rounding",
@@ -556,6 +567,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "slice",
     "softmax",
     "sort",
+    "squash",
     "take",
     "trigonometric",
     "unfold",

@@ -11,6 +11,8 @@ mod container;
 mod convolution;
 mod dropout;
 mod linear;
+mod lookup;
+mod normalisation;
 mod pooling;
 mod shape;
 
@@ -32,6 +34,8 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     convolution::entries,
     dropout::entries,
     linear::entries,
+    lookup::entries,
+    normalisation::entries,
     pooling::entries,
     shape::entries,
 ];

@@ -7,7 +7,7 @@ use super::map::{
 };
 use super::number::Number;
 use super::threads::{Items, divide};
-use super::view::{choose, map1, map1_wide, map2, owned, slice};
+use super::view::{choose, map1, map1_wide, map1_wide_with, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
@@ -77,17 +77,25 @@ impl FloatKernel for Transcendental {
             UnaryOp::GeluSlope => map1_wide(&x, T::gelu_slope),
             UnaryOp::GeluTanhSlope => map1_wide(&x, T::gelu_tanh_slope),
             UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
+            UnaryOp::Mish => map1_wide(&x, T::mish),
+            UnaryOp::MishSlope => map1_wide(&x, T::mish_slope),
+            UnaryOp::Hardswish => map1_wide(&x, T::hardswish),
+            UnaryOp::HardswishSlope => map1_wide(&x, T::hardswish_slope),
+            UnaryOp::Hardsigmoid => map1_wide(&x, T::hardsigmoid),
+            UnaryOp::Clamp { low, high } => map1_wide_with(&x, [low, high].map(number), T::clamped),
             UnaryOp::Softplus { beta, threshold } => {
-                let (beta, threshold) = (number(beta), number(threshold));
-                map1_wide(&x, move |v: T| v.softplus(beta, threshold))
+                map1_wide_with(&x, [beta, threshold].map(number), T::softplus)
             }
             UnaryOp::LeakyRelu { negative_slope } => {
-                let slope = number(negative_slope);
-                map1_wide(&x, move |v: T| v.leaky_relu(slope))
+                map1_wide_with(&x, number(negative_slope), T::leaky_relu)
             }
-            UnaryOp::Elu { alpha } => {
-                let alpha = number(alpha);
-                map1_wide(&x, move |v: T| v.elu(alpha))
+            UnaryOp::Elu {
+                alpha,
+                scale,
+                input_scale,
+            } => {
+                let with = [alpha * scale, scale, input_scale].map(number);
+                map1_wide_with(&x, with, T::elu)
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();

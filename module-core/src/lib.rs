@@ -22,6 +22,7 @@ mod tensor;
 
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
+pub use backend::RecurrentOp;
 pub use backend::{Device, Element, num_threads, set_num_threads};
 pub use containers::{Identity, Sequential};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
@@ -40,7 +41,7 @@ pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
     ConvOptions, ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode,
     InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions,
-    PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
+    PoolOptions, RecurrentOptions, RecurrentOutput, Reduction, Resize, Sizes, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};

@@ -32,6 +32,7 @@ mod operators;
 mod pad;
 mod pool;
 mod product;
+mod recurrent;
 mod reduce;
 mod resample;
 mod rounding;
@@ -59,6 +60,7 @@ pub use indexing::{IndexItem, IntoIndex};
 pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
 pub use pad::PadMode;
 pub use pool::{Pool2dOptions, PoolOptions};
+pub use recurrent::{RecurrentOptions, RecurrentOutput};
 pub use sizes::{Padding, Sizes};
 pub use unfold::UnfoldOptions;
 

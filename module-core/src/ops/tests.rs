@@ -11,6 +11,7 @@ use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shap
 use crate::{fork_rng, tensor::Node};
 
 mod normalisation;
+mod recurrent;
 
 /// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
 fn numbers(shape: impl Into<Shape>, seed: usize) -> Tensor {
@@ -270,6 +271,7 @@ fn check_all() {
     check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
 
     normalisation::check_all();
+    recurrent::check_all();
     convolutions();
     windows::check_all();
     for (shape, pool) in [
@@ -469,6 +471,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("product::Prod", &["prod"]),
+    ("recurrent::Fused", &["recurrent"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
     (
@@ -542,6 +545,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "pad",
     "pool",
     "product",
+    "recurrent",
     "reduce",
     "resample",
     "rounding",

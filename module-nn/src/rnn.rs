@@ -11,7 +11,7 @@ pub use pack::{
 pub use packed_sequence::{PackedSequence, invert_permutation};
 pub use pad::{PadSequenceOptions, PaddingSide, pad_sequence, unpad_sequence};
 
-use module_core::{Error, Result, Shape, Tensor};
+use module_core::{Error, ErrorKind, Result, Shape, Tensor};
 
 /// The rows of `rows` that `places` names, in the order in which they fill `lead` dimensions; a place
 /// that is none is filled with `padding`.
@@ -22,33 +22,37 @@ fn gathered(
     lead: [usize; 2],
     padding: f64,
 ) -> Result<Tensor> {
-    let row = rows.shape().get(1..).unwrap_or_default();
+    let (count, row) = (rows.size(0)?, &rows.shape()[1..]);
     let shape: Shape = lead.iter().chain(row).copied().collect();
-    shape.checked_numel(op, rows.dtype().size_in_bytes().max(size_of::<i64>()))?;
-    let count = rows.size(0)?;
-    let places: Vec<i64> = places.map(|place| place.unwrap_or(count) as i64).collect();
+    let too_large = || {
+        Error::from(ErrorKind::TooLarge {
+            op,
+            shape: shape.clone(),
+        })
+    };
+    let numel = lead[0].checked_mul(lead[1]).ok_or_else(too_large)?;
+    let mut list: Vec<i64> = Vec::new();
+    list.try_reserve_exact(numel).map_err(|_| too_large())?;
+    list.extend(places.map(|place| place.unwrap_or(count) as i64));
+    let list = Tensor::from_vec(list, numel)?.to_device(&rows.device())?;
     let behind: Shape = [1].iter().chain(row).copied().collect();
-    let behind = rows.new_full(&behind, padding)?;
-    let places = Tensor::from_vec(places, lead[0] * lead[1])?.to_device(&rows.device())?;
-    Tensor::cat(&[rows, &behind], 0)?
-        .index_select(0, &places)?
-        .reshape_to(&shape)
+    let behind = Tensor::full(behind, padding, rows.dtype(), &rows.device())?;
+    let rows = Tensor::cat(&[rows, &behind], 0)?.index_select(0, &list)?;
+    rows.reshape_to(&shape)
 }
 
-/// Refuses lengths that are not those of `batch` sequences of one to `longest` steps.
+/// Refuses lengths that are not those of `batch` sequences of at most `longest` steps.
 fn check_lengths(op: &'static str, lengths: &[usize], batch: usize, longest: usize) -> Result<()> {
-    let refuse = |problem: String| {
-        let lengths = format!("{lengths:?}");
-        Err(Error::argument(op, "lengths", lengths, problem))
+    let problem = if lengths.len() != batch {
+        format!("there must be one for each of {batch} sequences")
+    } else if let Some(length) = lengths.iter().find(|&&length| length > longest) {
+        format!("{length} is more than the {longest} steps there are")
+    } else {
+        return Ok(());
     };
-    if lengths.len() != batch {
-        return refuse(format!("there must be one for each of {batch} sequences"));
-    }
-    if lengths.contains(&0) {
-        return refuse("each must be at least 1".to_owned());
-    }
-    match lengths.iter().find(|&&length| length > longest) {
-        Some(length) => refuse(format!("{length} is more than the {longest} steps there are")),
-        None => Ok(()),
-    }
+    Err(wrong_lengths(op, lengths, problem))
+}
+
+fn wrong_lengths(op: &'static str, lengths: &[usize], problem: impl Into<String>) -> Error {
+    Error::argument(op, "lengths", format!("{lengths:?}"), problem)
 }

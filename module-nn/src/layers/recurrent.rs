@@ -57,7 +57,12 @@ impl Arguments {
             && sides.checked_mul(self.num_layers).is_some();
         if !fits {
             let problem = "makes more weights than memory holds";
-            return Err(Error::argument(layer, "hidden_size", self.hidden_size, problem));
+            return Err(Error::argument(
+                layer,
+                "hidden_size",
+                self.hidden_size,
+                problem,
+            ));
         }
         Ok(())
     }
@@ -168,7 +173,11 @@ impl Recurrent {
     }
 
     /// A pass over sequences of one length, with or without a batch dimension.
-    pub(super) fn forward(&self, input: &Tensor, first: Option<States>) -> Result<(Tensor, States)> {
+    pub(super) fn forward(
+        &self,
+        input: &Tensor,
+        first: Option<States>,
+    ) -> Result<(Tensor, States)> {
         let arguments = &self.arguments;
         let layout = if arguments.batch_first {
             "[batch, length, input_size]"
@@ -181,7 +190,10 @@ impl Recurrent {
             return Err(self.shape_error(input, expected));
         }
         if let Some(first) = &first {
-            for state in [Some(&first.hidden), first.cell.as_ref()].into_iter().flatten() {
+            for state in [Some(&first.hidden), first.cell.as_ref()]
+                .into_iter()
+                .flatten()
+            {
                 if state.rank() != input.rank() {
                     let expected = format!(
                         "a first state of {0} dimensions beside an input of {0}",

@@ -85,15 +85,19 @@ impl RecurrentCell {
                 return Ok(state);
             }
             let [batch, size] = shape;
-            let expected = format!("a state [{batch}, {size}] beside an input {}", input.shape());
+            let expected = format!(
+                "a state [{batch}, {size}] beside an input {}",
+                input.shape()
+            );
             Err(refuse(&state, expected))
         })?;
         let bias = |bias: &Bias| bias.get().map(Parameter::tensor);
         let gates = rows.linear(&self.weight_ih.tensor(), bias(&self.bias_ih).as_ref())?;
+        let (weight_hh, bias_hh) = (self.weight_hh.tensor(), bias(&self.bias_hh));
         let options = RecurrentOptions {
             op: self.op,
-            weight_hh: &self.weight_hh.tensor(),
-            bias_hh: bias(&self.bias_hh).as_ref(),
+            weight_hh: &weight_hh,
+            bias_hh: bias_hh.as_ref(),
             weight_hr: None,
             batch_sizes: &shape[..1],
             reverse: false,

@@ -12,6 +12,7 @@ mod convolution;
 mod dropout;
 mod linear;
 mod pooling;
+mod recurrent;
 mod shape;
 
 mod arguments;
@@ -33,6 +34,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     dropout::entries,
     linear::entries,
     pooling::entries,
+    recurrent::entries,
     shape::entries,
 ];
 

@@ -24,21 +24,25 @@ fn gathered(
 ) -> Result<Tensor> {
     let (count, row) = (rows.size(0)?, &rows.shape()[1..]);
     let shape: Shape = lead.iter().chain(row).copied().collect();
-    let too_large = || {
-        Error::from(ErrorKind::TooLarge {
-            op,
-            shape: shape.clone(),
-        })
-    };
-    let numel = lead[0].checked_mul(lead[1]).ok_or_else(too_large)?;
-    let mut list: Vec<i64> = Vec::new();
-    list.try_reserve_exact(numel).map_err(|_| too_large())?;
+    let mut list: Vec<i64> = listed(op, rows, lead[0].checked_mul(lead[1]))?;
     list.extend(places.map(|place| place.unwrap_or(count) as i64));
-    let list = Tensor::from_vec(list, numel)?.to_device(&rows.device())?;
+    let list = Tensor::from_vec(list, lead[0] * lead[1])?.to_device(&rows.device())?;
     let behind: Shape = [1].iter().chain(row).copied().collect();
     let behind = Tensor::full(behind, padding, rows.dtype(), &rows.device())?;
     let rows = Tensor::cat(&[rows, &behind], 0)?.index_select(0, &list)?;
     rows.reshape_to(&shape)
+}
+
+/// An empty list with room for `count` items, which are about `x`.
+pub(crate) fn listed<T>(op: &'static str, x: &Tensor, count: Option<usize>) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    match count.map(|count| list.try_reserve_exact(count)) {
+        Some(Ok(())) => Ok(list),
+        _ => {
+            let shape = x.shape().clone();
+            Err(ErrorKind::TooLarge { op, shape }.into())
+        }
+    }
 }
 
 /// Refuses lengths that are not those of `batch` sequences of at most `longest` steps.

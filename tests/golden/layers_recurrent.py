@@ -37,6 +37,8 @@ def layers(family):
         case([2, 3, INPUT], num_layers=2, dropout=0.4, bidirectional=True, batch_first=True, seed=4)
         case([2, 3, INPUT], num_layers=2, dropout=0.4, mode="eval")
         case(Input([4, 3, INPUT], "transposed:0,1"), dtypes=("f32",))
+        case([4, 0, INPUT], bidirectional=True, label="an empty batch")
+        case([3, 2, INPUT], dtypes=("f16", "bf16"))
         case(Packed([5, 3, INPUT], [5, 2, 1]))
         case(Packed([4, 4, INPUT], [2, 4, 1, 2], enforce_sorted=False), 4, given="first states", bidirectional=True)
         case(Packed([4, 3, INPUT], [3, 4, 1], enforce_sorted=False), num_layers=2, dropout=0.3, bidirectional=True,

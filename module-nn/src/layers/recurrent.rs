@@ -11,7 +11,7 @@ use module_core::{
 
 use crate::config::{between, positive};
 use crate::init::Uniform;
-use crate::rnn::PackedSequence;
+use crate::rnn::{PackedSequence, listed};
 
 /// The arguments of every recurrent layer.
 #[derive(Clone, Copy)]
@@ -217,7 +217,9 @@ impl Recurrent {
         }
         self.check_width(input)?;
         let rows = steps.reshape([-1, arguments.input_size as isize])?;
-        let (output, last) = self.run(rows, &vec![batch; length], first)?;
+        let mut batch_sizes = listed(arguments.layer, input, Some(length))?;
+        batch_sizes.resize(length, batch);
+        let (output, last) = self.run(rows, &batch_sizes, first)?;
         let width = output.size(1)?;
         let output = output.reshape_to(&[length, batch, width].into())?;
         if !batched {

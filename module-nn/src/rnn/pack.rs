@@ -1,8 +1,8 @@
 use module_core::{Error, ErrorKind, Result, Tensor};
 
 use super::{
-    PackedSequence, PadSequenceOptions, check_lengths, gathered, pad_sequence, unpad_sequence,
-    wrong_lengths,
+    PackedSequence, PadSequenceOptions, check_lengths, gathered, listed, pad_sequence,
+    unpad_sequence, wrong_lengths,
 };
 
 /// The arguments of [`pack_padded_sequence`], with PyTorch's defaults.
@@ -78,17 +78,25 @@ pub fn pack_padded_sequence(
     } else {
         order.sort_by_key(|&i| std::cmp::Reverse(lengths[i]));
     }
-    let longest = lengths.iter().max().copied().unwrap_or(0);
-    let with_step = |step: usize| lengths.iter().filter(move |&&length| length > step).count();
-    let batch_sizes: Vec<usize> = (0..longest).map(with_step).collect();
-    let rows = batch_sizes.iter().enumerate().flat_map(|(step, &size)| {
-        let place = move |&sequence: &usize| match options.batch_first {
-            true => sequence * steps + step,
-            false => step * batch + sequence,
-        };
-        order[..size].iter().map(place)
-    });
-    let rows: Vec<i64> = rows.map(|place| place as i64).collect();
+    // A view of few elements may have more steps than memory can list.
+    let total = lengths
+        .iter()
+        .try_fold(0_usize, |sum, &length| sum.checked_add(length));
+    let longest = order.first().map_or(0, |&i| lengths[i]);
+    let mut batch_sizes: Vec<usize> = listed(NAME, input, Some(longest))?;
+    let mut rows: Vec<i64> = listed(NAME, input, total)?;
+    for step in 0..longest {
+        let size = order.partition_point(|&i| lengths[i] > step);
+        batch_sizes.push(size);
+        rows.extend(
+            order[..size]
+                .iter()
+                .map(|&sequence| match options.batch_first {
+                    true => (sequence * steps + step) as i64,
+                    false => (step * batch + sequence) as i64,
+                }),
+        );
+    }
     let indices = |list: Vec<i64>| {
         let count = list.len();
         Tensor::from_vec(list, count)?.to_device(&input.device())

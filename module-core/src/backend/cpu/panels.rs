@@ -11,6 +11,9 @@ use crate::Result;
 /// How many columns are summed side by side.
 const WIDE: usize = 16;
 
+/// How many rows are summed at once, at most.
+const TALL: usize = 6;
+
 /// A matrix `[depth, width]`, laid out as panels of some columns, with zeros behind the last.
 pub(super) struct Panels<T> {
     data: Vec<T>,
@@ -69,58 +72,75 @@ impl<T: Float> Panels<T> {
         if depth == 0 || width == 0 {
             return;
         }
+        let rows = (a.len() / depth).min(out.len() / width);
+        // Rows of about one number in every tile, the elements of a column side by side.
+        let mut tiles = Vec::with_capacity(rows * depth);
+        let mut left = rows;
+        while left > 0 {
+            let tall = tall(left);
+            let first = &a[(rows - left) * depth..][..tall * depth];
+            for p in 0..depth {
+                tiles.extend(first[p..].iter().step_by(depth));
+            }
+            left -= tall;
+        }
         for (i, panel) in self.data.chunks_exact(depth * WIDE).enumerate() {
             let panel = panel.as_chunks().0;
-            let mut rows = a.chunks_exact(depth);
-            let mut lines = out.chunks_exact_mut(width);
             let columns = i * WIDE..width.min((i + 1) * WIDE);
-            loop {
-                let left = rows.len().min(lines.len());
-                match left {
-                    0 => break,
-                    1 => tile::<T, 1>(panel, &mut rows, &mut lines, &columns),
-                    2 | 4 => tile::<T, 2>(panel, &mut rows, &mut lines, &columns),
-                    3 | 5 => tile::<T, 3>(panel, &mut rows, &mut lines, &columns),
-                    _ => tile::<T, 6>(panel, &mut rows, &mut lines, &columns),
+            let mut left = rows;
+            while left > 0 {
+                let (tall, start) = (tall(left), rows - left);
+                let a = &tiles[start * depth..][..tall * depth];
+                let out = &mut out[start * width..][..tall * width];
+                match tall {
+                    1 => tile::<T, 1>(panel, a, out, width, &columns),
+                    2 => tile::<T, 2>(panel, a, out, width, &columns),
+                    3 => tile::<T, 3>(panel, a, out, width, &columns),
+                    4 => tile::<T, 4>(panel, a, out, width, &columns),
+                    5 => tile::<T, 5>(panel, a, out, width, &columns),
+                    _ => tile::<T, TALL>(panel, a, out, width, &columns),
                 }
+                left -= tall;
             }
         }
     }
 }
 
-/// The next rows of `out`, in some of their columns: as many sums as the processor has room for.
+/// How many of some rows the next tile has.
 #[inline(always)]
-fn tile<'a, T: Float, const ROWS: usize>(
+fn tall(rows: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(TALL))
+}
+
+/// Some rows of `out` in some of their columns: as many sums as the processor has room for.
+#[inline(always)]
+fn tile<T: Float, const ROWS: usize>(
     panel: &[[T; WIDE]],
-    rows: &mut std::slice::ChunksExact<'a, T>,
-    lines: &mut std::slice::ChunksExactMut<'_, T>,
+    a: &[T],
+    out: &mut [T],
+    width: usize,
     columns: &std::ops::Range<usize>,
 ) {
-    let a: [&[T]; ROWS] = std::array::from_fn(|_| {
-        let row: &'a [T] = rows.next().unwrap_or_default();
-        &row[..panel.len()]
-    });
     let mut sums = [[T::zero(); WIDE]; ROWS];
-    for (p, line) in panel.iter().enumerate() {
-        for (sums, a) in sums.iter_mut().zip(&a) {
-            let factor = a[p];
+    for (line, factors) in panel.iter().zip(a.as_chunks::<ROWS>().0) {
+        for (sums, factor) in sums.iter_mut().zip(factors) {
             for (sum, &v) in sums.iter_mut().zip(line) {
                 *sum = factor.times_plus(v, *sum);
             }
         }
     }
-    for sums in sums {
-        let line = lines.next().unwrap_or_default();
-        let line = &mut line[columns.clone()];
-        match <&mut [T; WIDE]>::try_from(&mut *line) {
-            Ok(line) => line
-                .iter_mut()
-                .zip(sums)
-                .for_each(|(v, sum)| *v = v.plus(sum)),
-            Err(_) => line
-                .iter_mut()
-                .zip(sums)
-                .for_each(|(v, sum)| *v = v.plus(sum)),
+    for (out, sums) in out.chunks_exact_mut(width).zip(sums) {
+        let out = &mut out[columns.clone()];
+        match <&mut [T; WIDE]>::try_from(&mut *out) {
+            Ok(out) => add(out, sums),
+            Err(_) => add(out, sums),
         }
+    }
+}
+
+#[inline(always)]
+fn add<T: Float>(out: &mut [T], sums: [T; WIDE]) {
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = out.plus(sum);
     }
 }

@@ -8,8 +8,8 @@ use crate::config::config;
 /// One step of a [`GRU`](super::GRU).
 ///
 /// ```text
-/// r, z = σ(W_i·x + b_i + W_h·h + b_h)
-/// n = tanh(W_in·x + b_in + r·(W_hn·h + b_hn))
+/// r, z = σ of the first parts of W_ih·x + b_ih + W_hh·h + b_hh
+/// n = tanh(x + r·s) of the last parts x of W_ih·x + b_ih and s of W_hh·h + b_hh
 /// h′ = (1 - z)·n + z·h
 /// ```
 ///

@@ -9,7 +9,7 @@ use crate::rnn::PackedSequence;
 /// A long short-term memory.
 ///
 /// ```text
-/// i, f, o = σ(W_i·xₜ + b_i + W_h·hₜ₋₁ + b_h),  g = tanh(…)
+/// i, f, g, o = the parts of W_ih·xₜ + b_ih + W_hh·hₜ₋₁ + b_hh; i, f, o through σ, g through tanh
 /// cₜ = f·cₜ₋₁ + i·g
 /// hₜ = o·tanh(cₜ), with `proj_size` W_hr·(o·tanh(cₜ))
 /// ```
@@ -25,17 +25,20 @@ use crate::rnn::PackedSequence;
 /// # Shapes
 ///
 /// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
-/// `[length, input_size]`, or a [`PackedSequence`]; alone, or in a tuple with two first states `(h, c)`
-/// `[num_layers · directions, batch, width]` and `[num_layers · directions, batch, hidden_size]`, which else are 0. The output
-/// is the states of the last layer, `[…, directions · width]`, in a tuple with the last states `(h, c)` of
-/// every layer. `width` is `proj_size`, or `hidden_size` without one.
+/// `[length, input_size]`, or a [`PackedSequence`]. The first states stand beside it in a tuple, or are 0:
+/// `(h, c)` of shapes `[num_layers · directions, batch, width]` and `[num_layers · directions, batch,
+/// hidden_size]`.
+///
+/// The output is a tuple of the states of the last layer, `[…, directions · width]`, and of the last
+/// states of every layer in the shapes of the first.
+/// `width` is `proj_size`, or `hidden_size` without one.
 ///
 /// # State dict
 ///
-/// For each layer `k`, and with `bidirectional` once more with `_reverse` at the end: `weight_ih_l{k}`
-/// `[4·hidden_size, inputs]`, `weight_hh_l{k}` `[4·hidden_size, width]`, unless `bias` is false
-/// `bias_ih_l{k}` and `bias_hh_l{k}` `[4·hidden_size]`; with `proj_size` also `weight_hr_l{k}`
-/// `[proj_size, hidden_size]`.
+/// For each layer `k`: `weight_ih_l{k}` `[4·hidden_size, inputs]`, `weight_hh_l{k}`
+/// `[4·hidden_size, width]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[4·hidden_size]`,
+/// with `proj_size` `weight_hr_l{k}` `[proj_size, hidden_size]`; with `bidirectional` the same once
+/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · width`.
 ///
 /// # Initialisation
 ///

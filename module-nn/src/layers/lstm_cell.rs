@@ -8,7 +8,7 @@ use crate::config::config;
 /// One step of an [`LSTM`](super::LSTM).
 ///
 /// ```text
-/// i, f, o = σ(W_i·x + b_i + W_h·h + b_h),  g = tanh(…)
+/// i, f, g, o = the parts of W_ih·x + b_ih + W_hh·h + b_hh; i, f, o through σ, g through tanh
 /// c′ = f·c + i·g
 /// h′ = o·tanh(c′)
 /// ```

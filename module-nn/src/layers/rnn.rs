@@ -22,16 +22,17 @@ use crate::rnn::PackedSequence;
 /// # Shapes
 ///
 /// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
-/// `[length, input_size]`, or a [`PackedSequence`]; alone, or in a tuple with a first state `h`
-/// `[num_layers · directions, batch, hidden_size]`, which else is 0. The output
-/// is the states of the last layer, `[…, directions · hidden_size]`, in a tuple with the last state `h` of
-/// every layer.
+/// `[length, input_size]`, or a [`PackedSequence`]. The first state stands beside it in a tuple, or is 0:
+/// `h` of shape `[num_layers · directions, batch, hidden_size]`.
+///
+/// The output is a tuple of the states of the last layer, `[…, directions · hidden_size]`, and of the last
+/// state of every layer in the shape of the first.
 ///
 /// # State dict
 ///
-/// For each layer `k`, and with `bidirectional` once more with `_reverse` at the end: `weight_ih_l{k}`
-/// `[hidden_size, inputs]`, `weight_hh_l{k}` `[hidden_size, hidden_size]`, unless `bias` is false
-/// `bias_ih_l{k}` and `bias_hh_l{k}` `[hidden_size]`.
+/// For each layer `k`: `weight_ih_l{k}` `[hidden_size, inputs]`, `weight_hh_l{k}`
+/// `[hidden_size, hidden_size]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[hidden_size]`; with `bidirectional` the same once
+/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · hidden_size`.
 ///
 /// # Initialisation
 ///

@@ -23,6 +23,7 @@ mod tensor;
 
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
+pub use backend::RecurrentOp;
 pub use backend::{Device, Element, num_threads, set_num_threads};
 pub use checkpoint::{ReadOptions, SaveHandle, Snapshot, Stateful, TrainingCheckpoint};
 pub use containers::{Identity, Sequential};
@@ -42,7 +43,7 @@ pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
     ConvOptions, ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode,
     InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions,
-    PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
+    PoolOptions, RecurrentOptions, RecurrentOutput, Reduction, Resize, Sizes, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use select::Select;

@@ -38,6 +38,13 @@ class Input:
         return tensor if self.grad else tensor.detach()
 
 
+class Packed:
+    """Sequences packed from an `Input` that is padded to `[length, batch, ...]`."""
+
+    def __init__(self, padded, lengths, enforce_sorted=True):
+        self.padded, self.lengths, self.enforce_sorted = padded, lengths, enforce_sorted
+
+
 def build(layer, kwargs, dtype):
     """A module from its JSON description; runs with `dtype` as the default, as ours is built.
 
@@ -240,6 +247,10 @@ class Call:
         """A value for PyTorch and its description, in which a tensor is its number."""
         if isinstance(value, torch.Tensor):
             value = Input(value)
+        if isinstance(value, Packed):
+            padded, description = self.made(Input(value.padded))
+            packed = nn.utils.rnn.pack_padded_sequence(padded, value.lengths, enforce_sorted=value.enforce_sorted)
+            return packed, {"packed": description, "lengths": value.lengths, "enforce_sorted": value.enforce_sorted}
         if isinstance(value, (list, tuple)):
             parts = [self.made(part) for part in value]
             return tuple(part for part, _ in parts), [text for _, text in parts]

@@ -7,6 +7,7 @@ mod wrong_arguments {
     mod more;
     mod normalisation;
     mod optim;
+    mod recurrent;
     mod windows;
 }
 

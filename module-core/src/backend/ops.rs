@@ -270,3 +270,38 @@ pub enum UnfoldOp {
     /// Columns added to the places that they came from.
     Fold,
 }
+
+/// The steps of recurrent layers: the next state `h′` from the state `h` and the sums `x` and `s` of the
+/// input and of the state, each with its own weights and bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecurrentOp {
+    /// `h′ = tanh(x + s)`
+    Tanh,
+    /// `h′ = max(0, x + s)`
+    Relu,
+    /// `c′ = σ(f)·c + σ(i)·tanh(g)` and `h′ = σ(o)·tanh(c′)`, where `[i, f, g, o] = x + s`
+    Lstm,
+    /// `h′ = (1 - z)·n + z·h`, where `[r, z] = σ(x + s)` and `n = tanh(x + r·s)`, each of its third of
+    /// `x` and `s`
+    Gru,
+}
+
+impl RecurrentOp {
+    /// How many numbers a step sums for each element of the state.
+    pub fn gates(self) -> usize {
+        match self {
+            Self::Tanh | Self::Relu => 1,
+            Self::Lstm => 4,
+            Self::Gru => 3,
+        }
+    }
+
+    /// How many numbers the gradient needs besides the states, for each element of the state: the
+    /// gates of an LSTM; `r`, `z`, `n` and what `r` multiplies of a GRU.
+    pub fn kept(self) -> usize {
+        match self {
+            Self::Tanh | Self::Relu => 0,
+            Self::Lstm | Self::Gru => 4,
+        }
+    }
+}

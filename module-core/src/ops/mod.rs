@@ -39,6 +39,7 @@ mod pool;
 mod pow;
 mod product;
 mod rectifier;
+mod recurrent;
 mod reduce;
 mod resample;
 mod rounding;
@@ -68,6 +69,7 @@ pub use indexing::{IndexItem, IntoIndex};
 pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
 pub use pad::PadMode;
 pub use pool::{Pool2dOptions, PoolOptions};
+pub use recurrent::{RecurrentOptions, RecurrentOutput};
 pub use sizes::{Padding, Sizes};
 pub use unfold::UnfoldOptions;
 

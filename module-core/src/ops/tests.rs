@@ -12,6 +12,7 @@ use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shap
 use crate::{fork_rng, tensor::Node};
 
 mod normalisation;
+mod recurrent;
 
 /// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
 fn numbers(shape: impl Into<Shape>, seed: usize) -> Tensor {
@@ -272,6 +273,7 @@ fn check_all() {
     check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
 
     normalisation::check_all();
+    recurrent::check_all();
     convolutions();
     windows::check_all();
     for (shape, pool) in [
@@ -475,6 +477,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("rectifier::LeakyRelu", &["leaky_relu"]),
     ("rectifier::Rectify", &["relu_backward"]),
     ("rectifier::Relu", &["relu"]),
+    ("recurrent::Fused", &["recurrent"]),
     ("reduce::Extreme", &["amax", "amin"]),
     ("reduce::Sum", &["sum"]),
     (
@@ -557,6 +560,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "pow",
     "product",
     "rectifier",
+    "recurrent",
     "reduce",
     "resample",
     "rounding",

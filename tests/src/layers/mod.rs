@@ -14,6 +14,7 @@ mod linear;
 mod lookup;
 mod normalisation;
 mod pooling;
+mod recurrent;
 mod shape;
 
 mod arguments;
@@ -37,6 +38,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     lookup::entries,
     normalisation::entries,
     pooling::entries,
+    recurrent::entries,
     shape::entries,
 ];
 

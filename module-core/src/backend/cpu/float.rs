@@ -12,6 +12,8 @@ pub(super) trait Float: Number {
 
     fn exp(self) -> Self;
     fn expm1(self) -> Self;
+    /// `self · factor + term`, rounded once.
+    fn times_plus(self, factor: Self, term: Self) -> Self;
     fn ln(self) -> Self;
     fn log1p(self) -> Self;
     fn sqrt(self) -> Self;
@@ -66,6 +68,11 @@ macro_rules! floats {
             #[inline(always)]
             fn exp(self) -> Self {
                 $vector::exp(self)
+            }
+
+            #[inline(always)]
+            fn times_plus(self, factor: Self, term: Self) -> Self {
+                self.mul_add(factor, term)
             }
 
             #[inline(always)]

@@ -289,6 +289,8 @@ pub trait ModuleExt: Module {
     /// Draws every parameter of the tree anew by its own initialiser, from the default generator,
     /// and gives every buffer its first value.
     ///
+    /// The parameters are drawn in the order in which they were made.
+    ///
     /// # Errors
     ///
     /// Parameters that own no initialiser, by their paths; those of the initialisers. Then nothing

@@ -68,13 +68,17 @@ fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<(
 }
 
 /// Draws every parameter anew and finds every buffer's first value, and sets all of them then.
+///
+/// The parameters are drawn in the order in which they were made, so that the seed gives what it gave
+/// when the tree was built, also where that was not the order of the walk.
 pub(crate) fn reset(root: &dyn Module, generator: &mut Generator) -> Result<()> {
-    let parameters = walk::parameters(root, &Walk::new());
+    let mut parameters = walk::parameters(root, &Walk::new());
     let fixed = parameters.iter().filter(|(_, p)| !p.can_reset());
     let paths: Vec<String> = fixed.map(|(path, _)| path.clone()).collect();
     if !paths.is_empty() {
         return Err(ErrorKind::NoInitialiser { paths }.into());
     }
+    parameters.sort_by_key(|(_, parameter)| parameter.order());
     let mut drawn = Vec::new();
     for (_, parameter) in parameters {
         drawn.push((parameter, parameter.drawn(generator)?));

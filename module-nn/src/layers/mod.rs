@@ -3,11 +3,13 @@
 mod batch_norm;
 mod batch_norm1d;
 mod batch_norm2d;
+mod causal;
 mod conv2d;
 mod dropout;
 mod flatten;
 mod linear;
 mod max_pool2d;
+mod multihead_attention;
 mod relu;
 
 pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNormConfig};
@@ -19,4 +21,8 @@ pub use flatten::{Flatten, FlattenConfig};
 pub use linear::{Linear, LinearConfig};
 pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
 pub use module_core::{Identity, Padding, Sequential, Sizes};
+pub use multihead_attention::{
+    MultiheadAttention, MultiheadAttentionConfig, MultiheadAttentionInput,
+    NonDynamicallyQuantizableLinear,
+};
 pub use relu::ReLU;

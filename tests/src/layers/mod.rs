@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod activation;
+mod attention;
 mod batch_norm;
 mod classification;
 mod container;
@@ -26,6 +27,7 @@ use serde_json::Value;
 /// Every family of layers.
 const FAMILIES: &[fn() -> Vec<Entry>] = &[
     activation::entries,
+    attention::entries,
     batch_norm::entries,
     classification::entries,
     container::entries,

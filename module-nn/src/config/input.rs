@@ -13,7 +13,7 @@
 ///         }
 ///         tensors {
 ///             /// What the queries may not attend to.
-///             mask,
+///             mask: Tensor,
 ///         }
 ///         options {
 ///             /// Whether the mask is causal.
@@ -30,7 +30,7 @@ macro_rules! input {
         $(#[$doc:meta])*
         pub struct $input:ident {
             required {$($(#[$required_doc:meta])* $required:ident,)*}
-            tensors {$($(#[$tensor_doc:meta])* $tensor:ident,)*}
+            tensors {$($(#[$tensor_doc:meta])* $tensor:ident: $tensors:ty,)*}
             options {$($(#[$option_doc:meta])* $option:ident: $type:ty = $default:expr,)*}
         }
     ) => {
@@ -38,7 +38,7 @@ macro_rules! input {
         #[derive(Clone, Debug)]
         pub struct $input {
             $($(#[$required_doc])* pub $required: $crate::Tensor,)*
-            $($(#[$tensor_doc])* pub $tensor: Option<$crate::Tensor>,)*
+            $($(#[$tensor_doc])* pub $tensor: Option<$tensors>,)*
             $(
                 $(#[$option_doc])*
                 #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")]
@@ -55,7 +55,7 @@ macro_rules! input {
             $(
                 $(#[$tensor_doc])*
                 #[must_use]
-                pub fn $tensor(mut self, $tensor: impl $crate::Argument<Option<$crate::Tensor>>) -> Self {
+                pub fn $tensor(mut self, $tensor: impl $crate::Argument<Option<$tensors>>) -> Self {
                     self.$tensor = $crate::Argument::argument($tensor);
                     self
                 }

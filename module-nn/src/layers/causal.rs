@@ -2,15 +2,15 @@
 
 use module_core::{DType, Device, Result, Tensor};
 
-/// Minus infinity where a key comes after the query, else 0: `[queries, keys]`, both counted from
-/// the first.
-pub(super) fn causal_mask(
-    queries: usize,
-    keys: usize,
-    dtype: DType,
-    device: &Device,
-) -> Result<Tensor> {
-    let seen = Tensor::ones([queries, keys], DType::Bool, device)?.tril(0)?;
-    Tensor::zeros([queries, keys], dtype, device)?
-        .masked_fill(&seen.logical_not()?, f64::NEG_INFINITY)
+/// True where a key does not come after the query, `[queries, keys]`; the first query stands beside key
+/// `past`.
+pub(super) fn seen(queries: usize, keys: usize, past: usize, device: &Device) -> Result<Tensor> {
+    let past = i64::try_from(past).unwrap_or(i64::MAX);
+    Tensor::ones([queries, keys], DType::Bool, device)?.tril(past)
+}
+
+/// Minus infinity where a mask of truth values is false, else 0.
+pub(super) fn blocked(seen: &Tensor, dtype: DType) -> Result<Tensor> {
+    let zeros = Tensor::zeros(seen.shape(), dtype, &seen.device())?;
+    zeros.masked_fill(&seen.logical_not()?, f64::NEG_INFINITY)
 }

@@ -211,9 +211,9 @@ input! {
         }
         tensors {
             /// The keys that no query may attend to, `[N, S]`, or `[S]` without a batch.
-            key_padding_mask,
+            key_padding_mask: Tensor,
             /// The pairs that may not meet, `[L, S]` or `[N·num_heads, L, S]`.
-            attn_mask,
+            attn_mask: Tensor,
         }
         options {
             /// Whether the weights are returned, for which they have to be stored.

@@ -5,7 +5,7 @@ use module_core::{
 };
 
 use super::{MultiheadAttention, MultiheadAttentionInput};
-use crate::layers::causal::causal_mask;
+use crate::layers::causal::{blocked, seen};
 
 const NAME: &str = "MultiheadAttention";
 
@@ -289,12 +289,10 @@ impl Masks {
         query: &Tensor,
     ) -> Result<Option<Tensor>> {
         let causal = match is_causal && self.attention.is_none() {
-            true => Some(causal_mask(
-                sizes.queries,
-                sizes.keys,
-                query.dtype(),
-                &query.device(),
-            )?),
+            true => {
+                let seen = seen(sizes.queries, sizes.keys, 0, &query.device())?;
+                Some(blocked(&seen, query.dtype())?)
+            }
             false => None,
         };
         let attention = self.attention.as_ref().or(causal.as_ref());

@@ -12,12 +12,17 @@ use serde_json::Value;
 
 /// What `layers` and `loss` export beside modules, their configurations and their inputs; and a part of
 /// another layer, which PyTorch has under no name of its own.
-const NO_MODULES: [&str; 5] = [
+const NO_MODULES: &[&str] = &[
+    "KeyValueCache",
     "NonDynamicallyQuantizableLinear",
     "Padding",
     "PaddingMode",
+    "PositionLayout",
     "Reduction",
+    "RotaryScaling",
     "Sizes",
+    "SyncBatchNorm",
+    "convert_sync_batchnorm",
 ];
 
 /// One recorded configuration of a layer in `F32`.

@@ -12,6 +12,7 @@ mod container;
 mod convolution;
 mod dropout;
 mod linear;
+mod normalisation;
 mod pooling;
 mod shape;
 
@@ -34,6 +35,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     convolution::entries,
     dropout::entries,
     linear::entries,
+    normalisation::entries,
     pooling::entries,
     shape::entries,
 ];

@@ -26,6 +26,7 @@ mod rms_norm;
 mod rotary_embedding;
 mod sinusoidal_position_embedding;
 mod sync_batch_norm;
+mod transformer;
 
 pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNorm3dConfig, BatchNormConfig};
 pub use batch_norm1d::BatchNorm1d;
@@ -62,3 +63,10 @@ pub use sinusoidal_position_embedding::{
     SinusoidalPositionEmbedding, SinusoidalPositionEmbeddingConfig,
 };
 pub use sync_batch_norm::{SyncBatchNorm, convert_sync_batchnorm};
+pub use transformer::{
+    Transformer, TransformerActivation, TransformerConfig, TransformerDecoder,
+    TransformerDecoderConfig, TransformerDecoderInput, TransformerDecoderLayer,
+    TransformerDecoderLayerConfig, TransformerDecoderLayerInput, TransformerEncoder,
+    TransformerEncoderConfig, TransformerEncoderInput, TransformerEncoderLayer,
+    TransformerEncoderLayerConfig, TransformerEncoderLayerInput, TransformerInput,
+};

@@ -14,7 +14,9 @@ mod dropout;
 mod linear;
 mod normalisation;
 mod pooling;
+mod positions;
 mod shape;
+mod transformer;
 
 mod arguments;
 mod entry;
@@ -37,7 +39,9 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     linear::entries,
     normalisation::entries,
     pooling::entries,
+    positions::entries,
     shape::entries,
+    transformer::entries,
 ];
 
 /// Every layer and loss.

@@ -104,6 +104,7 @@ def grouped(family):
     family.refuses(name, few | {"head_dim": 0}, quotes=["head_dim = 0"])
     family.refuses(name, few | {"dropout": -0.1}, quotes=["dropout = -0.1"], accepted=True)
     family.refuses(name, few | {"rotary": Arguments("RotaryEmbedding", head_dim=4)}, quotes=["4", "2"])
+    family.refuses(name, few, [[2, 3, 8]], {"positions": whole([0, 1, 2])}, quotes=["[3]"], accepted=True)
     family.refuses(name, few, [[3, 8]], quotes=["[3, 8]"])
     family.refuses(name, few, [[2, 3, 7]], quotes=["[2, 3, 7]", "8"])
     family.refuses(name, few, [[2, 3, 8]], {"key": Input([2, 2, 3, 3]), "value": Input([2, 2, 3, 3])}, quotes=["3", "2"])

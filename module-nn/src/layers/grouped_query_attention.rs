@@ -47,7 +47,7 @@ use crate::config::{between, config, input, positive};
 ///
 /// # Errors
 ///
-/// An input of another shape, a mask that does not broadcast to `[batch, num_heads, length, keys]`, a cache of
+/// An input of another shape, positions without a rotary embedding, a mask that does not broadcast to `[batch, num_heads, length, keys]`, a cache of
 /// other sizes.
 ///
 /// # Example
@@ -75,6 +75,8 @@ pub struct GroupedQueryAttention {
     rotary: Rotary,
     training: Training,
 }
+
+const NAME: &str = "GroupedQueryAttention";
 
 /// How queries and keys are given their positions.
 #[derive(Module)]
@@ -121,7 +123,6 @@ impl GroupedQueryAttentionConfig {
     /// A size of 0, `num_heads` that is no multiple of `num_kv_heads`, `embed_dim` that is no multiple of `num_heads` where
     /// `head_dim` is absent, a probability outside `[0, 1]`, rotary positions of another `head_dim`.
     pub fn build(&self) -> Result<GroupedQueryAttention> {
-        const NAME: &str = "GroupedQueryAttention";
         let &Self {
             embed_dim,
             num_heads,
@@ -246,7 +247,7 @@ impl GroupedQueryAttention {
         if mask.is_none() && past == 0 {
             return Ok((None, true));
         }
-        let seen = seen(length, past + length, past, &queries.device())?;
+        let seen = seen(length, past.saturating_add(length), past, &queries.device())?;
         let joined = match mask {
             None => seen,
             Some(mask) if mask.dtype() == DType::Bool => mask.logical_and(&seen)?,
@@ -269,7 +270,7 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
         let config = &self.config;
         let &[batch, length, _] = &**x.shape() else {
             let expected = format!("[batch, length, embed_dim = {}]", config.embed_dim);
-            let (op, got) = ("GroupedQueryAttention", x.shape().clone());
+            let (op, got) = (NAME, x.shape().clone());
             return Err(ErrorKind::Shape { op, expected, got }.into());
         };
         let cache = cache.unwrap_or_default();
@@ -278,24 +279,26 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
         let mut query = self.heads(self.q_proj.call(x.clone())?, config.num_heads)?;
         let mut key = self.heads(self.k_proj.call(x.clone())?, shared)?;
         let value = self.heads(self.v_proj.call(x)?, shared)?;
-        if let Rotary::Turned(rotary) = &self.rotary {
-            let positions = match given {
-                // Heads have no positions of their own.
-                Some(given) if given.rank() == 2 => given.unsqueeze(1)?,
-                Some(given) => given,
-                None => positions(past, length, &query)?,
-            };
-            [query, key] = rotary.turn([query, key], &positions)?;
+        match (&self.rotary, given) {
+            (Rotary::Turned(rotary), given) => {
+                let positions = match given {
+                    // Heads have no positions of their own.
+                    Some(given) if given.rank() == 2 => given.unsqueeze(1)?,
+                    Some(given) => given,
+                    None => positions(past, length, &query)?,
+                };
+                [query, key] = rotary.turn([query, key], &positions)?;
+            }
+            (Rotary::Without(_), Some(given)) => {
+                let (name, problem) = ("positions", "the attention has no rotary embedding");
+                return Err(Error::argument(NAME, name, given.shape(), problem));
+            }
+            (Rotary::Without(_), None) => {}
         }
         let cache = cache.append(key, value)?;
         let (Some(key), Some(value)) = (cache.key(), cache.value()) else {
             let problem = "must hold what was put into it";
-            return Err(Error::argument(
-                "GroupedQueryAttention",
-                "cache",
-                cache.len(),
-                problem,
-            ));
+            return Err(Error::argument(NAME, "cache", cache.len(), problem));
         };
         let (mask, is_causal) = self.mask(attn_mask, &query, past)?;
         let options = AttentionOptions {

@@ -265,7 +265,7 @@ impl Masks {
         let attention = match &input.attn_mask {
             Some(mask) => {
                 let flat: Shape = [queries, keys].into();
-                let deep: Shape = [batch * heads, queries, keys].into();
+                let deep: Shape = [batch.saturating_mul(heads), queries, keys].into();
                 let added = additive(mask, &input.query)?;
                 Some(if *mask.shape() == flat {
                     added

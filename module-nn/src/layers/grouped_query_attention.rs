@@ -134,11 +134,11 @@ impl GroupedQueryAttentionConfig {
         positive(NAME, "num_heads", num_heads)?;
         positive(NAME, "num_kv_heads", num_kv_heads)?;
         between(NAME, "dropout", dropout, [0.0, 1.0])?;
-        if num_heads % num_kv_heads != 0 {
+        if !num_heads.is_multiple_of(num_kv_heads) {
             let problem = format!("must be divisible by num_kv_heads = {num_kv_heads}");
             return Err(Error::argument(NAME, "num_heads", num_heads, problem));
         }
-        if self.head_dim.is_none() && embed_dim % num_heads != 0 {
+        if self.head_dim.is_none() && !embed_dim.is_multiple_of(num_heads) {
             let problem = format!("must be divisible by num_heads = {num_heads}, or give head_dim");
             return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
         }

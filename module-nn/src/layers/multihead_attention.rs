@@ -144,7 +144,7 @@ impl MultiheadAttentionConfig {
         positive(NAME, "kdim", kdim)?;
         positive(NAME, "vdim", vdim)?;
         between(NAME, "dropout", dropout, [0.0, 1.0])?;
-        if embed_dim % num_heads != 0 {
+        if !embed_dim.is_multiple_of(num_heads) {
             let problem = format!("must be divisible by num_heads = {num_heads}");
             return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
         }

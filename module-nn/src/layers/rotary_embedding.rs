@@ -186,7 +186,7 @@ impl RotaryEmbeddingConfig {
         } = self;
         let rotary_dim = self.turned();
         positive(NAME, "head_dim", head_dim)?;
-        if rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > head_dim {
+        if rotary_dim == 0 || !rotary_dim.is_multiple_of(2) || rotary_dim > head_dim {
             let problem = format!("must be even and from 2 to head_dim = {head_dim}");
             return Err(Error::argument(NAME, "rotary_dim", rotary_dim, problem));
         }

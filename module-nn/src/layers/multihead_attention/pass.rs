@@ -160,7 +160,7 @@ impl Sizes {
     }
 
     /// From `[…, heads, head_dim]` with the leading dimensions to `[batch, heads, length, head_dim]`.
-    fn into_heads(&self) -> [isize; 4] {
+    fn to_heads(&self) -> [isize; 4] {
         match self.batch_first {
             true => [0, 2, 1, 3],
             false => [1, 2, 0, 3],
@@ -227,7 +227,7 @@ fn with_more(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor
 fn heads(x: Tensor, sizes: &Sizes) -> Result<Tensor> {
     let (a, b) = (x.size(0)?, x.size(1)?);
     let split: Shape = [a, b, sizes.heads, sizes.head_dim].into();
-    x.reshape_to(&split)?.permute(sizes.into_heads())
+    x.reshape_to(&split)?.permute(sizes.to_heads())
 }
 
 /// The masks as what is added to the scores, in shapes that broadcast to theirs.

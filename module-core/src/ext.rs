@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::checkpoint::{ReadOptions, SaveHandle};
 use crate::hooks::{self, ForwardCall, ForwardPreCall, HookHandle, HookResult};
-use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, path, walk};
+use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, freeze, path, walk};
 use crate::rng::{Generator, with_default};
-use crate::state::{self, LoadOptions, LoadReport, StateDict};
-use crate::{DType, Device, Result};
+use crate::state::{
+    self, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, StateDict,
+    StateDictCall, StateDictPreCall,
+};
+use crate::{DType, Device, Result, Select};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///
@@ -160,12 +164,63 @@ pub trait ModuleExt: Module {
         convert::set_requires_grad(self.as_module(), requires_grad);
     }
 
+    /// Freezes what `select` covers, and returns the paths: parameters learn no more and lose their
+    /// gradients, and the running statistics of modules all of whose buffers are covered stand still, so
+    /// that a frozen batch normalisation behaves as in evaluation.
+    ///
+    /// [`train`](Self::train) does not undo it. An optimiser forgets what it remembers of a frozen
+    /// parameter. Where a tied tensor is covered under one of its names, it is frozen.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none, a selection that covers nothing; then nothing is frozen.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::module::ConstantInit;
+    /// use module_core::{ModuleExt, Parameter};
+    ///
+    /// let weights = [1, 2, 3].map(|size| Parameter::with_init(size, ConstantInit(0.0)));
+    /// let [a, b, c] = weights;
+    /// let model = vec![a?, b?, c?];
+    /// assert_eq!(model.freeze(["0", "1"])?, ["0", "1"]);
+    /// assert_eq!(model.num_trainable(), 3);
+    /// model.unfreeze("1")?;
+    /// assert_eq!(model.num_trainable(), 5);
+    /// assert!(model.freeze("head").is_err());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    fn freeze(&self, select: impl Into<Select>) -> Result<Vec<String>> {
+        freeze::set_frozen(self.as_module(), &select.into(), true, true)
+    }
+
+    /// [`freeze`](Self::freeze) for parameters only: running statistics keep moving, as they do in
+    /// PyTorch where `requires_grad` alone is false.
+    ///
+    /// # Errors
+    ///
+    /// As [`freeze`](Self::freeze).
+    fn freeze_parameters(&self, select: impl Into<Select>) -> Result<Vec<String>> {
+        freeze::set_frozen(self.as_module(), &select.into(), true, false)
+    }
+
+    /// Lets what `select` covers learn and move again, and returns the paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`freeze`](Self::freeze).
+    fn unfreeze(&self, select: impl Into<Select>) -> Result<Vec<String>> {
+        freeze::set_frozen(self.as_module(), &select.into(), false, true)
+    }
+
     /// Drops every gradient.
     fn zero_grad(&self) {
         convert::zero_grad(self.as_module());
     }
 
-    /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay.
+    /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay, and so
+    /// do [`pinned`](Buffer::pinned) buffers.
     ///
     /// # Errors
     ///
@@ -234,12 +289,15 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Two tensors under one key, which `flatten` can bring about; a map with a key that is empty
-    /// or contains `.`.
+    /// or contains `.`; a parameter that has no values yet; an error of a hook.
     fn state_dict(&self) -> Result<StateDict> {
         state::state_dict(self.as_module())
     }
 
-    /// Loads a state dict that has this module's keys and shapes exactly.
+    /// Loads a state dict that has this module's keys and shapes exactly; of a tied tensor it may lack
+    /// all names but one.
+    ///
+    /// Values are cast to the dtype that they replace; gradients, modes and ties stay.
     ///
     /// # Errors
     ///
@@ -268,6 +326,16 @@ pub trait ModuleExt: Module {
         self.state_dict()?.save(path)
     }
 
+    /// [`save`](Self::save) on another thread, while training goes on: what is written is the state as
+    /// it is now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`state_dict`](Self::state_dict); [`SaveHandle::join`] has those of writing the file.
+    fn save_async(&self, path: impl AsRef<Path>) -> Result<SaveHandle> {
+        Ok(self.state_dict()?.save_async(path))
+    }
+
     /// Loads a checkpoint file that has this module's keys and shapes exactly.
     ///
     /// # Errors
@@ -283,11 +351,16 @@ pub trait ModuleExt: Module {
     ///
     /// Those of reading the file and of [`load_state_dict_with`](Self::load_state_dict_with).
     fn load_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadReport> {
-        self.load_state_dict_with(&StateDict::load(path)?, options)
+        let mut read = ReadOptions::new();
+        if let Some(entry) = &options.entry {
+            read = read.entry(entry);
+        }
+        self.load_state_dict_with(&StateDict::load_with(path, &read)?, options)
     }
 
     /// Draws every parameter of the tree anew by its own initialiser, from the default generator,
-    /// and gives every buffer its first value.
+    /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
+    /// values by this, where it loads none.
     ///
     /// The parameters are drawn in the order in which they were made.
     ///
@@ -305,7 +378,7 @@ pub trait ModuleExt: Module {
     ///
     /// As [`reset_parameters`](Self::reset_parameters).
     fn reset_parameters_with(&self, generator: &mut Generator) -> Result<()> {
-        convert::reset(self.as_module(), generator)
+        convert::reset(self.as_module(), generator, &|_| true)
     }
 
     /// The module tree, to be printed as PyTorch prints it.
@@ -352,6 +425,67 @@ pub trait ModuleExt: Module {
     ) -> HookHandle<'_> {
         let hook = Rc::new(move |call: &mut ForwardCall<'_>| hook(call).into_result());
         hooks::register_forward(self.id(), hook)
+    }
+
+    /// Runs `hook` whenever a state dict of this module, or of one around it, is about to be made on
+    /// this thread, until the handle is dropped. A module's own hooks run before those below it.
+    fn register_state_dict_pre_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_state_dict_pre(self, hook)
+    }
+
+    /// Runs `hook` whenever this module's part of a state dict has been made on this thread, until the
+    /// handle is dropped. It may edit the part, whose keys carry the prefix; hooks of modules around
+    /// this one see what it made.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ModuleExt, Parameter, Tensor};
+    ///
+    /// let layers = vec![vec![Parameter::new(Tensor::from(1.0_f32))?]];
+    /// let hook = layers[0].register_state_dict_post_hook(|call| {
+    ///     let key = format!("{}0", call.prefix());
+    ///     call.state_mut().rename(&key, "0.weight")
+    /// });
+    /// assert!(layers.state_dict()?.keys().eq(["0.weight"]));
+    /// # drop(hook);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    fn register_state_dict_post_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut StateDictCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_state_dict_post(self, hook)
+    }
+
+    /// Runs `hook` whenever a state dict is about to be loaded into this module, or into one around
+    /// it, on this thread, until the handle is dropped. It may edit the keys that start with the
+    /// module's prefix, as to rename those of an older version; the caller's state dict stays.
+    ///
+    /// The hooks of a module run before those below it, and all before anything is loaded: an error
+    /// leaves the model as it was.
+    fn register_load_state_dict_pre_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_load_pre(self, hook)
+    }
+
+    /// Runs `hook` whenever a state dict has been loaded into this module, or into one around it, on
+    /// this thread, until the handle is dropped. It may edit the report: what it takes out of `missing`
+    /// or `unexpected` is no error.
+    ///
+    /// The hooks of a module run after those below it, and all after the whole tree is loaded. If one
+    /// fails, or keys are still missing or unexpected and loading is strict, the model gets its old
+    /// values back.
+    fn register_load_state_dict_post_hook<R: HookResult>(
+        &self,
+        hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,
+    ) -> HookHandle<'_> {
+        state::register_load_post(self, hook)
     }
 }
 

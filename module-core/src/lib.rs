@@ -17,12 +17,14 @@ mod layout;
 pub mod module;
 mod ops;
 pub mod rng;
+mod select;
 mod state;
 mod tensor;
 
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
 pub use backend::{Device, Element, num_threads, set_num_threads};
+pub use checkpoint::{ReadOptions, SaveHandle, Snapshot, Stateful, TrainingCheckpoint};
 pub use containers::{Identity, Sequential};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
@@ -31,8 +33,8 @@ pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
 pub use indexmap::IndexMap;
 pub use layout::{Dims, IntoSizes, Layout, Shape};
 pub use module::{
-    Bias, Buffer, Describe, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker, Maybe,
-    Module, Parameter, TensorId, Training, Walk,
+    Bias, Buffer, Describe, ExtraState, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker,
+    Maybe, Module, Parameter, TensorId, Training, Walk, deferred,
 };
 pub use module_derive::{Forward, Module};
 pub use ndarray;
@@ -43,7 +45,11 @@ pub use ops::{
     PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
-pub use state::{LoadOptions, LoadReport, StateDict};
+pub use select::Select;
+pub use state::{
+    Changed, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap, StateDict,
+    StateDictCall, StateDictPreCall, StateDiff, Unlike,
+};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, NoGradGuard, NoGradient,
     Tensor, enable_grad, is_grad_enabled, no_grad,

@@ -47,9 +47,10 @@ pub mod prelude {
     pub use crate::loss::*;
     pub use crate::optim::{AdamW, AdamWConfig, Optimizer, SGD, SGDConfig};
     pub use crate::{
-        Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, Forward, Identity,
-        IndexItem, Init, Layer, LoadOptions, LoadReport, Marker, Maybe, Module, ModuleExt,
-        Parameter, Result, Sequential, Shape, StateDict, Tensor, Training, Walk, fork_rng,
-        manual_seed, no_grad,
+        Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, Forward,
+        Identity, IndexItem, Init, Layer, LoadOptions, LoadReport, Marker, Maybe, Module,
+        ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape, StateDict,
+        Stateful, Tensor, Training, TrainingCheckpoint, Walk, deferred, fork_rng, manual_seed,
+        no_grad,
     };
 }

@@ -12,6 +12,7 @@ import warnings
 
 import torch
 
+import checkpoints
 import creation
 import digits_files
 import gradient_hooks
@@ -29,7 +30,7 @@ import trees
 from common import DATA
 
 
-EVERY = [init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more]
+EVERY = [init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

@@ -24,6 +24,31 @@ class Net(nn.Module):
         self.head = nn.Linear(4, 2)
 
 
+class Extra(nn.Module):
+    """With its extra state declared before everything else."""
+
+    def __init__(self):
+        super().__init__()
+        self.extra = torch.arange(3)
+        self.inner = nn.Linear(1, 1)
+        self.register_buffer("table", torch.zeros(2))
+        self.scale = nn.Parameter(torch.tensor(1.0))
+
+    def get_extra_state(self):
+        return self.extra
+
+    def set_extra_state(self, state):
+        self.extra = state
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(3, 5, bias=False)
+        self.decoder = nn.Linear(3, 5)
+        self.decoder.weight = self.encoder.weight
+
+
 def describe(state):
     """[key, shape, dtype] for every entry, in order."""
     return [[key, list(value.shape), str(value.dtype).removeprefix("torch.")] for key, value in state.items()]
@@ -44,7 +69,7 @@ def strict_case(name, make, change, strict=True, bare=False):
               "model": describe(target.state_dict()), "loaded": describe(state)}
     try:
         result = target.load_state_dict(state, strict=strict)
-        record |= {"error": None, "missing": result.missing_keys, "unexpected": result.unexpected_keys}
+        record |= {"error": None, "missing": result.missing_keys, "unexpected": result.unexpected_keys, "repr": repr(result)}
     except Exception as error:
         record |= {"error": str(error), "error_type": type(error).__name__}
     return record
@@ -77,6 +102,26 @@ def prefixed(state):
 
 def reversed_order(state):
     return dict(reversed([("z.late", torch.zeros(1)), *state.items(), ("a.early", torch.zeros(1))]))
+
+
+def hook_case():
+    """What the hooks around a state dict see, in the order in which they run."""
+    net = nn.Sequential(collections.OrderedDict(a=nn.Linear(1, 1), c=nn.Sequential(nn.Linear(1, 1))))
+    log = []
+    for path, module in net.named_modules():
+        module.register_state_dict_pre_hook(lambda m, prefix, keep, path=path: log.append(["pre", path, prefix]))
+        module.register_state_dict_post_hook(
+            lambda m, state, prefix, meta, path=path: log.append(["post", path, prefix, [k for k in state if k.startswith(prefix)]]))
+        module.register_load_state_dict_pre_hook(
+            lambda m, state, prefix, meta, strict, missing, unexpected, errors, path=path: log.append(["load_pre", path, prefix, list(state), strict]))
+        module.register_load_state_dict_post_hook(
+            lambda m, keys, path=path: log.append(["load_post", path]))
+    state = collections.OrderedDict(net.state_dict())
+    saved, log[:] = list(log), []
+    del state["a.bias"]
+    state["c.0.extra"] = torch.zeros(1)
+    net.load_state_dict(state, strict=False)
+    return {"saved": saved, "loaded": log}
 
 
 def write():
@@ -116,7 +161,17 @@ def write():
         strict_case("bias for a layer without one", lambda: nn.Linear(3, 4, bias=False), setting(bias=torch.zeros(4))),
         strict_case("sequential", lambda: nn.Sequential(linear(), nn.ReLU(), nn.Linear(4, 2)),
                     then(without("2.weight"), setting(**{"3__weight": torch.zeros(1)}))),
+        strict_case("extra state", Extra, lambda state: None),
+        strict_case("extra state of another shape", Extra, setting(_extra_state=torch.zeros(2, 2))),
+        strict_case("extra state missing", Extra, without("_extra_state")),
+        strict_case("extra state unexpected", linear, setting(_extra_state=torch.zeros(1))),
+        strict_case("model under a prefix", lambda: nn.Sequential(collections.OrderedDict(net=linear())),
+                    lambda state: {key.removeprefix("net."): value for key, value in state.items()}),
+        strict_case("tied, under its first name", Tied, without("decoder.weight")),
+        strict_case("tied, under its second name", Tied, without("encoder.weight")),
         strict_case("a key below a parameter", linear, setting(weight__inner=torch.zeros(1))),
     ]
     write_json("strict_errors.json", cases)
-    return len(cases)
+    hooks = [hook_case()]
+    write_json("state_hooks.json", hooks)
+    return len(cases) + len(hooks)

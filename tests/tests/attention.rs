@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use module_nn::prelude::*;
-use module_nn::with_default_dtype;
+use module_nn::{deferred, with_default_dtype};
 use module_tests::golden::{Tolerance, assert_close};
 
 fn normal(shape: impl Into<Shape>) -> Tensor {
@@ -184,6 +184,39 @@ fn layers_start_as_copies_that_share_nothing() {
 
         encoder.reset_parameters()?;
         assert!(!weight(0)?.detach().equal(&weight(1)?.detach())?);
+        Ok(())
+    });
+}
+
+#[test]
+fn models_without_values_get_those_of_a_file_or_of_the_seed() {
+    doubles(|| {
+        let attention = || {
+            MultiheadAttentionConfig::new(6, 2)
+                .kdim(3)
+                .add_bias_kv(true)
+                .build()
+        };
+        let built = fork_rng(1, attention)?.state_dict()?;
+        let later = deferred(attention)?;
+        fork_rng(1, || later.reset_parameters())?;
+        for (key, value) in later.state_dict()?.iter() {
+            let expected = built.get(key).expect("the same keys");
+            assert_close(value, expected, Tolerance::EXACT, key);
+        }
+
+        let (model, later) = (encoder(3)?, deferred(|| encoder(3))?);
+        assert!(later.parameters().all(|parameter| !parameter.has_values()));
+        later.load_state_dict(&model.state_dict()?)?;
+        let x = normal([3, 1, 4]);
+        model.eval();
+        later.eval();
+        assert_close(
+            &later.call(x.clone())?,
+            &model.call(x)?,
+            Tolerance::EXACT,
+            "loaded",
+        );
         Ok(())
     });
 }

@@ -172,6 +172,93 @@ fn pytorch_read_the_committed_file_as_it_is_read_here() {
     assert_close(&logits, &expected, Tolerance::CONTRACTION, "logits");
 }
 
+/// What `golden/check_rust_shards.py` knows too: element `j` of tensor `k` is `(17·k + j) mod 251`.
+fn of_the_committed_shards() -> StateDict {
+    let shapes: [(&str, DType, &[usize]); 9] = [
+        ("encoder.weight", DType::F32, &[6, 4]),
+        ("encoder.bias", DType::F32, &[6]),
+        ("wide", DType::F64, &[3, 2]),
+        ("narrow", DType::F16, &[5]),
+        ("brief", DType::BF16, &[2, 2, 2]),
+        ("steps", DType::I64, &[]),
+        ("whole", DType::I32, &[3]),
+        ("byte", DType::U8, &[0, 4]),
+        ("mask", DType::Bool, &[3]),
+    ];
+    let mut state = StateDict::new();
+    for (k, (key, dtype, shape)) in shapes.into_iter().enumerate() {
+        let numel = shape.iter().product();
+        let values = (0..numel)
+            .map(|j: usize| ((17 * k + j) % 251) as i64)
+            .collect();
+        let tensor = Tensor::from_vec(values, shape).unwrap();
+        state.insert(key, tensor.to_dtype(dtype).unwrap());
+    }
+    let tied = state.get("encoder.weight").unwrap().clone();
+    state.insert("decoder.weight", tied);
+    let columns = state.get("wide").unwrap().t().unwrap();
+    state.insert("transposed", columns);
+    state
+}
+
+const SHARD_SIZE: usize = 60;
+
+#[test]
+fn the_committed_shards_hold_what_is_written_today() {
+    let (state, scratch) = (of_the_committed_shards(), scratch("shards"));
+    let (file, shards) = ("tied.safetensors", "sharded");
+    let write = |directory: &Path| {
+        state.save(directory.join(file)).unwrap();
+        state
+            .save_sharded(directory.join(shards), SHARD_SIZE)
+            .unwrap();
+    };
+    if std::env::var_os(WRITE).is_some() {
+        let _ = std::fs::remove_dir_all(rust_file(shards));
+        write(&rust_file(""));
+    }
+    write(&scratch);
+    let text = std::fs::read_to_string(rust_file("sharded.check.json")).unwrap();
+    let recorded: Value = serde_json::from_str(&text).unwrap();
+    let files = recorded["files"].as_object().expect("files");
+    assert!(files.len() > 4);
+    for (name, record) in files {
+        let bytes = std::fs::read(rust_file(name)).unwrap();
+        assert_eq!(std::fs::read(scratch.join(name)).unwrap(), bytes, "{name}");
+        let found = serde_json::json!([bytes.len(), adler32(&bytes)]);
+        assert_eq!(*record, found, "run check_rust_shards.py again");
+    }
+    // Hugging Face's own division into shards is this one.
+    let index = std::fs::read_to_string(rust_file("sharded/model.safetensors.index.json")).unwrap();
+    let index: Value = serde_json::from_str(&index).unwrap();
+    assert_eq!(recorded["hub"]["weight_map"], index["weight_map"]);
+    assert_eq!(
+        recorded["hub"]["total_size"],
+        index["metadata"]["total_size"]
+    );
+    // What PyTorch read is what was written.
+    let described = state.iter().map(|(key, value)| {
+        let shape: Vec<usize> = value.shape().to_vec();
+        serde_json::json!([key, shape, value.dtype().to_string()])
+    });
+    assert_eq!(recorded["keys"], described.collect::<Value>());
+    for path in [rust_file(file), rust_file(shards)] {
+        let loaded = StateDict::load(path).unwrap();
+        assert_eq!(loaded.len(), state.len());
+        for (key, value) in state.iter() {
+            let found = loaded.get(key).expect("the key").to_host().unwrap();
+            assert_eq!(
+                found.to_le_bytes(),
+                value.to_host().unwrap().to_le_bytes(),
+                "{key}"
+            );
+        }
+        let [a, b] = ["encoder.weight", "decoder.weight"].map(|key| loaded.get(key).unwrap());
+        assert!(a.shares_memory_with(b));
+    }
+    std::fs::remove_dir_all(scratch).unwrap();
+}
+
 /// Ties the recorded answer to the bytes that PyTorch read.
 fn adler32(bytes: &[u8]) -> u32 {
     let step = |(a, b): (u32, u32), &byte: &u8| {

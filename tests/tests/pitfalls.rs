@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod pitfalls {
+    mod freezing;
     mod hooks;
     mod members;
     mod saving;

@@ -195,7 +195,10 @@ impl Pass {
             Entry::Vacant(place) => place.insert((node.clone(), grad)),
             Entry::Occupied(place) => {
                 let place = place.into_mut();
-                place.1 = place.1.add(&grad)?;
+                place.1 = match place.1.can_be_added_to(&grad) {
+                    true => std::mem::replace(&mut place.1, grad.clone()).add_over(&grad)?,
+                    false => place.1.add(&grad)?,
+                };
                 place
             }
         };

@@ -83,6 +83,18 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + '
 
     /// The elements from their little-endian bytes; bytes that fill no whole element are left out.
     fn from_le_bytes(bytes: &[u8]) -> Vec<Self>;
+
+    /// The elements where their little-endian bytes lie, if these lie as memory holds elements:
+    /// aligned, on a little-endian machine, and valid whatever they are.
+    fn in_bytes(bytes: &[u8]) -> Option<&[Self]>;
+
+    /// The little-endian bytes of the elements where they lie, on a little-endian machine.
+    fn as_le_bytes(values: &[Self]) -> Option<&[u8]>;
+}
+
+/// Whether memory holds an element's bytes as files do.
+fn is_memory_order<T>() -> bool {
+    cfg!(target_endian = "little") || size_of::<T>() == 1
 }
 
 macro_rules! little_endian {
@@ -103,6 +115,11 @@ macro_rules! little_endian {
                 .map(|&chunk| <$type>::from_le_bytes(chunk))
                 .collect()
         }
+
+        fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
+            let values = bytemuck::try_cast_slice(bytes).ok();
+            values.filter(|_| is_memory_order::<Self>())
+        }
     };
 }
 
@@ -114,6 +131,11 @@ macro_rules! truth_bytes {
 
         fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
             bytes.iter().map(|&byte| byte != 0).collect()
+        }
+
+        // Bytes other than 0 and 1 are no truth values.
+        fn in_bytes(_: &[u8]) -> Option<&[Self]> {
+            None
         }
     };
 }
@@ -142,6 +164,11 @@ macro_rules! elements {
             }
 
             $bytes!($($arg)?);
+
+            fn as_le_bytes(values: &[Self]) -> Option<&[u8]> {
+                let bytes = bytemuck::try_cast_slice(values).ok();
+                bytes.filter(|_| is_memory_order::<Self>())
+            }
         }
     )*};
 }

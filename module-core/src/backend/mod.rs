@@ -3,16 +3,19 @@
 //! A backend owns memory and kernels; it knows nothing of gradients, and nothing above it knows
 //! how it computes. An accelerator is another crate that implements [`Backend`].
 
+mod absent;
 mod cpu;
 mod fused;
 mod geometry;
 mod host;
 mod ops;
+mod shared;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use absent::Absent;
 pub use cpu::{num_threads, set_num_threads};
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
@@ -23,6 +26,7 @@ pub use geometry::{
 };
 pub use host::{Element, HostData};
 pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp, UnfoldOp};
+pub use shared::SharedBytes;
 
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
@@ -84,10 +88,10 @@ impl Storage {
         Arc::ptr_eq(&self.data, &other.data)
     }
 
-    /// Whether no other handle shares the memory.
-    #[cfg(test)]
-    pub(crate) fn is_unshared(&mut self) -> bool {
-        Arc::get_mut(&mut self.data).is_some()
+    /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
+    /// counted still.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.data) == 1
     }
 
     /// What handles that share their memory have in common, for as long as one of them is held.
@@ -125,6 +129,16 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// Memory that is not to be had.
     fn upload(&self, data: HostData) -> Result<Storage>;
+
+    /// Elements that lie in host memory, little-endian, and stay there for as long as they are
+    /// needed: a device that reads host memory need not copy them.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
+    }
 
     /// Copies elements to host memory, in row-major order.
     ///
@@ -175,7 +189,7 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
 
-    /// `a + α·b`, for layouts of one shape.
+    /// `a + α·b`, for layouts of one shape; over the memory of `a`, if nobody else holds it.
     ///
     /// # Errors
     ///
@@ -529,6 +543,12 @@ pub(crate) fn cpu_view<'a, T: Element>(
     layout: &Layout,
 ) -> Result<ndarray::ArrayViewD<'a, T>> {
     cpu::array_view(storage, layout)
+}
+
+/// The little-endian bytes of elements that lie in row-major order in a CPU storage; `None` if they lie
+/// otherwise.
+pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+    cpu::le_bytes(storage, layout)
 }
 
 /// Checks that host memory has room for `len` elements.

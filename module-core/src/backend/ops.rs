@@ -71,6 +71,38 @@ pub enum UnaryOp {
     },
 }
 
+impl UnaryOp {
+    /// What errors call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Neg => "neg",
+            Self::Abs => "abs",
+            Self::Sign => "sign",
+            Self::Exp => "exp",
+            Self::Log => "log",
+            Self::Sqrt => "sqrt",
+            Self::Reciprocal => "reciprocal",
+            Self::Rsqrt => "rsqrt",
+            Self::Log1p => "log1p",
+            Self::Expm1 => "expm1",
+            Self::Erf => "erf",
+            Self::Sin => "sin",
+            Self::Cos => "cos",
+            Self::Floor => "floor",
+            Self::Ceil => "ceil",
+            Self::Round => "round",
+            Self::Tanh => "tanh",
+            Self::Sigmoid => "sigmoid",
+            Self::Relu => "relu",
+            Self::Gelu | Self::GeluTanh | Self::GeluSlope | Self::GeluTanhSlope => "gelu",
+            Self::Silu | Self::SiluSlope => "silu",
+            Self::Softplus { .. } => "softplus",
+            Self::LeakyRelu { .. } => "leaky_relu",
+            Self::Elu { .. } => "elu",
+        }
+    }
+}
+
 /// Operations from two elements to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -91,6 +123,22 @@ pub enum BinaryOp {
     Minimum,
     /// 0 where `a ≤ 0`, else `b`: the gradient `b` of [`UnaryOp::Relu`], whose output is `a`
     Rectify,
+}
+
+impl BinaryOp {
+    /// What errors call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Sub => "sub",
+            Self::Mul => "mul",
+            Self::Div => "div",
+            Self::Pow => "pow",
+            Self::Maximum => "maximum",
+            Self::Minimum => "minimum",
+            Self::Rectify => "relu",
+        }
+    }
 }
 
 /// Comparisons.
@@ -125,6 +173,18 @@ pub enum ReduceOp {
     Min,
 }
 
+impl ReduceOp {
+    /// What errors call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Prod => "prod",
+            Self::Max => "max",
+            Self::Min => "min",
+        }
+    }
+}
+
 /// Places of extremes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -135,6 +195,16 @@ pub enum ArgReduceOp {
     Min,
 }
 
+impl ArgReduceOp {
+    /// What errors call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Max => "argmax",
+            Self::Min => "argmin",
+        }
+    }
+}
+
 /// Normalised exponentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -143,6 +213,16 @@ pub enum SoftmaxOp {
     Softmax,
     /// `x - ln Σ eˣ`
     LogSoftmax,
+}
+
+impl SoftmaxOp {
+    /// What errors call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Softmax => "softmax",
+            Self::LogSoftmax => "log_softmax",
+        }
+    }
 }
 
 /// A convolution `y = x ∗ w` is linear in `x` and in `w`; each of the three computes one tensor

@@ -1,16 +1,37 @@
 //! Checkpoint files: one file each for a format, behind one trait.
 
 mod atomic;
+mod background;
+mod directory;
+mod mapping;
+mod npy;
+mod npz;
+mod options;
+mod output;
+mod pickle;
 mod safetensors;
+mod sharded;
 mod source;
+mod stateful;
+mod swap;
+mod torch_legacy;
+mod torch_zip;
+mod training;
+mod words;
+mod zip;
 
 use std::path::Path;
 
+pub use background::SaveHandle;
+pub use options::ReadOptions;
+use output::file_error;
 use source::Source;
+pub use stateful::{Snapshot, Stateful};
+pub use training::TrainingCheckpoint;
 
-use crate::{ErrorKind, Result, StateDict};
+use crate::{Error, ErrorKind, Result, StateDict};
 
-/// A file format of state dicts.
+/// A file format of state dicts that is read; what is written is safetensors.
 trait Format: Sync {
     /// What errors call it.
     fn name(&self) -> &'static str;
@@ -21,20 +42,24 @@ trait Format: Sync {
     /// Reads a whole file; the error says what is wrong with it. Formats that nest tensors, as
     /// `{"model": …, "epoch": …}`, read those under `entry`, a path of keys joined by dots.
     fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String>;
-
-    /// The bytes of a file.
-    fn write(&self, state: &StateDict) -> Result<Result<Vec<u8>, String>>;
 }
 
-/// Every format, asked in this order; the first one is written.
-static FORMATS: [&dyn Format; 1] = [&safetensors::Safetensors];
+/// Every format, asked in this order.
+static FORMATS: [&dyn Format; 4] = [
+    &safetensors::Safetensors,
+    &npz::Npz,
+    &torch_zip::TorchZip,
+    &torch_legacy::TorchLegacy,
+];
 
 impl StateDict {
     /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
     ///
     /// The file is written whole beside the old one, forced to the disk and moved into its place,
-    /// so that a crash at any moment leaves one or the other. Tied tensors are written once; the
-    /// metadata names the others, as `safetensors.torch.save_model` does.
+    /// so that a crash at any moment leaves one or the other, and perhaps a file `.checkpoint-…` that
+    /// may be removed. Elements are written from where they lie, so that saving takes no second copy
+    /// of a model. Tied tensors are written once; the metadata names the others, as
+    /// `safetensors.torch.save_model` does.
     ///
     /// # Errors
     ///
@@ -53,49 +78,146 @@ impl StateDict {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let [format] = FORMATS;
-        let bytes = format.write(self)?.map_err(|problem| ErrorKind::Format {
-            path: path.to_owned(),
-            format: format.name(),
-            problem,
-        })?;
-        atomic::write(path, &bytes)
+        atomic::write(path.as_ref(), |output| safetensors::write(self, output))
+    }
+
+    /// [`save`](Self::save) on another thread. What is written is the state as it is now: tensors do
+    /// not change, so that training may go on meanwhile.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-async-{}.safetensors", std::process::id()));
+    /// let state = StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
+    /// let saving = state.save_async(&path);
+    /// // Another step.
+    /// saving.join()?;
+    /// assert_eq!(StateDict::load(&path)?.len(), 1);
+    /// std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save_async(&self, path: impl AsRef<Path>) -> SaveHandle {
+        let (state, path) = (self.clone(), path.as_ref().to_owned());
+        SaveHandle::spawn(path.clone(), move || state.save(path))
+    }
+
+    /// Writes a directory of safetensors files of at most `max_shard_size` bytes of elements each, or
+    /// of one tensor that is larger, as Hugging Face's tools do: `model-00001-of-00002.safetensors`, …,
+    /// and `model.safetensors.index.json`, which says in which of them each tensor is.
+    ///
+    /// A directory that does not exist is made. In one that has such files already, the new ones are
+    /// written beside the old under names that are free (`model.1-00001-of-00002.safetensors`), then the
+    /// index is replaced, and then shards that it does not name are removed: a crash at any moment
+    /// leaves the old state or the new one whole. Tied tensors are written once; the metadata of the
+    /// index names the others.
+    ///
+    /// # Errors
+    ///
+    /// Shards of no bytes; a directory with a `model.safetensors`, which readers prefer to an index; one
+    /// that cannot be made or written; a full disk.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let directory = std::env::temp_dir().join(format!("doc-sharded-{}", std::process::id()));
+    /// let tensor = Tensor::from([1.0_f32, 2.0]);
+    /// let state = StateDict::from_iter([("a", tensor.clone()), ("b", (tensor * 2.0)?)]);
+    /// state.save_sharded(&directory, 8)?;
+    /// assert!(directory.join("model-00002-of-00002.safetensors").is_file());
+    /// assert_eq!(StateDict::load(&directory)?.get("b").unwrap().to_vec::<f32>()?, [2.0, 4.0]);
+    /// std::fs::remove_dir_all(directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save_sharded(&self, directory: impl AsRef<Path>, max_shard_size: usize) -> Result<()> {
+        sharded::write(self, directory.as_ref(), max_shard_size)
     }
 
     /// Reads a checkpoint file, whose format is told by its content.
     ///
+    /// An index of shards stands for the files that it names. A directory stands for its
+    /// `model.safetensors`, its `model.safetensors.index.json`, or their older counterparts
+    /// `pytorch_model.bin` and `pytorch_model.bin.index.json`.
+    ///
+    /// The file is mapped into memory and tensors borrow from it, so that opening a large one takes
+    /// no time and its parts are read as they are used. It may be replaced or removed meanwhile, but
+    /// nobody may write into it or shorten it: see [`ReadOptions::mmap`].
+    ///
+    #[doc = include_str!("../docs/checkpoint_formats.md")]
+    ///
     /// # Errors
     ///
-    /// A file that cannot be read, or whose content is damaged or of no known format.
+    /// A file that cannot be read, or whose content is damaged or of no known format; an index and
+    /// shards that do not hold the same keys; a directory with several checkpoints or none.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| ErrorKind::File {
-            path: path.to_owned(),
-            source,
-        })?;
-        let source = Source::new(bytes);
-        let format = FORMATS
-            .into_iter()
-            .find(|format| format.matches(source.bytes()))
-            .ok_or_else(|| {
-                let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-                ErrorKind::Format {
-                    path: path.to_owned(),
-                    format: "checkpoint",
-                    problem: format!("the content is none of: {}", names.join(", ")),
-                }
-            })?;
-        format.read(&source, None).map_err(|problem| {
-            let (path, format) = (path.to_owned(), format.name());
-            ErrorKind::Format {
-                path,
-                format,
-                problem,
-            }
-            .into()
-        })
+        Self::load_with(path, &ReadOptions::new())
     }
+
+    /// [`load`](Self::load) with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load), and an entry that the file does not have.
+    pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        read(path.as_ref(), options)
+    }
+}
+
+/// Reads a file, the files that an index names, or what a directory holds of them.
+fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
+    let within;
+    let path = match path.is_dir() {
+        true => {
+            within = sharded::in_directory(path)?;
+            &within
+        }
+        false => path,
+    };
+    read_source(path, &open(path, options)?, options)
+}
+
+/// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
+pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
+    read_source(path, &Source::new(bytes), options)
+}
+
+fn read_source(path: &Path, source: &Source, options: &ReadOptions) -> Result<StateDict> {
+    match sharded::is_index(source.bytes()) {
+        true => sharded::read(path, source.bytes(), options),
+        false => read_file(path, source, options),
+    }
+}
+
+fn open(path: &Path, options: &ReadOptions) -> Result<Source> {
+    Source::open(path, options.mmap).map_err(|error| file_error(path, error))
+}
+
+fn read_file(path: &Path, source: &Source, options: &ReadOptions) -> Result<StateDict> {
+    let format = FORMATS
+        .into_iter()
+        .find(|format| format.matches(source.bytes()))
+        .ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
+            let problem = format!("the content is none of: {}", names.join(", "));
+            damaged(path, "checkpoint", problem)
+        })?;
+    format
+        .read(source, options.entry.as_deref())
+        .map_err(|problem| damaged(path, format.name(), problem))
+}
+
+/// The error for a file whose content is not what it should be.
+fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
+    let path = path.to_owned();
+    ErrorKind::Format {
+        path,
+        format,
+        problem,
+    }
+    .into()
 }
 
 #[cfg(test)]

@@ -1,12 +1,17 @@
-//! The safetensors format.
+//! The safetensors format: the length of the header, the header as JSON, the elements.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+mod header;
 
-use safetensors::tensor::{Dtype, SafeTensors, View};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+
+use super::output::Output;
 use super::{Format, Source};
-use crate::{DType, Result, StateDict, Tensor};
+use crate::{DType, Error, Result, StateDict, Tensor};
+use header::Header;
+pub(super) use header::Unique;
 
 pub(super) struct Safetensors;
 
@@ -26,120 +31,117 @@ impl Format for Safetensors {
                 "there is no entry `{entry}`: the tensors of this format lie flat"
             ));
         }
-        let (header, metadata) =
-            SafeTensors::read_metadata(source.bytes()).map_err(|e| e.to_string())?;
-        // Eight bytes of length, the header, the tensors.
-        let start = 8 + header;
+        let (header, start) = Header::parse(source.bytes())?;
+        let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
+        tensors.sort_by_key(|(_, info)| info.data_offsets);
+        // This refuses gaps, overlaps, and sizes that do not follow from shape and dtype.
+        let tensors = Metadata::new(None, tensors).map_err(|e| e.to_string())?;
+        let (taken, present) = (tensors.data_len(), source.bytes().len() - start);
+        if taken != present {
+            return Err(format!(
+                "{present} bytes follow the header, but its tensors take {taken}"
+            ));
+        }
         let mut state = StateDict::new();
-        for key in metadata.offset_keys() {
-            let info = metadata
-                .info(&key)
-                .ok_or("a tensor without a description")?;
+        for key in tensors.offset_keys() {
+            let info = tensors.info(&key).ok_or("a tensor without a description")?;
             let dtype = from_file(info.dtype)
                 .ok_or_else(|| format!("dtype {} of `{key}` is not served", info.dtype))?;
             let (first, last) = info.data_offsets;
             let tensor = source.tensor(dtype, &info.shape, start + first..start + last)?;
             state.insert(key, tensor);
         }
-        // Tied tensors stand once; the metadata maps each other name to the one that stands.
-        let mut ties: Vec<_> = metadata.metadata().iter().flatten().collect();
-        ties.sort();
-        for (dropped, kept) in ties {
-            if let (None, Some(tensor)) = (state.get(dropped), state.get(kept)) {
-                let tensor = tensor.clone();
-                state.insert(dropped.clone(), tensor);
-            }
-        }
+        add_ties(&mut state, &header.metadata)?;
         Ok(state)
     }
+}
 
-    fn write(&self, state: &StateDict) -> Result<Result<Vec<u8>, String>> {
-        let format = [("format".to_owned(), "pt".to_owned())];
-        let mut metadata = BTreeMap::from(format.clone());
-        let mut entries: Vec<(&str, Entry)> = Vec::new();
-        let mut written: Vec<(&str, &Tensor)> = Vec::new();
-        for (key, tensor) in state.iter() {
-            let same = |other: &Tensor| {
-                tensor.shares_memory_with(other) && tensor.layout() == other.layout()
-            };
+/// Puts tied tensors under their other names: they stand once, and the metadata maps each name that
+/// was dropped to the one that stands. Metadata about anything else names no tensor.
+pub(super) fn add_ties(
+    state: &mut StateDict,
+    metadata: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let mut others = metadata.iter().filter(|(name, _)| *name != FORMAT.0);
+    if let (true, Some((dropped, kept))) = (state.is_empty(), others.next()) {
+        return Err(format!(
+            "`{dropped}` is to be tied to `{kept}`, but there are no tensors"
+        ));
+    }
+    for (dropped, kept) in metadata {
+        if let (None, Some(tensor)) = (state.get(dropped), state.get(kept)) {
+            let tensor = tensor.clone();
+            state.insert(dropped.clone(), tensor);
+        }
+    }
+    Ok(())
+}
+
+/// What PyTorch's readers expect in the metadata.
+const FORMAT: (&str, &str) = ("format", "pt");
+
+/// Names that mean something else in the metadata of a file or an index, and so no tie.
+const TAKEN: [&str; 2] = [FORMAT.0, "total_size"];
+
+/// Writes a file of tensors, tied ones once.
+pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
+    let (tensors, ties) = without_ties(state);
+    write_tensors(tensors, ties, output)
+}
+
+/// The tensors, each once, and the names that were dropped with those that stand for them.
+pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, BTreeMap<String, String>) {
+    let (mut kept, mut ties) = (Vec::new(), BTreeMap::new());
+    let mut by_memory: HashMap<usize, Vec<(&str, &Tensor)>> = HashMap::new();
+    for (key, tensor) in state.iter() {
+        let sharing = by_memory.entry(tensor.storage.address()).or_default();
+        let same = |(_, other): &&(_, &Tensor)| tensor.layout() == other.layout();
+        match sharing.iter().find(same) {
             // Tensors without elements share nothing that could be lost.
-            let tie = written
-                .iter()
-                .find(|(_, other)| tensor.numel() > 0 && same(other));
-            match tie {
-                Some((kept, _)) => {
-                    metadata.insert(key.to_owned(), (*kept).to_owned());
-                }
-                None => {
-                    written.push((key, tensor));
-                    entries.push((key, Entry::new(tensor)?));
-                }
+            Some((first, _)) if tensor.numel() > 0 && !TAKEN.contains(&key) => {
+                ties.insert(key.to_owned(), (*first).to_owned());
+            }
+            _ => {
+                sharing.push((key, tensor));
+                kept.push((key, tensor));
             }
         }
-        let bytes = safetensors::serialize(entries, Some(format.into()));
-        Ok(bytes
-            .map_err(|e| e.to_string())
-            .and_then(|bytes| with_metadata(bytes, &metadata)))
     }
+    (kept, ties)
 }
 
-/// A file that was written without ties, with the metadata that names them.
-///
-/// The library writes the entries of a hash map in any order, and equal models must give equal
-/// files; so the metadata is put into the header here, sorted.
-fn with_metadata(bytes: Vec<u8>, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, String> {
-    const PLAIN: &[u8] = br#"{"__metadata__":{"format":"pt"}"#;
-    if metadata.len() == 1 {
-        return Ok(bytes);
-    }
-    let parts = bytes.split_first_chunk().and_then(|(length, rest)| {
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        let (header, data) = rest.split_at_checked(length)?;
-        Some((header.strip_prefix(PLAIN)?.trim_ascii_end(), data))
-    });
-    let (tensors, data) = parts.ok_or("the writer laid out the header in another way")?;
-    let metadata = serde_json::to_vec(metadata).map_err(|e| e.to_string())?;
-    let mut header = [br#"{"__metadata__":"#, &*metadata, tensors].concat();
-    // The tensors start at a multiple of eight, as the library has it.
-    header.resize(header.len().next_multiple_of(8), b' ');
-    let length = (header.len() as u64).to_le_bytes();
-    Ok([&length, &*header, data].concat())
-}
-
-/// A tensor as the writer wants it.
-struct Entry {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl Entry {
-    fn new(tensor: &Tensor) -> Result<Self> {
-        let bytes = tensor.to_host()?.to_le_bytes();
-        Ok(Self {
+/// Writes the header and then the elements: dtypes of large alignment first, then by name.
+pub(super) fn write_tensors(
+    mut tensors: Vec<(&str, &Tensor)>,
+    ties: BTreeMap<String, String>,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype())), *key));
+    let mut header = Header {
+        metadata: ties,
+        ..Default::default()
+    };
+    let (name, format) = FORMAT;
+    header.metadata.insert(name.to_owned(), format.to_owned());
+    let mut end = 0_usize;
+    for (key, tensor) in &tensors {
+        if *key == header::METADATA {
+            let problem = "the format needs this name itself; rename the tensor";
+            return Err(Error::argument("save", "key", key, problem));
+        }
+        let start = end;
+        let too_large = || tensor.shape().error("save", "fewer elements in all");
+        let size = tensor.numel() * tensor.dtype().size_in_bytes();
+        end = end.checked_add(size).ok_or_else(too_large)?;
+        let info = TensorInfo {
             dtype: to_file(tensor.dtype()),
             shape: tensor.shape().to_vec(),
-            bytes,
-        })
+            data_offsets: (start, end),
+        };
+        header.tensors.insert((*key).to_owned(), info);
     }
-}
-
-impl View for Entry {
-    fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        self.bytes.as_slice().into()
-    }
-
-    fn data_len(&self) -> usize {
-        self.bytes.len()
-    }
+    output.bytes(&header.to_bytes().map_err(Error::custom)?)?;
+    tensors.into_iter().try_for_each(|(_, x)| output.tensor(x))
 }
 
 fn to_file(dtype: DType) -> Dtype {

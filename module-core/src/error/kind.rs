@@ -289,6 +289,55 @@ pub enum ErrorKind {
         key: String,
     },
 
+    /// A tensor whose values are still to come.
+    #[error("{what} has no values yet; load a checkpoint or call `reset_parameters`")]
+    NoValues {
+        /// Its key or its shape.
+        what: String,
+    },
+
+    /// A pattern for paths or keys that is none.
+    #[error("pattern `{pattern}`: {problem}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A selection that matches nothing where it is used.
+    #[error("`{selection}` selects nothing{}", did_you_mean(suggestion))]
+    NothingSelected {
+        /// The selection.
+        selection: String,
+        /// What was probably meant.
+        suggestion: Option<String>,
+    },
+
+    /// Two keys of a state dict that become one.
+    #[error("{op}: `{first}` and `{second}` would both become `{key}`")]
+    KeyCollision {
+        /// The operation.
+        op: &'static str,
+        /// The key that both would have.
+        key: String,
+        /// The key that has it first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+
+    /// A key that a state dict lacks.
+    #[error("{op}: the state dict has no key `{key}`{}", did_you_mean(suggestion))]
+    NoSuchKey {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        key: String,
+        /// The nearest key.
+        suggestion: Option<String>,
+    },
+
     /// Parameters that were made from a tensor and cannot be drawn anew.
     #[error(
         "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",

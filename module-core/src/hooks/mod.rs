@@ -9,5 +9,5 @@ mod tensors;
 
 pub use call::{Call, ForwardCall, ForwardPreCall, HookResult};
 pub use registry::HookHandle;
-pub(crate) use registry::{register_forward, register_forward_pre};
+pub(crate) use registry::{any, others, register_forward, register_forward_pre, register_other};
 pub use tensors::Tensors;

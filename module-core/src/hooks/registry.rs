@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -12,6 +13,8 @@ pub(super) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
 enum Hook {
     ForwardPre(ForwardPreHook),
     Forward(ForwardHook),
+    /// A hook of a room that this one does not know; its type tells its kind.
+    Other(Rc<dyn Any>),
 }
 
 /// A module's hooks of every kind, in registration order, with the number of their handle.
@@ -26,7 +29,7 @@ thread_local! {
 
 /// Whether this thread has any hook.
 #[inline]
-pub(super) fn any() -> bool {
+pub(crate) fn any() -> bool {
     ACTIVE.with(Cell::get) > 0
 }
 
@@ -88,6 +91,18 @@ pub(crate) fn register_forward<'m>(module: ModuleId, hook: ForwardHook) -> HookH
     register(module, Hook::Forward(hook))
 }
 
+pub(crate) fn register_other<'m, H: 'static>(module: ModuleId, hook: H) -> HookHandle<'m> {
+    register(module, Hook::Other(Rc::new(hook)))
+}
+
+/// The hooks of one type as they are now.
+pub(crate) fn others<H: 'static>(module: ModuleId) -> Vec<Rc<H>> {
+    snapshot(module, |hook| match hook {
+        Hook::Other(hook) => hook.clone().downcast().ok(),
+        Hook::ForwardPre(_) | Hook::Forward(_) => None,
+    })
+}
+
 /// The hooks of one kind as they are now: changes made while they run count from the next time.
 fn snapshot<H>(module: ModuleId, pick: impl Fn(&Hook) -> Option<H>) -> Vec<H> {
     read(|hooks| {
@@ -106,14 +121,14 @@ fn read<R: Default>(f: impl FnOnce(&IdMap<ModuleId, Hooks>) -> R) -> R {
 pub(super) fn forward_pre_hooks(module: ModuleId) -> Vec<ForwardPreHook> {
     snapshot(module, |hook| match hook {
         Hook::ForwardPre(hook) => Some(hook.clone()),
-        Hook::Forward(_) => None,
+        Hook::Forward(_) | Hook::Other(_) => None,
     })
 }
 
 pub(super) fn forward_hooks(module: ModuleId) -> Vec<ForwardHook> {
     snapshot(module, |hook| match hook {
         Hook::Forward(hook) => Some(hook.clone()),
-        Hook::ForwardPre(_) => None,
+        Hook::ForwardPre(_) | Hook::Other(_) => None,
     })
 }
 

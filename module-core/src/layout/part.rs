@@ -1,5 +1,5 @@
-use super::Layout;
 use super::sizes::Sizes;
+use super::{Layout, Shape};
 
 /// Views of parts that repeat or skip elements; callers have checked every range.
 impl Layout {
@@ -57,6 +57,31 @@ impl Layout {
         windows.shape = sizes.into();
         windows.strides.push(self.strides[dim]);
         windows
+    }
+
+    /// A layout with any strides, unless it reaches past a storage of `count` elements.
+    pub(crate) fn within(
+        shape: Shape,
+        strides: &[usize],
+        offset: usize,
+        count: usize,
+    ) -> Option<Self> {
+        if strides.len() != shape.rank() {
+            return None;
+        }
+        if shape.contains(&0) {
+            return Some(Self::contiguous(shape));
+        }
+        let mut dims = shape.iter().zip(strides);
+        let last = dims.try_fold(offset, |last, (size, stride)| {
+            last.checked_add((size - 1).checked_mul(*stride)?)
+        })?;
+        let strides = Sizes::from_slice(strides);
+        (last < count).then_some(Self {
+            shape,
+            strides,
+            offset,
+        })
     }
 
     /// The same view of memory that begins `offset` elements later.

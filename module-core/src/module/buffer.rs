@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::parameter::check_shape;
@@ -26,6 +27,7 @@ struct Inner {
     value: RwLock<Tensor>,
     initial: Tensor,
     persistent: bool,
+    pinned: AtomicBool,
 }
 
 impl Buffer {
@@ -45,6 +47,7 @@ impl Buffer {
             value: RwLock::new(initial.clone()),
             initial,
             persistent,
+            pinned: AtomicBool::new(false),
         }))
     }
 
@@ -78,6 +81,35 @@ impl Buffer {
     /// Whether the state dict holds the buffer.
     pub fn is_persistent(&self) -> bool {
         self.0.persistent
+    }
+
+    /// Keeps the dtype whatever the module is cast to: tables of positions and of frequencies are wrong
+    /// in half precision. Every handle that is tied to this one keeps it too.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Buffer, DType, Module, ModuleExt, Tensor};
+    ///
+    /// #[derive(Module)]
+    /// struct Positions {
+    ///     table: Buffer,
+    /// }
+    ///
+    /// let positions = Positions { table: Buffer::new(Tensor::from([1000.5_f32])).pinned() };
+    /// positions.bfloat16()?;
+    /// assert_eq!(positions.table.tensor().dtype(), DType::F32);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pinned(self) -> Self {
+        self.0.pinned.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// Whether the buffer keeps its dtype.
+    pub fn is_pinned(&self) -> bool {
+        self.0.pinned.load(Ordering::Relaxed)
     }
 
     /// Another handle to this same buffer: a tie.

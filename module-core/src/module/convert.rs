@@ -1,7 +1,7 @@
 //! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
 //! all of them or none.
 
-use super::{Module, Parameter, Walk, walk};
+use super::{Buffer, Module, Parameter, TensorId, Walk, walk};
 use crate::rng::Generator;
 use crate::{DType, Device, ErrorKind, Result, Tensor};
 
@@ -24,7 +24,7 @@ pub(crate) fn zero_grad(root: &dyn Module) {
     walk::each_parameter(root, &mut Parameter::zero_grad);
 }
 
-/// Casts every floating-point tensor.
+/// Casts every floating-point tensor but pinned buffers.
 pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
     if !dtype.is_floating_point() {
         let needs = "a floating-point dtype";
@@ -35,19 +35,25 @@ pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
         }
         .into());
     }
-    convert(root, |tensor| match tensor.dtype().is_floating_point() {
+    let cast = |tensor: &Tensor| match tensor.dtype().is_floating_point() {
+        true if !tensor.has_values() => Tensor::absent("to_dtype", tensor.shape(), dtype),
         true => tensor.to_dtype(dtype),
         false => Ok(tensor.clone()),
-    })
+    };
+    convert(root, cast, |buffer| !buffer.is_pinned())
 }
 
 /// Moves every tensor.
 pub(crate) fn to_device(root: &dyn Module, device: &Device) -> Result<()> {
-    convert(root, |tensor| tensor.to_device(device))
+    convert(root, |tensor| tensor.to_device(device), |_| true)
 }
 
-/// Converts every tensor of a tree first and sets all of them then.
-fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<()> {
+/// Converts every parameter of a tree and the buffers that `takes` first, and sets all of them then.
+fn convert(
+    root: &dyn Module,
+    f: impl Fn(&Tensor) -> Result<Tensor>,
+    takes: impl Fn(&Buffer) -> bool,
+) -> Result<()> {
     let every = Walk::new();
     let mut parameters = Vec::new();
     for (_, parameter) in walk::parameters(root, &every) {
@@ -55,7 +61,8 @@ fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<(
         parameters.push((parameter, f(&parameter.detach())?, grad));
     }
     let mut buffers = Vec::new();
-    for (_, buffer) in walk::buffers(root, &every) {
+    let taken = walk::buffers(root, &every).into_iter();
+    for (_, buffer) in taken.filter(|(_, buffer)| takes(buffer)) {
         buffers.push((buffer, f(&buffer.tensor())?));
     }
     for (parameter, value, grad) in parameters {
@@ -67,12 +74,18 @@ fn convert(root: &dyn Module, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<(
     Ok(())
 }
 
-/// Draws every parameter anew and finds every buffer's first value, and sets all of them then.
+/// Draws every parameter that `takes` anew and finds every such buffer's first value, and sets all of
+/// them then.
 ///
 /// The parameters are drawn in the order in which they were made, so that the seed gives what it gave
 /// when the tree was built, also where that was not the order of the walk.
-pub(crate) fn reset(root: &dyn Module, generator: &mut Generator) -> Result<()> {
+pub(crate) fn reset(
+    root: &dyn Module,
+    generator: &mut Generator,
+    takes: &dyn Fn(TensorId) -> bool,
+) -> Result<()> {
     let mut parameters = walk::parameters(root, &Walk::new());
+    parameters.retain(|(_, parameter)| takes(parameter.id()));
     let fixed = parameters.iter().filter(|(_, p)| !p.can_reset());
     let paths: Vec<String> = fixed.map(|(path, _)| path.clone()).collect();
     if !paths.is_empty() {
@@ -84,7 +97,8 @@ pub(crate) fn reset(root: &dyn Module, generator: &mut Generator) -> Result<()> 
         drawn.push((parameter, parameter.drawn(generator)?));
     }
     let mut initial = Vec::new();
-    for (_, buffer) in walk::buffers(root, &Walk::new()) {
+    let buffers = walk::buffers(root, &Walk::new()).into_iter();
+    for (_, buffer) in buffers.filter(|(_, buffer)| takes(buffer.id())) {
         initial.push((buffer, buffer.initial()?));
     }
     for (parameter, value) in drawn {

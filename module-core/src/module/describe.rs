@@ -152,6 +152,8 @@ pub enum FieldRole {
     Buffer,
     /// A child module, or a container of modules or parameters.
     Child,
+    /// State that is neither learned nor a buffer.
+    ExtraState,
     /// The mode flag.
     Training,
     /// A value that the module tree prints.

@@ -9,6 +9,7 @@ use super::{Describe, FieldInfo, FieldRole, Module, Visitor, VisitorMut};
 /// | [`Parameter`](crate::Parameter) | learnable tensor | yes |
 /// | [`Buffer`](crate::Buffer) | state that is not learned | if persistent |
 /// | [`Maybe<Parameter>`](crate::Maybe), `Maybe<Buffer>` | the same, or absent | if present |
+/// | [`ExtraState`](crate::ExtraState) | any other state, one at most | as `_extra_state` |
 /// | any [`Module`] | child | its keys, under the field's name |
 /// | `Box<M>`, `Arc<M>`, `Box<dyn Layer>` | child, transparent | as the child |
 /// | `Vec`, array, tuple, `IndexMap<String, _>` of modules or parameters | child with children `0`, `1`, … or the keys | `list.0.weight` |

@@ -4,9 +4,11 @@ mod buffer;
 mod checks;
 mod constant;
 pub(crate) mod convert;
+mod deferred;
 mod describe;
+mod extra_state;
 mod field;
-
+pub(crate) mod freeze;
 mod identity;
 mod init;
 mod list;
@@ -25,7 +27,9 @@ pub use buffer::Buffer;
 #[doc(hidden)]
 pub use checks::{FieldsCheck, assert_module};
 pub use constant::{Constant, Repr};
+pub use deferred::deferred;
 pub use describe::{Describe, FieldInfo, FieldRole, Written};
+pub use extra_state::ExtraState;
 pub use field::{Field, HoldsState, Member, Skip, SkipFallback};
 pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use super::deferred::is_deferred;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
 use crate::rng::{Generator, with_default};
 use crate::tensor::Node;
@@ -34,6 +35,8 @@ struct Inner {
 struct State {
     value: Tensor,
     requires_grad: bool,
+    /// How often it was frozen.
+    freezes: u64,
 }
 
 /// The identity of a parameter or a buffer, equal for every handle that shares it.
@@ -57,7 +60,7 @@ impl Parameter {
     }
 
     /// A parameter that `init` fills, now from the default generator and again at every
-    /// [`reset`](Self::reset).
+    /// [`reset`](Self::reset); inside [`deferred`](crate::deferred), only at a reset.
     ///
     /// # Errors
     ///
@@ -65,8 +68,13 @@ impl Parameter {
     pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
         let shape = shape.into();
         let dtype = default_dtype();
-        let value = with_default(|generator| init.init(&shape, dtype, generator))?;
-        check_drawn("with_init", &shape, dtype, &value)?;
+        let value = if is_deferred() {
+            Tensor::absent("with_init", &shape, dtype)?
+        } else {
+            let value = with_default(|generator| init.init(&shape, dtype, generator))?;
+            check_drawn("with_init", &shape, dtype, &value)?;
+            value
+        };
         Self::from_parts(value, Some(Box::new(init)))
     }
 
@@ -83,6 +91,7 @@ impl Parameter {
         let state = State {
             value: value.detach(),
             requires_grad: true,
+            freezes: 0,
         };
         Ok(Self(Arc::new(Inner {
             state: RwLock::new(state),
@@ -148,10 +157,29 @@ impl Parameter {
         Ok(())
     }
 
+    /// Replaces the value by a loaded one of the same shape. The gradient stays, unless it would be of
+    /// another dtype than the value; one that another thread adds meanwhile is not lost.
+    pub(crate) fn load(&self, value: Tensor) {
+        let mut value = value.detach();
+        let mut state = self.write();
+        std::mem::swap(&mut state.value, &mut value);
+        let cast = state.value.dtype() != value.dtype();
+        drop(state);
+        if cast {
+            self.0.leaf.set_grad(None);
+        }
+    }
+
     /// Replaces the value and the gradient by casts or moved copies of them.
     pub(crate) fn replace(&self, value: Tensor, grad: Option<Tensor>) {
         self.write().value = value.detach();
         self.0.leaf.set_grad(grad);
+    }
+
+    /// Whether the values are there, which those of a parameter made by [`deferred`](crate::deferred)
+    /// are not before they are loaded or drawn.
+    pub fn has_values(&self) -> bool {
+        self.read().value.has_values()
     }
 
     /// The gradient that `backward` left.
@@ -186,8 +214,17 @@ impl Parameter {
     /// optimiser moves it by a stale one, and a graph recorded before leaves none.
     pub fn set_requires_grad(&self, requires_grad: bool) {
         let mut state = self.write();
+        if state.requires_grad && !requires_grad {
+            state.freezes = state.freezes.wrapping_add(1);
+        }
         state.requires_grad = requires_grad;
         self.0.leaf.set_frozen(!requires_grad);
+    }
+
+    /// How often the parameter was frozen. An optimiser drops what it remembers of a parameter from
+    /// before it was frozen, also where it is trained again by the next step.
+    pub fn freezes(&self) -> u64 {
+        self.read().freezes
     }
 
     /// Another handle to this same parameter: a tie.

@@ -1,4 +1,5 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::{Field, FieldRole, Visitor, VisitorMut};
 
@@ -13,23 +14,64 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 /// let training = module_core::Training::new();
 /// assert!(training.is_training());
 /// ```
-#[derive(Debug)]
-pub struct Training(AtomicBool);
+pub struct Training(AtomicU8);
+
+/// The module is in training mode.
+const TRAINING: u8 = 1;
+/// Its statistics stand still.
+const FROZEN: u8 = 2;
 
 impl Training {
     /// A flag in training mode, as PyTorch's modules start.
     pub const fn new() -> Self {
-        Self(AtomicBool::new(true))
+        Self(AtomicU8::new(TRAINING))
     }
 
     /// Whether the module is in training mode.
     pub fn is_training(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.has(TRAINING)
     }
 
     /// Sets the mode of this one flag.
     pub fn set(&self, training: bool) {
-        self.0.store(training, Ordering::Relaxed);
+        self.change(TRAINING, training);
+    }
+
+    /// Whether the statistics of the module are frozen, whatever its mode.
+    pub fn is_frozen(&self) -> bool {
+        self.has(FROZEN)
+    }
+
+    /// Freezes the statistics of the module, or lets them move again.
+    pub fn set_frozen(&self, frozen: bool) {
+        self.change(FROZEN, frozen);
+    }
+
+    /// Whether the module takes statistics from its inputs and keeps them: it is in training mode and
+    /// not frozen. A batch normalisation that does not normalises by the statistics that it has.
+    pub fn tracks_statistics(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == TRAINING
+    }
+
+    fn has(&self, bit: u8) -> bool {
+        self.0.load(Ordering::Relaxed) & bit != 0
+    }
+
+    fn change(&self, bit: u8, on: bool) {
+        if on {
+            self.0.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.0.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for Training {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Training")
+            .field("training", &self.is_training())
+            .field("frozen", &self.is_frozen())
+            .finish()
     }
 }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{Buffer, Constant, Module, Parameter, Training};
+use super::{Buffer, Constant, ExtraState, Module, Parameter, Training};
 
 /// Is shown the members of a module by [`Module::visit`].
 ///
@@ -19,6 +19,11 @@ pub trait Visitor<'a> {
     /// A child; its own members are shown by its own `visit`.
     fn module(&mut self, name: &str, module: &'a dyn Module) {
         let _ = (name, module);
+    }
+
+    /// State that is neither, of which a module has one at most.
+    fn extra_state(&mut self, state: &'a ExtraState) {
+        let _ = state;
     }
 
     /// The mode flag.

@@ -1,10 +1,10 @@
 //! Sums, differences, products and quotients with broadcasting.
 
 use super::{Value, by_saved};
-use crate::backend::{BinaryOp, Operand, UnaryOp};
+use crate::backend::{BinaryOp, Operand};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
-use crate::{Error, Result, Scalar, Shape};
+use crate::{Result, Scalar, Shape};
 
 impl Tensor {
     pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
@@ -30,7 +30,12 @@ impl Tensor {
         Ok((a, other.operand_as(name, &shape)?, shape))
     }
 
-    fn binary_scalar(&self, name: &'static str, op: BinaryOp, number: Scalar) -> Result<Self> {
+    pub(super) fn binary_scalar(
+        &self,
+        name: &'static str,
+        op: BinaryOp,
+        number: Scalar,
+    ) -> Result<Self> {
         self.check_number(name, number)?;
         let backend = self.device().backend();
         Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))
@@ -185,180 +190,6 @@ impl Tensor {
             b: Tensor::clone(&other),
         }))
     }
-
-    /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
-    ///
-    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. A tensor of negative
-    /// exponents leaves 1 of the integer 1, ±1 of -1 and 0 of the others.
-    ///
-    /// # Errors
-    ///
-    /// As [`add`](Self::add), and a negative number beside integers.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
-    /// assert_eq!(x.pow(2.0)?.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
-    /// assert_eq!(x.pow(&Tensor::from([3.0_f32, 2.0, 1.0]))?.to_vec::<f32>()?, [1.0, 4.0, 3.0]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn pow<'a>(&self, exponent: impl Into<Value<'a>>) -> Result<Self> {
-        const NAME: &str = "pow";
-        let exponent = match exponent.into() {
-            Value::Tensor(exponent) => exponent,
-            Value::Scalar(number) => {
-                let exponent = number.to_f64();
-                if exponent < 0.0 && !self.dtype().is_floating_point() {
-                    let problem = "must not be negative for integers; cast with `to_dtype`";
-                    return Err(Error::argument(NAME, "exponent", number, problem));
-                }
-                let out = self.binary_scalar(NAME, BinaryOp::Pow, number)?;
-                let x = self.clone();
-                return Ok(out.record([self], |_| Pow { x, exponent }));
-            }
-        };
-        let out = self.binary(NAME, BinaryOp::Pow, &exponent)?;
-        Ok(out.record([self, &exponent], |y| PowOf {
-            x: self.clone(),
-            exponent: Tensor::clone(&exponent),
-            y: y.clone(),
-        }))
-    }
-
-    /// `self²`, elementwise.
-    ///
-    /// # Errors
-    ///
-    /// A tensor of truth values.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([3_i64, -4]);
-    /// assert_eq!(x.square()?.to_vec::<i64>()?, [9, 16]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn square(&self) -> Result<Self> {
-        self.mul(self)
-    }
-
-    /// `-self`, elementwise.
-    ///
-    /// # Errors
-    ///
-    /// A tensor of truth values.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([1_i64, -2]);
-    /// assert_eq!(x.neg()?.to_vec::<i64>()?, [-1, 2]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn neg(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Neg)?.record([self], |_| Neg))
-    }
-
-    /// The greater of the two, elementwise with broadcasting; NaN if either is.
-    ///
-    /// Where both are equal, each gets half of the gradient.
-    ///
-    /// # Errors
-    ///
-    /// As [`add`](Self::add).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([1_i64, 5]);
-    /// assert_eq!(x.maximum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [3, 5]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("maximum", self)?;
-        let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
-        Ok(out.record([self, &other], |_| Extreme {
-            name: "maximum",
-            a: self.clone(),
-            b: Tensor::clone(&other),
-        }))
-    }
-
-    /// The smaller of the two, elementwise with broadcasting; NaN if either is.
-    ///
-    /// Where both are equal, each gets half of the gradient.
-    ///
-    /// # Errors
-    ///
-    /// As [`add`](Self::add).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([1_i64, 5]);
-    /// assert_eq!(x.minimum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [1, 4]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("minimum", self)?;
-        let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
-        Ok(out.record([self, &other], |_| Extreme {
-            name: "minimum",
-            a: self.clone(),
-            b: Tensor::clone(&other),
-        }))
-    }
-
-    /// `|self|`, elementwise.
-    ///
-    /// # Errors
-    ///
-    /// A tensor of truth values.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
-    /// assert_eq!(x.abs()?.to_vec::<f32>()?, [1.0, 0.0, 2.0]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn abs(&self) -> Result<Self> {
-        Ok(self
-            .unary(UnaryOp::Abs)?
-            .record([self], |_| Abs { x: self.clone() }))
-    }
-
-    /// -1, 0 or 1, elementwise.
-    ///
-    /// # Errors
-    ///
-    /// A tensor of truth values.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
-    /// assert_eq!(x.sign()?.to_vec::<f32>()?, [-1.0, 0.0, 1.0]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn sign(&self) -> Result<Self> {
-        Ok(self.unary(UnaryOp::Sign)?.record([self], |_| Sign))
-    }
 }
 
 struct Add {
@@ -477,125 +308,5 @@ impl Function for Div {
         let first = ctx.needs(0).then(first).transpose()?;
         let second = |a: &Tensor| ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape());
         Ok([first, by_saved(a.as_ref(), second)?].into())
-    }
-}
-
-struct Pow {
-    x: Tensor,
-    exponent: f64,
-}
-
-impl Function for Pow {
-    fn name(&self) -> &'static str {
-        "pow"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // The slope of a constant is 0 also where `x⁻¹` is infinite.
-        if self.exponent == 0.0 {
-            return one(ctx.grad().zeros_like()?);
-        }
-        one(ctx
-            .grad()
-            .mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
-    }
-}
-
-struct PowOf {
-    x: Tensor,
-    exponent: Tensor,
-    y: Tensor,
-}
-
-impl Function for PowOf {
-    fn name(&self) -> &'static str {
-        "pow"
-    }
-
-    /// `e x^(e - 1)` and `x^e ln x`, with 0 for the constant `x^0` and for the powers of 0.
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { x, exponent, y } = self;
-        two(
-            ctx,
-            || {
-                let slope = x.pow(&exponent.sub(1.0)?)?.mul(exponent)?;
-                let constant = exponent.eq(0.0)?;
-                let slope = slope.masked_fill(&constant, 0.0)?;
-                ctx.grad().mul(&slope)?.sum_to(x.shape())
-            },
-            || {
-                let still = x.eq(0.0)?.logical_and(&exponent.ge(0.0)?)?;
-                // Inside, so that second derivatives do not multiply 0 with an infinity.
-                let slope = ctx.output(y).mul(&x.masked_fill(&still, 1.0)?.log()?)?;
-                ctx.grad().mul(&slope)?.sum_to(exponent.shape())
-            },
-        )
-    }
-}
-
-struct Neg;
-
-impl Function for Neg {
-    fn name(&self) -> &'static str {
-        "neg"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().neg()?)
-    }
-}
-
-struct Abs {
-    x: Tensor,
-}
-
-impl Function for Abs {
-    fn name(&self) -> &'static str {
-        "abs"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().mul(&self.x.sign()?)?)
-    }
-}
-
-struct Sign;
-
-impl Function for Sign {
-    fn name(&self) -> &'static str {
-        "sign"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().zeros_like()?)
-    }
-}
-
-struct Extreme {
-    name: &'static str,
-    a: Tensor,
-    b: Tensor,
-}
-
-impl Function for Extreme {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (a, b) = (self.a.detach(), self.b.detach());
-        let dtype = ctx.grad().dtype();
-        let tie = a.eq(&b)?.to_dtype(dtype)?.mul(0.5)?;
-        let wins = if self.name == "maximum" {
-            a.gt(&b)?
-        } else {
-            a.lt(&b)?
-        };
-        let share = wins.to_dtype(dtype)?.add(&tie)?;
-        two(
-            ctx,
-            || ctx.grad().mul(&share)?.sum_to(a.shape()),
-            || ctx.grad().mul(&share.neg()?.add(1.0)?)?.sum_to(b.shape()),
-        )
     }
 }

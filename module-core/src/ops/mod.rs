@@ -1,5 +1,6 @@
 //! Operations, a file for each family: the method and its gradient side by side.
 
+mod accumulate;
 mod activation;
 mod adamw;
 mod adaptive_pool;
@@ -17,6 +18,7 @@ mod cross_entropy;
 mod dropout;
 mod einsum;
 mod exponential;
+mod extreme;
 mod fused;
 mod index;
 mod indexing;
@@ -31,12 +33,14 @@ mod normalise;
 mod operators;
 mod pad;
 mod pool;
+mod pow;
 mod product;
 mod reduce;
 mod resample;
 mod rounding;
 mod rows;
 mod scan;
+mod sign;
 mod sizes;
 mod slice;
 mod softmax;

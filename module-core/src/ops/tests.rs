@@ -510,6 +510,7 @@ macro_rules! sources {
 }
 
 const SOURCES: &[(&str, &str)] = &sources!(
+    "accumulate",
     "activation",
     "adamw",
     "adaptive_pool",
@@ -527,6 +528,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "dropout",
     "einsum",
     "exponential",
+    "extreme",
     "fused",
     "index",
     "indexing",
@@ -541,12 +543,14 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "operators",
     "pad",
     "pool",
+    "pow",
     "product",
     "reduce",
     "resample",
     "rounding",
     "rows",
     "scan",
+    "sign",
     "sizes",
     "slice",
     "softmax",

@@ -19,13 +19,24 @@ use crate::Tensor;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct StateDict {
-    tensors: IndexMap<String, Tensor>,
+    pub(super) tensors: IndexMap<String, Tensor>,
 }
 
 impl StateDict {
     /// Without tensors.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Without tensors, and with room for `count`.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        let tensors = IndexMap::with_capacity(count);
+        Self { tensors }
+    }
+
+    /// The tensor of the key that is at this place in the order.
+    pub(crate) fn tensor_at(&self, place: usize) -> Option<&Tensor> {
+        self.tensors.get_index(place).map(|(_, tensor)| tensor)
     }
 
     /// The tensor under a key.
@@ -56,9 +67,44 @@ impl StateDict {
 
     /// The keys with their tensors, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.tensors
-            .iter()
-            .map(|(key, tensor)| (key.as_str(), tensor))
+        self.into_iter()
+    }
+
+    /// The number of bytes of all elements; those of tied tensors count once.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let weight = Tensor::from([1.0_f32, 2.0]);
+    /// let state = StateDict::from_iter([("a", weight.clone()), ("b", weight)]);
+    /// assert_eq!(state.num_bytes(), 8);
+    /// ```
+    pub fn num_bytes(&self) -> usize {
+        let bytes = |tensor: &Tensor| tensor.numel() * tensor.dtype().size_in_bytes();
+        let all: usize = self.tensors.values().map(bytes).sum();
+        let extra = |keys: &Vec<&str>| {
+            let tensor = keys.first().and_then(|key| self.get(key));
+            tensor.map_or(0, bytes) * (keys.len() - 1)
+        };
+        all - self.ties().iter().map(extra).sum::<usize>()
+    }
+
+    /// The keys that are tied: each group is one tensor under all of its names.
+    pub fn ties(&self) -> Vec<Vec<&str>> {
+        let mut groups: IndexMap<_, Vec<&str>> = IndexMap::new();
+        for (key, tensor) in self.iter().filter(|(_, tensor)| tensor.numel() > 0) {
+            let layout = tensor.layout();
+            let place = (
+                tensor.storage.address(),
+                layout.offset(),
+                layout.shape(),
+                layout.strides(),
+            );
+            groups.entry(place).or_default().push(key);
+        }
+        groups.into_values().filter(|keys| keys.len() > 1).collect()
     }
 
     /// The number of tensors.
@@ -69,6 +115,28 @@ impl StateDict {
     /// Whether there are no tensors.
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
+    }
+}
+
+impl IntoIterator for StateDict {
+    type Item = (String, Tensor);
+    type IntoIter = indexmap::map::IntoIter<String, Tensor>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.tensors.into_iter()
+    }
+}
+
+/// What borrows a key and its tensor from an entry.
+type Borrow<'a> = fn((&'a String, &'a Tensor)) -> (&'a str, &'a Tensor);
+
+impl<'a> IntoIterator for &'a StateDict {
+    type Item = (&'a str, &'a Tensor);
+    type IntoIter = std::iter::Map<indexmap::map::Iter<'a, String, Tensor>, Borrow<'a>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let borrow: Borrow<'a> = |(key, tensor)| (key.as_str(), tensor);
+        self.tensors.iter().map(borrow)
     }
 }
 

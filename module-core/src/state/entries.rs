@@ -1,7 +1,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::StateDict;
-use crate::module::{Buffer, Module, Parameter, TensorId, Visitor, walk::join};
+use super::hooks::{after_collecting, before_collecting};
+use crate::hooks::any;
+use crate::module::{Buffer, ExtraState, Module, Parameter, TensorId, Visitor, walk::join};
 use crate::{ErrorKind, Result, Tensor};
 
 /// What stands behind a key of a state dict.
@@ -9,6 +11,7 @@ use crate::{ErrorKind, Result, Tensor};
 pub(super) enum Slot<'a> {
     Parameter(&'a Parameter),
     Buffer(&'a Buffer),
+    Extra(&'a ExtraState),
 }
 
 impl Slot<'_> {
@@ -16,6 +19,7 @@ impl Slot<'_> {
         match self {
             Self::Parameter(parameter) => parameter.detach(),
             Self::Buffer(buffer) => buffer.tensor(),
+            Self::Extra(state) => state.tensor(),
         }
     }
 
@@ -23,20 +27,39 @@ impl Slot<'_> {
         match self {
             Self::Parameter(parameter) => parameter.id(),
             Self::Buffer(buffer) => buffer.id(),
+            Self::Extra(state) => state.id(),
         }
     }
 
-    /// Replaces the value by one of the same shape and dtype; the gradient stays.
-    pub(super) fn replace(self, value: Tensor) {
+    /// Replaces the value by one of the same shape; the gradient stays.
+    pub(super) fn load(self, value: Tensor) {
         match self {
-            Self::Parameter(parameter) => parameter.replace(value, parameter.grad()),
+            Self::Parameter(parameter) => parameter.load(value),
             Self::Buffer(buffer) => buffer.replace(value),
+            Self::Extra(state) => state.set(value),
+        }
+    }
+
+    /// What [`restore`](Self::restore) needs to undo everything that happens from now on.
+    pub(super) fn kept(self) -> (Tensor, Option<Tensor>) {
+        let grad = match self {
+            Self::Parameter(parameter) => parameter.grad(),
+            Self::Buffer(_) | Self::Extra(_) => None,
+        };
+        (self.value(), grad)
+    }
+
+    pub(super) fn restore(self, (value, grad): (Tensor, Option<Tensor>)) {
+        match self {
+            Self::Parameter(parameter) => parameter.replace(value, grad),
+            Self::Buffer(buffer) => buffer.replace(value),
+            Self::Extra(state) => state.set(value),
         }
     }
 }
 
 /// The keys of a module with what stands behind them: its own parameters, its own persistent
-/// buffers, then each child; every name of a tied tensor.
+/// buffers, its extra state, then each child; every name of a tied tensor.
 pub(super) fn entries(root: &dyn Module) -> Result<Vec<(String, Slot<'_>)>> {
     let mut entries = Vec::new();
     collect(root, "", &mut entries)?;
@@ -58,17 +81,43 @@ struct Members<'p, 'a> {
     path: &'p str,
     parameters: Vec<(String, Slot<'a>)>,
     buffers: Vec<(String, Slot<'a>)>,
+    extra: Vec<(String, Slot<'a>)>,
     children: Vec<(String, &'a dyn Module)>,
     /// A name that is no key, which a map can have.
     invalid: Option<String>,
 }
 
-impl Members<'_, '_> {
+impl<'p, 'a> Members<'p, 'a> {
+    fn of(module: &'a dyn Module, path: &'p str) -> Result<Self> {
+        let mut members = Self {
+            path,
+            parameters: Vec::new(),
+            buffers: Vec::new(),
+            extra: Vec::new(),
+            children: Vec::new(),
+            invalid: None,
+        };
+        module.visit(&mut members);
+        match members.invalid {
+            Some(key) => {
+                let op = "state_dict";
+                Err(ErrorKind::InvalidKey { op, key }.into())
+            }
+            None => Ok(members),
+        }
+    }
+
     fn key(&mut self, name: &str) -> String {
         if name.is_empty() || name.contains('.') {
             self.invalid.get_or_insert_with(|| name.to_owned());
         }
         join(self.path, name)
+    }
+
+    /// The keys of the module itself; only its children remain.
+    fn take_own(&mut self) -> impl Iterator<Item = (String, Slot<'a>)> + use<'a> {
+        let lists = [&mut self.parameters, &mut self.buffers, &mut self.extra];
+        lists.map(std::mem::take).into_iter().flatten()
     }
 }
 
@@ -85,6 +134,11 @@ impl<'a> Visitor<'a> for Members<'_, 'a> {
         }
     }
 
+    fn extra_state(&mut self, state: &'a ExtraState) {
+        let key = self.key(ExtraState::KEY);
+        self.extra.push((key, Slot::Extra(state)));
+    }
+
     fn module(&mut self, name: &str, module: &'a dyn Module) {
         let key = self.key(name);
         self.children.push((key, module));
@@ -96,20 +150,8 @@ fn collect<'a>(
     path: &str,
     entries: &mut Vec<(String, Slot<'a>)>,
 ) -> Result<()> {
-    let mut members = Members {
-        path,
-        parameters: Vec::new(),
-        buffers: Vec::new(),
-        children: Vec::new(),
-        invalid: None,
-    };
-    module.visit(&mut members);
-    if let Some(key) = members.invalid {
-        let op = "state_dict";
-        return Err(ErrorKind::InvalidKey { op, key }.into());
-    }
-    entries.append(&mut members.parameters);
-    entries.append(&mut members.buffers);
+    let mut members = Members::of(module, path)?;
+    entries.extend(members.take_own());
     for (path, child) in members.children {
         collect(child, &path, entries)?;
     }
@@ -117,30 +159,68 @@ fn collect<'a>(
 }
 
 /// A snapshot of a module's state.
+pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
+    let mut snapshot = Snapshot {
+        root,
+        state: StateDict::new(),
+        places: HashSet::new(),
+        values: HashMap::new(),
+    };
+    snapshot.module(root, "")?;
+    Ok(snapshot.state)
+}
+
+/// A state dict that is being made.
 ///
 /// In it shared memory means a tie, by which a file is written without the second name. Tensors that
 /// are not tied may share memory too, as those of two modules of which one was loaded from the
 /// other's state; these get copies.
-pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
-    let mut state = StateDict::new();
-    let mut places = HashSet::new();
-    let mut values: HashMap<TensorId, Tensor> = HashMap::new();
-    for (key, slot) in entries(root)? {
-        let value = match values.get(&slot.id()) {
-            Some(value) => value.clone(),
-            None => {
-                let value = slot.value();
-                let place = (value.storage.address(), value.layout().offset());
-                if places.insert(place) {
-                    value
-                } else {
-                    let copy = Tensor::from_host(value.to_host()?, value.shape())?;
-                    copy.to_device(&value.device())?
-                }
+struct Snapshot<'a> {
+    root: &'a dyn Module,
+    state: StateDict,
+    /// The memory of the tensors so far.
+    places: HashSet<(usize, usize)>,
+    values: HashMap<TensorId, Tensor>,
+}
+
+impl Snapshot<'_> {
+    fn module(&mut self, module: &dyn Module, path: &str) -> Result<()> {
+        // Asked each time: a hook may add others.
+        if any() {
+            before_collecting(module, path)?;
+        }
+        let mut members = Members::of(module, path)?;
+        for (key, slot) in members.take_own() {
+            let value = self.value(&key, slot)?;
+            if self.state.insert(key.as_str(), value).is_some() {
+                let module = self.root.kind();
+                return Err(ErrorKind::DuplicateKey { key, module }.into());
             }
-        };
-        values.insert(slot.id(), value.clone());
-        state.insert(key, value);
+        }
+        for (path, child) in members.children {
+            self.module(child, &path)?;
+        }
+        if any() {
+            after_collecting(module, path, &mut self.state)?;
+        }
+        Ok(())
     }
-    Ok(state)
+
+    fn value(&mut self, key: &str, slot: Slot<'_>) -> Result<Tensor> {
+        if let Some(value) = self.values.get(&slot.id()) {
+            return Ok(value.clone());
+        }
+        let mut value = slot.value();
+        if !value.has_values() {
+            let what = format!("`{key}`");
+            return Err(ErrorKind::NoValues { what }.into());
+        }
+        let place = (value.storage.address(), value.layout().offset());
+        if !self.places.insert(place) {
+            let copy = Tensor::from_host(value.to_host()?, value.shape())?;
+            value = copy.to_device(&value.device())?;
+        }
+        self.values.insert(slot.id(), value.clone());
+        Ok(value)
+    }
 }

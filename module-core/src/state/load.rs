@@ -1,88 +1,14 @@
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
-use super::StateDict;
+use super::diff::same_values;
 use super::entries::{Slot, entries};
+use super::hooks::{AfterLoading, before_loading};
+use super::{LoadOptions, LoadReport, StateDict};
+use crate::hooks::any;
 use crate::module::walk::modules;
 use crate::module::{Module, TensorId, Walk};
-use crate::{DType, ErrorKind, LoadProblems, Mismatch, Result, Tensor};
-
-/// How a state dict is loaded.
-///
-/// # Example
-///
-/// ```
-/// use module_core::LoadOptions;
-///
-/// let partial = LoadOptions::new().strict(false);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadOptions {
-    strict: bool,
-    allow_mismatch: bool,
-}
-
-impl LoadOptions {
-    /// Strict: every key of the module and of the state dict must be in the other.
-    pub fn new() -> Self {
-        Self {
-            strict: true,
-            allow_mismatch: false,
-        }
-    }
-
-    /// Whether missing and unexpected keys are errors rather than lines of the report.
-    #[must_use]
-    pub fn strict(self, strict: bool) -> Self {
-        Self { strict, ..self }
-    }
-
-    /// Whether keys of another shape are left out rather than errors.
-    #[must_use]
-    pub fn allow_mismatch(self, allow_mismatch: bool) -> Self {
-        Self {
-            allow_mismatch,
-            ..self
-        }
-    }
-}
-
-impl Default for LoadOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// What a load did.
-#[must_use = "the report tells which tensors keep their old values"]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LoadReport {
-    /// Keys that were loaded, in the module's order.
-    pub loaded: Vec<String>,
-    /// Keys that keep the values they had, in the module's order.
-    pub fresh: Vec<String>,
-    /// Keys that the module has and the state dict lacks.
-    pub missing: Vec<String>,
-    /// Keys that the state dict has and the module lacks.
-    pub unexpected: Vec<String>,
-    /// Keys whose shapes differ.
-    pub mismatched: Vec<Mismatch>,
-}
-
-impl fmt::Display for LoadReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.fresh.is_empty() && self.unexpected.is_empty() {
-            return write!(f, "<All keys matched successfully>");
-        }
-        write!(
-            f,
-            "loaded {} key(s); fresh: {:?}; unexpected: {:?}",
-            self.loaded.len(),
-            self.fresh,
-            self.unexpected
-        )
-    }
-}
+use crate::{DType, ErrorKind, LoadProblems, Mismatch, Result, Select, Tensor};
 
 /// Loads a state dict in two phases: everything is checked and cast, then everything is set.
 /// On any error the module is as it was.
@@ -91,87 +17,189 @@ pub(crate) fn load(
     state: &StateDict,
     options: &LoadOptions,
 ) -> Result<LoadReport> {
+    let mut state = Cow::Borrowed(state);
+    if let Some(rules) = &options.remap {
+        state = Cow::Owned(state.remap(rules)?);
+    }
+    if any() {
+        state = Cow::Owned(before_loading(root, state.into_owned(), options.strict)?);
+    }
     let entries = entries(root)?;
-    let mut problems = LoadProblems {
-        module: root.kind().to_owned(),
-        ..Default::default()
+    let plan = Plan::new(root, &entries, &state, options)?;
+    let hooks = match any() {
+        true => AfterLoading::of(root),
+        false => AfterLoading::default(),
     };
-    let mut plan: Vec<(Slot<'_>, Tensor)> = Vec::new();
-    let mut loaded = Vec::new();
-    let mut first_of_tie: HashMap<TensorId, (&str, Tensor)> = HashMap::new();
-    for (key, slot) in &entries {
-        let current = slot.value();
-        let Some(found) = state.get(key) else {
-            if !is_batch_counter(key, &current) {
-                problems.missing.push(key.clone());
-            }
-            continue;
-        };
-        let Some(value) = fitted(found, &current)? else {
-            let (found, expected) = (found.shape().clone(), current.shape().clone());
-            problems.mismatched.push(Mismatch {
-                key: key.clone(),
-                found,
-                expected,
-            });
-            continue;
-        };
-        match first_of_tie.get(&slot.id()) {
-            Some((first, other)) if !same_values(&value, other)? => {
-                problems.untied.push(((*first).to_owned(), key.clone()));
-            }
-            Some(_) => {}
-            None => {
-                first_of_tie.insert(slot.id(), (key, value.clone()));
-            }
-        }
-        plan.push((*slot, value));
-        loaded.push(key.clone());
+    let mut problems = plan.refused(options);
+    if !hooks.is_empty() && !plan.nothing_fits {
+        // The hooks decide on these two.
+        problems.missing.clear();
+        problems.unexpected.clear();
     }
-    problems.unexpected = unexpected(root, &entries, state);
-    let nothing_fits = loaded.is_empty() && !entries.is_empty();
-    let allowed = problems.clone();
-    // What the options allow is no problem, unless it is all that there is.
-    if !nothing_fits {
-        if !options.strict {
-            problems.missing.clear();
-            problems.unexpected.clear();
-        }
-        if options.allow_mismatch {
-            problems.mismatched.clear();
-        }
-    }
-    if nothing_fits || !problems.is_empty() {
+    if plan.nothing_fits || !problems.is_empty() {
         return Err(ErrorKind::Load(problems).into());
     }
-    // A key that is missing is not fresh if its tensor came under another name.
-    let done: HashSet<TensorId> = plan.iter().map(|(slot, _)| slot.id()).collect();
-    for (slot, value) in plan {
-        slot.replace(value);
+    if hooks.is_empty() {
+        return Ok(plan.run());
     }
-    let fresh = entries
+    let kept: Vec<_> = entries
         .iter()
-        .filter(|(_, slot)| !done.contains(&slot.id()));
-    let LoadProblems {
-        missing,
-        unexpected,
-        mismatched,
-        ..
-    } = allowed;
-    Ok(LoadReport {
-        fresh: fresh.map(|(key, _)| key.clone()).collect(),
-        loaded,
-        missing,
-        unexpected,
-        mismatched,
-    })
+        .map(|(_, slot)| (*slot, slot.kept()))
+        .collect();
+    let mut report = plan.run();
+    let result = hooks.run(&mut report).and_then(|()| {
+        let (missing, unexpected) = (&report.missing, &report.unexpected);
+        if options.strict && !(missing.is_empty() && unexpected.is_empty()) {
+            (problems.missing, problems.unexpected) = (missing.clone(), unexpected.clone());
+            return Err(ErrorKind::Load(problems).into());
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        kept.into_iter().for_each(|(slot, kept)| slot.restore(kept));
+        return Err(error);
+    }
+    Ok(report)
+}
+
+/// What is to be set, and everything that is in the way.
+struct Plan<'m> {
+    values: Vec<(Slot<'m>, Tensor)>,
+    loaded: Vec<String>,
+    fresh: Vec<String>,
+    problems: LoadProblems,
+    nothing_fits: bool,
+}
+
+impl<'m> Plan<'m> {
+    fn new(
+        root: &dyn Module,
+        entries: &[(String, Slot<'m>)],
+        state: &StateDict,
+        options: &LoadOptions,
+    ) -> Result<Self> {
+        let keys = || entries.iter().map(|(key, _)| key.as_str());
+        let wanted = chosen(&options.select, keys())?;
+        let is_wanted = |key: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
+        let turned = chosen(&options.transpose, keys())?.unwrap_or_default();
+        let mut problems = LoadProblems {
+            module: root.kind(),
+            ..Default::default()
+        };
+        let (mut values, mut loaded) = (Vec::new(), Vec::new());
+        let mut missing = Vec::new();
+        let mut first_of_tie: HashMap<TensorId, (&str, Tensor)> = HashMap::new();
+        for (key, slot) in entries.iter().filter(|(key, _)| is_wanted(key)) {
+            let Some(found) = state.get(key) else {
+                missing.push((key, *slot));
+                continue;
+            };
+            let found = match found.rank() {
+                2 if turned.contains(key.as_str()) => &found.t()?.contiguous()?,
+                _ => found,
+            };
+            let Some(value) = fitted(found, *slot, options.assign_dtype)? else {
+                let (found, expected) = (found.shape().clone(), slot.value().shape().clone());
+                problems.mismatched.push(Mismatch {
+                    key: key.clone(),
+                    found,
+                    expected,
+                });
+                continue;
+            };
+            loaded.push(key.clone());
+            match first_of_tie.get(&slot.id()) {
+                Some((first, other)) => {
+                    if !same_values(&value, other)? {
+                        problems.untied.push(((*first).to_owned(), key.clone()));
+                    }
+                }
+                None => {
+                    first_of_tie.insert(slot.id(), (key, value.clone()));
+                    values.push((*slot, value));
+                }
+            }
+        }
+        // A tensor that came under another of its names is neither missing nor fresh.
+        let came = |slot: Slot<'_>| first_of_tie.contains_key(&slot.id());
+        for (key, slot) in missing {
+            if !came(slot) && !is_batch_counter(key, &slot.value()) {
+                problems.missing.push(key.clone());
+            }
+        }
+        let fresh = entries
+            .iter()
+            .filter(|(key, slot)| !came(*slot) && (is_wanted(key) || !slot.value().has_values()));
+        let known: HashSet<&str> = keys().collect();
+        problems.unexpected = unexpected(root, &known, state);
+        if let Some(select) = &options.select {
+            problems.unexpected.retain(|key| select.covers(key));
+        }
+        Ok(Self {
+            nothing_fits: loaded.is_empty() && !entries.is_empty() && !is_nothing(options),
+            fresh: fresh.map(|(key, _)| key.clone()).collect(),
+            values,
+            loaded,
+            problems,
+        })
+    }
+
+    /// The problems that the options do not allow; what they allow is one if nothing fits.
+    fn refused(&self, options: &LoadOptions) -> LoadProblems {
+        let mut problems = self.problems.clone();
+        if !self.nothing_fits {
+            if !options.strict {
+                problems.missing.clear();
+                problems.unexpected.clear();
+            }
+            if options.allow_mismatch {
+                problems.mismatched.clear();
+            }
+        }
+        problems
+    }
+
+    /// The second phase, in which nothing can fail.
+    fn run(self) -> LoadReport {
+        for (slot, value) in self.values {
+            slot.load(value);
+        }
+        let LoadProblems {
+            missing,
+            unexpected,
+            mismatched,
+            ..
+        } = self.problems;
+        LoadReport {
+            fresh: self.fresh,
+            loaded: self.loaded,
+            missing,
+            unexpected,
+            mismatched,
+        }
+    }
+}
+
+/// The keys that an option selects, if it does.
+fn chosen<'k>(
+    select: &Option<Select>,
+    keys: impl Iterator<Item = &'k str>,
+) -> Result<Option<HashSet<&'k str>>> {
+    let Some(select) = select else {
+        return Ok(None);
+    };
+    Ok(Some(select.resolve(keys)?.into_iter().collect()))
+}
+
+/// Whether nothing is to be loaded, on purpose.
+fn is_nothing(options: &LoadOptions) -> bool {
+    options.select.as_ref().is_some_and(Select::is_none)
 }
 
 /// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the
 /// innermost module on its path, modules come in the order of the tree, and the keys of one in the
 /// order of the state dict.
-fn unexpected(root: &dyn Module, entries: &[(String, Slot<'_>)], state: &StateDict) -> Vec<String> {
-    let known: HashSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+fn unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) -> Vec<String> {
     let unknown = state.keys().filter(|key| !known.contains(key));
     let mut unknown: Vec<&str> = unknown.collect();
     if unknown.len() > 1 {
@@ -204,7 +232,13 @@ fn is_batch_counter(key: &str, value: &Tensor) -> bool {
 ///
 /// A shape that would broadcast does not fit: only a single element in one dimension loads into
 /// a tensor without dimensions, as in PyTorch.
-fn fitted(value: &Tensor, current: &Tensor) -> Result<Option<Tensor>> {
+fn fitted(value: &Tensor, slot: Slot<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
+    let current = slot.value();
+    let keeps_dtype = match slot {
+        Slot::Extra(_) => return Ok(Some(value.clone())),
+        Slot::Parameter(_) => !value.dtype().is_floating_point(),
+        Slot::Buffer(buffer) => buffer.is_pinned(),
+    };
     let value = match (
         value.shape() == current.shape(),
         &**value.shape(),
@@ -214,19 +248,9 @@ fn fitted(value: &Tensor, current: &Tensor) -> Result<Option<Tensor>> {
         (false, [1], 0) => value.squeeze(0)?,
         _ => return Ok(None),
     };
-    Ok(Some(
-        value
-            .to_dtype(current.dtype())?
-            .to_device(&current.device())?,
-    ))
-}
-
-/// Whether two tensors hold the same bytes.
-fn same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
-    if a.shares_memory_with(b) && a.layout() == b.layout() {
-        return Ok(true);
-    }
-    Ok(a.dtype() == b.dtype()
-        && a.shape() == b.shape()
-        && a.to_host()?.to_le_bytes() == b.to_host()?.to_le_bytes())
+    let dtype = match assign_dtype && !keeps_dtype {
+        true => value.dtype(),
+        false => current.dtype(),
+    };
+    Ok(Some(value.to_dtype(dtype)?.to_device(&current.device())?))
 }

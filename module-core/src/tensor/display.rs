@@ -17,6 +17,8 @@ pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     // Without elements there may still be any number of rows.
     if x.numel() == 0 {
         text.push_str("[]");
+    } else if !x.has_values() {
+        text.push_str("...");
     } else {
         match shown(x) {
             Ok((numbers, shape)) => Page::new(x, &numbers, &shape).write(&mut text, 0, 0),
@@ -46,7 +48,7 @@ fn suffixes(x: &Tensor) -> Vec<String> {
         suffixes.push(format!("device='{}'", x.device()));
     }
     let empty = x.numel() == 0;
-    if empty && x.rank() != 1 {
+    if (empty && x.rank() != 1) || !x.has_values() {
         let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
         // Python's tuples.
         suffixes.push(format!("size=({})", sizes.join(", ")));

@@ -145,19 +145,19 @@ impl Tensor {
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
         self.node = None;
-        // Several inputs at most, and none on the way of an operation that nobody tracks.
-        let inputs: SmallVec<[&Self; 3]> = inputs.into_iter().collect();
-        if let Some(inputs) = self.tracked_inputs(&inputs) {
+        if let Some(inputs) = self.tracked_inputs(&mut inputs.into_iter()) {
             self.node = Some(Node::op(Arc::new(function(&self)), inputs));
         }
         self
     }
 
     /// The inputs of an operation with this output, if a gradient can flow.
-    fn tracked_inputs(&self, inputs: &[&Self]) -> Option<Inputs> {
+    fn tracked_inputs(&self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
         if !is_grad_enabled() || !self.dtype().is_floating_point() {
             return None;
         }
+        // Several inputs at most, and nothing is made for an operation that nobody tracks.
+        let inputs: SmallVec<[&Self; 3]> = inputs.collect();
         if inputs.iter().all(|input| input.node.is_none()) {
             return None;
         }

@@ -22,7 +22,7 @@ pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use node::{Input, Node, NodeKind, Op, lock};
 
-use crate::backend::{Operand, Storage};
+use crate::backend::{Absent, Operand, Storage};
 use crate::layout::Layout;
 use crate::{DType, Device, ErrorKind, Result, Shape};
 
@@ -91,6 +91,19 @@ impl Tensor {
         };
         let storage = self.storage.clone();
         Ok(Operand { storage, layout })
+    }
+
+    /// What stands for elements that are still to come.
+    pub(crate) fn absent(op: &'static str, shape: &Shape, dtype: DType) -> Result<Self> {
+        shape.checked_numel(op, dtype.size_in_bytes())?;
+        let storage = Absent::storage(dtype, shape.clone());
+        Ok(Self::fresh(storage, shape.clone()))
+    }
+
+    /// Whether the elements are there, which those of a parameter made by
+    /// [`deferred`](crate::deferred) are not before they are loaded or drawn.
+    pub fn has_values(&self) -> bool {
+        self.storage.downcast_ref::<Absent>().is_none()
     }
 
     /// The size of each dimension.

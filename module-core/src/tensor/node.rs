@@ -117,8 +117,17 @@ impl Node {
         if slot.frozen {
             return Ok(());
         }
-        let sum = match &slot.grad {
-            Some(before) => before.add(grad)?,
+        let before = slot.grad.take();
+        let sum = match before {
+            Some(before) if before.can_be_added_to(grad) => {
+                slot.grad = Some(before.add_over(grad)?);
+                return Ok(());
+            }
+            Some(before) => {
+                let sum = before.add(grad);
+                slot.grad = Some(before);
+                sum?
+            }
             None => grad.clone(),
         };
         let before = slot.grad.replace(sum);

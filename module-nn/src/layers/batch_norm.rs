@@ -163,7 +163,7 @@ impl BatchNorm {
         }
         let statistics = self.running_mean.get().zip(self.running_var.get());
         // Read once: another thread may change the mode meanwhile.
-        let training = self.training.is_training();
+        let training = self.training.tracks_statistics();
         let weight = self.weight.get().map(Parameter::tensor);
         let bias = self.bias.get().map(Parameter::tensor);
         let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), self.config.eps);

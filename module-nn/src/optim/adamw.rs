@@ -1,7 +1,8 @@
-use module_core::{AdamWMoments, AdamWStep, Module, Result, Tensor};
+use indexmap::IndexMap;
+use module_core::{AdamWMoments, AdamWStep, Error, Module, Result, Snapshot, Stateful, Tensor};
 
 use super::Optimizer;
-use super::known::{Known, State, check};
+use super::known::{Known, State, check, slot};
 use crate::config::config;
 
 /// Adam with weight decay that does not pass through the moments.
@@ -56,6 +57,31 @@ impl State for Memory {
     fn tensor(&self) -> &Tensor {
         &self.moments.exp_avg
     }
+
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+        let moments = self.moments.clone();
+        let too_large = |_| Error::argument("state", "step", self.step, "exceeds 2⁶³ - 1");
+        let step = i64::try_from(self.step).map_err(too_large)?;
+        let mut slots = vec![
+            ("step", Tensor::from(step)),
+            ("exp_avg", moments.exp_avg),
+            ("exp_avg_sq", moments.exp_avg_sq),
+        ];
+        slots.extend(moments.max_exp_avg_sq.map(|max| ("max_exp_avg_sq", max)));
+        Ok(slots)
+    }
+
+    fn from_slots(slots: &mut IndexMap<&str, Tensor>) -> Result<Self, String> {
+        let step = slot(slots, "step")?;
+        let number = step.item::<i64>().map_err(|e| format!("`step`: {e}"))?;
+        let moments = AdamWMoments {
+            exp_avg: slot(slots, "exp_avg")?,
+            exp_avg_sq: slot(slots, "exp_avg_sq")?,
+            max_exp_avg_sq: slot(slots, "max_exp_avg_sq").ok(),
+        };
+        let step = u64::try_from(number).map_err(|_| format!("`step` is {number}"))?;
+        Ok(Self { step, moments })
+    }
 }
 
 config! {
@@ -87,6 +113,14 @@ impl AdamWConfig {
     ///
     /// A negative rate, epsilon or decay, betas outside `[0, 1)`.
     pub fn build(&self, model: &dyn Module) -> Result<AdamW> {
+        self.check()?;
+        Ok(AdamW {
+            config: self.clone(),
+            parameters: Known::new(model),
+        })
+    }
+
+    fn check(&self) -> Result<()> {
         let (beta1, beta2) = self.betas;
         check("AdamW", "lr", self.lr, self.lr >= 0.0, "at least 0")?;
         check("AdamW", "eps", self.eps, self.eps >= 0.0, "at least 0")?;
@@ -111,10 +145,7 @@ impl AdamWConfig {
             self.weight_decay >= 0.0,
             "at least 0",
         )?;
-        Ok(AdamW {
-            config: self.clone(),
-            parameters: Known::new(model),
-        })
+        Ok(())
     }
 }
 
@@ -164,5 +195,39 @@ impl Optimizer for AdamW {
 
     fn set_lr(&mut self, lr: f64) {
         self.config.lr = lr;
+    }
+}
+
+/// The configuration, the learning rate of the moment in it, and the moments and steps of each parameter
+/// under its path.
+impl Stateful for AdamW {
+    fn state(&self) -> Result<Snapshot> {
+        self.parameters.state(&self.config)
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        let config = &mut self.config;
+        self.parameters.load_state(state, |loaded: AdamWConfig| {
+            loaded.check()?;
+            let count = |slot| {
+                let slots = state
+                    .tensors()
+                    .keys()
+                    .filter_map(|key| key.rsplit('.').next());
+                slots.filter(|name| *name == slot).count()
+            };
+            let (max, all) = (count("max_exp_avg_sq"), count("exp_avg"));
+            if max != if loaded.amsgrad { all } else { 0 } {
+                let problem = format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
+                return Err(Error::argument(
+                    "load_state",
+                    "amsgrad",
+                    loaded.amsgrad,
+                    problem,
+                ));
+            }
+            *config = loaded;
+            Ok(())
+        })
     }
 }

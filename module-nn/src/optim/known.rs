@@ -1,35 +1,74 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
-use module_core::{Error, ErrorKind, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
+use module_core::{
+    Error, ErrorKind, Module, ModuleExt, Parameter, Result, Snapshot, StateDict, Tensor, no_grad,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// The parameters that an optimiser was built with, by path, and what it remembers of each.
 ///
 /// It holds a handle to each, because an identity is an address, and a parameter made after another
 /// has gone may get its address.
 pub(super) struct Known<S> {
-    parameters: IndexMap<String, (Parameter, Option<S>)>,
+    parameters: IndexMap<String, Entry<S>>,
+}
+
+struct Entry<S> {
+    parameter: Parameter,
+    state: Option<S>,
+    /// How often the parameter had been frozen when the state was made.
+    freezes: u64,
+}
+
+impl<S> Entry<S> {
+    fn new(parameter: &Parameter) -> Self {
+        Self {
+            parameter: parameter.share(),
+            state: None,
+            freezes: parameter.freezes(),
+        }
+    }
+
+    /// Whether the parameter was frozen after the state was made.
+    fn was_frozen(&self) -> bool {
+        self.parameter.freezes() != self.freezes || !self.parameter.requires_grad()
+    }
+
+    /// Drops the state of a parameter that was frozen after it was made.
+    fn forget_frozen(&mut self) {
+        if self.was_frozen() {
+            self.state = None;
+            self.freezes = self.parameter.freezes();
+        }
+    }
 }
 
 /// What an optimiser remembers of a parameter.
-pub(super) trait State {
+pub(super) trait State: Sized {
     /// A tensor that is like the parameter in shape, dtype and device.
     fn tensor(&self) -> &Tensor;
+
+    /// The tensors that it consists of, by PyTorch's names.
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>>;
+
+    /// What consists of these tensors, of which those taken out are used; the error names one that is
+    /// missing or does not fit.
+    fn from_slots(slots: &mut IndexMap<&str, Tensor>) -> Result<Self, String>;
 }
 
-impl State for Tensor {
-    fn tensor(&self) -> &Tensor {
-        self
-    }
+/// Takes a tensor out.
+pub(super) fn slot(slots: &mut IndexMap<&str, Tensor>, name: &str) -> Result<Tensor, String> {
+    let found = slots.shift_remove(name);
+    found.ok_or_else(|| format!("`{name}` is missing"))
 }
 
 impl<S: State> Known<S> {
     pub(super) fn new(model: &dyn Module) -> Self {
         let parameters = model.named_parameters();
         Self {
-            parameters: parameters
-                .map(|(path, p)| (path, (p.share(), None)))
-                .collect(),
+            parameters: parameters.map(|(path, p)| (path, Entry::new(p))).collect(),
         }
     }
 
@@ -44,15 +83,16 @@ impl<S: State> Known<S> {
     ) -> Result<()> {
         let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
         self.check(&parameters)?;
+        self.parameters.values_mut().for_each(Entry::forget_frozen);
         let mut moved = false;
         for (path, parameter) in &parameters {
             let Some(grad) = parameter.grad().filter(|_| parameter.requires_grad()) else {
                 continue;
             };
             let value = parameter.detach();
-            check_like(path, "gradient", &grad, &value)?;
-            if let Some((_, Some(state))) = self.parameters.get(path) {
-                check_like(path, "state", state.tensor(), &value)?;
+            check_like("step", path, "gradient", &grad, &value)?;
+            if let Some(Some(state)) = self.parameters.get(path).map(|entry| &entry.state) {
+                check_like("step", path, "state", state.tensor(), &value)?;
             }
             moved = true;
         }
@@ -60,12 +100,10 @@ impl<S: State> Known<S> {
             return Err(ErrorKind::NoGradients { op: "step" }.into());
         }
         for (path, parameter) in parameters {
-            let Some((_, state)) = self.parameters.get_mut(&path) else {
+            let Some(Entry { state, .. }) = self.parameters.get_mut(&path) else {
                 continue;
             };
-            if !parameter.requires_grad() {
-                *state = None;
-            } else if let Some(grad) = parameter.grad() {
+            if let Some(grad) = parameter.grad().filter(|_| parameter.requires_grad()) {
                 let value = parameter.detach();
                 parameter.set(no_grad(|| update(&value, &grad.detach(), state))?)?;
             }
@@ -73,11 +111,91 @@ impl<S: State> Known<S> {
         Ok(())
     }
 
+    /// The configuration of the optimiser and the state of each parameter, under its path.
+    pub(super) fn state(&self, config: &impl Serialize) -> Result<Snapshot> {
+        let mut tensors = StateDict::new();
+        for (path, entry) in &self.parameters {
+            let Some(state) = entry.state.as_ref().filter(|_| !entry.was_frozen()) else {
+                continue;
+            };
+            for (slot, tensor) in state.slots()? {
+                tensors.insert(format!("{path}.{slot}"), tensor);
+            }
+        }
+        let paths: Vec<&String> = self.parameters.keys().collect();
+        Snapshot::new(tensors)
+            .with("config", config)?
+            .with("parameters", &paths)
+    }
+
+    /// Takes up the states of a snapshot that [`state`](Self::state) made of the same parameters, in any
+    /// order, once `accept` has taken its configuration.
+    pub(super) fn load_state<C: DeserializeOwned>(
+        &mut self,
+        snapshot: &Snapshot,
+        accept: impl FnOnce(C) -> Result<()>,
+    ) -> Result<()> {
+        let fail = |path: &str, problem: String| {
+            Err(Error::argument("load_state", "parameter", path, problem))
+        };
+        let paths: Vec<String> = snapshot.get("parameters")?;
+        let strange = |path: &&String| !self.parameters.contains_key(*path);
+        if let Some(path) = paths.iter().find(strange) {
+            return fail(
+                path,
+                "the state is of a model that has it, this one has not".to_owned(),
+            );
+        }
+        let paths: HashSet<&String> = paths.iter().collect();
+        if let Some(path) = self.parameters.keys().find(|path| !paths.contains(path)) {
+            return fail(path, "the state is of a model that lacks it".to_owned());
+        }
+        let mut slots: HashMap<&str, IndexMap<&str, Tensor>> = HashMap::new();
+        for (key, tensor) in snapshot.tensors().iter() {
+            let (path, slot) = key.rsplit_once('.').unwrap_or((key, ""));
+            if !self.parameters.contains_key(path) {
+                return fail(path, format!("`{key}` is the state of no parameter"));
+            }
+            slots.entry(path).or_default().insert(slot, tensor.clone());
+        }
+        let mut states = Vec::new();
+        for (path, Entry { parameter, .. }) in &self.parameters {
+            let Some(mut slots) = slots.remove(path.as_str()) else {
+                states.push(None);
+                continue;
+            };
+            let value = parameter.detach();
+            for (name, tensor) in &mut slots {
+                *tensor = tensor.to_device(&value.device())?;
+                // What has no dimensions counts steps.
+                if tensor.rank() > 0 || *name != "step" {
+                    check_like("load_state", path, "state", tensor, &value)?;
+                }
+            }
+            match S::from_slots(&mut slots) {
+                Ok(state) => states.push(Some(state)),
+                Err(problem) => return fail(path, problem),
+            }
+            if let Some((name, _)) = slots.first() {
+                return fail(
+                    path,
+                    format!("`{name}` is nothing that this optimiser remembers"),
+                );
+            }
+        }
+        accept(snapshot.get("config")?)?;
+        for (entry, state) in self.parameters.values_mut().zip(states) {
+            entry.state = state;
+            entry.freezes = entry.parameter.freezes();
+        }
+        Ok(())
+    }
+
     /// The model's parameters must be the known ones, each under its path.
     fn check(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
         let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
-            let same = |(known, (parameter, _)): (&String, &(Parameter, _))| {
-                known == path && parameter.id() == p.id()
+            let same = |(known, entry): (&String, &Entry<S>)| {
+                known == path && entry.parameter.id() == p.id()
             };
             // They come in the order in which they came first, unless the model has changed.
             self.parameters.get_index(i).is_some_and(same)
@@ -103,7 +221,13 @@ impl<S: State> Known<S> {
 }
 
 /// Refuses a gradient or a state that a cast or a move of the parameter has left behind.
-fn check_like(path: &str, what: &'static str, tensor: &Tensor, value: &Tensor) -> Result<()> {
+fn check_like(
+    op: &'static str,
+    path: &str,
+    what: &'static str,
+    tensor: &Tensor,
+    value: &Tensor,
+) -> Result<()> {
     let same = tensor.shape() == value.shape()
         && tensor.dtype() == value.dtype()
         && tensor.device() == value.device();
@@ -116,7 +240,7 @@ fn check_like(path: &str, what: &'static str, tensor: &Tensor, value: &Tensor) -
         describe(tensor),
         describe(value)
     );
-    Err(Error::argument("step", "parameter", path, problem))
+    Err(Error::argument(op, "parameter", path, problem))
 }
 
 /// Refuses an argument outside its range, with its name and value.

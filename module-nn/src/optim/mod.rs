@@ -17,7 +17,8 @@ pub use sgd::{SGD, SGDConfig};
 pub trait Optimizer {
     /// Moves every parameter that has a gradient; the gradients stay.
     ///
-    /// A frozen parameter is not moved, and its state is dropped.
+    /// A frozen parameter is not moved, and its state is dropped, also that of one which was frozen and
+    /// is trained again by now.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
-use module_core::{Error, Module, Result, Tensor};
+use indexmap::IndexMap;
+use module_core::{Error, Module, Result, Snapshot, Stateful, Tensor};
 
 use super::Optimizer;
-use super::known::{Known, check};
+use super::known::{Known, State, check, slot};
 use crate::config::config;
 
 /// Stochastic gradient descent, with momentum and weight decay if wanted.
@@ -65,6 +66,14 @@ impl SGDConfig {
     ///
     /// A negative rate, momentum or decay; Nesterov without momentum or with dampening.
     pub fn build(&self, model: &dyn Module) -> Result<SGD> {
+        self.check()?;
+        Ok(SGD {
+            config: self.clone(),
+            momentum_buffers: Known::new(model),
+        })
+    }
+
+    fn check(&self) -> Result<()> {
         check("SGD", "lr", self.lr, self.lr >= 0.0, "at least 0")?;
         check(
             "SGD",
@@ -87,10 +96,7 @@ impl SGDConfig {
             );
             return Err(Error::argument("SGD", "nesterov", true, problem));
         }
-        Ok(SGD {
-            config: self.clone(),
-            momentum_buffers: Known::new(model),
-        })
+        Ok(())
     }
 }
 
@@ -144,5 +150,37 @@ impl Optimizer for SGD {
 
     fn set_lr(&mut self, lr: f64) {
         self.config.lr = lr;
+    }
+}
+
+impl State for Tensor {
+    fn tensor(&self) -> &Tensor {
+        self
+    }
+
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+        Ok(vec![("momentum_buffer", self.clone())])
+    }
+
+    fn from_slots(slots: &mut IndexMap<&str, Tensor>) -> Result<Self, String> {
+        slot(slots, "momentum_buffer")
+    }
+}
+
+/// The configuration, the learning rate of the moment in it, and the momentum of each parameter under its
+/// path.
+impl Stateful for SGD {
+    fn state(&self) -> Result<Snapshot> {
+        self.momentum_buffers.state(&self.config)
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        let config = &mut self.config;
+        self.momentum_buffers
+            .load_state(state, |loaded: SGDConfig| {
+                loaded.check()?;
+                *config = loaded;
+                Ok(())
+            })
     }
 }

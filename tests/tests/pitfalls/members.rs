@@ -177,6 +177,24 @@ fn pitfall_23_ties_survive_everything_and_count_once() {
     assert_tied(&other);
     let saved = model.state_dict().unwrap();
     assert!(changed(&saved, &other.state_dict().unwrap()).is_empty());
+    // A tie may come under one name, in another dtype, or into a model without values.
+    let mut once = saved.clone();
+    once.remove("decoder.weight");
+    assert!(other.load_state_dict(&once).unwrap().missing.is_empty());
+    assert_tied(&other);
+    let options = LoadOptions::new().assign_dtype(true);
+    assert!(
+        other
+            .load_state_dict_with(&saved, options)
+            .unwrap()
+            .fresh
+            .is_empty()
+    );
+    assert_tied(&other);
+    let deferred = deferred(tied);
+    assert!(deferred.load(&scratch.0).unwrap().fresh.is_empty());
+    assert_tied(&deferred);
+    assert!(saved.equal(&deferred.state_dict().unwrap()).unwrap());
 
     // The optimiser moves the tensor once, by the sum of both gradients.
     let weight = other.encoder.weight();
@@ -215,6 +233,38 @@ fn pitfall_27_only_floating_point_buffers_are_cast() {
         "{error}"
     );
     assert_eq!(model.hidden.weight().tensor().dtype(), DType::F16);
+}
+
+#[test]
+fn pitfall_27_a_pinned_buffer_keeps_its_dtype() {
+    #[derive(Module)]
+    struct Positions {
+        table: Buffer,
+        scale: Buffer,
+    }
+
+    let make = || Positions {
+        table: Buffer::new(Tensor::from([1000.1_f32, 2000.3])).pinned(),
+        scale: Buffer::new(Tensor::from([1.0_f32])),
+    };
+    let model = make();
+    let exact = model.table.tensor();
+    model.half().unwrap();
+    model.bfloat16().unwrap();
+    assert_eq!(model.scale.tensor().dtype(), DType::BF16);
+    // A file in low precision changes neither.
+    let state = model.state_dict().unwrap();
+    let options = LoadOptions::new().assign_dtype(true);
+    assert!(
+        model
+            .load_state_dict_with(&state, options)
+            .unwrap()
+            .fresh
+            .is_empty()
+    );
+    assert!(model.table.tensor().equal(&exact).unwrap());
+    assert_eq!(model.table.tensor().dtype(), DType::F32);
+    assert!(model.table.is_pinned() && model.table.share().is_pinned());
 }
 
 #[test]

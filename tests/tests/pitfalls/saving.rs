@@ -26,6 +26,13 @@ fn pitfall_19_a_partial_load_is_an_error_or_reports_what_stays_fresh() {
     assert_refused(&model, &state, LoadOptions::new(), missing);
     let report = model.load_state_dict_with(&state, lenient()).unwrap();
     assert_eq!(report.fresh, ["head.weight"]);
+    // What stays fresh, and nothing else, can be drawn anew.
+    let zeros = model.head.weight().detach().zeros_like().unwrap();
+    model.head.weight().set(zeros).unwrap();
+    let before = model.state_dict().unwrap();
+    report.reset_fresh(&model).unwrap();
+    let drawn = changed(&before, &model.state_dict().unwrap());
+    assert_eq!(drawn, ["head.weight"]);
 }
 
 #[test]
@@ -37,6 +44,12 @@ fn pitfall_20_a_prefix_that_matches_nothing_is_an_error() {
         .map(|(key, value)| (format!("module.{key}"), value.clone()));
     let prefixed: StateDict = prefixed.collect();
     assert_refused(&model, &prefixed, lenient(), "module.head.weight");
+    // The error says what to do, and that works.
+    let advice = "load with `LoadOptions::new().remap(Remap::new().prefix(\"module\", \"\"))`";
+    assert_refused(&model, &prefixed, LoadOptions::new(), advice);
+    let options = LoadOptions::new().remap(Remap::new().prefix("module", ""));
+    let report = model.load_state_dict_with(&prefixed, options).unwrap();
+    assert!(report.fresh.is_empty());
 }
 
 #[test]

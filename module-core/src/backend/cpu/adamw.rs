@@ -33,8 +33,11 @@ struct AdamW<'a> {
 }
 
 impl FloatKernel for AdamW<'_> {
-    const NAME: &'static str = "adamw";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "adamw"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let AdamWMemory {
@@ -77,14 +80,15 @@ impl FloatKernel for AdamW<'_> {
 
 /// The first elements of memory that nobody else shares, which is a copy if somebody does.
 fn to_write<T: Element>(storage: &mut Storage, numel: usize) -> Result<&mut [T]> {
-    if storage.downcast_mut::<CpuStorage>().is_none() {
+    let own = |memory: &mut CpuStorage| memory.values_mut::<T>().is_some();
+    if !storage.downcast_mut().is_some_and(own) {
         room::<T>(numel)?;
         let shared = elements_of::<T>(storage)?;
         *storage = CpuStorage::wrap(shared.get(..numel).unwrap_or_default().to_vec());
     }
     let (lhs, rhs) = (storage.dtype(), T::DTYPE);
-    let data = storage.downcast_mut::<CpuStorage>();
-    let values = data.and_then(|CpuStorage(data)| T::host_mut(data)?.get_mut(..numel));
+    let memory = storage.downcast_mut::<CpuStorage>();
+    let values = memory.and_then(|memory| memory.values_mut()?.get_mut(..numel));
     values.ok_or_else(|| {
         let op = "adamw";
         ErrorKind::DTypeMismatch { op, lhs, rhs }.into()

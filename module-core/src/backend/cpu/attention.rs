@@ -157,8 +157,11 @@ fn masked<T: Float>(
 struct Attention<'a>(&'a AttentionInputs, &'a AttentionGeometry);
 
 impl FloatKernel for Attention<'_> {
-    const NAME: &'static str = "attention";
     type Output = [Storage; 2];
+
+    fn name(&self) -> &'static str {
+        "attention"
+    }
 
     fn run<T: Float>(self) -> Result<[Storage; 2]> {
         let Self(inputs, geometry) = self;
@@ -253,8 +256,11 @@ struct Gradient<'a>(
 );
 
 impl FloatKernel for Gradient<'_> {
-    const NAME: &'static str = "attention";
     type Output = [Storage; 3];
+
+    fn name(&self) -> &'static str {
+        "attention"
+    }
 
     /// With `p` the probabilities, computed anew from what was kept of each row:
     ///

@@ -133,8 +133,11 @@ struct Convolution<'a> {
 }
 
 impl FloatKernel for Convolution<'_> {
-    const NAME: &'static str = "convolution";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "convolution"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self { op, a, b, sizes } = self;

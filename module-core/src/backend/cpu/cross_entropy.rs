@@ -71,8 +71,11 @@ fn weights<T: Float>(weight: Option<&Operand>, classes: usize) -> Result<Vec<T>>
 struct CrossEntropy<'a>(&'a CrossEntropyInputs, &'a CrossEntropyGeometry);
 
 impl FloatKernel for CrossEntropy<'_> {
-    const NAME: &'static str = "cross_entropy";
     type Output = [Storage; 2];
+
+    fn name(&self) -> &'static str {
+        "cross_entropy"
+    }
 
     fn run<T: Float>(self) -> Result<[Storage; 2]> {
         let Self(inputs, geometry) = self;
@@ -139,8 +142,11 @@ struct Slope<T> {
 }
 
 impl FloatKernel for Gradient<'_> {
-    const NAME: &'static str = "cross_entropy";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "cross_entropy"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(grad, log, inputs, geometry) = self;

@@ -1,27 +1,35 @@
 //! Elementwise kernels.
 
 use super::float::Float;
-use super::map::{FloatKernel, NumberKernel, dispatch, run_float, run_number};
+use super::lanes::update;
+use super::map::{
+    FloatKernel, NumberKernel, run_float, run_number, through_f32, through_wide, widened,
+};
 use super::number::Number;
-use super::view::{choose, map1, map1_wide, map2};
+use super::threads::{Items, divide};
+use super::view::{choose, map1, map1_wide, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
-    let dtype = x.storage.dtype();
     match op {
         UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
-            run_number(dtype, Arithmetic(op, x))
+            through_wide([x], |[x]| run_number(x.storage.dtype(), Arithmetic(op, x)))
         }
-        _ => run_float(dtype, Transcendental(op, x)),
+        _ => through_f32([x], |[x]| {
+            run_float(x.storage.dtype(), Transcendental(op, x))
+        }),
     }
 }
 
 struct Arithmetic(UnaryOp, Operand);
 
 impl NumberKernel for Arithmetic {
-    const NAME: &'static str = "elementwise arithmetic";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x) = self;
@@ -38,8 +46,11 @@ impl NumberKernel for Arithmetic {
 struct Transcendental(UnaryOp, Operand);
 
 impl FloatKernel for Transcendental {
-    const NAME: &'static str = "elementwise function";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, x) = self;
@@ -118,8 +129,11 @@ impl Operands for WithNumber<'_> {
 struct Binary<O>(BinaryOp, O);
 
 impl<O: Operands> NumberKernel for Binary<O> {
-    const NAME: &'static str = "elementwise arithmetic";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, operands) = self;
@@ -160,13 +174,24 @@ pub(super) fn add_scaled(a: Operand, b: Operand, alpha: Scalar) -> Result<Storag
 struct AddScaled(Operand, Operand, Scalar);
 
 impl NumberKernel for AddScaled {
-    const NAME: &'static str = "add_scaled";
     type Output = Storage;
 
+    fn name(&self) -> &'static str {
+        "add_scaled"
+    }
+
     fn run<T: Number>(self) -> Result<Storage> {
-        let alpha = T::from_scalar(self.2);
-        let sum = map2(&self.0, &self.1, |a: T, b: T| a.plus(alpha.times(b)))?;
-        Ok(CpuStorage::wrap(sum))
+        let Self(mut a, b, alpha) = self;
+        let alpha = T::from_scalar(alpha);
+        let sum = |a: T, b: T| a.plus(alpha.times(b));
+        if let (Some(b), Some(out)) = (slice::<T>(&b)?, owned::<T>(&mut a)) {
+            divide(b.len(), 1, Items(out, 1), &|range, out| {
+                update(out.0, &b[range], sum);
+                Ok(())
+            })?;
+            return Ok(a.storage);
+        }
+        Ok(CpuStorage::wrap(map2(&a, &b, sum)?))
     }
 }
 
@@ -177,16 +202,28 @@ pub(super) fn compare(op: CompareOp, a: &Operand, b: &Operand) -> Result<Storage
         CompareOp::Ge => (CompareOp::Le, b, a),
         _ => (op, a, b),
     };
-    dispatch!(a.storage.dtype(), T => compare_as::<T>(op, a, b))
+    let (a, b) = (widened(a)?, widened(b)?);
+    run_number(a.storage.dtype(), Compare(op, &a, &b))
 }
 
-fn compare_as<T: Element + PartialOrd>(op: CompareOp, a: &Operand, b: &Operand) -> Result<Storage> {
-    Ok(CpuStorage::wrap(match op {
-        CompareOp::Eq => map2(a, b, |a: T, b: T| a == b),
-        CompareOp::Ne => map2(a, b, |a: T, b: T| a != b),
-        CompareOp::Lt | CompareOp::Gt => map2(a, b, |a: T, b: T| a < b),
-        CompareOp::Le | CompareOp::Ge => map2(a, b, |a: T, b: T| a <= b),
-    }?))
+struct Compare<'a>(CompareOp, &'a Operand, &'a Operand);
+
+impl NumberKernel for Compare<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "comparison"
+    }
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(op, a, b) = self;
+        Ok(CpuStorage::wrap(match op {
+            CompareOp::Eq => map2(a, b, |a: T, b: T| a == b),
+            CompareOp::Ne => map2(a, b, |a: T, b: T| a != b),
+            CompareOp::Lt | CompareOp::Gt => map2(a, b, |a: T, b: T| a < b),
+            CompareOp::Le | CompareOp::Ge => map2(a, b, |a: T, b: T| a <= b),
+        }?))
+    }
 }
 
 pub(super) fn select<T: Element>(condition: &Operand, a: &Operand, b: &Operand) -> Result<Storage> {

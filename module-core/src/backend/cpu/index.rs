@@ -189,12 +189,15 @@ pub(super) fn scatter_add(
 struct ScatterAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
 
 impl NumberKernel for ScatterAdd<'_> {
-    const NAME: &'static str = "scatter_add";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "scatter_add"
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(x, dim, index, source) = self;
-        put(Self::NAME, x, dim, index, source, |slot, v: T| {
+        put("scatter_add", x, dim, index, source, |slot, v: T| {
             *slot = slot.plus(v);
         })
     }
@@ -236,13 +239,16 @@ pub(super) fn index_add(
 struct IndexAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
 
 impl NumberKernel for IndexAdd<'_> {
-    const NAME: &'static str = "index_add";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "index_add"
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(x, dim, index, source) = self;
         let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
-        let places = places(Self::NAME, index, size)?;
+        let places = places("index_add", index, size)?;
         let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
         if values.is_empty() {
             return Ok(CpuStorage::wrap(out));

@@ -183,7 +183,7 @@ pub(super) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -
 }
 
 /// `aᵢ = f(aᵢ, bᵢ)`
-pub(super) fn update<T: Float>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
+pub(super) fn update<T: Number>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
     for (a, &b) in a.iter_mut().zip(b) {
         *a = f(*a, b);
     }

@@ -48,15 +48,17 @@ pub(super) use dispatch;
 
 /// A kernel for the floating-point types in which the CPU computes.
 pub(super) trait FloatKernel {
-    const NAME: &'static str;
+    /// What errors call it.
+    fn name(&self) -> &'static str;
     type Output;
 
     fn run<T: super::float::Float>(self) -> Result<Self::Output>;
 }
 
-/// A kernel for the numbers in which the CPU computes.
+/// A kernel for the numbers in which the CPU computes; narrow ones come by [`through_wide`].
 pub(super) trait NumberKernel {
-    const NAME: &'static str;
+    /// What errors call it.
+    fn name(&self) -> &'static str;
     type Output;
 
     fn run<T: super::number::Number>(self) -> Result<Self::Output>;
@@ -69,7 +71,7 @@ pub(super) fn run_float<K: FloatKernel>(dtype: DType, kernel: K) -> Result<K::Ou
         _ => {
             let needs = "a floating-point tensor";
             Err(ErrorKind::UnsupportedDType {
-                op: K::NAME,
+                op: kernel.name(),
                 dtype,
                 needs,
             }
@@ -83,12 +85,10 @@ pub(super) fn run_number<K: NumberKernel>(dtype: DType, kernel: K) -> Result<K::
         DType::F32 => kernel.run::<f32>(),
         DType::F64 => kernel.run::<f64>(),
         DType::I64 => kernel.run::<i64>(),
-        DType::I32 => kernel.run::<i32>(),
-        DType::U8 => kernel.run::<u8>(),
         _ => {
             let needs = "a tensor of numbers";
             Err(ErrorKind::UnsupportedDType {
-                op: K::NAME,
+                op: kernel.name(),
                 dtype,
                 needs,
             }
@@ -102,56 +102,70 @@ pub(super) fn through_f32<const N: usize>(
     operands: [Operand; N],
     kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
 ) -> Result<Storage> {
-    let dtype = match operands.first() {
-        Some(x) => x.storage.dtype(),
-        None => return kernel(operands),
+    match operands.first().map(|x| x.storage.dtype()) {
+        Some(DType::F16 | DType::BF16) => through_wide(operands, kernel),
+        _ => kernel(operands),
+    }
+}
+
+/// [`through_f32`], and arithmetic of narrow integers is that of `i64` with the result wrapped, which is
+/// the same, so that there are fewer loops to compile.
+pub(super) fn through_wide<const N: usize>(
+    operands: [Operand; N],
+    kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
+) -> Result<Storage> {
+    let Some(dtype) = operands.first().map(|x| x.storage.dtype()) else {
+        return kernel(operands);
     };
-    if !matches!(dtype, DType::F16 | DType::BF16) {
+    if dtype == wide(dtype) {
         return kernel(operands);
     }
     let mut failure = None;
-    let wide = operands.map(|x| match widen(&x) {
-        Ok(wide) => wide,
-        Err(error) => {
+    let operands = operands.map(|x| {
+        widened(&x).unwrap_or_else(|error| {
             failure = Some(error);
             x
-        }
+        })
     });
-    if let Some(error) = failure {
-        return Err(error);
+    match failure {
+        Some(error) => Err(error),
+        None => cast(whole(kernel(operands)?)?, dtype),
     }
-    let result = kernel(wide)?;
-    let layout = crate::layout::Layout::contiguous(crate::Shape::from(len(&result)));
-    cast(
-        Operand {
-            storage: result,
-            layout,
-        },
-        dtype,
-    )
 }
 
-fn widen(x: &Operand) -> Result<Operand> {
+/// The type of arithmetic in which numbers of a dtype are computed. Truth values are not computed with.
+fn wide(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::I32 | DType::U8 => DType::I64,
+        _ => dtype,
+    }
+}
+
+/// The elements in a type that keeps their order and in which the CPU computes.
+pub(super) fn widened(x: &Operand) -> Result<Operand> {
+    let dtype = match x.storage.dtype() {
+        DType::Bool => DType::I64,
+        dtype => wide(dtype),
+    };
+    if dtype == x.storage.dtype() {
+        return Ok(x.clone());
+    }
     // The whole memory is cast, so that the layout stays as it is.
-    let whole = crate::layout::Layout::contiguous(crate::Shape::from(len(&x.storage)));
-    let storage = cast(
-        Operand {
-            storage: x.storage.clone(),
-            layout: whole,
-        },
-        DType::F32,
-    )?;
     Ok(Operand {
-        storage,
+        storage: cast(whole(x.storage.clone())?, dtype)?,
         layout: x.layout.clone(),
     })
 }
 
-fn len(storage: &Storage) -> usize {
-    let Some(CpuStorage(data)) = storage.downcast_ref() else {
-        return 0;
-    };
-    dispatch!(data.dtype(), T => <T as super::Element>::host(data).map_or(0, Vec::len))
+/// All elements of a storage.
+fn whole(storage: Storage) -> Result<Operand> {
+    let layout = crate::layout::Layout::contiguous(crate::Shape::from(len(&storage)?));
+    Ok(Operand { storage, layout })
+}
+
+fn len(storage: &Storage) -> Result<usize> {
+    dispatch!(storage.dtype(), T => Ok(super::elements_of::<T>(storage)?.len()))
 }
 
 /// Casts happen from the wide types only; a narrow one is widened first, which loses nothing, so

@@ -30,8 +30,11 @@ struct Product<'a> {
 }
 
 impl NumberKernel for Product<'_> {
-    const NAME: &'static str = "matmul";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "matmul"
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let (a, b) = (Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);

@@ -23,6 +23,7 @@ mod scan;
 mod simd;
 mod softmax;
 mod sort;
+mod storage;
 mod take;
 mod threads;
 mod vector;
@@ -33,75 +34,26 @@ mod workers;
 use super::{AdamWMemory, AdamWStep};
 use super::{
     ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
-    Element, HostData, Operand, ReduceOp, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
-    UnfoldOp, Windows,
+    Element, HostData, Operand, ReduceOp, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp,
+    UnfoldGeometry, UnfoldOp, Windows,
 };
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
     NormInputs, NormOver, Normalised,
 };
 use crate::layout::{Layout, Shape};
-use crate::{DType, ErrorKind, Result, Scalar};
+use crate::{DType, Result, Scalar};
 use map::dispatch;
 use memory::filled;
 pub(super) use memory::room;
+pub(super) use storage::CpuStorage;
+use storage::elements_of;
 pub use threads::{num_threads, set_num_threads};
-pub(super) use view::array_view;
-
-/// Elements in host memory.
-pub(super) struct CpuStorage(HostData);
-
-impl CpuStorage {
-    pub(super) fn wrap<T: Element>(values: Vec<T>) -> Storage {
-        Storage::new(Self(T::into_host(values)))
-    }
-}
-
-/// The memory is kept for tensors to come.
-impl Drop for CpuStorage {
-    fn drop(&mut self) {
-        memory::give_back(std::mem::replace(&mut self.0, HostData::U8(Vec::new())));
-    }
-}
-
-impl StorageData for CpuStorage {
-    fn dtype(&self) -> DType {
-        self.0.dtype()
-    }
-
-    fn device(&self) -> Device {
-        Device::cpu()
-    }
-}
-
-/// The elements of a storage.
-fn host(storage: &Storage) -> Result<&HostData> {
-    match storage.downcast_ref::<CpuStorage>() {
-        Some(CpuStorage(data)) => Ok(data),
-        None => Err(ErrorKind::DeviceMismatch {
-            op: "cpu kernel",
-            lhs: storage.device().to_string(),
-            rhs: Device::cpu().to_string(),
-        }
-        .into()),
-    }
-}
+pub(super) use view::{array_view, le_bytes};
 
 /// The elements behind an operand as the type that its dtype promises.
 fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
     elements_of(&x.storage)
-}
-
-fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
-    T::host(host(storage)?).map(Vec::as_slice).ok_or_else(|| {
-        let (lhs, rhs) = (storage.dtype(), T::DTYPE);
-        ErrorKind::DTypeMismatch {
-            op: "cpu kernel",
-            lhs,
-            rhs,
-        }
-        .into()
-    })
 }
 
 /// The backend of host memory.
@@ -123,7 +75,15 @@ impl Backend for CpuBackend {
     }
 
     fn upload(&self, data: HostData) -> Result<Storage> {
-        Ok(Storage::new(CpuStorage(data)))
+        Ok(CpuStorage::of(data))
+    }
+
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        if let Some(storage) = CpuStorage::borrow(bytes.clone(), dtype) {
+            return Ok(storage);
+        }
+        room::<u8>(bytes.as_ref().len())?;
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
     }
 
     fn download(&self, x: &Operand) -> Result<HostData> {
@@ -148,19 +108,19 @@ impl Backend for CpuBackend {
     }
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        map::through_f32([x], |[x]| elementwise::unary(op, x))
+        elementwise::unary(op, x)
     }
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| elementwise::binary(op, a, b))
+        map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        map::through_f32([x], |[x]| elementwise::binary_scalar(op, x, number))
+        map::through_wide([x], |[x]| elementwise::binary_scalar(op, x, number))
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
+        map::through_wide([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
@@ -172,7 +132,7 @@ impl Backend for CpuBackend {
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_f32([x], |[x]| reduce::reduce(op, x, dims))
+        map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
     }
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -204,11 +164,11 @@ impl Backend for CpuBackend {
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| matmul::matmul(&a, &b))
+        map::through_wide([a, b], |[a, b]| matmul::matmul(&a, &b))
     }
 
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_f32([row, a, b], |[row, a, b]| matmul::addmm(&row, &a, &b))
+        map::through_wide([row, a, b], |[row, a, b]| matmul::addmm(&row, &a, &b))
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -226,7 +186,7 @@ impl Backend for CpuBackend {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        map::through_f32([x, source], |[x, source]| {
+        map::through_wide([x, source], |[x, source]| {
             index::scatter_add(x, dim, &index, &source)
         })
     }
@@ -246,7 +206,7 @@ impl Backend for CpuBackend {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        map::through_f32([x, source], |[x, source]| {
+        map::through_wide([x, source], |[x, source]| {
             index::index_add(x, dim, &index, &source)
         })
     }

@@ -33,8 +33,11 @@ pub(super) fn normalise(inputs: &NormInputs, geometry: &NormGeometry) -> Result<
 struct Normalise<'a>(&'a NormInputs, &'a NormGeometry);
 
 impl FloatKernel for Normalise<'_> {
-    const NAME: &'static str = "normalisation";
     type Output = Normalised;
+
+    fn name(&self) -> &'static str {
+        "normalisation"
+    }
 
     fn run<T: Float>(self) -> Result<Normalised> {
         let Self(inputs, geometry) = self;

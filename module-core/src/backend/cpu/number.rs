@@ -197,7 +197,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(i64, i32, u8);
+integers!(i64);
 
 macro_rules! floats {
     ($($type:ty),*) => {$(

@@ -1,6 +1,6 @@
 //! Writing through a layout: what views and padding do, the other way round.
 
-use super::map::{NumberKernel, dispatch, run_number, through_f32};
+use super::map::{NumberKernel, dispatch, run_number, through_wide};
 use super::memory::filled;
 use super::number::{Convert, Number};
 use super::view::run;
@@ -10,7 +10,7 @@ use crate::{Result, Scalar};
 
 pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
     if layout.overlaps() {
-        return through_f32([x], |[x]| {
+        return through_wide([x], |[x]| {
             run_number(x.storage.dtype(), Add { x, layout, numel })
         });
     }
@@ -30,8 +30,11 @@ struct Add<'a> {
 }
 
 impl NumberKernel for Add<'_> {
-    const NAME: &'static str = "addition through a view";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "slice"
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         room::<T>(self.numel)?;

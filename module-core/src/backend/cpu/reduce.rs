@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 
 use super::lanes::sum;
-use super::map::{NumberKernel, run_number};
+use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
 use super::view::{slice, to_cow};
 use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, room};
-use crate::{DType, Result};
+use crate::Result;
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
     run_number(x.storage.dtype(), Reduce(op, x, dims))
@@ -19,8 +19,11 @@ pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage
 struct Reduce<'a>(ReduceOp, Operand, &'a [usize]);
 
 impl NumberKernel for Reduce<'_> {
-    const NAME: &'static str = "reduction";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dims) = self;
@@ -94,25 +97,18 @@ fn extreme<T: Number>(row: &[T], better: impl Fn(T, T) -> T) -> T {
 }
 
 pub(super) fn arg_reduce(op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
-    let x = match x.storage.dtype() {
-        // Widening keeps the order.
-        DType::F16 | DType::BF16 => {
-            let layout = crate::layout::Layout::contiguous(x.layout.shape().clone());
-            Operand {
-                storage: super::map::cast(x, DType::F32)?,
-                layout,
-            }
-        }
-        _ => x,
-    };
+    let x = widened(&x)?;
     run_number(x.storage.dtype(), ArgReduce(op, x, dim))
 }
 
 struct ArgReduce(ArgReduceOp, Operand, usize);
 
 impl NumberKernel for ArgReduce {
-    const NAME: &'static str = "argmax or argmin";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;

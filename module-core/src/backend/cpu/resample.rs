@@ -21,8 +21,11 @@ struct Resample<'a> {
 }
 
 impl FloatKernel for Resample<'_> {
-    const NAME: &'static str = "resample";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "resample"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self { x, bands } = self;

@@ -100,8 +100,11 @@ impl Lanes {
 struct Softmax<'a>(SoftmaxOp, &'a Operand, usize);
 
 impl FloatKernel for Softmax<'_> {
-    const NAME: &'static str = "softmax";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
@@ -194,8 +197,11 @@ fn normalise_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lan
 struct SoftmaxGradient<'a>(SoftmaxOp, &'a Operand, &'a Operand, usize);
 
 impl FloatKernel for SoftmaxGradient<'_> {
-    const NAME: &'static str = "softmax";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, grad, y, dim) = self;
@@ -303,8 +309,11 @@ pub(super) fn log_sums<T: Float>(x: &[T], lanes: Lanes) -> Vec<f64> {
 struct LogSumExp<'a>(&'a Operand, usize);
 
 impl FloatKernel for LogSumExp<'_> {
-    const NAME: &'static str = "logsumexp";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "logsumexp"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(x, dim) = self;
@@ -325,8 +334,11 @@ impl FloatKernel for LogSumExp<'_> {
 struct LogSumExpGradient<'a>(&'a Operand, &'a Operand, &'a Operand, usize);
 
 impl FloatKernel for LogSumExpGradient<'_> {
-    const NAME: &'static str = "logsumexp";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "logsumexp"
+    }
 
     /// `grad · e^(x - y)`
     fn run<T: Float>(self) -> Result<Storage> {

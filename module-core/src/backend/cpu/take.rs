@@ -1,6 +1,6 @@
 //! Copies in which each dimension has an order of its own.
 
-use super::map::{NumberKernel, run_number, through_f32};
+use super::map::{NumberKernel, run_number, through_wide};
 use super::memory::{filled, with_room};
 use super::number::Number;
 use super::view::to_cow;
@@ -90,7 +90,7 @@ pub(super) fn take<T: Element>(x: &Operand, places: &[Vec<usize>]) -> Result<Sto
 
 /// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
 pub(super) fn take_back(x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
-    through_f32([x], |[x]| {
+    through_wide([x], |[x]| {
         run_number(x.storage.dtype(), Back { x, places, shape })
     })
 }
@@ -102,8 +102,11 @@ struct Back<'a> {
 }
 
 impl NumberKernel for Back<'_> {
-    const NAME: &'static str = "addition in another order";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "flip"
+    }
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self { x, places, shape } = self;

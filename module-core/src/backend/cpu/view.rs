@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
+use super::map::dispatch;
 use super::memory::{scratch, with_room};
 use super::simd::{Loop, widest};
 use super::threads::{Items, divide};
@@ -36,6 +37,18 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
     }
     let start = x.layout.offset();
     Ok(elements::<T>(x)?.get(start..start + x.layout.shape().numel()))
+}
+
+/// The little-endian bytes of elements in row-major order, where they lie as such.
+pub(in crate::backend) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+    if layout.shape().contains(&0) {
+        return Some(&[]);
+    }
+    if !layout.is_contiguous() {
+        return None;
+    }
+    let range = layout.offset()..layout.offset() + layout.shape().numel();
+    dispatch!(storage.dtype(), T => T::as_le_bytes(elements_of(storage).ok()?.get(range)?))
 }
 
 /// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
@@ -90,16 +103,18 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
 pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
-    if x.layout.offset() == 0 && x.layout.is_contiguous() {
-        let numel = x.layout.shape().numel();
-        if let Some(CpuStorage(data)) = x.storage.downcast_mut()
-            && let Some(values) = T::host_mut(data)
-            && values.len() == numel
-        {
-            return Ok(std::mem::take(values));
-        }
+    match owned(&mut x) {
+        Some(values) => Ok(std::mem::take(values)),
+        None => to_vec(&x),
     }
-    to_vec(&x)
+}
+
+/// The operand's own memory, if its elements are all that lies there and nobody else holds it.
+pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
+    let numel = x.layout.shape().numel();
+    let whole = x.layout.offset() == 0 && x.layout.is_contiguous();
+    let memory = x.storage.downcast_mut::<CpuStorage>().filter(|_| whole)?;
+    memory.values_mut().filter(|values| values.len() == numel)
 }
 
 /// The elements of a run side by side: where they lie, or gathered into `buffer`.

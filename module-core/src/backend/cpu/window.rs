@@ -357,8 +357,11 @@ struct Unfold<'a> {
 }
 
 impl FloatKernel for Unfold<'_> {
-    const NAME: &'static str = "im2col";
     type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "im2col"
+    }
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self {

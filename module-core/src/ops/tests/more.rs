@@ -159,7 +159,7 @@ fn what_no_gradient_reads_is_not_kept() {
                 0 => product(&x, &frozen),
                 _ => product(&frozen, &x),
             };
-            let mut memory = x.storage.clone();
+            let memory = x.storage.clone();
             drop(x);
             assert!(memory.is_unshared(), "{name} {place}");
             drop(y);

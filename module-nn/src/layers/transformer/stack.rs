@@ -1,12 +1,11 @@
 //! What the stacks of layers share: their start as copies of one, the last normalisation, masks that are
 //! found to be causal.
 
-use module_core::{Call, DType, Error, Layer, Module, ModuleExt, Result, Tensor, fork_rng};
+use module_core::{Call, DType, Error, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
 use crate::layers::causal::{blocked, seen};
 
-/// As many layers, all with the values of the first: only that one draws from the default generator, as
-/// PyTorch copies it.
+/// As many layers, all with the values of the first: only that one draws, as PyTorch copies it.
 pub(super) fn copies<M: Module>(
     name: &'static str,
     count: usize,
@@ -22,9 +21,12 @@ pub(super) fn copies<M: Module>(
     }
     let mut layers = vec![build()?];
     while layers.len() < count {
-        let layer = fork_rng(0, &build)?;
+        let layer = deferred(&build)?;
         for (copy, first) in layer.parameters().zip(layers[0].parameters()) {
-            copy.set(first.detach())?;
+            // A whole model without values gets them later.
+            if first.has_values() {
+                copy.set(first.detach())?;
+            }
         }
         layers.push(layer);
     }

@@ -28,8 +28,11 @@ pub(in super::super) fn normalise_backward(
 struct Gradient<'a>(&'a Operand, &'a NormInputs, &'a NormGeometry);
 
 impl FloatKernel for Gradient<'_> {
-    const NAME: &'static str = "normalisation";
     type Output = [Storage; 3];
+
+    fn name(&self) -> &'static str {
+        "normalisation"
+    }
 
     fn run<T: Float>(self) -> Result<[Storage; 3]> {
         let Self(grad, inputs, geometry) = self;

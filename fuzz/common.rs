@@ -1,0 +1,25 @@
+//! What every target does with the content of a file.
+
+use std::path::Path;
+
+use module_core::__private::read_bytes;
+use module_core::{ErrorKind, ReadOptions};
+
+/// Reads it: the tensors can be read too, or the error is one of files.
+pub fn read(name: &str, bytes: Vec<u8>, entry: Option<&str>) {
+    let options = match entry {
+        Some(entry) => ReadOptions::new().entry(entry),
+        None => ReadOptions::new(),
+    };
+    match read_bytes(&Path::new("/nonexistent").join(name), bytes, &options) {
+        Ok(state) => {
+            for (_, tensor) in state.iter().filter(|(_, tensor)| tensor.numel() < 1 << 16) {
+                tensor.to_host().expect("its elements");
+            }
+        }
+        Err(error) => {
+            let of_file = matches!(error.kind(), ErrorKind::Format { .. } | ErrorKind::File { .. });
+            assert!(of_file, "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+use super::{Device, Storage, StorageData};
+use crate::layout::Shape;
+use crate::{DType, ErrorKind};
+
+/// What stands for elements that are not there yet: no kernel finds its own memory behind it.
+pub(crate) struct Absent {
+    dtype: DType,
+    shape: Shape,
+}
+
+impl Absent {
+    pub(crate) fn storage(dtype: DType, shape: Shape) -> Storage {
+        Storage::new(Self { dtype, shape })
+    }
+
+    /// The error of a kernel that is given a storage which is none of its device's, if this is why.
+    pub(super) fn error(storage: &Storage) -> Option<crate::Error> {
+        let absent: &Self = storage.downcast_ref()?;
+        Some(
+            ErrorKind::NoValues {
+                what: format!("a parameter of shape {}", absent.shape),
+            }
+            .into(),
+        )
+    }
+}
+
+impl StorageData for Absent {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Where the elements will lie.
+    fn device(&self) -> Device {
+        Device::cpu()
+    }
+}

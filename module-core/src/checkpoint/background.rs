@@ -1,0 +1,70 @@
+use std::fmt;
+use std::path::PathBuf;
+use std::thread::{Builder, JoinHandle};
+
+use super::output::file_error;
+use crate::{Error, Result};
+
+/// A checkpoint that is being written on another thread.
+///
+/// Dropping it waits for the end too; an error that nobody asked for is then printed to the standard
+/// error.
+#[must_use = "`join` tells whether the checkpoint was written"]
+pub struct SaveHandle {
+    path: PathBuf,
+    /// `None` once it was waited for.
+    work: Option<Result<JoinHandle<Result<()>>>>,
+}
+
+impl SaveHandle {
+    pub(super) fn spawn(path: PathBuf, save: impl FnOnce() -> Result<()> + Send + 'static) -> Self {
+        let thread = Builder::new().name("checkpoint".to_owned()).spawn(save);
+        let work = Some(thread.map_err(|error| file_error(&path, error)));
+        Self { path, work }
+    }
+
+    /// Waits until the checkpoint is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing it; a thread that could not be started.
+    pub fn join(mut self) -> Result<()> {
+        self.wait()
+    }
+
+    /// Whether `join` would return at once.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        match &self.work {
+            Some(Ok(thread)) => thread.is_finished(),
+            _ => true,
+        }
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        match self.work.take() {
+            Some(work) => work?.join().unwrap_or_else(|_| {
+                let path = self.path.display();
+                Err(Error::custom(format!(
+                    "the thread that saved {path} panicked"
+                )))
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for SaveHandle {
+    fn drop(&mut self) {
+        if let Err(error) = self.wait() {
+            eprintln!("a checkpoint was not saved: {error}");
+        }
+    }
+}
+
+impl fmt::Debug for SaveHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, finished) = (&self.path, self.is_finished());
+        write!(f, "SaveHandle({}, finished: {finished})", path.display())
+    }
+}

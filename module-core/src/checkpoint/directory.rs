@@ -1,0 +1,82 @@
+//! Directories whose files are replaced together, because one of them, the index, names the others.
+//!
+//! The others are written under names that no file has; then the index is replaced, which is one
+//! rename; then files that it does not name are removed. Killed before the rename, the directory holds
+//! the old checkpoint and some files that nothing names, which the next save removes; killed after it,
+//! the new one.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Component, Path};
+
+use super::atomic::sync_directory;
+
+/// Makes a directory, unless it is there; its parent must be.
+pub(super) fn make(directory: &Path) -> io::Result<()> {
+    match std::fs::create_dir(directory) {
+        Ok(()) => match directory.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => sync_directory(parent),
+            _ => sync_directory(Path::new(".")),
+        },
+        Err(_) if directory.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The names of the first generation of which no file exists.
+pub(super) fn free_names(
+    directory: &Path,
+    names: impl Fn(usize) -> Vec<String>,
+) -> io::Result<Vec<String>> {
+    let mut generation = 0;
+    loop {
+        let names = names(generation);
+        let mut free = true;
+        for name in &names {
+            free &= !is_taken(&directory.join(name))?;
+        }
+        if free {
+            return Ok(names);
+        }
+        generation += 1;
+    }
+}
+
+fn is_taken(path: &Path) -> io::Result<bool> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the files of earlier generations, those of saves that were killed included.
+///
+/// The new checkpoint is in place, so that a file which cannot be removed is no error: it waits for the
+/// next save.
+pub(super) fn sweep(directory: &Path, keep: &BTreeSet<&str>, ours: impl Fn(&str) -> bool) {
+    let Ok(entries) = directory.read_dir() else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let old = |name: &str| ours(name) && !keep.contains(name);
+        if name.to_str().is_some_and(old) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A name from an index as a file of its directory, which must not lead out of it.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let mut components = Path::new(name).components();
+    let plain = matches!(
+        (components.next(), components.next()),
+        (Some(Component::Normal(first)), None) if first == name
+    );
+    // What separates directories, drives and streams elsewhere does so in no index.
+    match plain && !name.contains(['/', '\\', ':', '\0']) {
+        true => Ok(()),
+        false => Err(format!("{name:?} is no name of a file in its directory")),
+    }
+}

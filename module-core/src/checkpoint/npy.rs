@@ -1,0 +1,179 @@
+//! NumPy's `.npy`: one array behind a header that is a dict as Python writes it.
+
+use std::ops::Range;
+
+use super::Source;
+use super::swap::big_endian_tensor;
+use crate::{DType, Tensor};
+
+/// The array that lies in a range of a source.
+pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, String> {
+    let bytes = source.bytes().get(range.clone()).unwrap_or_default();
+    let (header, elements) = split(bytes)?;
+    let header = Header::parse(header)?;
+    let start = range.end - elements.len();
+    let mut shape = header.shape;
+    if header.fortran {
+        shape.reverse();
+    }
+    let place = start..range.end;
+    let tensor = match header.big_endian {
+        true => big_endian_tensor(source, header.dtype, &shape, place)?,
+        false => source.tensor(header.dtype, &shape, place)?,
+    };
+    match header.fortran {
+        true => {
+            let order: Vec<usize> = (0..shape.len()).rev().collect();
+            Ok(tensor.with_layout(tensor.layout().permute(&order)))
+        }
+        false => Ok(tensor),
+    }
+}
+
+/// The text of the header and the bytes of the elements.
+fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
+    let cut = "the file ends inside of its header";
+    let rest = bytes
+        .strip_prefix(b"\x93NUMPY")
+        .ok_or("it is no `.npy` file")?;
+    let (&[major, minor], rest) = rest.split_first_chunk().ok_or(cut)?;
+    let (length, rest) = match major {
+        1 => rest
+            .split_first_chunk()
+            .map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest)),
+        2 | 3 => rest.split_first_chunk().and_then(|(length, rest)| {
+            Some((usize::try_from(u32::from_le_bytes(*length)).ok()?, rest))
+        }),
+        _ => {
+            return Err(format!(
+                "version {major}.{minor} of the format is none of 1 to 3"
+            ));
+        }
+    }
+    .ok_or(cut)?;
+    let (header, elements) = rest.split_at_checked(length).ok_or(cut)?;
+    let header = std::str::from_utf8(header).map_err(|e| format!("its header: {e}"))?;
+    Ok((header, elements))
+}
+
+/// What the header says.
+struct Header {
+    dtype: DType,
+    big_endian: bool,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+impl Header {
+    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, the keys in any order.
+    fn parse(text: &str) -> Result<Self, String> {
+        let unclear = || {
+            let start: String = text.chars().take(120).collect();
+            format!("its header is none of an array of numbers: {start:?}")
+        };
+        let inner = text
+            .trim()
+            .strip_prefix('{')
+            .and_then(|t| t.strip_suffix('}'));
+        let mut rest = inner.ok_or_else(unclear)?.trim();
+        let (mut descr, mut fortran, mut shape) = (None, None, None);
+        while !rest.is_empty() {
+            let (key, after) = quoted(rest).ok_or_else(unclear)?;
+            let after = after
+                .trim_start()
+                .strip_prefix(':')
+                .ok_or_else(unclear)?
+                .trim_start();
+            let (again, after) = match key {
+                "descr" => {
+                    let (name, after) = quoted(after).ok_or_else(unclear)?;
+                    (descr.replace(name).is_some(), after)
+                }
+                "fortran_order" => {
+                    let (truth, after) = truth(after).ok_or_else(unclear)?;
+                    (fortran.replace(truth).is_some(), after)
+                }
+                "shape" => {
+                    let (sizes, after) = sizes(after).ok_or_else(unclear)?;
+                    (shape.replace(sizes).is_some(), after)
+                }
+                _ => return Err(unclear()),
+            };
+            if again {
+                return Err(unclear());
+            }
+            let after = after.trim_start();
+            rest = match after.strip_prefix(',') {
+                Some(more) => more.trim_start(),
+                None if after.is_empty() => after,
+                None => return Err(unclear()),
+            };
+        }
+        let (Some(descr), Some(fortran), Some(shape)) = (descr, fortran, shape) else {
+            return Err(unclear());
+        };
+        let (big_endian, dtype) =
+            elements(descr).ok_or_else(|| format!("its dtype {descr:?} is not served"))?;
+        Ok(Self {
+            dtype,
+            big_endian,
+            fortran,
+            shape,
+        })
+    }
+}
+
+/// A text in quotes without escapes, and what follows it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let (inner, after) = text[1..].split_once(quote)?;
+    (!inner.contains('\\')).then_some((inner, after))
+}
+
+fn truth(text: &str) -> Option<(bool, &str)> {
+    let of = |word, value| text.strip_prefix(word).map(|after| (value, after));
+    of("True", true).or(of("False", false))
+}
+
+/// A tuple of numbers, and what follows it.
+fn sizes(text: &str) -> Option<(Vec<usize>, &str)> {
+    let (inner, after) = text.strip_prefix('(')?.split_once(')')?;
+    let inner = inner.trim();
+    // One size has a comma behind it, several may.
+    let inner = match inner.strip_suffix(',') {
+        Some(inner) if !inner.is_empty() => inner,
+        _ if inner.is_empty() => return Some((Vec::new(), after)),
+        _ if inner.contains(',') => inner,
+        _ => return None,
+    };
+    let mut sizes = Vec::new();
+    for size in inner.split(',') {
+        // NumPy has no more dimensions.
+        if sizes.len() == 64 {
+            return None;
+        }
+        sizes.push(size.trim().trim_end_matches('L').parse().ok()?);
+    }
+    Some((sizes, after))
+}
+
+/// Byte order and dtype of a description as `<f4`.
+fn elements(descr: &str) -> Option<(bool, DType)> {
+    let (order, name) = descr.split_at_checked(1)?;
+    let dtype = match name {
+        "f4" => DType::F32,
+        "f8" => DType::F64,
+        "f2" => DType::F16,
+        "i8" => DType::I64,
+        "i4" => DType::I32,
+        "u1" => DType::U8,
+        "b1" => DType::Bool,
+        _ => return None,
+    };
+    match order {
+        "<" | "=" => Some((false, dtype)),
+        "|" if dtype.size_in_bytes() == 1 => Some((false, dtype)),
+        ">" => Some((true, dtype)),
+        _ => None,
+    }
+}

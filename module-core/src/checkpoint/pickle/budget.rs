@@ -1,0 +1,47 @@
+//! How much memory a file may ask for.
+
+use std::cell::Cell;
+
+/// What reading a file may still allocate beside the elements of its tensors: a few times the
+/// length of the file, so that no crafted one is larger in memory than it looks.
+pub(in crate::checkpoint) struct Budget {
+    left: Cell<usize>,
+}
+
+impl Budget {
+    /// Twice what PyTorch's files need that hold nothing but tensors of one element.
+    const TIMES: usize = 12;
+    /// Whatever the length.
+    const FLOOR: usize = 1 << 18;
+
+    pub(in crate::checkpoint) fn of(file: &[u8]) -> Self {
+        let left = file.len().saturating_mul(Self::TIMES);
+        Self {
+            left: Cell::new(left.saturating_add(Self::FLOOR)),
+        }
+    }
+
+    /// Makes room in a vector for `more` elements, and for a quarter of those that it has.
+    pub(super) fn room<T>(&self, all: &mut Vec<T>, more: usize) -> Result<(), String> {
+        if all.capacity() - all.len() < more {
+            let more = more.max(all.len() / 4);
+            self.bytes(more.saturating_mul(size_of::<T>()))?;
+            all.reserve_exact(more);
+        }
+        Ok(())
+    }
+
+    /// Takes `count` bytes.
+    pub(in crate::checkpoint) fn bytes(&self, count: usize) -> Result<(), String> {
+        match self.left.get().checked_sub(count) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => Err(format!(
+                "its objects would fill more than {} times the file: it is crafted to exhaust memory",
+                Self::TIMES
+            )),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a pickle calls, done without calling anything.
+
+use super::globals::{Global, Kind};
+use super::heap::{Heap, Value};
+
+/// The result of `function(*arguments)`.
+pub(super) fn call(
+    heap: &mut Heap<'_>,
+    function: Value,
+    arguments: Value,
+) -> Result<Value, String> {
+    let Value::Global(global) = function else {
+        let what = heap.describe(function);
+        return Err(format!("the pickle calls {what}, which is no function"));
+    };
+    let (Value::Tuple(place), Some(values)) = (arguments, heap.tuple(arguments)) else {
+        let what = heap.describe(arguments);
+        return Err(format!(
+            "the pickle calls a function with {what} for arguments"
+        ));
+    };
+    match (global, values) {
+        (Global::OrderedDict, []) => heap.new_dict(),
+        (Global::OrderedDict, &[pairs]) => ordered(heap, pairs),
+        (Global::Tensor | Global::TypedTensor, _) => heap.new_tensor(global, place),
+        (Global::Parameter, &[tensor @ Value::Tensor(_), ..]) => Ok(tensor),
+        (
+            Global::FromType,
+            &[
+                Value::Global(by @ (Global::Tensor | Global::TypedTensor)),
+                Value::Global(Global::TensorClass),
+                Value::Tuple(arguments),
+                ..,
+            ],
+        ) => heap.new_tensor(by, arguments),
+        (Global::Size, &[sizes @ Value::Tuple(_)]) => Ok(sizes),
+        (Global::Maker(kind), _) => Ok(Value::Other(kind)),
+        _ => Err(format!(
+            "the pickle calls {} of PyTorch ({global:?}) with {} arguments that it does not take",
+            global.describe(),
+            values.len()
+        )),
+    }
+}
+
+/// An ordered dict made of a list of pairs, as Python 2 wrote it.
+fn ordered(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String> {
+    let dict = heap.new_dict()?;
+    let Value::Dict(place) = dict else {
+        return Ok(dict);
+    };
+    let mut next = 0;
+    while let Some(&pair) = heap.sequence(pairs).and_then(|pairs| pairs.get(next)) {
+        match heap.sequence(pair) {
+            Some(&[key, value]) => heap.set(place, &[key, value])?,
+            _ => return Err("the pickle makes a dict of something else than pairs".to_owned()),
+        }
+        next += 1;
+    }
+    Ok(dict)
+}
+
+/// Gives `object` attributes, none of which is a tensor of the state: the `_metadata` of a state
+/// dict, the byte order of a NumPy dtype.
+pub(super) fn build(heap: &Heap<'_>, object: Value) -> Result<(), String> {
+    match object {
+        Value::Dict(_) | Value::Other(Kind::Numpy) => Ok(()),
+        _ => Err(format!(
+            "the pickle gives attributes to {}",
+            heap.describe(object)
+        )),
+    }
+}

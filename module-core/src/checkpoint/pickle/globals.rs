@@ -1,0 +1,186 @@
+//! The names that a pickle may use: an allow-list. None of them is ever run; each stands for what
+//! the reader does itself.
+
+use crate::DType;
+use crate::checkpoint::words::shortened;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Global {
+    OrderedDict,
+    /// `_rebuild_tensor(storage, offset, size, stride)`, and `_rebuild_tensor_v2`, which has more
+    /// arguments after these.
+    Tensor,
+    /// `_rebuild_tensor_v3`: the storage is untyped, and the dtype the seventh argument.
+    TypedTensor,
+    /// `_rebuild_parameter(tensor, requires_grad, hooks)`, and with a state after these.
+    Parameter,
+    /// `_rebuild_from_type_v2(function, type, arguments, state)`: a tensor with attributes.
+    FromType,
+    /// `torch.Size(tuple)`.
+    Size,
+    /// A class of tensors.
+    TensorClass,
+    /// A class of storages; `None` for the untyped one.
+    Storage(Option<Scalars>),
+    DType(Scalars),
+    /// What makes values without tensors.
+    Maker(Kind),
+}
+
+/// What is known of a value that no tensor is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    None,
+    Bool,
+    Float,
+    Bytes,
+    Set,
+    Complex,
+    Counter,
+    Device,
+    MemoryFormat,
+    Numpy,
+}
+
+impl Kind {
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Bool => "a truth value",
+            Self::Float => "a number",
+            Self::Bytes => "bytes",
+            Self::Set => "a set",
+            Self::Complex => "a complex number",
+            Self::Counter => "a counter",
+            Self::Device => "a device",
+            Self::MemoryFormat => "a memory layout",
+            Self::Numpy => "a NumPy scalar",
+        }
+    }
+}
+
+impl Global {
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Self::DType(_) => "a dtype",
+            Self::Storage(_) | Self::TensorClass => "a class",
+            _ => "a function",
+        }
+    }
+}
+
+/// The type of a tensor's elements: a place in [`DTYPES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::checkpoint) struct Scalars(u8);
+
+impl Scalars {
+    /// PyTorch's name.
+    pub(in crate::checkpoint) fn name(self) -> &'static str {
+        DTYPES[usize::from(self.0)].0
+    }
+
+    /// The size of one element.
+    pub(in crate::checkpoint) fn size(self) -> usize {
+        DTYPES[usize::from(self.0)].2
+    }
+
+    /// Ours, if there is one.
+    pub(in crate::checkpoint) fn dtype(self) -> Option<DType> {
+        DType::ALL
+            .into_iter()
+            .find(|ours| ours.name() == self.name())
+    }
+}
+
+/// PyTorch's dtypes: the name, the class of storages, the size in bytes.
+static DTYPES: [(&str, &str, usize); 26] = [
+    ("float32", "FloatStorage", 4),
+    ("float64", "DoubleStorage", 8),
+    ("float16", "HalfStorage", 2),
+    ("bfloat16", "BFloat16Storage", 2),
+    ("int64", "LongStorage", 8),
+    ("int32", "IntStorage", 4),
+    ("int16", "ShortStorage", 2),
+    ("int8", "CharStorage", 1),
+    ("uint8", "ByteStorage", 1),
+    ("bool", "BoolStorage", 1),
+    ("complex64", "ComplexFloatStorage", 8),
+    ("complex128", "ComplexDoubleStorage", 16),
+    ("quint8", "QUInt8Storage", 1),
+    ("qint8", "QInt8Storage", 1),
+    ("qint32", "QInt32Storage", 4),
+    ("quint4x2", "QUInt4x2Storage", 1),
+    ("quint2x4", "QUInt2x4Storage", 1),
+    ("complex32", "", 4),
+    ("uint16", "", 2),
+    ("uint32", "", 4),
+    ("uint64", "", 8),
+    ("float8_e4m3fn", "", 1),
+    ("float8_e4m3fnuz", "", 1),
+    ("float8_e5m2", "", 1),
+    ("float8_e5m2fnuz", "", 1),
+    ("float8_e8m0fnu", "", 1),
+];
+
+/// What a name stands for, if it is in the list.
+///
+/// Python 2 and the protocols before 3 call the module of built-in functions `__builtin__`.
+pub(super) fn find(module: &str, name: &str) -> Result<Global, String> {
+    let global = match (module, name) {
+        ("collections", "OrderedDict") => Some(Global::OrderedDict),
+        ("collections", "Counter") => Some(Global::Maker(Kind::Counter)),
+        ("builtins" | "__builtin__", "set" | "frozenset") => Some(Global::Maker(Kind::Set)),
+        ("builtins" | "__builtin__", "bytearray" | "bytes") => Some(Global::Maker(Kind::Bytes)),
+        ("builtins" | "__builtin__", "complex") => Some(Global::Maker(Kind::Complex)),
+        ("_codecs", "encode") => Some(Global::Maker(Kind::Bytes)),
+        ("numpy", "dtype") | ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => {
+            Some(Global::Maker(Kind::Numpy))
+        }
+        ("torch._utils", "_rebuild_tensor" | "_rebuild_tensor_v2") => Some(Global::Tensor),
+        ("torch._utils", "_rebuild_tensor_v3") => Some(Global::TypedTensor),
+        ("torch._utils", "_rebuild_parameter" | "_rebuild_parameter_with_state") => {
+            Some(Global::Parameter)
+        }
+        ("torch._tensor", "_rebuild_from_type_v2") => Some(Global::FromType),
+        ("torch", "Tensor") | ("torch.nn.parameter", "Parameter" | "Buffer") => {
+            Some(Global::TensorClass)
+        }
+        ("torch", "Size") => Some(Global::Size),
+        ("torch", "device") => Some(Global::Maker(Kind::Device)),
+        ("torch.serialization", "_get_layout") => Some(Global::Maker(Kind::MemoryFormat)),
+        ("torch" | "torch.storage", "UntypedStorage" | "_UntypedStorage") => {
+            Some(Global::Storage(None))
+        }
+        ("torch" | "torch.cuda", _) => of_dtype(module, name),
+        _ => None,
+    };
+    global.ok_or_else(|| refused(module, name))
+}
+
+/// A dtype, or the class of its storages.
+fn of_dtype(module: &str, name: &str) -> Option<Global> {
+    let find = |matches: &dyn Fn(&(&str, &str, usize)) -> bool| {
+        let place = DTYPES.iter().position(matches)?;
+        u8::try_from(place).ok().map(Scalars)
+    };
+    let dtype = find(&|(dtype, ..)| module == "torch" && *dtype == name);
+    let storage = find(&|(_, storage, _)| !name.is_empty() && *storage == name);
+    dtype
+        .map(Global::DType)
+        .or(storage.map(|scalars| Global::Storage(Some(scalars))))
+}
+
+fn refused(module: &str, name: &str) -> String {
+    let (module, name) = (shortened(module), shortened(name));
+    if module.starts_with("torch.nn.modules") || module.starts_with("torch.jit") {
+        return format!(
+            "the checkpoint holds a whole module (`{module}.{name}`), whose code would have to be \
+             run; save `model.state_dict()` instead"
+        );
+    }
+    format!(
+        "the checkpoint asks to run `{module}.{name}`; only tensors are read, nothing is \
+         executed; re-save the state dict alone"
+    )
+}

@@ -1,0 +1,65 @@
+//! Pickles of PyTorch, read without Python: a [machine](machine) for the operations, an allow-list
+//! of [globals], and what calling them [comes to](call). Nothing is ever executed.
+
+mod budget;
+mod call;
+mod globals;
+mod heap;
+mod machine;
+mod reader;
+mod select;
+mod tensors;
+
+pub(super) use budget::Budget;
+pub(super) use heap::Storage;
+use heap::{Heap, Value};
+use indexmap::IndexMap;
+use machine::Machine;
+use reader::Reader;
+pub(super) use tensors::Storages;
+
+use crate::StateDict;
+
+/// The object that a pickle describes.
+pub(super) struct Pickle<'a> {
+    heap: Heap<'a>,
+    root: Value,
+    /// How many bytes it takes.
+    pub(super) length: usize,
+}
+
+impl<'a> Pickle<'a> {
+    /// Reads the pickle at the start of `bytes`.
+    pub(super) fn read(bytes: &'a [u8], budget: &'a Budget) -> Result<Self, String> {
+        let mut reader = Reader::new(bytes);
+        let mut machine = Machine::new(Heap::new(budget));
+        let root = machine.run(&mut reader)?;
+        let (heap, length) = (machine.heap, reader.at());
+        Ok(Self { heap, root, length })
+    }
+
+    /// The object as a whole number.
+    pub(super) fn int(&self) -> Option<i128> {
+        self.heap.int(self.root)
+    }
+
+    /// The items of the object if it is a list, each as a text.
+    pub(super) fn texts(&self) -> Option<impl Iterator<Item = Option<&'a str>>> {
+        let items = self.heap.sequence(self.root)?;
+        Some(items.iter().map(|&item| self.heap.text(item)))
+    }
+
+    /// Every storage that it names.
+    pub(super) fn storages(&self) -> &IndexMap<&'a str, Storage> {
+        self.heap.storages()
+    }
+
+    /// The tensors of the object, or of its `entry`.
+    pub(super) fn state(
+        &self,
+        entry: Option<&str>,
+        storages: &dyn Storages,
+    ) -> Result<StateDict, String> {
+        select::state(&self.heap, self.root, entry, storages)
+    }
+}

@@ -1,0 +1,211 @@
+//! Several files with an index, as Hugging Face's tools write them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::output::file_error;
+use super::safetensors::{Unique, add_ties, without_ties, write_tensors};
+use super::{ReadOptions, atomic, damaged, directory, open, read_file};
+use crate::{Error, Result, StateDict, Tensor};
+
+const FILE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+/// What a directory may hold, as one file and as an index; older ones hold pickles.
+const PLACES: [(&str, &str); 2] = [
+    (FILE, INDEX),
+    ("pytorch_model.bin", "pytorch_model.bin.index.json"),
+];
+
+/// What errors call an index.
+const FORMAT: &str = "index of shards";
+
+/// The file or index that a directory stands for.
+pub(super) fn in_directory(path: &Path) -> Result<PathBuf> {
+    for (file, index) in PLACES {
+        let (file, index) = (path.join(file), path.join(index));
+        match (file.is_file(), index.is_file()) {
+            (true, true) => {
+                let problem = "it holds a file and an index; name the one that is meant";
+                return Err(damaged(path, "checkpoint", problem.to_owned()));
+            }
+            (true, false) => return Ok(file),
+            (false, true) => return Ok(index),
+            (false, false) => {}
+        }
+    }
+    let names: Vec<&str> = PLACES.iter().flat_map(|(f, i)| [*f, *i]).collect();
+    let problem = format!("the directory holds none of: {}", names.join(", "));
+    Err(damaged(path, "checkpoint", problem))
+}
+
+/// Whether a file is JSON text, which unlike the other formats has no zero byte near its start.
+pub(super) fn is_index(start: &[u8]) -> bool {
+    let first = start.trim_ascii_start().first();
+    first == Some(&b'{') && !start.iter().take(8).any(|&byte| byte == 0)
+}
+
+#[derive(Deserialize)]
+struct Index {
+    /// Tied names are strings here; the size is a number, and other tools add what they like.
+    #[serde(default)]
+    metadata: Option<Unique<Box<RawValue>>>,
+    weight_map: Unique<String>,
+}
+
+/// Reads the files that an index names. Each must hold the keys that the index says, and no other.
+pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<StateDict> {
+    let damaged = |problem| damaged(path, FORMAT, problem);
+    let text = str::from_utf8(index).map_err(|e| damaged(e.to_string()))?;
+    let index: Index = serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
+    let Unique(places) = index.weight_map;
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in places.values() {
+        *files.entry(file).or_default() += 1;
+    }
+    for file in files.keys() {
+        directory::check_name(file).map_err(damaged)?;
+    }
+    let mut state = StateDict::new();
+    for (file, count) in files {
+        let shard = path.with_file_name(file);
+        let held = read_file(&shard, &open(&shard, options)?, options)?;
+        for (key, tensor) in held.iter() {
+            match places.get(key) {
+                Some(place) if place == file => state.insert(key, tensor.clone()),
+                Some(place) => {
+                    let problem = format!("`{key}` is to be in {place:?}, and is in {file:?} too");
+                    return Err(damaged(problem));
+                }
+                None => {
+                    let problem = format!("{file:?} holds `{key}`, which is not in the index");
+                    return Err(damaged(problem));
+                }
+            };
+        }
+        if held.len() != count {
+            let mut listed = places.iter().filter(|(_, place)| *place == file);
+            let absent = listed.find(|(key, _)| !held.contains_key(key));
+            let key = absent.map_or("", |(key, _)| key);
+            return Err(damaged(format!("{file:?} does not hold `{key}`")));
+        }
+    }
+    let Unique(metadata) = index.metadata.unwrap_or_default();
+    let texts = metadata.into_iter().filter_map(|(name, value)| {
+        // Whatever is no string is about something else.
+        let value: String = serde_json::from_str(value.get()).ok()?;
+        Some((name, value))
+    });
+    add_ties(&mut state, &texts.collect()).map_err(damaged)?;
+    Ok(state)
+}
+
+#[derive(Serialize)]
+struct NewIndex<'a> {
+    metadata: NewMetadata<'a>,
+    weight_map: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+struct NewMetadata<'a> {
+    total_size: usize,
+    #[serde(flatten)]
+    ties: &'a BTreeMap<String, String>,
+}
+
+pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Result<()> {
+    const OP: &str = "save_sharded";
+    if max_shard_size == 0 {
+        let problem = "a shard needs room for elements";
+        return Err(Error::argument(OP, "max_shard_size", 0, problem));
+    }
+    let at = |error| file_error(path, error);
+    directory::make(path).map_err(at)?;
+    if path.join(FILE).symlink_metadata().is_ok() {
+        let problem =
+            format!("it holds {FILE}, which readers take for the whole; remove that first");
+        return Err(Error::argument(OP, "directory", path.display(), problem));
+    }
+    let (tensors, ties) = without_ties(state);
+    let total_size = tensors.iter().map(|(_, tensor)| size(tensor)).sum();
+    let shards = split(tensors, max_shard_size);
+    let names = |generation| {
+        (1..=shards.len())
+            .map(|i| name(generation, i, shards.len()))
+            .collect()
+    };
+    let names = directory::free_names(path, names).map_err(at)?;
+    let mut weight_map = BTreeMap::new();
+    for (shard, name) in shards.into_iter().zip(&names) {
+        weight_map.extend(shard.iter().map(|(key, _)| (*key, name.as_str())));
+        let none = BTreeMap::new();
+        atomic::write(&path.join(name), |output| {
+            write_tensors(shard, none, output)
+        })?;
+    }
+    let ties = &ties;
+    let metadata = NewMetadata { total_size, ties };
+    let index = NewIndex {
+        metadata,
+        weight_map,
+    };
+    let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
+    text.push(b'\n');
+    atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
+    directory::sweep(path, &names.iter().map(String::as_str).collect(), is_shard);
+    Ok(())
+}
+
+fn size(tensor: &Tensor) -> usize {
+    tensor.numel() * tensor.dtype().size_in_bytes()
+}
+
+/// The shards that `huggingface_hub` makes: tensors in order, each to the shard that is being filled if
+/// it fits, and one that fits no shard alone.
+fn split<'a>(
+    tensors: Vec<(&'a str, &'a Tensor)>,
+    max_shard_size: usize,
+) -> Vec<Vec<(&'a str, &'a Tensor)>> {
+    let (mut shards, mut current, mut filled) = (Vec::new(), Vec::new(), 0);
+    for (key, tensor) in tensors {
+        let size = size(tensor);
+        if size > max_shard_size {
+            shards.push(vec![(key, tensor)]);
+            continue;
+        }
+        if size > max_shard_size - filled {
+            shards.push(std::mem::take(&mut current));
+            filled = 0;
+        }
+        current.push((key, tensor));
+        filled += size;
+    }
+    if !current.is_empty() {
+        shards.push(current);
+    }
+    shards
+}
+
+/// Hugging Face's name for a shard, with a number where files of that name were there before.
+fn name(generation: usize, i: usize, n: usize) -> String {
+    match generation {
+        0 => format!("model-{i:05}-of-{n:05}.safetensors"),
+        _ => format!("model.{generation}-{i:05}-of-{n:05}.safetensors"),
+    }
+}
+
+/// Whether a file is called as [`name`] calls shards.
+fn is_shard(file: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = || {
+        let rest = file.strip_prefix("model")?.strip_suffix(".safetensors")?;
+        let (generation, rest) = rest.split_once('-')?;
+        let (i, n) = rest.split_once("-of-")?;
+        let generation = generation.is_empty() || number(generation.strip_prefix('.')?);
+        Some(generation && number(i) && number(n) && i.len() >= 5 && n.len() >= 5)
+    };
+    parts().unwrap_or(false)
+}

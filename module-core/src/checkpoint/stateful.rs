@@ -1,0 +1,152 @@
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::rng::{Generator, GeneratorState};
+use crate::{Error, Module, ModuleExt, Result, StateDict, Tensor};
+
+/// What decides how something goes on: everything that training must find again after a break.
+///
+/// Modules, optimisers and generators have it; schedules and averages of one's own can.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Result, Snapshot, Stateful};
+///
+/// struct Warmup {
+///     step: u64,
+/// }
+///
+/// impl Stateful for Warmup {
+///     fn state(&self) -> Result<Snapshot> {
+///         Snapshot::default().with("step", &self.step)
+///     }
+///
+///     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+///         self.step = state.get("step")?;
+///         Ok(())
+///     }
+/// }
+///
+/// let saved = Warmup { step: 7 }.state()?;
+/// let mut fresh = Warmup { step: 0 };
+/// fresh.load_state(&saved)?;
+/// assert_eq!(fresh.step, 7);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub trait Stateful {
+    /// The state as it is now; what happens later does not change it.
+    ///
+    /// # Errors
+    ///
+    /// A state that cannot be had.
+    fn state(&self) -> Result<Snapshot>;
+
+    /// Takes up a state that [`state`](Self::state) gave.
+    ///
+    /// # Errors
+    ///
+    /// A state of something else; then nothing is changed.
+    fn load_state(&mut self, state: &Snapshot) -> Result<()>;
+}
+
+/// A state: tensors, and values of any type that serde knows.
+///
+/// Values are kept as JSON, which holds every finite number exactly, and no others.
+#[derive(Clone, Default)]
+pub struct Snapshot {
+    pub(super) tensors: StateDict,
+    pub(super) values: IndexMap<String, Box<RawValue>>,
+}
+
+impl Snapshot {
+    /// A state of tensors alone.
+    pub fn new(tensors: StateDict) -> Self {
+        let values = IndexMap::new();
+        Self { tensors, values }
+    }
+
+    /// The tensors.
+    pub fn tensors(&self) -> &StateDict {
+        &self.tensors
+    }
+
+    /// This state with one more value.
+    ///
+    /// # Errors
+    ///
+    /// A value that JSON cannot hold, as a map whose keys are no strings.
+    pub fn with(mut self, name: &str, value: &impl Serialize) -> Result<Self> {
+        let value = to_raw_value(value).map_err(|e| refused("with", name, &e))?;
+        self.values.insert(name.to_owned(), value);
+        Ok(self)
+    }
+
+    /// The value of a name.
+    ///
+    /// # Errors
+    ///
+    /// A name that the state lacks; a value of another type.
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let value = self.values.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.values.keys().map(String::as_str).collect();
+            let problem = format!("the state has no such value; it has {names:?}");
+            Error::argument("get", "name", name, problem)
+        })?;
+        serde_json::from_str(value.get()).map_err(|e| refused("get", name, &e))
+    }
+}
+
+fn refused(op: &'static str, name: &str, error: &serde_json::Error) -> Error {
+    Error::argument(op, "value", name, error.to_string())
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = self.tensors.keys().collect();
+        let mut f = f.debug_struct("Snapshot");
+        f.field("tensors", &keys).field("values", &self.values);
+        f.finish()
+    }
+}
+
+/// The state dict, loaded strictly.
+impl<M: Module + ?Sized> Stateful for M {
+    fn state(&self) -> Result<Snapshot> {
+        self.as_module().state_dict().map(Snapshot::new)
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        // A strict load leaves nothing to report.
+        let _complete = self.as_module().load_state_dict(&state.tensors)?;
+        Ok(())
+    }
+}
+
+/// The bytes that PyTorch's `get_rng_state` gives, as the tensor `state`.
+impl Stateful for Generator {
+    fn state(&self) -> Result<Snapshot> {
+        let bytes = self.to_bytes();
+        let tensor = Tensor::from_vec(bytes.clone(), bytes.len())?;
+        Ok(Snapshot::new(StateDict::from_iter([("state", tensor)])))
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        let Some(tensor) = state.tensors.get("state") else {
+            let keys: Vec<&str> = state.tensors.keys().collect();
+            let problem = "a generator's state is one tensor `state`";
+            return Err(Error::argument(
+                "load_state",
+                "state",
+                format_args!("{keys:?}"),
+                problem,
+            ));
+        };
+        let bytes = tensor.to_vec::<u8>()?;
+        Ok(self.set_state(&GeneratorState::from_bytes(&bytes)?)?)
+    }
+}

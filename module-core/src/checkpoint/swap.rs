@@ -1,0 +1,22 @@
+//! Elements in the byte order of other machines.
+
+use std::ops::Range;
+
+use super::Source;
+use crate::{DType, Tensor};
+
+/// A tensor whose elements lie in `range` in big-endian order; it is a copy.
+pub(super) fn big_endian_tensor(
+    source: &Source,
+    dtype: DType,
+    shape: &[usize],
+    range: Range<usize>,
+) -> Result<Tensor, String> {
+    let bytes = source.bytes().get(range);
+    let mut bytes = bytes.ok_or("elements past the end of the file")?.to_vec();
+    for element in bytes.chunks_exact_mut(dtype.size_in_bytes()) {
+        element.reverse();
+    }
+    let length = bytes.len();
+    Source::new(bytes).tensor(dtype, shape, 0..length)
+}

@@ -1,0 +1,121 @@
+//! The files of `torch.save` before PyTorch 1.6, and today with
+//! `_use_new_zipfile_serialization=False`: pickles one after the other, then the storages.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::pickle::{Budget, Pickle, Storages};
+use super::words::shortened;
+use super::{Format, Source};
+use crate::{DType, StateDict, Tensor};
+
+pub(super) struct TorchLegacy;
+
+/// What the first pickle holds.
+const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
+/// What the second one holds.
+const PROTOCOL: i128 = 1001;
+
+impl Format for TorchLegacy {
+    fn name(&self) -> &'static str {
+        "legacy PyTorch"
+    }
+
+    fn matches(&self, start: &[u8]) -> bool {
+        // The operation that says the protocol of a pickle.
+        matches!(start, [0x80, 2..=5, ..])
+    }
+
+    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
+        let budget = Budget::of(source.bytes());
+        let mut rest = Rest {
+            bytes: source.bytes(),
+            at: 0,
+            budget: &budget,
+        };
+        if rest.pickle()?.int() != Some(MAGIC) {
+            return Err("it is a pickle that `torch.save` did not write".to_owned());
+        }
+        match rest.pickle()?.int() {
+            Some(PROTOCOL) => {}
+            other => return Err(format!("the protocol {other:?} is not {PROTOCOL}")),
+        }
+        // The byte order and the sizes of numbers where it was written; elements are little-endian
+        // wherever that was.
+        rest.pickle()?;
+        let pickle = rest.pickle()?;
+        let order = rest.pickle()?;
+        let order = order
+            .texts()
+            .ok_or("the keys of the storages are no list")?;
+        let mut places = HashMap::new();
+        for key in order {
+            let key = key.ok_or("the key of a storage is no text")?;
+            let storage = pickle.storages().get(key);
+            let storage = storage
+                .ok_or_else(|| format!("no tensor uses the storage `{}`", shortened(key)))?;
+            let range = rest
+                .storage(storage.count, storage.size())
+                .map_err(|problem| format!("storage `{}`: {problem}", shortened(key)))?;
+            // An entry of the map, half of which may lie in reserve.
+            budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
+            if places.insert(key, range).is_some() {
+                return Err(format!("storage `{}` stands twice", shortened(key)));
+            }
+        }
+        match source.bytes().len() - rest.at {
+            0 => pickle.state(entry, &Places { source, places }),
+            more => Err(format!("{more} bytes follow the last storage")),
+        }
+    }
+}
+
+/// What of the file was not read yet.
+struct Rest<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    budget: &'a Budget,
+}
+
+impl<'a> Rest<'a> {
+    fn pickle(&mut self) -> Result<Pickle<'a>, String> {
+        let pickle = Pickle::read(&self.bytes[self.at..], self.budget)?;
+        self.at += pickle.length;
+        Ok(pickle)
+    }
+
+    /// The place of the elements of the next storage, which follow their number.
+    fn storage(&mut self, count: usize, size: Option<usize>) -> Result<Range<usize>, String> {
+        let rest = &self.bytes[self.at..];
+        let (number, rest) = rest
+            .split_first_chunk()
+            .ok_or("the file ends before its size")?;
+        let number = u64::from_le_bytes(*number);
+        if usize::try_from(number) != Ok(count) {
+            return Err(format!("{number} elements follow, the tensors say {count}"));
+        }
+        let size = size.filter(|&size| size <= rest.len()).ok_or_else(|| {
+            let left = rest.len();
+            format!("{count} elements do not fit the {left} bytes that are left")
+        })?;
+        let start = self.at + size_of_val(&number);
+        self.at = start + size;
+        Ok(start..self.at)
+    }
+}
+
+/// Where the elements of each storage lie.
+struct Places<'a> {
+    source: &'a Source,
+    places: HashMap<&'a str, Range<usize>>,
+}
+
+impl Storages for Places<'_> {
+    fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
+        let range = self.places.get(key);
+        let range =
+            range.ok_or_else(|| format!("the file lacks its storage `{}`", shortened(key)))?;
+        let count = size / dtype.size_in_bytes();
+        self.source.tensor(dtype, &[count], range.clone())
+    }
+}

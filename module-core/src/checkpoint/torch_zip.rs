@@ -1,0 +1,135 @@
+//! The files of `torch.save` since PyTorch 1.6: a zip archive of stored entries, `data.pkl` and the
+//! storages that it names.
+
+use super::pickle::{Budget, Pickle, Storages};
+use super::swap::big_endian_tensor;
+use super::words::shortened;
+use super::zip::{Entries, Entry, directory};
+use super::{Format, Source};
+use crate::{DType, StateDict, Tensor};
+
+pub(super) struct TorchZip;
+
+/// The youngest layout of the archive that PyTorch has.
+const VERSION: u32 = 10;
+
+impl Format for TorchZip {
+    fn name(&self) -> &'static str {
+        "PyTorch zip"
+    }
+
+    fn matches(&self, start: &[u8]) -> bool {
+        start.starts_with(b"PK\x03\x04")
+    }
+
+    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
+        let bytes = source.bytes();
+        let entries = directory(bytes)?;
+        if let Some((name, _)) = entries.iter().find(|(_, entry)| entry.inflated.is_some()) {
+            return Err(format!(
+                "entry `{name}` is compressed; PyTorch stores all of them"
+            ));
+        }
+        let mut stems = entries
+            .keys()
+            .filter_map(|name| name.strip_suffix("/data.pkl"));
+        let stem = match (stems.next(), stems.next()) {
+            (Some(stem), None) => stem,
+            (None, _) => return Err("the archive has no entry `data.pkl`".to_owned()),
+            (Some(one), Some(other)) => {
+                let (one, other) = (shortened(one), shortened(other));
+                return Err(format!("both `{one}` and `{other}` hold a `data.pkl`"));
+            }
+        };
+        let archive = Archive {
+            source,
+            entries: &entries,
+            stem,
+        };
+        if archive.entry("constants.pkl").is_some() {
+            return Err(
+                "it is a TorchScript program; save the `state_dict()` of the module instead"
+                    .to_owned(),
+            );
+        }
+        if let Some(version) = archive.text("version") {
+            let known = version
+                .parse()
+                .is_ok_and(|version| (1..=VERSION).contains(&version));
+            if !known {
+                return Err(format!("version {version:?} is none of 1 to {VERSION}"));
+            }
+        }
+        let big_endian = match archive.text("byteorder").as_deref() {
+            None | Some("little") => false,
+            Some("big") => true,
+            Some(order) => return Err(format!("the byte order {order:?} is unknown")),
+        };
+        let start = entries.get(&format!("{stem}/data.pkl"));
+        let pickled = start.and_then(|entry| bytes.get(entry.range.clone()));
+        let pickled = pickled.ok_or("the entry `data.pkl` is lost")?;
+        let budget = Budget::of(bytes);
+        let pickle = Pickle::read(pickled, &budget)?;
+        if pickle.length != pickled.len() {
+            let more = pickled.len() - pickle.length;
+            return Err(format!("{more} bytes follow the end of the pickle"));
+        }
+        match big_endian {
+            true => pickle.state(entry, &BigEndian(archive)),
+            false => pickle.state(entry, &archive),
+        }
+    }
+}
+
+/// The entries of one checkpoint.
+struct Archive<'a> {
+    source: &'a Source,
+    entries: &'a Entries,
+    stem: &'a str,
+}
+
+impl Archive<'_> {
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(&format!("{}/{name}", self.stem))
+    }
+
+    /// The beginning of a short entry of text.
+    fn text(&self, name: &str) -> Option<String> {
+        let range = self.entry(name)?.range.clone();
+        let bytes = self.source.bytes().get(range)?;
+        let start = &bytes[..bytes.len().min(32)];
+        Some(String::from_utf8_lossy(start).trim_end().to_owned())
+    }
+
+    /// The entry of a storage, if it has the size that the pickle says.
+    fn data(&self, key: &str, size: usize) -> Result<&Entry, String> {
+        let entry = self.entry(&format!("data/{key}"));
+        let key = shortened(key);
+        let entry = entry.ok_or_else(|| format!("the archive lacks its storage `data/{key}`"))?;
+        match entry.range.len() {
+            length if length == size => Ok(entry),
+            length => Err(format!(
+                "its storage `data/{key}` has {length} bytes instead of {size}"
+            )),
+        }
+    }
+}
+
+impl Storages for Archive<'_> {
+    fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
+        let range = self.data(key, size)?.range.clone();
+        let count = size / dtype.size_in_bytes();
+        self.source.tensor(dtype, &[count], range)
+    }
+}
+
+/// A checkpoint that a big-endian machine wrote.
+struct BigEndian<'a>(Archive<'a>);
+
+impl Storages for BigEndian<'_> {
+    fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
+        let range = self.0.data(key, size)?.range.clone();
+        let count = size / dtype.size_in_bytes();
+        big_endian_tensor(self.0.source, dtype, &[count], range)
+    }
+}

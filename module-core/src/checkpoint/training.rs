@@ -1,0 +1,249 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::output::file_error;
+use super::safetensors::{self, Unique};
+use super::{
+    ReadOptions, SaveHandle, Snapshot, Stateful, atomic, damaged, directory, open, read_file,
+};
+use crate::error::suggest;
+use crate::{Error, Result};
+
+/// All that training needs to go on where it was: the states of a model, its optimiser, the generator
+/// and whatever else is [`Stateful`], with the epoch and the step, in one directory.
+///
+/// # Example
+///
+/// ```
+/// use module_core::rng::with_default;
+/// use module_core::{Module, Parameter, Tensor, TrainingCheckpoint};
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     weight: Parameter,
+/// }
+///
+/// let directory = std::env::temp_dir().join(format!("doc-training-{}", std::process::id()));
+/// let mut model = Scale { weight: Parameter::new(Tensor::from([1.0_f32, 2.0]))? };
+///
+/// let checkpoint = TrainingCheckpoint::new(3, 1200).with("model", &model)?;
+/// let checkpoint = with_default(|generator| checkpoint.with("generator", generator))?;
+/// checkpoint.save(&directory)?;
+///
+/// let checkpoint = TrainingCheckpoint::load(&directory)?;
+/// checkpoint.restore("model", &mut model)?;
+/// with_default(|generator| checkpoint.restore("generator", generator))?;
+/// assert_eq!((checkpoint.epoch(), checkpoint.step()), (3, 1200));
+/// std::fs::remove_dir_all(directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TrainingCheckpoint {
+    epoch: u64,
+    step: u64,
+    parts: IndexMap<String, Snapshot>,
+}
+
+/// The index of a directory.
+const INDEX: &str = "checkpoint.json";
+
+/// What errors call it.
+const FORMAT: &str = "training checkpoint";
+
+/// The version of the index that is written, and the only one that is read.
+const VERSION: u32 = 1;
+
+impl TrainingCheckpoint {
+    /// Without states yet.
+    pub fn new(epoch: u64, step: u64) -> Self {
+        let parts = IndexMap::new();
+        Self { epoch, step, parts }
+    }
+
+    /// The epoch that it was made in.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The step that it was made after.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The names of the states.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.keys().map(String::as_str)
+    }
+
+    /// This checkpoint with the state that something has now. Training may go on before it is saved.
+    ///
+    /// # Errors
+    ///
+    /// A name of other characters than ASCII letters, digits, `_` and `-`, as it becomes that of a file,
+    /// or one that is there already; a state that cannot be had.
+    pub fn with(mut self, name: &str, part: &(impl Stateful + ?Sized)) -> Result<Self> {
+        let fail = |problem| Err(Error::argument("with", "name", name, problem));
+        if !is_name(name) {
+            return fail("a name has ASCII letters, digits, `_` and `-`");
+        }
+        // Some file systems tell letters from capitals as little as this does.
+        if self.names().any(|other| other.eq_ignore_ascii_case(name)) {
+            return fail("this name is taken");
+        }
+        self.parts.insert(name.to_owned(), part.state()?);
+        Ok(self)
+    }
+
+    /// The state under a name.
+    ///
+    /// # Errors
+    ///
+    /// A name that the checkpoint lacks.
+    pub fn get(&self, name: &str) -> Result<&Snapshot> {
+        self.parts.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.names().collect();
+            let mut problem = format!("the checkpoint has {names:?}");
+            if let Some(meant) = suggest(name, self.names()) {
+                problem += &format!("; did you mean `{meant}`?");
+            }
+            Error::argument("get", "name", name, problem)
+        })
+    }
+
+    /// Gives something the state under a name.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get), and a state of something else; then nothing is changed.
+    pub fn restore(&self, name: &str, part: &mut (impl Stateful + ?Sized)) -> Result<()> {
+        part.load_state(self.get(name)?)
+    }
+
+    /// Writes the checkpoint to a directory, which is made if it does not exist: `checkpoint.json` and a
+    /// safetensors file for each state.
+    ///
+    /// In a directory that holds a checkpoint already, the new files are written beside the old under
+    /// names that are free (`model.1.safetensors`), then `checkpoint.json` is replaced, and then files of
+    /// such names that it does not name are removed: a crash at any moment leaves the old checkpoint or
+    /// the new one whole.
+    ///
+    /// # Errors
+    ///
+    /// A directory that cannot be made or written, a full disk.
+    pub fn save(&self, directory: impl AsRef<Path>) -> Result<()> {
+        self.write(directory.as_ref())
+    }
+
+    /// [`save`](Self::save) on another thread, while training goes on.
+    pub fn save_async(&self, directory: impl AsRef<Path>) -> SaveHandle {
+        let (checkpoint, path) = (self.clone(), directory.as_ref().to_owned());
+        SaveHandle::spawn(path.clone(), move || checkpoint.save(path))
+    }
+
+    /// Reads the checkpoint of a directory. Its tensors borrow from the files, which are mapped into
+    /// memory, as [`StateDict::load`](crate::StateDict::load) has it.
+    ///
+    /// # Errors
+    ///
+    /// A directory without a checkpoint, or with a damaged one.
+    pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
+        let directory = directory.as_ref();
+        let path = directory.join(INDEX);
+        let text = std::fs::read_to_string(&path).map_err(|error| file_error(&path, error))?;
+        let damaged = |problem| damaged(&path, FORMAT, problem);
+        let index: Index = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+        if index.version != VERSION {
+            let version = index.version;
+            let problem = format!("it is of version {version}, and only {VERSION} is served");
+            return Err(damaged(problem));
+        }
+        let mut checkpoint = Self::new(index.epoch, index.step);
+        for (name, Part { file, values }) in index.parts.0 {
+            directory::check_name(&file).map_err(damaged)?;
+            let (path, options) = (directory.join(file), ReadOptions::new());
+            let tensors = read_file(&path, &open(&path, &options)?, &options)?;
+            let values = values.0;
+            checkpoint.parts.insert(name, Snapshot { tensors, values });
+        }
+        Ok(checkpoint)
+    }
+
+    fn write(&self, path: &Path) -> Result<()> {
+        let at = |error| file_error(path, error);
+        directory::make(path).map_err(at)?;
+        let files = |generation| self.names().map(|name| file(name, generation)).collect();
+        let files = directory::free_names(path, files).map_err(at)?;
+        let mut parts = BTreeMap::new();
+        for ((name, Snapshot { tensors, values }), file) in self.parts.iter().zip(&files) {
+            let to = path.join(file);
+            atomic::write(&to, |output| safetensors::write(tensors, output))?;
+            let values = values
+                .iter()
+                .map(|(name, value)| (&**name, &**value))
+                .collect();
+            parts.insert(&**name, NewPart { file, values });
+        }
+        let index = NewIndex {
+            version: VERSION,
+            epoch: self.epoch,
+            step: self.step,
+            parts,
+        };
+        let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
+        text.push(b'\n');
+        atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
+        directory::sweep(path, &files.iter().map(String::as_str).collect(), is_part);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Index {
+    version: u32,
+    epoch: u64,
+    step: u64,
+    parts: Unique<Part>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    file: String,
+    values: Unique<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct NewIndex<'a> {
+    version: u32,
+    epoch: u64,
+    step: u64,
+    parts: BTreeMap<&'a str, NewPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct NewPart<'a> {
+    file: &'a str,
+    values: BTreeMap<&'a str, &'a RawValue>,
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !name.is_empty() && name.bytes().all(fits)
+}
+
+fn file(name: &str, generation: usize) -> String {
+    format!("{name}.{generation}.safetensors")
+}
+
+/// Whether a file is called as [`file`] calls it.
+fn is_part(name: &str) -> bool {
+    let parts = name
+        .strip_suffix(".safetensors")
+        .and_then(|rest| rest.split_once('.'));
+    parts.is_some_and(|(name, generation)| {
+        is_name(name) && !generation.is_empty() && generation.bytes().all(|b| b.is_ascii_digit())
+    })
+}

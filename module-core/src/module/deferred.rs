@@ -1,0 +1,52 @@
+use std::cell::Cell;
+
+thread_local! {
+    static DEFERRED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Builds a model whose parameters have no values until they are loaded or drawn.
+///
+/// Inside, on this thread, [`Parameter::with_init`](crate::Parameter::with_init) keeps the shape, the
+/// dtype and the initialiser, and neither allocates nor draws, so that the generator stays as it is.
+/// Parameters and buffers that are made from tensors have their values as always. Then
+/// [`load`](crate::ModuleExt::load) gives each parameter the file's values without a copy of its own,
+/// and [`reset_parameters`](crate::ModuleExt::reset_parameters), or
+/// [`LoadReport::reset_fresh`](crate::LoadReport::reset_fresh) after a partial load, draws them.
+///
+/// Shapes, dtypes, casts, `num_parameters` and the module tree are available before that; computing
+/// with a parameter that has no values, or saving it, is an error.
+///
+/// # Example
+///
+/// ```
+/// use module_core::module::ConstantInit;
+/// use module_core::{ModuleExt, Parameter, deferred};
+///
+/// let weights = deferred(|| Parameter::with_init([1000, 1000], ConstantInit(0.5)).map(|w| [w]))?;
+/// assert_eq!(weights.num_parameters(), 1_000_000);
+/// assert_eq!(
+///     weights[0].tensor().sum(.., false).unwrap_err().to_string(),
+///     "a parameter of shape [1000, 1000] has no values yet; load a checkpoint or call \
+///      `reset_parameters`"
+/// );
+/// weights.reset_parameters()?;
+/// assert_eq!(weights[0].tensor().mean(.., false)?.item::<f32>()?, 0.5);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub fn deferred<R>(build: impl FnOnce() -> R) -> R {
+    /// Ends the mode also where `build` panics.
+    struct Before(bool);
+
+    impl Drop for Before {
+        fn drop(&mut self) {
+            DEFERRED.set(self.0);
+        }
+    }
+
+    let _before = Before(DEFERRED.replace(true));
+    build()
+}
+
+pub(super) fn is_deferred() -> bool {
+    DEFERRED.get()
+}

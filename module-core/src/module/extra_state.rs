@@ -1,0 +1,120 @@
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Field, FieldRole, HoldsState, TensorId, Visitor, VisitorMut};
+use crate::{Error, Result, Tensor};
+
+/// State of a module that is no parameter and no buffer, and is saved with it: PyTorch's
+/// `get_extra_state` and `set_extra_state`.
+///
+/// It stands in the state dict under `_extra_state`, whatever the field is called, after the module's
+/// own parameters and buffers. It is a tensor of any shape and dtype, which loading replaces as it
+/// is, or any value for serde, which is kept as a tensor of JSON. It is never cast nor moved, and
+/// `reset_parameters` leaves it. A module has one at most.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{ExtraState, Module, ModuleExt};
+///
+/// #[derive(Module)]
+/// struct Tokens {
+///     words: ExtraState,
+/// }
+///
+/// let tokens = Tokens { words: ExtraState::of(&["a", "b"])? };
+/// let state = tokens.state_dict()?;
+/// assert!(state.keys().eq(["_extra_state"]));
+///
+/// let other = Tokens { words: ExtraState::of(&["c"])? };
+/// assert!(other.load_state_dict(&state)?.missing.is_empty());
+/// assert_eq!(other.words.get::<Vec<String>>()?, ["a", "b"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub struct ExtraState(Arc<RwLock<Tensor>>);
+
+impl ExtraState {
+    /// The key in the state dict.
+    pub const KEY: &'static str = "_extra_state";
+
+    /// A tensor.
+    pub fn new(value: Tensor) -> Self {
+        Self(Arc::new(RwLock::new(value.detach())))
+    }
+
+    /// A value of any type.
+    ///
+    /// # Errors
+    ///
+    /// A value that is not to be written as JSON, as a map whose keys are no texts.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        json(value).map(Self::new)
+    }
+
+    /// The tensor.
+    pub fn tensor(&self) -> Tensor {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Replaces the tensor by one of any shape and dtype.
+    pub fn set(&self, value: Tensor) {
+        let mut value = value.detach();
+        let mut place = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *place, &mut value);
+    }
+
+    /// The value that [`of`](Self::of) or [`put`](Self::put) was given.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that does not hold a value of this type.
+    pub fn get<T: DeserializeOwned>(&self) -> Result<T> {
+        let bytes = self.tensor().to_vec::<u8>()?;
+        serde_json::from_slice(&bytes).map_err(Error::custom)
+    }
+
+    /// Replaces the value by another of any type.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of); then it stays.
+    pub fn put<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
+        self.set(json(value)?);
+        Ok(())
+    }
+
+    pub(crate) fn id(&self) -> TensorId {
+        TensorId::of(&self.0)
+    }
+}
+
+fn json<T: Serialize + ?Sized>(value: &T) -> Result<Tensor> {
+    let bytes = serde_json::to_vec(value).map_err(Error::custom)?;
+    let length = bytes.len();
+    Tensor::from_vec(bytes, length)
+}
+
+impl fmt::Debug for ExtraState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExtraState({})", self.tensor())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Field for ExtraState {
+    const ROLE: FieldRole = FieldRole::ExtraState;
+
+    fn visit_field<'a>(&'a self, _name: &str, visitor: &mut dyn Visitor<'a>) {
+        visitor.extra_state(self);
+    }
+
+    fn visit_field_mut<'a>(&'a mut self, _name: &str, _visitor: &mut dyn VisitorMut<'a>) {}
+}
+
+impl HoldsState for ExtraState {}

@@ -1,0 +1,284 @@
+//! Patterns for dotted paths.
+
+use crate::error::suggest;
+
+/// How many patterns the braces of one may stand for.
+const ALTERNATIVES: usize = 256;
+/// How deep braces may be nested.
+const DEPTH: usize = 8;
+
+/// A parsed pattern: what its braces stand for, each a list of steps.
+#[derive(Clone, Debug)]
+pub(super) struct Glob {
+    text: String,
+    alternatives: Vec<Vec<Step>>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// `**`: any number of steps.
+    Deep,
+    One(Vec<Token>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Letter(char),
+    /// `?`
+    Any,
+    /// `*`
+    Run,
+    /// `**`
+    Deep,
+    /// `[a-z_]`, or with `!` all others.
+    Class(bool, Vec<(char, char)>),
+    Dot,
+}
+
+impl Glob {
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        let mut parser = Parser {
+            rest: text.chars().collect::<Vec<_>>().into_iter().peekable(),
+        };
+        let sequences = parser.sequences(0)?;
+        let alternatives = sequences.iter().map(|tokens| steps(tokens));
+        Ok(Self {
+            text: text.to_owned(),
+            alternatives: alternatives.collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn matches(&self, path: &str) -> bool {
+        let path = split(path);
+        self.alternatives.iter().any(|steps| fits(steps, &path))
+    }
+
+    /// Whether it matches the path or the path of a module around it.
+    pub(super) fn covers(&self, path: &str) -> bool {
+        let path = split(path);
+        let prefixes = || {
+            (0..=path.len())
+                .rev()
+                .filter_map(|length| path.get(..length))
+        };
+        let covers = |steps: &Vec<Step>| prefixes().any(|prefix| fits(steps, prefix));
+        self.alternatives.iter().any(covers)
+    }
+
+    /// The pattern that this one, which matches nothing, is probably a slip of: the first step that
+    /// leads nowhere is exchanged for a near name at its place.
+    pub(super) fn meant(&self, paths: &[&str]) -> Option<String> {
+        let paths: Vec<Vec<&str>> = paths.iter().map(|path| split(path)).collect();
+        let meant = |steps: &Vec<Step>| {
+            let reaches = |length: usize| {
+                let start = steps.get(..length).unwrap_or_default();
+                paths
+                    .iter()
+                    .filter(move |path| path.get(..length).is_some_and(|path| fits(start, path)))
+            };
+            let wrong = (0..steps.len()).find(|&i| reaches(i + 1).next().is_none())?;
+            let Step::One(tokens) = steps.get(wrong)? else {
+                return None;
+            };
+            let there = reaches(wrong).filter_map(|path| path.get(wrong).copied());
+            let name = suggest(&write(tokens)?, there)?;
+            let text = |(i, step): (usize, &Step)| match step {
+                _ if i == wrong => Some(name.clone()),
+                Step::Deep => Some("**".to_owned()),
+                Step::One(tokens) => write(tokens),
+            };
+            let texts: Option<Vec<String>> = steps.iter().enumerate().map(text).collect();
+            Some(texts?.join("."))
+        };
+        self.alternatives.iter().find_map(meant)
+    }
+}
+
+/// The steps of a path; the path of the outermost module has none.
+fn split(path: &str) -> Vec<&str> {
+    path.split('.').filter(|_| !path.is_empty()).collect()
+}
+
+fn fits(steps: &[Step], path: &[&str]) -> bool {
+    let one = |step: &Step, name: &&str| match step {
+        Step::Deep => true,
+        Step::One(tokens) => {
+            let letters: Vec<char> = name.chars().collect();
+            let is_run = |token: &Token| *token == Token::Run;
+            wild(tokens, &letters, is_run, |token, &letter| {
+                token.fits(letter)
+            })
+        }
+    };
+    wild(steps, path, |step| matches!(step, Step::Deep), one)
+}
+
+/// Whether a pattern fits all of a text, where a run stands for any number of letters.
+///
+/// Only the last run ever has to be tried again one letter further, so that the time is that of one
+/// product of the two lengths for any pattern.
+fn wild<P, T>(
+    pattern: &[P],
+    text: &[T],
+    is_run: impl Fn(&P) -> bool,
+    fits: impl Fn(&P, &T) -> bool,
+) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut retry = None;
+    while let Some(letter) = text.get(t) {
+        match pattern.get(p) {
+            Some(token) if is_run(token) => {
+                p += 1;
+                retry = Some((p, t));
+            }
+            Some(token) if fits(token, letter) => {
+                p += 1;
+                t += 1;
+            }
+            _ => {
+                let Some((after, from)) = retry else {
+                    return false;
+                };
+                p = after;
+                t = from + 1;
+                retry = Some((p, t));
+            }
+        }
+    }
+    pattern.get(p..).unwrap_or_default().iter().all(is_run)
+}
+
+impl Token {
+    fn fits(&self, letter: char) -> bool {
+        match self {
+            Self::Letter(own) => *own == letter,
+            Self::Any => true,
+            Self::Class(negated, ranges) => {
+                let inside = ranges.iter().any(|&(a, b)| (a..=b).contains(&letter));
+                inside != *negated
+            }
+            Self::Run | Self::Deep | Self::Dot => false,
+        }
+    }
+}
+
+/// The text of a step without classes.
+fn write(tokens: &[Token]) -> Option<String> {
+    let letter = |token: &Token| match token {
+        Token::Letter(letter) => Some(*letter),
+        Token::Any => Some('?'),
+        Token::Run => Some('*'),
+        Token::Deep | Token::Class(..) | Token::Dot => None,
+    };
+    tokens.iter().map(letter).collect()
+}
+
+/// Splits at the dots.
+fn steps(tokens: &[Token]) -> Result<Vec<Step>, String> {
+    if tokens.is_empty() {
+        return Ok(Vec::new());
+    }
+    let step = |tokens: &[Token]| match tokens {
+        [] => Err("a name is empty; the dots stand between names".to_owned()),
+        [Token::Deep] => Ok(Step::Deep),
+        _ if tokens.contains(&Token::Deep) => {
+            Err("`**` stands alone between dots, as in `encoder.**.weight`".to_owned())
+        }
+        _ => Ok(Step::One(tokens.to_vec())),
+    };
+    tokens
+        .split(|token| *token == Token::Dot)
+        .map(step)
+        .collect()
+}
+
+struct Parser {
+    rest: std::iter::Peekable<std::vec::IntoIter<char>>,
+}
+
+impl Parser {
+    /// What the pattern stands for, up to its end or that of the braces around it.
+    fn sequences(&mut self, depth: usize) -> Result<Vec<Vec<Token>>, String> {
+        let mut sequences = vec![Vec::new()];
+        while let Some(letter) = self.rest.next_if(|c| depth == 0 || !matches!(c, ',' | '}')) {
+            let token = match letter {
+                '{' => {
+                    let group = self.group(depth + 1)?;
+                    if sequences.len().saturating_mul(group.len()) > ALTERNATIVES {
+                        return Err(format!(
+                            "the braces stand for more than {ALTERNATIVES} patterns"
+                        ));
+                    }
+                    let joined = sequences
+                        .iter()
+                        .flat_map(|start| group.iter().map(|end| [&start[..], &end[..]].concat()));
+                    sequences = joined.collect();
+                    continue;
+                }
+                '}' => return Err("a `}` closes nothing".to_owned()),
+                ']' => return Err("a `]` closes nothing".to_owned()),
+                '[' => self.class()?,
+                '*' if self.rest.next_if_eq(&'*').is_some() => Token::Deep,
+                '*' => Token::Run,
+                '?' => Token::Any,
+                '.' => Token::Dot,
+                '\\' => Token::Letter(self.rest.next().ok_or("nothing follows the last `\\`")?),
+                letter => Token::Letter(letter),
+            };
+            sequences.iter_mut().for_each(|s| s.push(token.clone()));
+        }
+        Ok(sequences)
+    }
+
+    /// `a,b}` after its opening brace.
+    fn group(&mut self, depth: usize) -> Result<Vec<Vec<Token>>, String> {
+        if depth > DEPTH {
+            return Err(format!("braces are nested more than {DEPTH} deep"));
+        }
+        let mut group = Vec::new();
+        loop {
+            group.append(&mut self.sequences(depth)?);
+            if group.len() > ALTERNATIVES {
+                return Err(format!(
+                    "the braces stand for more than {ALTERNATIVES} patterns"
+                ));
+            }
+            match self.rest.next() {
+                Some(',') => {}
+                Some(_) => return Ok(group),
+                None => return Err("a `{` is not closed".to_owned()),
+            }
+        }
+    }
+
+    /// `a-z]` after its opening bracket; a `]` that comes first is a letter.
+    fn class(&mut self) -> Result<Token, String> {
+        let open = || "a `[` is not closed".to_owned();
+        let negated = self.rest.next_if(|c| matches!(c, '!' | '^')).is_some();
+        let mut ranges = Vec::new();
+        loop {
+            let first = self.rest.next().ok_or_else(open)?;
+            if first == ']' && !ranges.is_empty() {
+                return Ok(Token::Class(negated, ranges));
+            }
+            if self.rest.next_if_eq(&'-').is_none() {
+                ranges.push((first, first));
+                continue;
+            }
+            match self.rest.next().ok_or_else(open)? {
+                ']' => {
+                    ranges.extend([(first, first), ('-', '-')]);
+                    return Ok(Token::Class(negated, ranges));
+                }
+                last if last < first => {
+                    return Err(format!("the range `{first}-{last}` runs backwards"));
+                }
+                last => ranges.push((first, last)),
+            }
+        }
+    }
+}

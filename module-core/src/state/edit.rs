@@ -1,0 +1,180 @@
+use super::{Remap, StateDict};
+use crate::error::suggest;
+use crate::{ErrorKind, Result, Select};
+
+/// Other keys for the same tensors; no element is copied, and an error changes nothing.
+impl StateDict {
+    /// Gives the tensor under `from` the key `to`, at its place.
+    ///
+    /// # Errors
+    ///
+    /// A key that is not there, with the nearest one, or that is there already.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let mut state = StateDict::from_iter([("gamma", Tensor::from(1.0_f32))]);
+    /// state.rename("gamma", "weight")?;
+    /// assert!(state.keys().eq(["weight"]));
+    /// assert!(state.rename("wieght", "scale").is_err());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn rename(&mut self, from: &str, to: impl Into<String>) -> Result<()> {
+        const OP: &str = "rename";
+        let to = to.into();
+        let Some(place) = self.tensors.get_index_of(from) else {
+            return Err(ErrorKind::NoSuchKey {
+                op: OP,
+                key: from.to_owned(),
+                suggestion: suggest(from, self.keys()),
+            }
+            .into());
+        };
+        if from == to {
+            return Ok(());
+        }
+        if self.contains_key(&to) {
+            return Err(ErrorKind::KeyCollision {
+                op: OP,
+                key: to.clone(),
+                first: to,
+                second: from.to_owned(),
+            }
+            .into());
+        }
+        if let Some(tensor) = self.tensors.shift_remove(from) {
+            self.tensors.shift_insert(place, to, tensor);
+        }
+        Ok(())
+    }
+
+    /// The tensors that `select` covers.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none, a selection that covers no key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let one = || Tensor::from(1.0_f32);
+    /// let state = StateDict::from_iter([("encoder.0.weight", one()), ("head.weight", one())]);
+    /// let (encoder, rest) = state.partition("encoder")?;
+    /// assert!(encoder.keys().eq(["encoder.0.weight"]) && rest.keys().eq(["head.weight"]));
+    /// assert!(state.filter("decoder").is_err());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn filter(&self, select: impl Into<Select>) -> Result<Self> {
+        Ok(self.partition(select)?.0)
+    }
+
+    /// The tensors that `select` covers, and the others.
+    ///
+    /// # Errors
+    ///
+    /// As [`filter`](Self::filter).
+    pub fn partition(&self, select: impl Into<Select>) -> Result<(Self, Self)> {
+        let select = select.into();
+        select.resolve(self.keys())?;
+        let owned = self.clone().into_iter();
+        let (tensors, rest) = owned.partition(|(key, _)| select.covers(key));
+        Ok((Self { tensors }, Self { tensors: rest }))
+    }
+
+    /// Puts the module path `prefix` before every key.
+    ///
+    /// # Errors
+    ///
+    /// None: keys that differ still do.
+    pub fn add_prefix(&self, prefix: &str) -> Result<Self> {
+        self.remap(&Remap::new().prefix("", prefix))
+    }
+
+    /// Removes the module path `prefix` from the start of the keys that have it; the others stay.
+    ///
+    /// # Errors
+    ///
+    /// No key that has it; two keys that become one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("module.weight", Tensor::from(1.0_f32))]);
+    /// assert!(state.strip_prefix("module")?.keys().eq(["weight"]));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn strip_prefix(&self, prefix: &str) -> Result<Self> {
+        let path = prefix.strip_suffix('.').unwrap_or(prefix);
+        Select::path(path).resolve(self.keys())?;
+        self.remap(&Remap::new().prefix(path, ""))
+    }
+
+    /// Removes what `DataParallel` and `torch.compile` put before keys, if they did; see
+    /// [`Remap::unwrapped`].
+    ///
+    /// # Errors
+    ///
+    /// Two keys that become one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("module._orig_mod.weight", Tensor::from(1.0_f32))]);
+    /// assert!(state.unwrapped()?.keys().eq(["weight"]));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn unwrapped(&self) -> Result<Self> {
+        self.remap(&Remap::unwrapped())
+    }
+
+    /// Gives every key the name that the rules make of it.
+    ///
+    /// # Errors
+    ///
+    /// Two keys that become one, with both names.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Remap, StateDict, Tensor};
+    ///
+    /// let one = || Tensor::from(1.0_f32);
+    /// let state = StateDict::from_iter([("norm.gamma", one()), ("norm.beta", one())]);
+    /// let rules = Remap::new().regex("gamma$", "weight")?.regex("beta$", "bias")?;
+    /// assert!(state.remap(&rules)?.keys().eq(["norm.weight", "norm.bias"]));
+    ///
+    /// let error = state.remap(&Remap::new().regex("(gamma|beta)$", "x")?).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "remap: `norm.gamma` and `norm.beta` would both become `norm.x`"
+    /// );
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn remap(&self, rules: &Remap) -> Result<Self> {
+        let mut remapped = Self::new();
+        for (old, tensor) in self {
+            let key = rules.key(old);
+            if let Some(place) = remapped.tensors.get_index_of(&key) {
+                // Nothing was left out, so that the places are those of this state dict.
+                let first = self.tensors.get_index(place);
+                return Err(ErrorKind::KeyCollision {
+                    op: "remap",
+                    first: first.map_or_else(|| key.clone(), |(first, _)| first.clone()),
+                    second: old.to_owned(),
+                    key,
+                }
+                .into());
+            }
+            remapped.tensors.insert(key, tensor.clone());
+        }
+        Ok(remapped)
+    }
+}

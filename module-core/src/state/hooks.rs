@@ -1,0 +1,277 @@
+//! Hooks around the state dict of a module and around loading it.
+
+use super::{LoadReport, StateDict};
+use crate::hooks::{self, HookHandle, HookResult};
+use crate::module::{Module, Walk, walk};
+use crate::{Error, Result};
+
+/// A state dict that is about to be made, as a pre-hook of a module sees it.
+pub struct StateDictPreCall<'c> {
+    module: &'c dyn Module,
+    prefix: &'c str,
+}
+
+/// A state dict of which a module's part has been made, as a hook of the module sees it.
+pub struct StateDictCall<'c> {
+    module: &'c dyn Module,
+    prefix: &'c str,
+    state: &'c mut StateDict,
+}
+
+/// A state dict that is about to be loaded, as a pre-hook of a module sees it.
+pub struct LoadStateDictPreCall<'c> {
+    module: &'c dyn Module,
+    prefix: &'c str,
+    strict: bool,
+    state: &'c mut StateDict,
+}
+
+/// A state dict that has been loaded, as a hook of a module sees it.
+pub struct LoadStateDictCall<'c> {
+    module: &'c dyn Module,
+    prefix: &'c str,
+    report: &'c mut LoadReport,
+}
+
+macro_rules! places {
+    ($($name:ident),*) => {$(
+        impl $name<'_> {
+            /// The module whose hook it is.
+            pub fn module(&self) -> &dyn Module {
+                self.module
+            }
+
+            /// What the module's keys start with: empty, or its path and a dot.
+            pub fn prefix(&self) -> &str {
+                self.prefix
+            }
+        }
+    )*};
+}
+
+places!(
+    StateDictPreCall,
+    StateDictCall,
+    LoadStateDictPreCall,
+    LoadStateDictCall
+);
+
+impl StateDictCall<'_> {
+    /// The keys of the module and of those below it, with the prefix.
+    pub fn state(&self) -> &StateDict {
+        self.state
+    }
+
+    /// The same, to be edited; every key must start with the prefix.
+    pub fn state_mut(&mut self) -> &mut StateDict {
+        self.state
+    }
+}
+
+impl LoadStateDictPreCall<'_> {
+    /// Whether missing and unexpected keys will be errors.
+    pub fn strict(&self) -> bool {
+        self.strict
+    }
+
+    /// The keys of the module and of those below it, with the prefix.
+    pub fn state(&self) -> &StateDict {
+        self.state
+    }
+
+    /// The same, to be edited; every key must start with the prefix. The caller's own state dict stays
+    /// as it is.
+    pub fn state_mut(&mut self) -> &mut StateDict {
+        self.state
+    }
+}
+
+impl LoadStateDictCall<'_> {
+    /// What was loaded and what was not, over the whole tree.
+    pub fn report(&self) -> &LoadReport {
+        self.report
+    }
+
+    /// The same, to be edited: a key taken out of `missing` or `unexpected` is no error any more.
+    pub fn report_mut(&mut self) -> &mut LoadReport {
+        self.report
+    }
+}
+
+type StateDictPre = Box<dyn Fn(&mut StateDictPreCall<'_>) -> Result<()>>;
+type StateDictPost = Box<dyn Fn(&mut StateDictCall<'_>) -> Result<()>>;
+type LoadPre = Box<dyn Fn(&mut LoadStateDictPreCall<'_>) -> Result<()>>;
+type LoadPost = Box<dyn Fn(&mut LoadStateDictCall<'_>) -> Result<()>>;
+
+pub(crate) fn register_state_dict_pre<'m, R: HookResult>(
+    module: &'m (impl Module + ?Sized),
+    hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
+) -> HookHandle<'m> {
+    let hook: StateDictPre = Box::new(move |call| hook(call).into_result());
+    hooks::register_other(module.id(), hook)
+}
+
+pub(crate) fn register_state_dict_post<'m, R: HookResult>(
+    module: &'m (impl Module + ?Sized),
+    hook: impl Fn(&mut StateDictCall<'_>) -> R + 'static,
+) -> HookHandle<'m> {
+    let hook: StateDictPost = Box::new(move |call| hook(call).into_result());
+    hooks::register_other(module.id(), hook)
+}
+
+pub(crate) fn register_load_pre<'m, R: HookResult>(
+    module: &'m (impl Module + ?Sized),
+    hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
+) -> HookHandle<'m> {
+    let hook: LoadPre = Box::new(move |call| hook(call).into_result());
+    hooks::register_other(module.id(), hook)
+}
+
+pub(crate) fn register_load_post<'m, R: HookResult>(
+    module: &'m (impl Module + ?Sized),
+    hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,
+) -> HookHandle<'m> {
+    let hook: LoadPost = Box::new(move |call| hook(call).into_result());
+    hooks::register_other(module.id(), hook)
+}
+
+fn prefix(path: &str) -> String {
+    match path {
+        "" => String::new(),
+        path => format!("{path}."),
+    }
+}
+
+/// Runs the hooks of a module before its keys are collected.
+pub(super) fn before_collecting(module: &dyn Module, path: &str) -> Result<()> {
+    for hook in hooks::others::<StateDictPre>(module.id()) {
+        hook(&mut StateDictPreCall {
+            module,
+            prefix: &prefix(path),
+        })?;
+    }
+    Ok(())
+}
+
+/// Runs the hooks of a module after its keys were collected.
+pub(super) fn after_collecting(
+    module: &dyn Module,
+    path: &str,
+    state: &mut StateDict,
+) -> Result<()> {
+    for hook in hooks::others::<StateDictPost>(module.id()) {
+        let prefix = &prefix(path);
+        edit_own("state_dict", state, prefix, |state| {
+            hook(&mut StateDictCall {
+                module,
+                prefix,
+                state,
+            })
+        })?;
+    }
+    Ok(())
+}
+
+fn every_path(root: &dyn Module) -> Vec<(String, &dyn Module)> {
+    walk::modules(root, &Walk::new().remove_duplicate(false))
+}
+
+/// Runs the pre-hooks of a tree, outer modules first, and returns what they made of the state dict.
+pub(super) fn before_loading(
+    root: &dyn Module,
+    mut state: StateDict,
+    strict: bool,
+) -> Result<StateDict> {
+    for (path, module) in every_path(root) {
+        for hook in hooks::others::<LoadPre>(module.id()) {
+            let prefix = &prefix(&path);
+            edit_own("load_state_dict", &mut state, prefix, |state| {
+                hook(&mut LoadStateDictPreCall {
+                    module,
+                    prefix,
+                    strict,
+                    state,
+                })
+            })?;
+        }
+    }
+    Ok(state)
+}
+
+/// A tree's hooks after loading, with the module and the path of each.
+#[derive(Default)]
+pub(super) struct AfterLoading<'m>(Vec<(String, &'m dyn Module, std::rc::Rc<LoadPost>)>);
+
+impl<'m> AfterLoading<'m> {
+    /// Those that there are now, inner modules first.
+    pub(super) fn of(root: &'m dyn Module) -> Self {
+        // Children come before the module around them, and in their own order: what a walk that
+        // collects on the way up gives.
+        fn collect<'m>(
+            modules: &mut std::iter::Peekable<std::vec::IntoIter<(String, &'m dyn Module)>>,
+            found: &mut Vec<(String, &'m dyn Module, std::rc::Rc<LoadPost>)>,
+        ) {
+            let Some((path, module)) = modules.next() else {
+                return;
+            };
+            let start = prefix(&path);
+            while modules
+                .peek()
+                .is_some_and(|(below, _)| below.starts_with(&start))
+            {
+                collect(modules, found);
+            }
+            let hooks = hooks::others::<LoadPost>(module.id());
+            found.extend(hooks.into_iter().map(|hook| (path.clone(), module, hook)));
+        }
+
+        let mut found = Vec::new();
+        collect(&mut every_path(root).into_iter().peekable(), &mut found);
+        Self(found)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn run(&self, report: &mut LoadReport) -> Result<()> {
+        for (path, module, hook) in &self.0 {
+            hook(&mut LoadStateDictCall {
+                module: *module,
+                prefix: &prefix(path),
+                report,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Lets `edit` change the keys that start with `prefix`; they keep their place among the others.
+fn edit_own(
+    op: &'static str,
+    state: &mut StateDict,
+    prefix: &str,
+    edit: impl FnOnce(&mut StateDict) -> Result<()>,
+) -> Result<()> {
+    if prefix.is_empty() {
+        return edit(state);
+    }
+    let is_own = |key: &str| key.starts_with(prefix);
+    let place = state.keys().position(is_own).unwrap_or(state.len());
+    let parts = state.clone().into_iter();
+    let (mut own, mut others) = (StateDict::new(), StateDict::new());
+    for (key, tensor) in parts {
+        let part = if is_own(&key) { &mut own } else { &mut others };
+        part.tensors.insert(key, tensor);
+    }
+    edit(&mut own)?;
+    if let Some(strange) = own.keys().find(|key| !is_own(key)) {
+        let problem = format!("a hook of the module must keep its prefix, `{prefix}`");
+        return Err(Error::argument(op, "key", strange, problem));
+    }
+    let after = others.tensors.split_off(place.min(others.len()));
+    others.tensors.extend(own.tensors);
+    others.tensors.extend(after);
+    *state = others;
+    Ok(())
+}

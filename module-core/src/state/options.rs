@@ -1,0 +1,114 @@
+use super::Remap;
+use crate::Select;
+
+/// How a state dict is loaded.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadOptions, Remap};
+///
+/// // A backbone without its head, from a checkpoint of `DataParallel`.
+/// let options = LoadOptions::new().remap(Remap::new().prefix("module", "")).select("backbone");
+/// // Whatever fits.
+/// let lenient = LoadOptions::new().strict(false).allow_mismatch(true);
+/// ```
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    pub(super) strict: bool,
+    pub(super) allow_mismatch: bool,
+    pub(super) assign_dtype: bool,
+    pub(super) select: Option<Select>,
+    pub(super) transpose: Option<Select>,
+    pub(super) remap: Option<Remap>,
+    pub(crate) entry: Option<String>,
+}
+
+impl LoadOptions {
+    /// Strict: every key of the module and of the state dict must be in the other.
+    pub fn new() -> Self {
+        Self {
+            strict: true,
+            allow_mismatch: false,
+            assign_dtype: false,
+            select: None,
+            transpose: None,
+            remap: None,
+            entry: None,
+        }
+    }
+
+    /// Whether missing and unexpected keys are errors rather than lines of the report.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
+    /// Whether keys of another shape are left out rather than errors.
+    #[must_use]
+    pub fn allow_mismatch(self, allow_mismatch: bool) -> Self {
+        Self {
+            allow_mismatch,
+            ..self
+        }
+    }
+
+    /// Whether parameters and buffers take the dtype of the state dict instead of casting to their own.
+    ///
+    /// A parameter takes a floating-point dtype only, and loses its gradient with the old one; a
+    /// [`pinned`](crate::Buffer::pinned) buffer keeps its dtype.
+    #[must_use]
+    pub fn assign_dtype(self, assign_dtype: bool) -> Self {
+        Self {
+            assign_dtype,
+            ..self
+        }
+    }
+
+    /// Which of the module's keys are loaded, by their names in the module. The others keep their
+    /// values, and their keys in the state dict are not unexpected.
+    #[must_use]
+    pub fn select(self, select: impl Into<Select>) -> Self {
+        Self {
+            select: Some(select.into()),
+            ..self
+        }
+    }
+
+    /// Which of the module's keys the state dict holds transposed, as GPT-2's `Conv1D` has its weights
+    /// `(in, out)`. Tensors of other than two dimensions are taken as they are, so that the path of a
+    /// layer does for its weight.
+    #[must_use]
+    pub fn transpose(self, select: impl Into<Select>) -> Self {
+        Self {
+            transpose: Some(select.into()),
+            ..self
+        }
+    }
+
+    /// What turns the keys of the state dict into the module's; everything else, the errors and the
+    /// report too, speaks of the keys after that.
+    #[must_use]
+    pub fn remap(self, remap: Remap) -> Self {
+        Self {
+            remap: Some(remap),
+            ..self
+        }
+    }
+
+    /// Under which keys, joined by dots, a file that nests tensors holds the state dict: `model` of
+    /// `{"model": …, "epoch": …}`.
+    #[must_use]
+    pub fn entry(self, entry: impl Into<String>) -> Self {
+        Self {
+            entry: Some(entry.into()),
+            ..self
+        }
+    }
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,91 @@
+//! Damaged and hostile checkpoints are errors: no panic, nothing executed, and never more memory than
+//! a small multiple of the file.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "damaged_checkpoints/archive.rs"]
+mod archive;
+#[path = "damaged_checkpoints/archives.rs"]
+mod archives;
+#[path = "damaged_checkpoints/bytes.rs"]
+mod bytes;
+#[path = "damaged_checkpoints/memory.rs"]
+mod memory;
+#[path = "damaged_checkpoints/pickles.rs"]
+mod pickles;
+#[path = "damaged_checkpoints/programs.rs"]
+mod programs;
+
+use std::path::PathBuf;
+
+use module_core::{Error, ErrorKind, ReadOptions, StateDict};
+
+/// A file that is written anew for each attempt, and removed in the end.
+pub(crate) struct Attempt {
+    path: PathBuf,
+    pub(crate) files: usize,
+    pub(crate) refused: usize,
+}
+
+impl Attempt {
+    pub(crate) fn new(name: &str) -> Self {
+        let name = format!("damaged-{name}-{}", std::process::id());
+        Self {
+            path: std::env::temp_dir().join(name),
+            files: 0,
+            refused: 0,
+        }
+    }
+
+    /// Loads a file of these bytes: the tensors can be read, or the error is of the file.
+    pub(crate) fn load(
+        &mut self,
+        what: &str,
+        bytes: &[u8],
+        entry: Option<&str>,
+    ) -> Result<StateDict, Error> {
+        std::fs::write(&self.path, bytes).unwrap();
+        let options = match entry {
+            Some(entry) => ReadOptions::new().entry(entry),
+            None => ReadOptions::new(),
+        };
+        let (read, height) = memory::height_of(|| StateDict::load_with(&self.path, &options));
+        let allowed = 16 * bytes.len() + (1 << 20);
+        assert!(
+            height <= allowed,
+            "{what}: {height} bytes of memory for a file of {}",
+            bytes.len()
+        );
+        self.files += 1;
+        match &read {
+            Ok(state) => {
+                for (_, tensor) in state.iter().filter(|(_, t)| t.numel() < 1 << 20) {
+                    tensor.to_host().unwrap();
+                }
+            }
+            Err(error) => {
+                self.refused += 1;
+                let kind = error.kind();
+                let of_file = matches!(kind, ErrorKind::Format { .. } | ErrorKind::File { .. });
+                assert!(of_file, "{what}: {error:?}");
+                let message = error.to_string();
+                assert!(message.len() < 4000, "{what}: {} bytes", message.len());
+            }
+        }
+        read
+    }
+
+    /// Loads a file that must be refused.
+    pub(crate) fn refuse(&mut self, what: &str, bytes: &[u8]) -> String {
+        match self.load(what, bytes, None) {
+            Ok(state) => panic!("{what} loads as {state:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        // A test that fails leaves no more behind than one that passes.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

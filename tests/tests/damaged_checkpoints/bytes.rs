@@ -1,0 +1,91 @@
+//! Golden files cut short and with bits turned over.
+
+use module_core::StateDict;
+use module_tests::golden;
+
+use crate::Attempt;
+
+fn golden_file(name: &str) -> Vec<u8> {
+    std::fs::read(golden::path("checkpoints").join(name)).unwrap()
+}
+
+/// Every prefix of a file is refused.
+fn cut(name: &str) {
+    let (bytes, mut attempt) = (golden_file(name), Attempt::new(&format!("cut-{name}")));
+    for length in 0..bytes.len() {
+        attempt.refuse(&format!("{name}, {length} bytes"), &bytes[..length]);
+    }
+    assert!(attempt.files >= 200);
+}
+
+/// Two states with the same keys, shapes, dtypes and elements.
+fn equal(a: &StateDict, b: &StateDict) -> bool {
+    let elements = |t: &module_core::Tensor| t.to_host().unwrap().to_le_bytes();
+    let same = a.iter().zip(b.iter()).all(|((one, x), (other, y))| {
+        one == other
+            && x.shape() == y.shape()
+            && x.dtype() == y.dtype()
+            && elements(x) == elements(y)
+    });
+    same && a.len() == b.len()
+}
+
+/// Every `step`-th bit of a file turned over, an odd step so that all eight of a byte have their turn.
+/// `checked` formats have checksums: what loads is the same state,
+/// but for its keys, which zip archives do not secure.
+fn flip(name: &str, step: usize, checked: bool) {
+    let (mut bytes, mut attempt) = (golden_file(name), Attempt::new(&format!("flip-{name}")));
+    let whole = attempt.load(name, &bytes, None).unwrap();
+    for bit in (0..8 * bytes.len()).step_by(step) {
+        let (place, mask) = (bit / 8, 1 << (bit % 8));
+        bytes[place] ^= mask;
+        let what = format!("{name}, bit {bit}");
+        if let Ok(state) = attempt.load(&what, &bytes, None)
+            && checked
+            && state.keys().eq(whole.keys())
+        {
+            assert!(equal(&state, &whole), "{what}");
+        }
+        bytes[place] ^= mask;
+    }
+    assert!(attempt.refused >= 200, "only {} refused", attempt.refused);
+}
+
+#[test]
+fn cut_zips_are_refused() {
+    cut("net.pt");
+    cut("views.protocol4.pt");
+}
+
+#[test]
+fn cut_legacy_files_are_refused() {
+    cut("net.legacy.pt");
+    cut("views.protocol5.legacy.pt");
+}
+
+#[test]
+fn cut_arrays_are_refused() {
+    cut("plain.npz");
+    cut("compressed.npz");
+}
+
+#[test]
+fn turned_bits_of_zips_do_no_harm() {
+    flip("ordered.pt", 1, false);
+    flip("net.pt", 11, false);
+    flip("objects.protocol4.pt", 7, false);
+}
+
+#[test]
+fn turned_bits_of_legacy_files_do_no_harm() {
+    flip("ordered.legacy.pt", 1, false);
+    flip("net.legacy.pt", 3, false);
+    flip("views.protocol5.legacy.pt", 3, false);
+}
+
+#[test]
+fn turned_bits_of_arrays_change_none() {
+    flip("versions.npz", 1, true);
+    flip("plain.npz", 7, true);
+    flip("compressed.npz", 5, true);
+}

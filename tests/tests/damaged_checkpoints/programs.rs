@@ -1,0 +1,76 @@
+//! Pickles, written by hand.
+
+/// A line of a pickle of protocol 2 or later, put together from its operations.
+pub(crate) fn program(parts: &[&[u8]]) -> Vec<u8> {
+    [b"\x80\x02", &parts.concat()[..], b"."].concat()
+}
+
+pub(crate) fn global(module: &str, name: &str) -> Vec<u8> {
+    format!("c{module}\n{name}\n").into_bytes()
+}
+
+/// The same by the names on the stack, as protocol 4 has it.
+pub(crate) fn stack_global(module: &str, name: &str) -> Vec<u8> {
+    [&text(module)[..], &text(name), b"\x93"].concat()
+}
+
+pub(crate) fn text(text: &str) -> Vec<u8> {
+    let length = u32::try_from(text.len()).unwrap();
+    [b"X", &length.to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// A number of any size, as `LONG1` has it.
+pub(crate) fn int(number: i128) -> Vec<u8> {
+    [b"\x8a\x10", &number.to_le_bytes()[..]].concat()
+}
+
+pub(crate) fn tuple(items: &[Vec<u8>]) -> Vec<u8> {
+    [b"(", &items.concat()[..], b"t"].concat()
+}
+
+pub(crate) fn ints(numbers: &[i128]) -> Vec<u8> {
+    tuple(&numbers.iter().map(|&n| int(n)).collect::<Vec<_>>())
+}
+
+/// `{key: value}`.
+pub(crate) fn dict(key: &str, value: &[u8]) -> Vec<u8> {
+    [b"}", &text(key)[..], value, b"s"].concat()
+}
+
+/// A storage of 32-bit numbers.
+pub(crate) fn storage(key: &str, count: i128) -> Vec<u8> {
+    storage_of("FloatStorage", key, count)
+}
+
+pub(crate) fn storage_of(class: &str, key: &str, count: i128) -> Vec<u8> {
+    let id = [
+        text("storage"),
+        global("torch", class),
+        text(key),
+        text("cpu"),
+        int(count),
+    ];
+    [tuple(&id), b"Q".to_vec()].concat()
+}
+
+/// A tensor in a storage.
+pub(crate) fn tensor(storage: Vec<u8>, offset: i128, size: &[i128], stride: &[i128]) -> Vec<u8> {
+    rebuild(&[storage, int(offset), ints(size), ints(stride)])
+}
+
+/// A tensor of any arguments.
+pub(crate) fn rebuild(arguments: &[Vec<u8>]) -> Vec<u8> {
+    let more = [b"\x89".to_vec(), b"}".to_vec()];
+    let arguments = [arguments, &more].concat();
+    [
+        global("torch._utils", "_rebuild_tensor_v2"),
+        tuple(&arguments),
+        b"R".to_vec(),
+    ]
+    .concat()
+}
+
+/// `part` over and over.
+pub(crate) fn repeated(part: &[u8], count: usize) -> Vec<u8> {
+    part.repeat(count)
+}

@@ -10,6 +10,7 @@ mod batch_norm1d;
 mod batch_norm2d;
 mod batch_norm3d;
 mod bilinear;
+mod causal;
 mod celu;
 mod conv2d;
 mod cosine_similarity;
@@ -25,6 +26,7 @@ mod flatten;
 mod gelu;
 mod glu;
 mod group_norm;
+mod grouped_query_attention;
 mod gru;
 mod gru_cell;
 mod hardshrink;
@@ -35,6 +37,7 @@ mod instance_norm;
 mod instance_norm1d;
 mod instance_norm2d;
 mod instance_norm3d;
+mod key_value_cache;
 mod layer_norm;
 mod leaky_relu;
 mod linear;
@@ -45,7 +48,9 @@ mod lstm;
 mod lstm_cell;
 mod max_pool2d;
 mod mish;
+mod multihead_attention;
 mod pairwise_distance;
+mod position;
 mod prelu;
 mod recurrent;
 mod recurrent_cell;
@@ -54,10 +59,12 @@ mod relu6;
 mod rms_norm;
 mod rnn;
 mod rnn_cell;
+mod rotary_embedding;
 mod rrelu;
 mod selu;
 mod sigmoid;
 mod silu;
+mod sinusoidal_position_embedding;
 mod softmax;
 mod softmax2d;
 mod softmin;
@@ -68,6 +75,7 @@ mod sync_batch_norm;
 mod tanh;
 mod tanhshrink;
 mod threshold;
+mod transformer;
 
 pub use crate::functional::BagMode;
 pub use adaptive_log_softmax::{AdaptiveLogSoftmaxWithLoss, AdaptiveLogSoftmaxWithLossConfig};
@@ -92,6 +100,9 @@ pub use flatten::{Flatten, FlattenConfig};
 pub use gelu::{Approximate, GELU, GELUConfig};
 pub use glu::{GLU, GLUConfig};
 pub use group_norm::{GroupNorm, GroupNormConfig};
+pub use grouped_query_attention::{
+    GroupedQueryAttention, GroupedQueryAttentionConfig, GroupedQueryAttentionInput,
+};
 pub use gru::{GRU, GRUConfig};
 pub use gru_cell::{GRUCell, GRUCellConfig};
 pub use hardshrink::{Hardshrink, HardshrinkConfig};
@@ -104,6 +115,7 @@ pub use instance_norm::{
 pub use instance_norm1d::InstanceNorm1d;
 pub use instance_norm2d::InstanceNorm2d;
 pub use instance_norm3d::InstanceNorm3d;
+pub use key_value_cache::KeyValueCache;
 pub use layer_norm::{LayerNorm, LayerNormConfig};
 pub use leaky_relu::{LeakyReLU, LeakyReLUConfig};
 pub use linear::{Linear, LinearConfig};
@@ -115,17 +127,26 @@ pub use lstm_cell::{LSTMCell, LSTMCellConfig};
 pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
 pub use mish::Mish;
 pub use module_core::{Identity, Padding, Sequential, Sizes};
+pub use multihead_attention::{
+    MultiheadAttention, MultiheadAttentionConfig, MultiheadAttentionInput,
+    NonDynamicallyQuantizableLinear,
+};
 pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
+pub use position::PositionLayout;
 pub use prelu::{PReLU, PReLUConfig};
 pub use relu::ReLU;
 pub use relu6::ReLU6;
 pub use rms_norm::{RMSNorm, RMSNormConfig};
 pub use rnn::{RNN, RNNConfig, RNNNonlinearity};
 pub use rnn_cell::{RNNCell, RNNCellConfig};
+pub use rotary_embedding::{RotaryEmbedding, RotaryEmbeddingConfig, RotaryScaling};
 pub use rrelu::{RReLU, RReLUConfig};
 pub use selu::SELU;
 pub use sigmoid::Sigmoid;
 pub use silu::SiLU;
+pub use sinusoidal_position_embedding::{
+    SinusoidalPositionEmbedding, SinusoidalPositionEmbeddingConfig,
+};
 pub use softmax::{Softmax, SoftmaxConfig};
 pub use softmax2d::Softmax2d;
 pub use softmin::{Softmin, SoftminConfig};
@@ -136,3 +157,10 @@ pub use sync_batch_norm::{SyncBatchNorm, convert_sync_batchnorm};
 pub use tanh::Tanh;
 pub use tanhshrink::Tanhshrink;
 pub use threshold::{Threshold, ThresholdConfig};
+pub use transformer::{
+    Transformer, TransformerActivation, TransformerConfig, TransformerDecoder,
+    TransformerDecoderConfig, TransformerDecoderInput, TransformerDecoderLayer,
+    TransformerDecoderLayerConfig, TransformerDecoderLayerInput, TransformerEncoder,
+    TransformerEncoderConfig, TransformerEncoderInput, TransformerEncoderLayer,
+    TransformerEncoderLayerConfig, TransformerEncoderLayerInput, TransformerInput,
+};

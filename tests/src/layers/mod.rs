@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod activation;
+mod attention;
 mod batch_norm;
 mod classification;
 mod container;
@@ -14,8 +15,10 @@ mod linear;
 mod lookup;
 mod normalisation;
 mod pooling;
+mod positions;
 mod recurrent;
 mod shape;
+mod transformer;
 
 mod arguments;
 mod entry;
@@ -29,6 +32,7 @@ use serde_json::Value;
 /// Every family of layers.
 const FAMILIES: &[fn() -> Vec<Entry>] = &[
     activation::entries,
+    attention::entries,
     batch_norm::entries,
     classification::entries,
     container::entries,
@@ -39,7 +43,9 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     normalisation::entries,
     pooling::entries,
     recurrent::entries,
+    positions::entries,
     shape::entries,
+    transformer::entries,
 ];
 
 /// Every layer and loss.

@@ -34,7 +34,7 @@ pub mod layers;
 pub mod loss;
 pub mod optim;
 
-pub use config::{Argument, Weights};
+pub use config::{Argument, OneOrEach, Weights};
 pub use layers::*;
 pub use loss::*;
 #[doc(hidden)]

@@ -37,6 +37,7 @@ mod resample;
 mod rounding;
 mod rows;
 mod scan;
+mod shuffle;
 mod sizes;
 mod slice;
 mod softmax;
@@ -44,6 +45,7 @@ mod sort;
 mod take;
 mod trigonometric;
 mod unfold;
+mod unpool;
 mod view;
 mod window;
 

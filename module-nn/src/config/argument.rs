@@ -1,4 +1,4 @@
-use crate::{Padding, Sizes, Tensor, Weights};
+use crate::{OneOrEach, Padding, Sizes, Tensor, Weights};
 
 /// What is accepted for an argument of type `T`: a `T`, and what PyTorch accepts in its place.
 ///
@@ -53,6 +53,45 @@ by_from! {
     [const N: usize] usize => Padding<N>;
     [const N: usize] [usize; N] => Padding<N>;
     [] Tensor => Weights;
+    [T: Copy] T => OneOrEach<T>;
+    [T, const N: usize] [T; N] => OneOrEach<T>;
+    [T, const N: usize] [T; N] => Vec<T>;
+}
+
+impl<T: Copy> Argument<Option<OneOrEach<T>>> for T {
+    fn argument(self) -> Option<OneOrEach<T>> {
+        Some(self.into())
+    }
+}
+
+impl<T, const N: usize> Argument<Option<OneOrEach<T>>> for [T; N] {
+    fn argument(self) -> Option<OneOrEach<T>> {
+        Some(self.into())
+    }
+}
+
+impl Argument<OneOrEach<Option<usize>>> for usize {
+    fn argument(self) -> OneOrEach<Option<usize>> {
+        Some(self).into()
+    }
+}
+
+impl<const N: usize> Argument<OneOrEach<Option<usize>>> for [usize; N] {
+    fn argument(self) -> OneOrEach<Option<usize>> {
+        self.map(Some).into()
+    }
+}
+
+impl<const N: usize> Argument<Option<Sizes<N>>> for usize {
+    fn argument(self) -> Option<Sizes<N>> {
+        Some(self.into())
+    }
+}
+
+impl<const N: usize> Argument<Option<Sizes<N>>> for [usize; N] {
+    fn argument(self) -> Option<Sizes<N>> {
+        Some(self.into())
+    }
 }
 
 impl Argument<Option<Weights>> for Tensor {

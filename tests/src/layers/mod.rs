@@ -11,6 +11,7 @@ mod container;
 mod convolution;
 mod dropout;
 mod linear;
+mod pad;
 mod pooling;
 mod shape;
 
@@ -18,7 +19,7 @@ mod arguments;
 mod entry;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, layer, loss, module};
+pub use entry::{Built, Entry, NoArguments, layer, layer_with, loss, module};
 
 use module_nn::prelude::*;
 use serde_json::Value;
@@ -32,6 +33,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     convolution::entries,
     dropout::entries,
     linear::entries,
+    pad::entries,
     pooling::entries,
     shape::entries,
 ];

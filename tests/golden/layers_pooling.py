@@ -59,6 +59,8 @@ def write():
             # With distinct places, as here, the way back is determined.
             torch.use_deterministic_algorithms(False)
             back(family, dims, size)
+            if dims > 1:
+                fractional(family, dims, size)
             torch.use_deterministic_algorithms(True)
     return family.write()
 
@@ -146,3 +148,21 @@ def back(family, dims, size):
     family.refuses(layer, pool(2), [Input(values), Input(values, grad=False)], quotes=["float32", "I64"])
     family.refuses(layer, pool(1, padding=5), given, quotes=["5"])
     family.refuses(layer, pool([2] * (dims + 1)), given, quotes=[str(dims + 1)])
+
+
+def fractional(family, dims, size):
+    layer, each = f"FractionalMaxPool{dims}d", lambda *sizes: list(sizes)[:dims]
+    family.case(layer, pool(2, output_size=each(3, 2, 4)), [[2, 3, *size]])
+    family.case(layer, pool(each(3, 2, 2), output_size=2), [[2, 2, *size]], named={"return_indices": True}, seed=3)
+    family.case(layer, pool(2, output_ratio=0.5), [integers([2, 2, *size], 4, 0, 3).double()], label="ties")
+    family.case(layer, pool(1, output_ratio=each(0.9, 0.5, 0.7)), [[1, 2, *size]], mode="eval")
+    family.case(layer, pool(2, output_size=1), [[1, 2, *size]], label="one window, at the end")
+    family.case(layer, pool(2, output_size=2), [[3, *size]], label="no batch dimension")
+    family.layouts(layer, pool(2, output_size=2), [2, 3, *size], f"transposed:1,{dims + 1}", "strided:2")
+    image = [[1, 2, *size]]
+    family.refuses(layer, pool(2), quotes=["output_size", "output_ratio"])
+    family.refuses(layer, pool(2, output_size=2, output_ratio=0.5), quotes=["output_size = (2, 2", "0.5"])
+    family.refuses(layer, pool(2, output_ratio=1.5), quotes=["output_ratio = (1.5,"])
+    family.refuses(layer, pool(20, output_size=2), image, quotes=["20", "[1, 2, "])
+    family.refuses(layer, pool(2, output_size=20), image, quotes=["20", "[1, 2, "])
+    family.refuses(layer, pool(2, output_size=2), [[2] * (dims + 3)], quotes=["[2, 2, "])

@@ -11,13 +11,14 @@ use module_tests::layers::{Arguments, Built, dtype, find};
 use serde_json::Value;
 
 /// Layers that copy or choose elements: there is no rounding.
-const EXACT: [&str; 18] = [
+const EXACT: [&str; 19] = [
     "AdaptiveMaxPool",
     "ChannelShuffle",
     "CircularPad",
     "ConstantPad",
     "Dropout",
     "Flatten",
+    "FractionalMaxPool",
     "Identity",
     "MaxPool",
     "MaxUnpool",

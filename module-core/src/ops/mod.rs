@@ -17,6 +17,7 @@ mod cross_entropy;
 mod dropout;
 mod einsum;
 mod exponential;
+mod fractional_pool;
 mod fused;
 mod index;
 mod indexing;

@@ -82,14 +82,14 @@ impl<const N: usize> Argument<OneOrEach<Option<usize>>> for [usize; N] {
     }
 }
 
-impl<const N: usize> Argument<Option<Sizes<N>>> for usize {
-    fn argument(self) -> Option<Sizes<N>> {
+impl<const N: usize, T: Copy> Argument<Option<Sizes<N, T>>> for T {
+    fn argument(self) -> Option<Sizes<N, T>> {
         Some(self.into())
     }
 }
 
-impl<const N: usize> Argument<Option<Sizes<N>>> for [usize; N] {
-    fn argument(self) -> Option<Sizes<N>> {
+impl<const N: usize, T> Argument<Option<Sizes<N, T>>> for [T; N] {
+    fn argument(self) -> Option<Sizes<N, T>> {
         Some(self.into())
     }
 }

@@ -14,6 +14,7 @@ mod conv_transpose;
 mod dropout;
 mod flatten;
 mod fold;
+mod fractional_max_pool;
 mod linear;
 mod lp_pool;
 mod max_pool;
@@ -66,6 +67,10 @@ pub use conv_transpose::{
 pub use dropout::{Dropout, DropoutConfig};
 pub use flatten::{Flatten, FlattenConfig};
 pub use fold::{Fold, FoldConfig};
+pub use fractional_max_pool::{
+    FractionalMaxPool, FractionalMaxPool2d, FractionalMaxPool2dConfig, FractionalMaxPool3d,
+    FractionalMaxPool3dConfig, FractionalMaxPoolConfig,
+};
 pub use linear::{Linear, LinearConfig};
 pub use lp_pool::{
     LPPool, LPPool1d, LPPool1dConfig, LPPool2d, LPPool2dConfig, LPPool3d, LPPool3dConfig,

@@ -13,6 +13,16 @@ pub(super) fn entries() -> Vec<Entry> {
         layer("AvgPool1d", AvgPool1dConfig::build),
         layer("AvgPool2d", AvgPool2dConfig::build),
         layer("AvgPool3d", AvgPool3dConfig::build),
+        layer_with(
+            "FractionalMaxPool2d",
+            FractionalMaxPool2dConfig::build,
+            found,
+        ),
+        layer_with(
+            "FractionalMaxPool3d",
+            FractionalMaxPool3dConfig::build,
+            found,
+        ),
         layer("LPPool1d", LPPool1dConfig::build),
         layer("LPPool2d", LPPool2dConfig::build),
         layer("LPPool3d", LPPool3dConfig::build),

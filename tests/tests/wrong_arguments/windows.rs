@@ -304,6 +304,15 @@ fn exchanged_places() {
         };
         values.max_unpool(&places, d.steps::<2>())
     });
+    fuzz("fractional_max_pool", |d| {
+        let x = d.volume::<2>(2);
+        let batch = if x.rank() == 4 { x.size(0)? } else { 1 };
+        let samples = match d.often() {
+            true => Tensor::rand([batch, 2, 2], x.dtype())?,
+            false => d.maybe_huge(),
+        };
+        Ok(x.fractional_max_pool::<2>(d.steps(), d.steps(), &samples)?.0)
+    });
     fuzz("pooling over four dimensions", |d| {
         // Four are not served; the answer is an error.
         if d.often() {

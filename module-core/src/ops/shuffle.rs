@@ -59,15 +59,13 @@ impl Tensor {
     pub fn pixel_shuffle(&self, upscale_factor: usize) -> Result<Self> {
         const NAME: &str = "pixel_shuffle";
         let (r, [channels, height, width]) = (upscale_factor, images(self, NAME)?);
-        let square = r.checked_mul(r).unwrap_or(usize::MAX);
-        let out = match divided(NAME, "upscale_factor", square, channels, "channels") {
-            Ok(out) => out,
-            Err(_) => {
-                let problem =
-                    format!("must be at least 1, and its square divide the {channels} channels");
-                return Err(Error::argument(NAME, "upscale_factor", r, problem));
-            }
-        };
+        let square = r.saturating_mul(r);
+        if channels.checked_rem(square) != Some(0) {
+            let problem =
+                format!("must be at least 1, and its square divide the {channels} channels");
+            return Err(Error::argument(NAME, "upscale_factor", r, problem));
+        }
+        let out = channels / square;
         let lead = &self.shape()[..self.rank() - 3];
         let parts = [out, r, r, height, width];
         let split = self.reshape(joined(lead, &parts).as_slice())?;

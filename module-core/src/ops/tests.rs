@@ -527,6 +527,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "dropout",
     "einsum",
     "exponential",
+    "fractional_pool",
     "fused",
     "index",
     "indexing",
@@ -547,6 +548,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "rounding",
     "rows",
     "scan",
+    "shuffle",
     "sizes",
     "slice",
     "softmax",
@@ -554,6 +556,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "take",
     "trigonometric",
     "unfold",
+    "unpool",
     "view",
     "window"
 );

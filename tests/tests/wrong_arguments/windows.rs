@@ -311,7 +311,8 @@ fn exchanged_places() {
             true => Tensor::rand([batch, 2, 2], x.dtype())?,
             false => d.maybe_huge(),
         };
-        Ok(x.fractional_max_pool::<2>(d.steps(), d.steps(), &samples)?.0)
+        Ok(x.fractional_max_pool::<2>(d.steps(), d.steps(), &samples)?
+            .0)
     });
     fuzz("pooling over four dimensions", |d| {
         // Four are not served; the answer is an error.

@@ -35,7 +35,7 @@ pub mod loss;
 pub mod optim;
 pub mod rnn;
 
-pub use config::{Argument, Weights};
+pub use config::{Argument, OneOrEach, Weights};
 pub use layers::*;
 pub use loss::*;
 #[doc(hidden)]

@@ -540,6 +540,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "exponential",
     "extreme",
     "exponential_unit",
+    "fractional_pool",
     "fused",
     "gate",
     "index",
@@ -567,6 +568,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "rows",
     "scan",
     "sign",
+    "shuffle",
     "sizes",
     "slice",
     "softmax",
@@ -575,6 +577,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "take",
     "trigonometric",
     "unfold",
+    "unpool",
     "view",
     "window"
 );

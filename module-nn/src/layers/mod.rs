@@ -3,8 +3,11 @@
 //! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes over
 //! memory that nobody else holds by itself.
 
+mod adaptive_avg_pool;
 mod adaptive_log_softmax;
+mod adaptive_max_pool;
 mod alpha_dropout;
+mod avg_pool;
 mod batch_norm;
 mod batch_norm1d;
 mod batch_norm2d;
@@ -12,7 +15,11 @@ mod batch_norm3d;
 mod bilinear;
 mod causal;
 mod celu;
-mod conv2d;
+mod channel_shuffle;
+mod circular_pad;
+mod constant_pad;
+mod conv;
+mod conv_transpose;
 mod cosine_similarity;
 mod dropout;
 mod dropout1d;
@@ -23,6 +30,8 @@ mod embedding;
 mod embedding_bag;
 mod feature_alpha_dropout;
 mod flatten;
+mod fold;
+mod fractional_max_pool;
 mod gelu;
 mod glu;
 mod group_norm;
@@ -44,18 +53,24 @@ mod linear;
 mod local_response_norm;
 mod log_sigmoid;
 mod log_softmax;
+mod lp_pool;
 mod lstm;
 mod lstm_cell;
-mod max_pool2d;
+mod max_pool;
+mod max_unpool;
 mod mish;
 mod multihead_attention;
 mod pairwise_distance;
+mod pixel_shuffle;
+mod pixel_unshuffle;
 mod position;
 mod prelu;
 mod recurrent;
 mod recurrent_cell;
+mod reflection_pad;
 mod relu;
 mod relu6;
+mod replication_pad;
 mod rms_norm;
 mod rnn;
 mod rnn_cell;
@@ -71,22 +86,57 @@ mod softmin;
 mod softplus;
 mod softshrink;
 mod softsign;
+mod spatial;
 mod sync_batch_norm;
 mod tanh;
 mod tanhshrink;
 mod threshold;
 mod transformer;
+mod unflatten;
+mod unfold;
+mod upsample;
+mod upsampling_bilinear2d;
+mod upsampling_nearest2d;
+mod with_indices;
+mod zero_pad;
 
 pub use crate::functional::BagMode;
+pub use adaptive_avg_pool::{
+    AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool1dConfig, AdaptiveAvgPool2d,
+    AdaptiveAvgPool2dConfig, AdaptiveAvgPool3d, AdaptiveAvgPool3dConfig, AdaptiveAvgPoolConfig,
+};
 pub use adaptive_log_softmax::{AdaptiveLogSoftmaxWithLoss, AdaptiveLogSoftmaxWithLossConfig};
+pub use adaptive_max_pool::{
+    AdaptiveMaxPool, AdaptiveMaxPool1d, AdaptiveMaxPool1dConfig, AdaptiveMaxPool2d,
+    AdaptiveMaxPool2dConfig, AdaptiveMaxPool3d, AdaptiveMaxPool3dConfig, AdaptiveMaxPoolConfig,
+};
 pub use alpha_dropout::{AlphaDropout, AlphaDropoutConfig};
+pub use avg_pool::{
+    AvgPool, AvgPool1d, AvgPool1dConfig, AvgPool2d, AvgPool2dConfig, AvgPool3d, AvgPool3dConfig,
+    AvgPoolConfig,
+};
 pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNorm3dConfig, BatchNormConfig};
 pub use batch_norm1d::BatchNorm1d;
 pub use batch_norm2d::BatchNorm2d;
 pub use batch_norm3d::BatchNorm3d;
 pub use bilinear::{Bilinear, BilinearConfig};
 pub use celu::{CELU, CELUConfig};
-pub use conv2d::{Conv2d, Conv2dConfig, PaddingMode};
+pub use channel_shuffle::{ChannelShuffle, ChannelShuffleConfig};
+pub use circular_pad::{
+    CircularPad, CircularPad1d, CircularPad1dConfig, CircularPad2d, CircularPad2dConfig,
+    CircularPad3d, CircularPad3dConfig, CircularPadConfig,
+};
+pub use constant_pad::{
+    ConstantPad, ConstantPad1d, ConstantPad1dConfig, ConstantPad2d, ConstantPad2dConfig,
+    ConstantPad3d, ConstantPad3dConfig, ConstantPadConfig,
+};
+pub use conv::{
+    Conv, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig, ConvConfig, PaddingMode,
+};
+pub use conv_transpose::{
+    ConvTranspose, ConvTranspose1d, ConvTranspose1dConfig, ConvTranspose2d, ConvTranspose2dConfig,
+    ConvTranspose3d, ConvTranspose3dConfig, ConvTransposeConfig,
+};
 pub use cosine_similarity::{CosineSimilarity, CosineSimilarityConfig};
 pub use dropout::{Dropout, DropoutConfig};
 pub use dropout1d::{Dropout1d, Dropout1dConfig};
@@ -97,6 +147,11 @@ pub use embedding::{Embedding, EmbeddingConfig};
 pub use embedding_bag::{EmbeddingBag, EmbeddingBagConfig};
 pub use feature_alpha_dropout::{FeatureAlphaDropout, FeatureAlphaDropoutConfig};
 pub use flatten::{Flatten, FlattenConfig};
+pub use fold::{Fold, FoldConfig};
+pub use fractional_max_pool::{
+    FractionalMaxPool, FractionalMaxPool2d, FractionalMaxPool2dConfig, FractionalMaxPool3d,
+    FractionalMaxPool3dConfig, FractionalMaxPoolConfig,
+};
 pub use gelu::{Approximate, GELU, GELUConfig};
 pub use glu::{GLU, GLUConfig};
 pub use group_norm::{GroupNorm, GroupNormConfig};
@@ -122,20 +177,41 @@ pub use linear::{Linear, LinearConfig};
 pub use local_response_norm::{LocalResponseNorm, LocalResponseNormConfig};
 pub use log_sigmoid::LogSigmoid;
 pub use log_softmax::{LogSoftmax, LogSoftmaxConfig};
+pub use lp_pool::{
+    LPPool, LPPool1d, LPPool1dConfig, LPPool2d, LPPool2dConfig, LPPool3d, LPPool3dConfig,
+    LPPoolConfig,
+};
 pub use lstm::{LSTM, LSTMConfig};
 pub use lstm_cell::{LSTMCell, LSTMCellConfig};
-pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
+pub use max_pool::{
+    MaxPool, MaxPool1d, MaxPool1dConfig, MaxPool2d, MaxPool2dConfig, MaxPool3d, MaxPool3dConfig,
+    MaxPoolConfig,
+};
+pub use max_unpool::{
+    MaxUnpool, MaxUnpool1d, MaxUnpool1dConfig, MaxUnpool2d, MaxUnpool2dConfig, MaxUnpool3d,
+    MaxUnpool3dConfig, MaxUnpoolConfig,
+};
 pub use mish::Mish;
-pub use module_core::{Identity, Padding, Sequential, Sizes};
+pub use module_core::{Identity, InterpolateMode, Padding, Sequential, Sizes};
 pub use multihead_attention::{
     MultiheadAttention, MultiheadAttentionConfig, MultiheadAttentionInput,
     NonDynamicallyQuantizableLinear,
 };
 pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
+pub use pixel_shuffle::{PixelShuffle, PixelShuffleConfig};
+pub use pixel_unshuffle::{PixelUnshuffle, PixelUnshuffleConfig};
 pub use position::PositionLayout;
 pub use prelu::{PReLU, PReLUConfig};
+pub use reflection_pad::{
+    ReflectionPad, ReflectionPad1d, ReflectionPad1dConfig, ReflectionPad2d, ReflectionPad2dConfig,
+    ReflectionPad3d, ReflectionPad3dConfig, ReflectionPadConfig,
+};
 pub use relu::ReLU;
 pub use relu6::ReLU6;
+pub use replication_pad::{
+    ReplicationPad, ReplicationPad1d, ReplicationPad1dConfig, ReplicationPad2d,
+    ReplicationPad2dConfig, ReplicationPad3d, ReplicationPad3dConfig, ReplicationPadConfig,
+};
 pub use rms_norm::{RMSNorm, RMSNormConfig};
 pub use rnn::{RNN, RNNConfig, RNNNonlinearity};
 pub use rnn_cell::{RNNCell, RNNCellConfig};
@@ -163,4 +239,14 @@ pub use transformer::{
     TransformerDecoderLayerConfig, TransformerDecoderLayerInput, TransformerEncoder,
     TransformerEncoderConfig, TransformerEncoderInput, TransformerEncoderLayer,
     TransformerEncoderLayerConfig, TransformerEncoderLayerInput, TransformerInput,
+};
+pub use unflatten::{Unflatten, UnflattenConfig};
+pub use unfold::{Unfold, UnfoldConfig};
+pub use upsample::{Upsample, UpsampleConfig};
+pub use upsampling_bilinear2d::{UpsamplingBilinear2d, UpsamplingBilinear2dConfig};
+pub use upsampling_nearest2d::{UpsamplingNearest2d, UpsamplingNearest2dConfig};
+pub use with_indices::WithIndices;
+pub use zero_pad::{
+    ZeroPad, ZeroPad1d, ZeroPad1dConfig, ZeroPad2d, ZeroPad2dConfig, ZeroPad3d, ZeroPad3dConfig,
+    ZeroPadConfig,
 };

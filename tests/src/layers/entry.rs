@@ -59,7 +59,17 @@ where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
     L: Layer + Forward<Tensor, Output = Tensor>,
 {
-    let run: Run<L> = |layer, arguments| Ok(vec![layer.call(arguments.tensor(0)?)?]);
+    layer_with(name, build, |layer, arguments| {
+        Ok(vec![layer.call(arguments.tensor(0)?)?])
+    })
+}
+
+/// A layer that may also be called with more than a tensor.
+pub fn layer_with<C, L>(name: &'static str, build: fn(&C) -> Result<L>, run: Run<L>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Layer + Forward<Tensor, Output = Tensor>,
+{
     Entry {
         layer: Box::new(move |kwargs| Ok(Box::new(build(&config(name, kwargs)?)?))),
         ..module(name, build, run)

@@ -14,6 +14,7 @@ mod dropout;
 mod linear;
 mod lookup;
 mod normalisation;
+mod pad;
 mod pooling;
 mod positions;
 mod recurrent;
@@ -24,7 +25,7 @@ mod arguments;
 mod entry;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, layer, loss, module};
+pub use entry::{Built, Entry, NoArguments, layer, layer_with, loss, module};
 
 use module_nn::prelude::*;
 use serde_json::Value;
@@ -41,6 +42,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     linear::entries,
     lookup::entries,
     normalisation::entries,
+    pad::entries,
     pooling::entries,
     recurrent::entries,
     positions::entries,

@@ -38,9 +38,9 @@ pub use module_derive::{Forward, Module};
 pub use ndarray;
 pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
-    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode,
-    InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions,
-    PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
+    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions, IndexItem,
+    InterpolateMode, InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode,
+    Padding, Pool2dOptions, PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use state::{LoadOptions, LoadReport, StateDict};

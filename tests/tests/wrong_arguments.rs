@@ -3,6 +3,7 @@
 
 mod wrong_arguments {
     mod data;
+    mod losses;
     mod more;
     mod normalisation;
     mod optim;

@@ -1,4 +1,5 @@
 mod data;
+mod losses;
 mod more;
 mod windows;
 
@@ -272,6 +273,7 @@ fn check_all() {
     normalisation::check_all();
     convolutions();
     windows::check_all();
+    losses::check_all();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
         (
@@ -412,6 +414,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("arithmetic::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
+    (
+        "binary_cross_entropy::BinaryCrossEntropy",
+        &["binary_cross_entropy"],
+    ),
     // Casts round, and there is one device: they have tests of their own.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
@@ -518,12 +524,14 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "attention",
     "avg_pool",
     "batch_norm",
+    "binary_cross_entropy",
     "cast",
     "close",
     "compare",
     "conv",
     "conv_transpose",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "einsum",
     "exponential",

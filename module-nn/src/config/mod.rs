@@ -6,6 +6,6 @@ mod table;
 mod weights;
 
 pub use argument::Argument;
-pub(crate) use check::{between, positive, positive_sizes};
+pub(crate) use check::{above_0, between, positive, positive_sizes};
 pub(crate) use table::{config, read_field};
 pub use weights::Weights;

@@ -8,6 +8,7 @@ mod dropout;
 mod flatten;
 mod linear;
 mod max_pool2d;
+mod pairwise_distance;
 mod relu;
 
 pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNormConfig};
@@ -19,4 +20,5 @@ pub use flatten::{Flatten, FlattenConfig};
 pub use linear::{Linear, LinearConfig};
 pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
 pub use module_core::{Identity, Padding, Sequential, Sizes};
+pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
 pub use relu::ReLU;

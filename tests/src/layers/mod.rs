@@ -9,8 +9,11 @@ mod batch_norm;
 mod classification;
 mod container;
 mod convolution;
+mod ctc;
 mod dropout;
 mod linear;
+mod loss;
+mod margin;
 mod pooling;
 mod shape;
 
@@ -18,7 +21,7 @@ mod arguments;
 mod entry;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, layer, loss, module};
+pub use entry::{Built, Entry, NoArguments, layer, loss, module, triple};
 
 use module_nn::prelude::*;
 use serde_json::Value;
@@ -30,8 +33,11 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     classification::entries,
     container::entries,
     convolution::entries,
+    ctc::entries,
     dropout::entries,
     linear::entries,
+    loss::entries,
+    margin::entries,
     pooling::entries,
     shape::entries,
 ];

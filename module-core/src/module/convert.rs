@@ -85,6 +85,7 @@ pub(crate) fn reset(root: &dyn Module, generator: &mut Generator) -> Result<()> 
     }
     for (parameter, value) in drawn {
         parameter.replace(value, None);
+        parameter.mark_loaded(false);
     }
     for (buffer, value) in initial {
         buffer.replace(value);

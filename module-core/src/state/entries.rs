@@ -29,7 +29,10 @@ impl Slot<'_> {
     /// Replaces the value by one of the same shape and dtype; the gradient stays.
     pub(super) fn replace(self, value: Tensor) {
         match self {
-            Self::Parameter(parameter) => parameter.replace(value, parameter.grad()),
+            Self::Parameter(parameter) => {
+                parameter.replace(value, parameter.grad());
+                parameter.mark_loaded(true);
+            }
             Self::Buffer(buffer) => buffer.replace(value),
         }
     }

@@ -23,7 +23,9 @@ mod tensor;
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
 pub use backend::{Device, Element, num_threads, set_num_threads};
-pub use containers::{Identity, Sequential};
+pub use containers::{
+    Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
+};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
 pub use ext::ModuleExt;

@@ -19,6 +19,8 @@ pub use dropout::{Dropout, DropoutConfig};
 pub use flatten::{Flatten, FlattenConfig};
 pub use linear::{Linear, LinearConfig};
 pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
-pub use module_core::{Identity, Padding, Sequential, Sizes};
+pub use module_core::{
+    Identity, ModuleDict, ModuleList, Padding, ParameterDict, ParameterList, Sequential, Sizes,
+};
 pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
 pub use relu::ReLU;

@@ -98,7 +98,8 @@ impl Tensor {
             let problem = format!("must be a label below {labels} that is not the blank, {blank}");
             return Err(Error::argument(NAME, "targets", letter, problem));
         }
-        let losses = Paths::new(&words, &moments, blank, &x)?.losses(&x.widened()?, &moments)?;
+        let x = x.widened()?;
+        let losses = Paths::new(&words, &moments, blank, &x)?.losses(&x, &moments)?;
         let losses = if self.rank() == 2 {
             losses.squeeze(0)?
         } else {
@@ -198,8 +199,9 @@ fn words(targets: &Tensor, letters: &[usize], alone: bool) -> Result<Vec<Vec<i64
 struct Paths {
     /// The label of each state, `[batch, states]`; short targets are filled with blanks.
     labels: Tensor,
-    /// Where a path may leave out the blank before, `[batch, states]`.
-    no_skip: Tensor,
+    /// [`NEVER`] where a path must not leave out the state before, else 0: for the states two before,
+    /// one before and the same, `[batch, states, 3]`.
+    barred: Tensor,
     /// Where no path starts, `[batch, states]`.
     no_start: Tensor,
     /// The last two states of each target, `[batch, 2]`; the same one twice without letters.
@@ -214,8 +216,8 @@ impl Paths {
         // The letters are elements of a tensor, so that twice as many can be counted.
         let (batch, states) = (words.len(), 2 * longest + 1);
         // Whether there is room for the states of all, of which one long word makes many.
-        Tensor::zeros([batch, states], DType::I64, &crate::Device::cpu())?;
-        let (mut labels, mut no_skip, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
+        Tensor::zeros([batch, states, 3], DType::F64, &crate::Device::cpu())?;
+        let (mut labels, mut barred, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
         let (mut ends, mut no_end) = (Vec::new(), Vec::new());
         for (word, &moments) in words.iter().zip(moments) {
             for state in 0..states {
@@ -223,7 +225,7 @@ impl Paths {
                 labels.push(letter(state).copied().unwrap_or(blank as i64));
                 let before = state.checked_sub(2).and_then(letter);
                 let skips = letter(state).is_some() && before.is_some() && before != letter(state);
-                no_skip.push(!skips);
+                barred.extend([if skips { 0.0 } else { NEVER }, 0.0, 0.0]);
                 // Without a moment no letter falls on one.
                 let letter_first = !word.is_empty() && moments > 0;
                 no_start.push(state > usize::from(letter_first));
@@ -233,10 +235,12 @@ impl Paths {
             no_end.extend([false, word.is_empty()]);
         }
         let device = x.device();
+        let barred = Tensor::from_vec::<f64>(barred, [batch, states, 3])?;
+        let barred = barred.to_dtype(x.dtype())?;
         let flags = |flags| Tensor::from_vec(flags, [batch, states])?.to_device(&device);
         Ok(Self {
             labels: Tensor::from_vec(labels, [batch, states])?.to_device(&device)?,
-            no_skip: flags(no_skip)?,
+            barred: barred.to_device(&device)?,
             no_start: flags(no_start)?,
             ends: Tensor::from_vec(ends, [batch, 2])?.to_device(&device)?,
             no_end: Tensor::from_vec(no_end, [batch, 2])?.to_device(&device)?,
@@ -275,15 +279,8 @@ impl Paths {
 
     /// The probabilities of the paths to each state, by the states one moment before.
     fn step(&self, paths: &Tensor) -> Result<Tensor> {
-        let states = paths.shape()[1];
-        let shifted = |by: usize| {
-            let rest = paths.narrow(1, 0..states.saturating_sub(by))?;
-            rest.pad(
-                [by.min(states) as isize, 0],
-                super::PadMode::Constant(NEVER.into()),
-            )
-        };
-        let skipped = shifted(2)?.masked_fill(&self.no_skip, NEVER)?;
-        Tensor::stack(&[paths.clone(), shifted(1)?, skipped], 0)?.logsumexp(0, false)
+        let before = paths.pad([2, 0], super::PadMode::Constant(NEVER.into()))?;
+        let before = before.unfold(1, 3, 1)?;
+        before.add(&self.barred)?.logsumexp(-1, false)
     }
 }

@@ -155,7 +155,7 @@ pub fn gaussian_nll_loss(
     }
     let raised = var.detach().clamp_min(options.eps)?;
     // The values of the one, the gradient of the other.
-    let var = raised.add(&var.sub(&var.detach())?)?;
+    let var = raised.add(&var.sub(var.detach())?)?;
     let distance = widened(input)?.sub(&widened(target)?)?;
     let losses = distance.square()?.div(&var)?.add(&var.log()?)?.mul(0.5)?;
     let losses = match options.full {

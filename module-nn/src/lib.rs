@@ -33,6 +33,7 @@ pub mod init;
 pub mod layers;
 pub mod loss;
 pub mod optim;
+pub mod parametrize;
 
 pub use config::{Argument, Weights};
 pub use layers::*;

@@ -44,7 +44,8 @@ def build(layer, kwargs, dtype):
     """A module from its JSON description; runs with `dtype` as the default, as ours is built.
 
     `modules` are the named children of a container; an argument `{"layer", "kwargs"}` is a module, a
-    tensor is an argument of that dtype, a list is a tuple.
+    tensor is an argument of that dtype, a list is a tuple. `Parametrized<layer>` is `module` with the
+    parametrization `norm`.
     """
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
@@ -61,6 +62,10 @@ def construct(layer, kwargs, dtype):
         if kind is nn.ModuleList:
             return kind([child for _, child in children])
         return kind(dict(children)) if kind is nn.ModuleDict else named_sequential(children)
+    if layer.startswith("Parametrized"):
+        rest = {name: value for name, value in kwargs.items() if name not in ("norm", "module")}
+        inner = construct(kwargs["module"]["layer"], kwargs["module"]["kwargs"], dtype)
+        return getattr(nn.utils.parametrizations, kwargs["norm"])(inner, **rest)
     return getattr(nn, layer)(**{name: argument(value, dtype) for name, value in kwargs.items()})
 
 

@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 /// What a large operation gives, and the gradient of its input.
 fn results() -> Result<Vec<Vec<u8>>> {
     let draw = |shape: &[usize], seed| {
-        module_core::fork_rng(seed, || Tensor::randn(shape.to_vec(), DType::F32))
+        fork_rng(seed, || Tensor::randn(shape.to_vec(), DType::F32))
     };
     let wide = draw(&[517, 1031], 1)?;
     let images = draw(&[5, 9, 31, 33], 2)?;

@@ -280,7 +280,11 @@ impl Parameter {
     }
 
     /// Values that the parameter's own initialiser draws; the parameter stays as it is.
-    pub(crate) fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
+    ///
+    /// # Errors
+    ///
+    /// As [`reset`](Self::reset).
+    pub fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
         match self.init() {
             Some(init) => self.drawn_by(&*init, generator),
             None => Err(Error::from(ErrorKind::NoInitialiser {

@@ -33,7 +33,8 @@ impl<'m> Tree<'m> {
 
     fn text(self) -> Result<String, fmt::Error> {
         let Self { module, counts } = self;
-        let mut text = format!("{}({}", module.kind(), Extra(module));
+        let extra = Extra(module).to_string();
+        let mut text = format!("{}(", module.kind());
         let mut children = Vec::new();
         let mut parameters_alone = String::new();
         for (name, member) in members(module) {
@@ -59,10 +60,13 @@ impl<'m> Tree<'m> {
             String::new()
         };
         if children.is_empty() && parameters_alone.is_empty() {
-            write!(text, "){count}")?;
+            write!(text, "{extra}){count}")?;
             return Ok(text);
         }
         writeln!(text, "{count}")?;
+        if !extra.is_empty() {
+            writeln!(text, "  {extra}")?;
+        }
         text.push_str(&parameters_alone);
         let mut lines: Vec<(String, String, usize)> = Vec::new();
         for (name, child) in children {

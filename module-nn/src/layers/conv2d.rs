@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::PadMode;
 use crate::config::{config, positive, positive_sizes};
 use crate::init::{KaimingUniform, Uniform};
+use crate::parametrize::WithWeight;
 
 /// The cross-correlation of an image with learned kernels:
 /// `y[n, o, i, j] = b[o] + Σ x[n, c, i·s + a·d - p, j·s + b·d - p] · w[o, c, a, b]`.
@@ -220,6 +221,18 @@ impl Forward for Conv2d {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward_with(input, &self.weight.tensor())
+    }
+}
+
+impl WithWeight for Conv2d {
+    const PARAMETRIZED: &'static str = "ParametrizedConv2d";
+
+    fn own_weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    fn forward_with(&self, input: Tensor, weight: &Tensor) -> Result<Tensor> {
         let config = &self.config;
         if !matches!(input.rank(), 3 | 4) || input.size(-3)? != config.in_channels {
             let expected = format!(
@@ -250,7 +263,7 @@ impl Forward for Conv2d {
             dilation: config.dilation.get(),
             groups: config.groups,
         };
-        let output = input.conv2d(&self.weight.tensor(), options)?;
+        let output = input.conv2d(weight, options)?;
         match &self.bias {
             Maybe::Present(bias) => output.add(&bias.tensor().reshape([-1, 1, 1])?),
             Maybe::Absent => Ok(output),

@@ -14,6 +14,7 @@ mod dropout;
 mod linear;
 mod loss;
 mod margin;
+mod parametrized;
 mod pooling;
 mod shape;
 
@@ -38,6 +39,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     linear::entries,
     loss::entries,
     margin::entries,
+    parametrized::entries,
     pooling::entries,
     shape::entries,
 ];

@@ -61,6 +61,7 @@ fn initialisers_reach_the_modules_of_one_type() {
 }
 
 /// With the members of PyTorch's, of which the recommendation knows the names.
+#[allow(clippy::upper_case_acronyms)]
 #[derive(Module)]
 struct LSTM {
     weight_ih_l0: Parameter,

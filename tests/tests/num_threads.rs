@@ -6,9 +6,7 @@ use module_nn::prelude::*;
 
 /// What a large operation gives, and the gradient of its input.
 fn results() -> Result<Vec<Vec<u8>>> {
-    let draw = |shape: &[usize], seed| {
-        fork_rng(seed, || Tensor::randn(shape.to_vec(), DType::F32))
-    };
+    let draw = |shape: &[usize], seed| fork_rng(seed, || Tensor::randn(shape.to_vec(), DType::F32));
     let wide = draw(&[517, 1031], 1)?;
     let images = draw(&[5, 9, 31, 33], 2)?;
     let kernel = draw(&[12, 9, 3, 3], 3)?;

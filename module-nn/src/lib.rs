@@ -33,6 +33,7 @@ pub mod init;
 pub mod layers;
 pub mod loss;
 pub mod optim;
+pub mod parametrize;
 pub mod rnn;
 
 pub use config::{Argument, OneOrEach, Weights};

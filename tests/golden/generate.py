@@ -18,6 +18,7 @@ import digits_files
 import gradient_hooks
 import hook_orders
 import init
+import inits
 import ops
 import ops_data
 import ops_more
@@ -32,7 +33,7 @@ import trees
 from common import DATA
 
 
-EVERY = [init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle]
+EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

@@ -137,7 +137,13 @@ impl Case<'_> {
         }
         for (key, first) in self.first().iter() {
             let value = state.get(key).ok_or(format!("no {key}"))?;
-            compare(value, first, Tolerance::EXACT).map_err(|d| format!("first {key}: {d}"))?;
+            // Lengths and singular vectors are computed, by sums that no two programs round alike.
+            let computed = ["._u", "._v", ".original0"];
+            let tolerance = match computed.iter().any(|end| key.ends_with(end)) {
+                true => Tolerance::CONTRACTION,
+                false => Tolerance::EXACT,
+            };
+            compare(value, first, tolerance).map_err(|d| format!("first {key}: {d}"))?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 mod wrong_arguments {
     mod activation;
     mod data;
+    mod losses;
     mod more;
     mod normalisation;
     mod optim;

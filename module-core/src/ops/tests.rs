@@ -1,5 +1,6 @@
 mod activation;
 mod data;
+mod losses;
 mod more;
 mod windows;
 
@@ -276,6 +277,7 @@ fn check_all() {
     recurrent::check_all();
     convolutions();
     windows::check_all();
+    losses::check_all();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
         (
@@ -395,18 +397,22 @@ fn convolutions() {
 
 /// The gradient of each operation, by the type that computes it.
 const FUNCTIONS: &[(&str, &[&str])] = &[
-    ("arithmetic::Abs", &["abs"]),
+    ("sign::Abs", &["abs"]),
     ("arithmetic::Add", &["add"]),
     ("arithmetic::AddScaled", &["add_scaled"]),
     ("arithmetic::Div", &["div"]),
-    ("arithmetic::Extreme", &["maximum", "minimum"]),
+    ("extreme::Extreme", &["maximum", "minimum"]),
     ("arithmetic::Mul", &["mul"]),
-    ("arithmetic::Neg", &["neg"]),
-    ("arithmetic::Pow", &["pow"]),
-    ("arithmetic::PowOf", &["pow"]),
-    ("arithmetic::Sign", &["sign"]),
+    ("sign::Neg", &["neg"]),
+    ("pow::Pow", &["pow"]),
+    ("pow::PowOf", &["pow"]),
+    ("sign::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
+    (
+        "binary_cross_entropy::BinaryCrossEntropy",
+        &["binary_cross_entropy"],
+    ),
     // Casts round, and there is one device: they have tests of their own.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
@@ -512,7 +518,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("trigonometric::Cos", &["cos"]),
     ("trigonometric::Sin", &["sin"]),
     ("unfold::Unfold", &["im2col", "col2im"]),
-    ("view::*", &["contiguous", "expand", "permute", "reshape"]),
+    ("permute::Permute", &["permute"]),
+    ("view::*", &["contiguous", "expand", "reshape"]),
 ];
 
 /// A file of operations, by its name.
@@ -529,12 +536,14 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "attention",
     "avg_pool",
     "batch_norm",
+    "binary_cross_entropy",
     "cast",
     "close",
     "compare",
     "conv",
     "conv_transpose",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "einsum",
     "exponential",

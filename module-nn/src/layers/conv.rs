@@ -10,6 +10,7 @@ use super::spatial::{check_channels, of_dims};
 use crate::PadMode;
 use crate::config::{config, positive, positive_sizes};
 use crate::init::{KaimingUniform, Uniform};
+use crate::parametrize::WithWeight;
 
 /// The cross-correlation of sequences, images or volumes with learned kernels; over an image
 /// `y[n, o, i, j] = b[o] + Σ x[n, c, i·s + a·d - p, j·s + b·d - p] · w[o, c, a, b]`.
@@ -284,6 +285,22 @@ impl<const N: usize> Forward for Conv<N> {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward_with(input, &self.weight.tensor())
+    }
+}
+
+impl<const N: usize> WithWeight for Conv<N> {
+    const PARAMETRIZED: &'static str = of_dims::<N>([
+        "ParametrizedConv1d",
+        "ParametrizedConv2d",
+        "ParametrizedConv3d",
+    ]);
+
+    fn own_weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    fn forward_with(&self, input: Tensor, weight: &Tensor) -> Result<Tensor> {
         let config = &self.config;
         let op = of_dims::<N>(["conv1d", "conv2d", "conv3d"]);
         check_channels::<N>(op, &input, config.in_channels)?;
@@ -303,6 +320,6 @@ impl<const N: usize> Forward for Conv<N> {
             dilation: config.dilation.get(),
             groups: config.groups,
         };
-        add_bias::<N>(input.conv(&self.weight.tensor(), options)?, &self.bias)
+        add_bias::<N>(input.conv(weight, options)?, &self.bias)
     }
 }

@@ -192,7 +192,10 @@ pub use max_unpool::{
     MaxUnpool3dConfig, MaxUnpoolConfig,
 };
 pub use mish::Mish;
-pub use module_core::{Identity, InterpolateMode, Padding, Sequential, Sizes};
+pub use module_core::{
+    Identity, InterpolateMode, ModuleDict, ModuleList, Padding, ParameterDict, ParameterList,
+    Sequential, Sizes,
+};
 pub use multihead_attention::{
     MultiheadAttention, MultiheadAttentionConfig, MultiheadAttentionInput,
     NonDynamicallyQuantizableLinear,

@@ -60,6 +60,10 @@ impl Arguments<'_> {
     /// The tensor that a description stands for.
     pub fn optional(&self, description: &Value) -> Option<Tensor> {
         let number = description["tensor"].as_u64()?;
-        self.tensors.get(usize::try_from(number).ok()?).cloned()
+        let tensor = self.tensors.get(usize::try_from(number).ok()?)?;
+        match description["log_softmax"] == true {
+            true => tensor.log_softmax(-1).ok(),
+            false => Some(tensor.clone()),
+        }
     }
 }

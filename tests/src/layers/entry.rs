@@ -89,6 +89,19 @@ where
     module(name, build, run)
 }
 
+/// A loss of three tensors.
+pub fn triple<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Forward<(Tensor, Tensor, Tensor), Output = Tensor>,
+{
+    let run: Run<L> = |loss, arguments| {
+        let [a, b, c] = [0, 1, 2].map(|place| arguments.tensor(place));
+        Ok(vec![loss.call((a?, b?, c?))?])
+    };
+    module(name, build, run)
+}
+
 /// A module with a signature of its own.
 pub fn module<C, M>(name: &'static str, build: fn(&C) -> Result<M>, run: Run<M>) -> Entry
 where

@@ -10,11 +10,15 @@ mod batch_norm;
 mod classification;
 mod container;
 mod convolution;
+mod ctc;
 mod dropout;
 mod linear;
 mod lookup;
+mod loss;
+mod margin;
 mod normalisation;
 mod pad;
+mod parametrized;
 mod pooling;
 mod positions;
 mod recurrent;
@@ -25,7 +29,7 @@ mod arguments;
 mod entry;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, layer, layer_with, loss, module};
+pub use entry::{Built, Entry, NoArguments, layer, layer_with, loss, module, triple};
 
 use module_nn::prelude::*;
 use serde_json::Value;
@@ -38,11 +42,15 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     classification::entries,
     container::entries,
     convolution::entries,
+    ctc::entries,
     dropout::entries,
     linear::entries,
     lookup::entries,
     normalisation::entries,
     pad::entries,
+    loss::entries,
+    margin::entries,
+    parametrized::entries,
     pooling::entries,
     recurrent::entries,
     positions::entries,

@@ -147,8 +147,6 @@ pub(crate) fn indices(input: &Tensor) -> Result<Tensor> {
 struct Bags {
     count: usize,
     of: Tensor,
-    /// How many indices each bag has, if all have as many.
-    length: Option<usize>,
 }
 
 impl Bags {
@@ -203,17 +201,11 @@ impl Bags {
             }
         };
         let of = of.to_device(&input.device())?;
-        let length = offsets.is_none().then(|| input.size(1)).transpose()?;
-        Ok(Self { count, of, length })
+        Ok(Self { count, of })
     }
 
     /// The sum of the rows of each bag.
     fn sum(&self, rows: &Tensor) -> Result<Tensor> {
-        if let Some(length) = self.length {
-            return rows
-                .reshape([self.count, length, rows.size(1)?])?
-                .sum(1, false);
-        }
         let zeros = Tensor::zeros([self.count, rows.size(1)?], rows.dtype(), &rows.device())?;
         zeros.index_add(0, &self.of, rows)
     }

@@ -61,7 +61,7 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let table = EmbeddingConfig::new(1, 2).max_norm(1.0).build()?;
-    /// table.load_state_dict(&[("weight".into(), Tensor::from([[3.0_f32, 4.0]]))].into_iter().collect())?;
+    /// table.weight().set(Tensor::from([[3.0_f32, 4.0]]))?;
     /// let x = table.call(Tensor::from(0_i64))?;
     /// assert!((x.norm(2.0, .., false)?.item::<f32>()? - 1.0).abs() < 1e-6);
     /// # Ok::<(), Error>(())

@@ -163,31 +163,32 @@ pub(super) fn map1_wide<T: Element, U: Element>(
     runs1(x, 2, &|x, out| widest(Each { x, out, f }))
 }
 
-/// [`map1_wide`] of a function of numbers beside the element. They are handed to it and not captured,
-/// because a closure of many steps is no longer inlined into the loop.
-pub(super) fn map1_wide_with<T: Element, U: Element, C: Copy + Sync>(
-    x: &Operand,
-    with: C,
-    f: impl Fn(T, C) -> U + Copy + Sync,
-) -> Result<Vec<U>> {
-    runs1(x, 2, &|x, out| widest(EachWith { x, out, with, f }))
+/// A function of more steps than the compiler inlines by itself as a closure: it calls those that
+/// are not, which costs a hundred times more.
+pub(super) trait Steps<T>: Copy + Sync {
+    /// To be marked `#[inline(always)]`.
+    fn of(self, v: T) -> T;
 }
 
-struct EachWith<'a, T, U, C, F> {
+/// [`map1_wide`] of such a function.
+pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<Vec<T>> {
+    runs1(x, 2, &|x, out| widest(EachOf { x, out, steps }))
+}
+
+struct EachOf<'a, T, S> {
     x: &'a [T],
-    out: &'a mut [U],
-    with: C,
-    f: F,
+    out: &'a mut [T],
+    steps: S,
 }
 
-impl<T: Copy, U: Element, C: Copy, F: Fn(T, C) -> U> Loop for EachWith<'_, T, U, C, F> {
+impl<T: Element, S: Steps<T>> Loop for EachOf<'_, T, S> {
     type Output = ();
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
         for (out, &v) in self.out.iter_mut().zip(self.x) {
-            *out = (self.f)(v, self.with);
+            *out = self.steps.of(v);
         }
     }
 }
@@ -298,7 +299,8 @@ pub(super) fn choose<T: Element>(condition: &Operand, a: &Operand, b: &Operand) 
         let b = run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
         let out = next(&mut rest, r.length).iter_mut();
         for (out, ((&c, &a), &b)) in out.zip(c.iter().zip(a).zip(b)) {
-            *out = if c { a } else { b };
+            // A branch would be mistaken half of the time.
+            *out = std::hint::select_unpredictable(c, a, b);
         }
     }
     Ok(values)

@@ -1,6 +1,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::deferred::is_deferred;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
@@ -33,6 +33,8 @@ struct Inner {
     init: RwLock<Option<Arc<dyn Init>>>,
     /// Whether the value came from a state dict.
     loaded: AtomicBool,
+    /// The order of the parameter right before which this one is drawn, if not by its own.
+    before: OnceLock<u64>,
 }
 
 struct State {
@@ -101,6 +103,7 @@ impl Parameter {
             leaf: Node::leaf(),
             init: RwLock::new(init),
             loaded: AtomicBool::new(false),
+            before: OnceLock::new(),
         })))
     }
 
@@ -316,9 +319,21 @@ impl Parameter {
         Ok(())
     }
 
-    /// Greater than that of every parameter that was made before.
-    pub(crate) fn order(&self) -> u64 {
-        self.0.leaf.order
+    /// When a tree is drawn anew, this parameter is drawn right before `next`, and not where it was
+    /// made: for an initialiser that depends on what `next` will draw. Only the first call counts.
+    #[must_use]
+    pub fn drawn_before(self, next: &Self) -> Self {
+        self.0.before.get_or_init(|| next.0.leaf.order);
+        self
+    }
+
+    /// Greater than that of every parameter that is drawn before, when a tree is drawn anew: the order
+    /// in which they were made.
+    pub(crate) fn order(&self) -> (u64, bool) {
+        match self.0.before.get() {
+            Some(&next) => (next, false),
+            None => (self.0.leaf.order, true),
+        }
     }
 
     /// Values that the parameter's own initialiser draws; the parameter stays as it is.

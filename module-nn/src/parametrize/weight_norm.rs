@@ -95,7 +95,7 @@ impl Parametrization for WeightNorm {
             let g =
                 with_default_dtype(weight.dtype(), || Parameter::with_init(value.shape(), init))?;
             g.set(value)?;
-            g
+            g.drawn_before(weight)
         } else {
             Parameter::new(value)?
         };

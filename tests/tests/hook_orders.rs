@@ -93,6 +93,10 @@ fn square() -> Function<Tensor, Tensor> {
     function(|x: Tensor| x.mul(&x))
 }
 
+fn tanh() -> Function<Tensor, Tensor> {
+    function(|x: Tensor| x.tanh())
+}
+
 fn product() -> Function<(Tensor, Tensor), Tensor> {
     function(|(x, y): (Tensor, Tensor)| x.mul(&y))
 }
@@ -493,7 +497,7 @@ fn failure(log: &Log) -> Result<()> {
         let (first, second) = (path(&name).to_owned(), path(&name).to_owned());
         hooks.push(module.register_forward_pre_hook(log.pre(path(&name))));
         hooks.push(module.register_forward_hook(move |call| {
-            post.write(format!("post {first} {}.0", output(call)));
+            post.write(format!("post {first} {}", always_output(call)));
         }));
         let options = HookOptions::new().always_call(true);
         hooks.push(module.register_forward_hook_with(options, move |call| {
@@ -528,8 +532,8 @@ fn failing_hook(log: &Log) -> Result<()> {
 }
 
 fn backward_nested(log: &Log) -> Result<()> {
-    let inner = Sequential::new().push(Tanh::new()).push(Tanh::new());
-    let net = Sequential::new().push(inner).push(Tanh::new());
+    let inner = Sequential::new().push(tanh()).push(tanh());
+    let net = Sequential::new().push(inner).push(tanh());
     let (pre, full) = (log.clone(), log.clone());
     let _full = HookSet::full_backward(&net, Select::all(), move |call| {
         full.write(format!("full {}", path(call.path())));
@@ -611,7 +615,7 @@ fn backward_two_inputs_one_tracked(log: &Log) -> Result<()> {
 }
 
 fn backward_hook_added_or_removed_after_forward(log: &Log) -> Result<()> {
-    let (early, late) = (Tanh::new(), Tanh::new());
+    let (early, late) = (tanh(), tanh());
     let writes = |line: &'static str| {
         let log = log.clone();
         move |_: &mut BackwardCall<'_>| log.write(line)
@@ -850,7 +854,7 @@ fn backward_second_derivative_of_a_replaced_one(log: &Log) -> Result<()> {
     let (module, x) = (square(), leaf(1.0));
     let _hooks = [
         module.register_full_backward_pre_hook(change_output(|grad| grad.mul(grad))),
-        module.register_full_backward_hook(change_input(|grad| grad.mul(grad))),
+        module.register_full_backward_hook(change_input(|grad| grad.mul(3.0))),
     ];
     let y = module.call(x.clone())?;
     let first = slope(&y.mul(&y)?, &x, CREATE)?;
@@ -910,7 +914,8 @@ fn backward_identity(log: &Log) -> Result<()> {
 }
 
 fn backward_wrong_counts(log: &Log) -> Result<()> {
-    let (first, second) = (times(3.0), times(3.0));
+    let modules = [times(3.0), times(3.0)];
+    let [first, second] = &modules;
     let _hooks = [
         first.register_full_backward_pre_hook(|call| call.set_grad_outputs(vec![])),
         second.register_full_backward_hook(|call| {
@@ -918,7 +923,7 @@ fn backward_wrong_counts(log: &Log) -> Result<()> {
             call.set_grad_inputs(vec![grad.clone(), grad])
         }),
     ];
-    for module in [first, second].each_ref() {
+    for module in &modules {
         let x = leaf(1.0);
         let error = module.call(x.clone())?.backward().unwrap_err().to_string();
         let count = error.split("count = ").nth(1).expect("a count");

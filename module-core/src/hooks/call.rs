@@ -81,7 +81,7 @@ where
     I: Tensors,
     M: Forward<I, Output: Tensors> + ?Sized,
 {
-    let Some(mut hooked) = Hooked::new(module.as_module()) else {
+    let Some(mut hooked) = Hooked::new(module.id(), module.as_module()) else {
         return module.forward(input);
     };
     hooked.before(&mut input)?;

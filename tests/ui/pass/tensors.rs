@@ -27,7 +27,7 @@ struct Pair(::module_nn::Tensor, ::std::vec::Vec<Pair>);
 struct Unit;
 
 #[derive(::module_nn::Tensors)]
-#[module(crate = "module_core")]
+#[module(crate = "::module_core")]
 enum Input<T>
 where
     T: ::std::marker::Send,

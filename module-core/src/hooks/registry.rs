@@ -196,6 +196,11 @@ pub(crate) fn any() -> bool {
     ACTIVE.with(Cell::get) > 0
 }
 
+/// Whether a call of a module may have hooks: what a call reads where others have some.
+pub(super) fn concerns(module: ModuleId) -> bool {
+    read(|hooks| !hooks.global.is_empty() || hooks.own.contains_key(&module))
+}
+
 /// Removes its hook when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the end of
 /// the block.
 ///

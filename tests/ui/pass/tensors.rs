@@ -41,7 +41,7 @@ where
 enum Never {}
 
 fn main() {
-    let one = || ::module_nn::Tensor::from(1.0_f32);
+    let one = || <::module_nn::Tensor as ::std::convert::From<f32>>::from(1.0);
     let borrowed = one();
     let mut batch = Batch {
         rows: Pair(one(), ::std::vec![Pair(one(), ::std::vec![])]),

@@ -32,14 +32,17 @@ pub use containers::{
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
 pub use ext::ModuleExt;
-pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
+pub use hooks::{
+    BackwardCall, BackwardPreCall, Call, ForwardCall, ForwardPreCall, HookHandle, HookOptions,
+    HookSet, Tensors,
+};
 pub use indexmap::IndexMap;
 pub use layout::{Dims, IntoSizes, Layout, Shape};
 pub use module::{
     Bias, Buffer, Describe, ExtraState, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker,
     Maybe, Module, Parameter, TensorId, Training, Walk, deferred,
 };
-pub use module_derive::{Forward, Module};
+pub use module_derive::{Forward, Module, Tensors};
 pub use ndarray;
 pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,

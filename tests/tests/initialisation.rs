@@ -60,28 +60,6 @@ fn initialisers_reach_the_modules_of_one_type() {
     );
 }
 
-/// With the members of PyTorch's, of which the recommendation knows the names.
-#[allow(clippy::upper_case_acronyms)]
-#[derive(Module)]
-struct LSTM {
-    weight_ih_l0: Parameter,
-    weight_hh_l0: Parameter,
-    bias_ih_l0: Parameter,
-    bias_hh_l0: Parameter,
-}
-
-#[derive(Module)]
-struct MultiheadAttention {
-    in_proj_weight: Parameter,
-    in_proj_bias: Parameter,
-    out_proj: Linear,
-}
-
-#[derive(Module)]
-struct Embedding {
-    weight: Parameter,
-}
-
 #[derive(Module)]
 struct Own {
     scale: Parameter,
@@ -110,31 +88,13 @@ fn normal(shape: impl Into<Shape>) -> Parameter {
 }
 
 fn net() -> Net {
-    let words = Embedding {
-        weight: normal([50, 40]),
-    };
-    let padded =
-        words
-            .weight
-            .detach()
-            .scatter(0, &Tensor::from(1_i64).expand([1, 40]).unwrap(), 0.0);
-    words.weight.set(padded.unwrap()).unwrap();
     Net {
         conv: Conv2d::new(8, 64, 3).unwrap(),
         norm: BatchNorm2d::new(64).unwrap(),
         hidden: Linear::new(100, 200).unwrap(),
-        lstm: LSTM {
-            weight_ih_l0: normal([64, 30]),
-            weight_hh_l0: normal([64, 16]),
-            bias_ih_l0: normal(64),
-            bias_hh_l0: normal(64),
-        },
-        attention: MultiheadAttention {
-            in_proj_weight: normal([96, 32]),
-            in_proj_bias: normal(96),
-            out_proj: Linear::new(32, 32).unwrap(),
-        },
-        words,
+        lstm: LSTM::new(30, 16).unwrap(),
+        attention: MultiheadAttention::new(32, 4).unwrap(),
+        words: EmbeddingConfig::new(50, 40).padding_idx(1).build().unwrap(),
         own: Own { scale: normal(3) },
     }
 }
@@ -167,6 +127,7 @@ fn recommended_initialisers_have_the_spread_of_their_rules() {
     assert_eq!(report.unknown, ["own.scale"]);
     assert!(report.loaded.is_empty());
     assert_eq!(report.set.len(), net.parameters().count() - 1);
+    let at = |path| net.get_parameter(path).unwrap();
     let near = |parameter: &Parameter, expected: f64| {
         let got = spread(parameter);
         assert!(
@@ -176,20 +137,24 @@ fn recommended_initialisers_have_the_spread_of_their_rules() {
     };
     near(net.conv.weight(), (2.0 / (64.0 * 9.0_f64)).sqrt());
     near(net.hidden.weight(), (2.0 / 100.0_f64).sqrt());
-    near(&net.attention.in_proj_weight, (2.0 / 64.0_f64).sqrt());
-    near(net.attention.out_proj.weight(), (2.0 / 32.0_f64).sqrt());
-    near(&net.lstm.weight_ih_l0, (2.0 / 46.0_f64).sqrt());
-    near(&net.words.weight, (49.0 / 50.0_f64).sqrt());
-    assert!(numbers(&net.words.weight)[40..80].iter().all(|&x| x == 0.0));
-    let gate = net.lstm.weight_hh_l0.detach().narrow(0, 16..32).unwrap();
+    near(at("attention.in_proj_weight"), (2.0 / 64.0_f64).sqrt());
+    near(at("attention.out_proj.weight"), (2.0 / 64.0_f64).sqrt());
+    near(at("lstm.weight_ih_l0"), (2.0 / 46.0_f64).sqrt());
+    near(at("words.weight"), (49.0 / 50.0_f64).sqrt());
+    assert!(
+        numbers(at("words.weight"))[40..80]
+            .iter()
+            .all(|&x| x == 0.0)
+    );
+    let gate = at("lstm.weight_hh_l0").detach().narrow(0, 16..32).unwrap();
     let products = gate.matmul(&gate.t().unwrap()).unwrap();
     let one = Tensor::eye(16, 16, DType::F32, &Device::cpu()).unwrap();
     assert!(products.allclose(&one, 0.0, 1e-5, false).unwrap());
-    let bias = numbers(&net.lstm.bias_ih_l0);
+    let bias = numbers(at("lstm.bias_ih_l0"));
     assert!((0..64).all(|i| bias[i] == if (16..32).contains(&i) { 1.0 } else { 0.0 }));
     for zero in [
-        &net.lstm.bias_hh_l0,
-        &net.attention.in_proj_bias,
+        at("lstm.bias_hh_l0"),
+        at("attention.in_proj_bias"),
         net.hidden.bias().get().unwrap(),
     ] {
         assert!(numbers(zero).iter().all(|&x| x == 0.0));

@@ -160,6 +160,9 @@ impl Recommended {
                 _ => Chosen::new(XavierUniform::default()),
             }));
         }
+        if kind == "NonDynamicallyQuantizableLinear" && !is_bias {
+            return Ok(Some(Chosen::new(XavierUniform::default())));
+        }
         if kind.starts_with("Embedding") {
             let chosen = Chosen::new(Normal {
                 mean: 0.0,

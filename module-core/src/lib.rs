@@ -29,7 +29,10 @@ pub use containers::{Identity, Sequential};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
 pub use ext::ModuleExt;
-pub use hooks::{Call, ForwardCall, ForwardPreCall, HookHandle};
+pub use hooks::{
+    BackwardCall, BackwardPreCall, Call, ForwardCall, ForwardPreCall, HookHandle, HookOptions,
+    HookSet, Tensors,
+};
 pub use indexmap::IndexMap;
 pub use layout::{Dims, IntoSizes, Layout, Shape};
 pub use module::{

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{BackwardOptions, anomaly};
 use crate::tensor::{
-    Backward, Input, Node, NodeKind, Op, Tensor, check_gradient, lock, with_grad_mode,
+    Backward, Input, Node, NodeKind, Op, Shelf, Tensor, check_gradient, lock, with_grad_mode,
 };
 use crate::{ErrorKind, Result};
 
@@ -121,6 +122,7 @@ struct Pass {
     /// Whether gradients that are not finite are looked for.
     anomaly: bool,
     pending: Gradients,
+    shelf: Rc<Shelf>,
 }
 
 impl Pass {
@@ -130,6 +132,7 @@ impl Pass {
             keep: options.retain_graph || options.create_graph,
             anomaly: anomaly::is_anomaly_enabled(),
             pending: Gradients::new(),
+            shelf: Rc::default(),
         }
     }
 
@@ -167,7 +170,7 @@ impl Pass {
             if self.keep { slot.clone() } else { slot.take() }
         };
         let function = function.ok_or(ErrorKind::GraphFreed { op: op.name })?;
-        let grads = function.backward(&Backward::new(grad, node.clone()))?;
+        let grads = function.backward(&Backward::new(grad, node.clone(), self.shelf.clone()))?;
         if grads.len() != op.inputs.len() {
             let (expected, got) = (op.inputs.len(), grads.len());
             return Err(ErrorKind::GradientCount {

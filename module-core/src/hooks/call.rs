@@ -1,4 +1,5 @@
-use super::{Tensors, registry};
+use super::run::Hooked;
+use super::{Tensors, backward::tensors, registry};
 use crate::error::Trace;
 use crate::module::{Forward, Module, ModuleId, walk::path_to};
 use crate::{Error, Result, Tensor};
@@ -80,30 +81,12 @@ where
     I: Tensors,
     M: Forward<I, Output: Tensors> + ?Sized,
 {
-    let id = module.id();
-    if !registry::kinds(id).0 {
+    let Some(mut hooked) = Hooked::new(module.as_module()) else {
         return module.forward(input);
-    }
-    for hook in registry::forward_pre_hooks(id) {
-        hook(&mut ForwardPreCall {
-            module: module.as_module(),
-            input: &mut input,
-        })?;
-    }
-    // A pre-hook may have added or removed others.
-    if !registry::kinds(id).1 {
-        return module.forward(input);
-    }
-    let inputs = tensors(&input);
+    };
+    hooked.before(&mut input)?;
     let mut output = module.forward(input)?;
-    for hook in registry::forward_hooks(id) {
-        let module = module.as_module();
-        hook(&mut ForwardCall {
-            module,
-            inputs: &inputs,
-            output: &mut output,
-        })?;
-    }
+    hooked.after(&mut output)?;
     Ok(output)
 }
 
@@ -121,12 +104,6 @@ fn located(module: &dyn Module, mut error: Error) -> Error {
         },
     }
     error
-}
-
-fn tensors(value: &impl Tensors) -> Vec<Tensor> {
-    let mut tensors = Vec::new();
-    value.for_each(&mut |tensor| tensors.push(tensor.clone()));
-    tensors
 }
 
 /// What a hook returns: nothing, or a [`Result`] whose error fails the call.
@@ -153,8 +130,9 @@ impl HookResult for Result<()> {
 
 /// A call that is about to happen, as a forward pre-hook sees it.
 pub struct ForwardPreCall<'c> {
-    module: &'c dyn Module,
-    input: &'c mut dyn Tensors,
+    pub(super) module: &'c dyn Module,
+    pub(super) path: &'c str,
+    pub(super) input: &'c mut dyn Tensors,
 }
 
 impl ForwardPreCall<'_> {
@@ -163,17 +141,29 @@ impl ForwardPreCall<'_> {
         self.module
     }
 
+    /// The path of the module in the tree of a [`HookSet`](super::HookSet); empty for the outermost
+    /// module and for a hook that was registered on one module.
+    pub fn path(&self) -> &str {
+        self.path
+    }
+
     /// The tensors of the input, detached.
     pub fn inputs(&self) -> Vec<Tensor> {
         self.tracked_inputs().iter().map(Tensor::detach).collect()
     }
 
+    /// The first tensor of the input, detached.
+    ///
+    /// # Errors
+    ///
+    /// An input without tensors.
+    pub fn input(&self) -> Result<Tensor> {
+        first("input", self.inputs())
+    }
+
     /// The tensors of the input as they are, with their graph.
     pub fn tracked_inputs(&self) -> Vec<Tensor> {
-        let mut tensors = Vec::new();
-        self.input
-            .for_each(&mut |tensor| tensors.push(tensor.clone()));
-        tensors
+        tensors(self.input)
     }
 
     /// Replaces the tensors of the input, in their order; later hooks and `forward` see these.
@@ -184,13 +174,25 @@ impl ForwardPreCall<'_> {
     pub fn set_inputs(&mut self, inputs: Vec<Tensor>) -> Result<()> {
         replace("set_inputs", self.input, inputs)
     }
+
+    /// [`set_inputs`](Self::set_inputs) for an input of one tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`set_inputs`](Self::set_inputs).
+    pub fn set_input(&mut self, input: Tensor) -> Result<()> {
+        replace("set_input", self.input, vec![input])
+    }
 }
 
 /// A call that has happened, as a forward hook sees it.
 pub struct ForwardCall<'c> {
-    module: &'c dyn Module,
-    inputs: &'c [Tensor],
-    output: &'c mut dyn Tensors,
+    pub(super) module: &'c dyn Module,
+    pub(super) path: &'c str,
+    pub(super) inputs: &'c [Tensor],
+    /// `None` if the call failed before there was one.
+    pub(super) output: Option<&'c mut dyn Tensors>,
+    pub(super) failed: bool,
 }
 
 impl ForwardCall<'_> {
@@ -199,12 +201,30 @@ impl ForwardCall<'_> {
         self.module
     }
 
+    /// The path of the module in the tree of a [`HookSet`](super::HookSet); empty for the outermost
+    /// module and for a hook that was registered on one module.
+    pub fn path(&self) -> &str {
+        self.path
+    }
+
+    /// Whether the call has failed, which only hooks with
+    /// [`always_call`](super::HookOptions::always_call) come to know.
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
     /// The tensors of the input, detached.
     pub fn inputs(&self) -> Vec<Tensor> {
         self.inputs.iter().map(Tensor::detach).collect()
     }
 
-    /// The tensors of the output, detached, so that a hook that keeps them keeps no graph alive.
+    /// The tensors of the input as they are, with their graph.
+    pub fn tracked_inputs(&self) -> Vec<Tensor> {
+        self.inputs.to_vec()
+    }
+
+    /// The tensors of the output, detached, so that a hook that keeps them keeps no graph alive; none
+    /// if `forward` failed.
     pub fn outputs(&self) -> Vec<Tensor> {
         self.tracked_outputs().iter().map(Tensor::detach).collect()
     }
@@ -215,26 +235,47 @@ impl ForwardCall<'_> {
     ///
     /// An output without tensors.
     pub fn output(&self) -> Result<Tensor> {
-        let first = self.outputs().into_iter().next();
-        first.ok_or_else(|| Error::argument("output", "index", 0, "the output holds no tensor"))
+        first("output", self.outputs())
     }
 
     /// The tensors of the output as they are, with their graph.
     pub fn tracked_outputs(&self) -> Vec<Tensor> {
-        let mut tensors = Vec::new();
-        self.output
-            .for_each(&mut |tensor| tensors.push(tensor.clone()));
-        tensors
+        self.output.as_deref().map(tensors).unwrap_or_default()
     }
 
     /// Replaces the tensors of the output, in their order; later hooks and the caller see these.
     ///
     /// # Errors
     ///
-    /// Another number of tensors than the output has, or borrowed ones; nothing is replaced.
+    /// Another number of tensors than the output has, or borrowed ones, or no output because `forward`
+    /// failed; nothing is replaced.
     pub fn set_outputs(&mut self, outputs: Vec<Tensor>) -> Result<()> {
-        replace("set_outputs", self.output, outputs)
+        self.replace_outputs("set_outputs", outputs)
     }
+
+    /// [`set_outputs`](Self::set_outputs) for an output of one tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`set_outputs`](Self::set_outputs).
+    pub fn set_output(&mut self, output: Tensor) -> Result<()> {
+        self.replace_outputs("set_output", vec![output])
+    }
+
+    fn replace_outputs(&mut self, op: &'static str, outputs: Vec<Tensor>) -> Result<()> {
+        match self.output.as_deref_mut() {
+            Some(output) => replace(op, output, outputs),
+            None => {
+                let problem = "the call failed, so that there is no output to replace";
+                Err(Error::argument(op, "count", outputs.len(), problem))
+            }
+        }
+    }
+}
+
+fn first(what: &'static str, tensors: Vec<Tensor>) -> Result<Tensor> {
+    let first = tensors.into_iter().next();
+    first.ok_or_else(|| Error::argument(what, "index", 0, format!("the {what} holds no tensor")))
 }
 
 fn replace(op: &'static str, value: &mut dyn Tensors, with: Vec<Tensor>) -> Result<()> {

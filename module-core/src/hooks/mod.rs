@@ -3,11 +3,22 @@
 //! Hooks live in a registry of their thread, keyed by the identity of the module, for as long as
 //! their handle borrows it. A call on a thread without hooks reads one thread-local number.
 
+mod backward;
 mod call;
+mod global;
 mod registry;
+mod run;
+mod set;
 mod tensors;
 
+pub use backward::{BackwardCall, BackwardPreCall};
 pub use call::{Call, ForwardCall, ForwardPreCall, HookResult};
-pub use registry::HookHandle;
-pub(crate) use registry::{any, others, register_forward, register_forward_pre, register_other};
+pub use global::{
+    register_module_forward_hook, register_module_forward_hook_with,
+    register_module_forward_pre_hook, register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+};
+pub(crate) use registry::{Hook, Registration, any, others, register_other};
+pub use registry::{HookHandle, HookOptions};
+pub use set::HookSet;
 pub use tensors::Tensors;

@@ -1,30 +1,191 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::call::{ForwardCall, ForwardPreCall};
+use smallvec::SmallVec;
+
+use super::backward::{BackwardCall, BackwardPreCall};
+use super::call::{ForwardCall, ForwardPreCall, HookResult};
 use crate::Result;
-use crate::module::{IdMap, ModuleId};
+use crate::module::{IdMap, Module, ModuleId};
 
-pub(super) type ForwardPreHook = Rc<dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>>;
-pub(super) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
+pub(crate) type ForwardPreHook = Rc<dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>>;
+pub(crate) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
+pub(crate) type BackwardPreHook = Arc<dyn Fn(&mut BackwardPreCall<'_>) -> Result<()> + Send + Sync>;
+pub(crate) type BackwardHook = Arc<dyn Fn(&mut BackwardCall<'_>) -> Result<()> + Send + Sync>;
 
-enum Hook {
+pub(crate) enum Hook {
     ForwardPre(ForwardPreHook),
     Forward(ForwardHook),
+    /// Those of the backward pass go with the graph, which may go to another thread.
+    BackwardPre(BackwardPreHook),
+    Backward(BackwardHook),
     /// A hook of a room that this one does not know; its type tells its kind.
     Other(Rc<dyn Any>),
 }
 
-/// A module's hooks of every kind, in registration order, with the number of their handle.
-type Hooks = Vec<(u64, Hook)>;
+impl Hook {
+    pub(crate) fn forward_pre<R: HookResult>(
+        hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
+    ) -> Self {
+        Self::ForwardPre(Rc::new(move |call| hook(call).into_result()))
+    }
+
+    pub(crate) fn forward<R: HookResult>(
+        hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
+    ) -> Self {
+        Self::Forward(Rc::new(move |call| hook(call).into_result()))
+    }
+
+    pub(crate) fn backward_pre<R: HookResult>(
+        hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        Self::BackwardPre(Arc::new(move |call| hook(call).into_result()))
+    }
+
+    pub(crate) fn backward<R: HookResult>(
+        hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        Self::Backward(Arc::new(move |call| hook(call).into_result()))
+    }
+}
+
+/// Where a hook goes among others, and when else it runs: PyTorch's keyword arguments.
+///
+/// # Example
+///
+/// ```
+/// use std::{cell::RefCell, rc::Rc};
+///
+/// use module_core::hooks::HookOptions;
+/// use module_core::{Call, Identity, ModuleExt, Tensor};
+///
+/// let (layer, order) = (Identity::new(), Rc::new(RefCell::new(Vec::new())));
+/// let (a, b) = (order.clone(), order.clone());
+/// let _a = layer.register_forward_hook(move |_| a.borrow_mut().push("a"));
+/// let first = HookOptions::new().prepend(true);
+/// let _b = layer.register_forward_hook_with(first, move |_| b.borrow_mut().push("b"));
+/// layer.call(Tensor::from(1.0_f32))?;
+/// assert_eq!(order.take(), ["b", "a"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HookOptions {
+    pub(super) prepend: bool,
+    pub(super) always_call: bool,
+}
+
+impl HookOptions {
+    /// After those that are registered, and only where the call succeeds.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether it runs before those of its kind that are registered on the same module.
+    #[must_use]
+    pub fn prepend(self, prepend: bool) -> Self {
+        Self { prepend, ..self }
+    }
+
+    /// Whether a forward hook also runs, once, when the call fails by an error or a panic; it has no
+    /// meaning for the other kinds, as in PyTorch.
+    #[must_use]
+    pub fn always_call(self, always_call: bool) -> Self {
+        Self {
+            always_call,
+            ..self
+        }
+    }
+}
+
+/// What a hook is registered with.
+pub(crate) struct Registration {
+    /// `None` for every module.
+    pub(crate) module: Option<ModuleId>,
+    pub(crate) options: HookOptions,
+    /// That of the module in a `HookSet`.
+    pub(crate) path: Option<Arc<str>>,
+    /// The line that registered it.
+    pub(crate) place: &'static Location<'static>,
+}
+
+impl Registration {
+    #[track_caller]
+    pub(crate) fn on(module: &(impl Module + ?Sized), options: HookOptions) -> Self {
+        Self {
+            module: Some(module.id()),
+            ..Self::everywhere(options)
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn everywhere(options: HookOptions) -> Self {
+        Self {
+            module: None,
+            options,
+            path: None,
+            place: Location::caller(),
+        }
+    }
+
+    pub(crate) fn add<'m>(self, hook: Hook) -> HookHandle<'m> {
+        let number = NEXT.replace(NEXT.get() + 1);
+        let handle = HookHandle {
+            number,
+            module: self.module,
+            borrow: PhantomData,
+        };
+        let prepend = self.options.prepend;
+        let registered = Registered {
+            number,
+            hook,
+            with: self,
+        };
+        HOOKS.with_borrow_mut(|hooks| {
+            let list = match handle.module {
+                Some(module) => hooks.own.entry(module).or_default(),
+                None => &mut hooks.global,
+            };
+            let place = if prepend { 0 } else { list.len() };
+            list.insert(place, registered);
+        });
+        ACTIVE.set(ACTIVE.get() + 1);
+        handle
+    }
+}
+
+struct Registered {
+    number: u64,
+    hook: Hook,
+    with: Registration,
+}
+
+/// The hooks of a thread, in the order in which those of each kind run.
+#[derive(Default)]
+struct Registry {
+    global: Vec<Registered>,
+    own: IdMap<ModuleId, Vec<Registered>>,
+}
+
+impl Registry {
+    /// The hooks that run when a module is called: those of every module first.
+    fn of_call(&self, module: ModuleId) -> impl Iterator<Item = &Registered> {
+        self.global.iter().chain(self.own(module))
+    }
+
+    fn own(&self, module: ModuleId) -> &[Registered] {
+        self.own.get(&module).map(Vec::as_slice).unwrap_or_default()
+    }
+}
 
 thread_local! {
     /// How many hooks this thread has: all that a call without hooks reads.
     static ACTIVE: Cell<usize> = const { Cell::new(0) };
     static NEXT: Cell<u64> = const { Cell::new(0) };
-    static HOOKS: RefCell<IdMap<ModuleId, Hooks>> = RefCell::default();
+    static HOOKS: RefCell<Registry> = RefCell::default();
 }
 
 /// Whether this thread has any hook.
@@ -37,12 +198,15 @@ pub(crate) fn any() -> bool {
 /// the block.
 ///
 /// It borrows the module, so that the module can neither move nor go while the hook is on it, and
-/// stays on its thread, whose registry holds the hook.
+/// stays on its thread, whose registry holds the hook. A handle that is leaked (`mem::forget`) leaves
+/// its hook in the registry for as long as the thread runs; should the module then move or go,
+/// another one of the same type at the same address is taken for it.
 #[must_use = "dropping the handle removes the hook"]
 #[derive(Debug)]
 pub struct HookHandle<'m> {
     number: u64,
-    module: ModuleId,
+    /// `None` for a hook on every module.
+    module: Option<ModuleId>,
     borrow: PhantomData<(&'m (), *const ())>,
 }
 
@@ -56,11 +220,14 @@ impl Drop for HookHandle<'_> {
         // At the end of a thread the registry may be gone already, and its hooks with it.
         let removed = HOOKS.try_with(|hooks| {
             let mut hooks = hooks.borrow_mut();
-            let list = hooks.get_mut(&self.module)?;
-            let place = list.iter().position(|(number, _)| *number == self.number)?;
+            let list = match self.module {
+                Some(module) => hooks.own.get_mut(&module)?,
+                None => &mut hooks.global,
+            };
+            let place = list.iter().position(|hook| hook.number == self.number)?;
             let removed = list.remove(place);
-            if list.is_empty() {
-                hooks.remove(&self.module);
+            if let (true, Some(module)) = (list.is_empty(), self.module) {
+                hooks.own.remove(&module);
             }
             Some(removed)
         });
@@ -72,76 +239,99 @@ impl Drop for HookHandle<'_> {
     }
 }
 
-fn register<'m>(module: ModuleId, hook: Hook) -> HookHandle<'m> {
-    let number = NEXT.replace(NEXT.get() + 1);
-    HOOKS.with_borrow_mut(|hooks| hooks.entry(module).or_default().push((number, hook)));
-    ACTIVE.set(ACTIVE.get() + 1);
-    HookHandle {
-        number,
-        module,
-        borrow: PhantomData,
-    }
-}
-
-pub(crate) fn register_forward_pre<'m>(module: ModuleId, hook: ForwardPreHook) -> HookHandle<'m> {
-    register(module, Hook::ForwardPre(hook))
-}
-
-pub(crate) fn register_forward<'m>(module: ModuleId, hook: ForwardHook) -> HookHandle<'m> {
-    register(module, Hook::Forward(hook))
-}
-
-pub(crate) fn register_other<'m, H: 'static>(module: ModuleId, hook: H) -> HookHandle<'m> {
-    register(module, Hook::Other(Rc::new(hook)))
+#[track_caller]
+pub(crate) fn register_other<'m, H: 'static>(
+    module: &'m (impl Module + ?Sized),
+    hook: H,
+) -> HookHandle<'m> {
+    Registration::on(module, HookOptions::new()).add(Hook::Other(Rc::new(hook)))
 }
 
 /// The hooks of one type as they are now.
 pub(crate) fn others<H: 'static>(module: ModuleId) -> Vec<Rc<H>> {
-    snapshot(module, |hook| match hook {
-        Hook::Other(hook) => hook.clone().downcast().ok(),
-        Hook::ForwardPre(_) | Hook::Forward(_) => None,
+    read(|hooks| {
+        let others = hooks
+            .own(module)
+            .iter()
+            .filter_map(|hook| match &hook.hook {
+                Hook::Other(hook) => hook.clone().downcast().ok(),
+                _ => None,
+            });
+        others.collect()
     })
 }
 
-/// The hooks of one kind as they are now: changes made while they run count from the next time.
-fn snapshot<H>(module: ModuleId, pick: impl Fn(&Hook) -> Option<H>) -> Vec<H> {
+/// A hook that is about to run, taken out of the registry, which others may change meanwhile.
+pub(super) struct Taken<H> {
+    pub(super) number: u64,
+    pub(super) always_call: bool,
+    pub(super) path: Option<Arc<str>>,
+    pub(super) place: &'static Location<'static>,
+    pub(super) hook: H,
+}
+
+impl<H> Taken<H> {
+    pub(super) fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or_default()
+    }
+}
+
+pub(super) type List<H> = SmallVec<[Taken<H>; 1]>;
+
+/// The hooks that a call reads as it starts.
+#[derive(Default)]
+pub(super) struct AtStart {
+    pub(super) forward_pre: List<ForwardPreHook>,
+    pub(super) backward_pre: Vec<Taken<BackwardPreHook>>,
+    pub(super) backward: Vec<Taken<BackwardHook>>,
+}
+
+/// The hooks of a call that starts, `None` if the module has none.
+pub(super) fn at_start(module: ModuleId) -> Option<AtStart> {
     read(|hooks| {
-        let list = hooks.get(&module).map(Vec::as_slice).unwrap_or_default();
-        list.iter().filter_map(|(_, hook)| pick(hook)).collect()
+        let mut found = None;
+        for hook in hooks.of_call(module) {
+            if matches!(hook.hook, Hook::Other(_)) {
+                continue;
+            }
+            let found = found.get_or_insert_with(AtStart::default);
+            match &hook.hook {
+                Hook::ForwardPre(run) => found.forward_pre.push(hook.take(run)),
+                Hook::BackwardPre(run) => found.backward_pre.push(hook.take(run)),
+                Hook::Backward(run) => found.backward.push(hook.take(run)),
+                Hook::Forward(_) | Hook::Other(_) => {}
+            }
+        }
+        found
     })
+}
+
+/// The hooks of a call that ends.
+pub(super) fn at_end(module: ModuleId) -> List<ForwardHook> {
+    read(|hooks| {
+        let forward = hooks.of_call(module).filter_map(|hook| match &hook.hook {
+            Hook::Forward(run) => Some(hook.take(run)),
+            _ => None,
+        });
+        forward.collect()
+    })
+}
+
+impl Registered {
+    fn take<H: Clone>(&self, hook: &H) -> Taken<H> {
+        Taken {
+            number: self.number,
+            always_call: self.with.options.always_call,
+            path: self.with.path.clone(),
+            place: self.with.place,
+            hook: hook.clone(),
+        }
+    }
 }
 
 /// Reads the registry; at the end of a thread it may be gone, and then there are no hooks.
-fn read<R: Default>(f: impl FnOnce(&IdMap<ModuleId, Hooks>) -> R) -> R {
+fn read<R: Default>(f: impl FnOnce(&Registry) -> R) -> R {
     HOOKS
         .try_with(|hooks| f(&hooks.borrow()))
         .unwrap_or_default()
-}
-
-pub(super) fn forward_pre_hooks(module: ModuleId) -> Vec<ForwardPreHook> {
-    snapshot(module, |hook| match hook {
-        Hook::ForwardPre(hook) => Some(hook.clone()),
-        Hook::Forward(_) | Hook::Other(_) => None,
-    })
-}
-
-pub(super) fn forward_hooks(module: ModuleId) -> Vec<ForwardHook> {
-    snapshot(module, |hook| match hook {
-        Hook::Forward(hook) => Some(hook.clone()),
-        Hook::ForwardPre(_) | Hook::Other(_) => None,
-    })
-}
-
-/// Whether a module has any hook, and whether one needs its inputs to be kept.
-pub(super) fn kinds(module: ModuleId) -> (bool, bool) {
-    read(|hooks| {
-        let Some(list) = hooks.get(&module) else {
-            return (false, false);
-        };
-        (
-            true,
-            list.iter()
-                .any(|(_, hook)| matches!(hook, Hook::Forward(_))),
-        )
-    })
 }

@@ -108,7 +108,7 @@ pub(crate) fn register_state_dict_pre<'m, R: HookResult>(
     hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: StateDictPre = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module.id(), hook)
+    hooks::register_other(module, hook)
 }
 
 pub(crate) fn register_state_dict_post<'m, R: HookResult>(
@@ -116,7 +116,7 @@ pub(crate) fn register_state_dict_post<'m, R: HookResult>(
     hook: impl Fn(&mut StateDictCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: StateDictPost = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module.id(), hook)
+    hooks::register_other(module, hook)
 }
 
 pub(crate) fn register_load_pre<'m, R: HookResult>(
@@ -124,7 +124,7 @@ pub(crate) fn register_load_pre<'m, R: HookResult>(
     hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: LoadPre = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module.id(), hook)
+    hooks::register_other(module, hook)
 }
 
 pub(crate) fn register_load_post<'m, R: HookResult>(
@@ -132,7 +132,7 @@ pub(crate) fn register_load_post<'m, R: HookResult>(
     hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: LoadPost = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module.id(), hook)
+    hooks::register_other(module, hook)
 }
 
 fn prefix(path: &str) -> String {

@@ -1,10 +1,11 @@
+use std::rc::Rc;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::Input;
 use super::node::Inputs;
-use super::{Node, NodeKind, Tensor, is_grad_enabled};
+use super::{Node, NodeKind, Shelf, Tensor, is_grad_enabled};
 use crate::{ErrorKind, Result};
 
 /// The gradients of an operation's inputs, in order; `None` for one that has none or needs none.
@@ -64,11 +65,12 @@ pub trait Function: Send + Sync + 'static {
 pub struct Backward {
     grad: Tensor,
     node: Arc<Node>,
+    shelf: Rc<Shelf>,
 }
 
 impl Backward {
-    pub(crate) fn new(grad: Tensor, node: Arc<Node>) -> Self {
-        Self { grad, node }
+    pub(crate) fn new(grad: Tensor, node: Arc<Node>, shelf: Rc<Shelf>) -> Self {
+        Self { grad, node, shelf }
     }
 
     /// The gradient of the output.
@@ -82,6 +84,11 @@ impl Backward {
             NodeKind::Op(op) => op.inputs.get(i).is_some_and(Option::is_some),
             NodeKind::Leaf(_) => false,
         }
+    }
+
+    /// Where nodes of this pass put down gradients for each other.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     /// How many inputs the operation has.
@@ -161,13 +168,6 @@ impl Tensor {
         if inputs.iter().all(|input| input.node.is_none()) {
             return None;
         }
-        let tracked = |input: &&Self| {
-            input.node.clone().map(|node| Input {
-                node,
-                shape: input.shape().clone(),
-                dtype: input.dtype(),
-            })
-        };
-        Some(inputs.iter().map(tracked).collect())
+        Some(inputs.into_iter().map(Input::of).collect())
     }
 }

@@ -10,6 +10,7 @@ mod grad_mode;
 mod node;
 mod read;
 mod sequence;
+mod shelf;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ pub(crate) use function::{one, two};
 pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
-pub(crate) use node::{Input, Node, NodeKind, Op, lock};
+pub(crate) use node::{Input, Inputs, Node, NodeKind, Op, lock};
+pub(crate) use shelf::Shelf;
 
 use crate::backend::{Absent, Operand, Storage};
 use crate::layout::Layout;

@@ -19,6 +19,17 @@ pub(crate) struct Input {
     pub(crate) dtype: DType,
 }
 
+impl Input {
+    /// A tensor as an input, if it needs a gradient.
+    pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
+        tensor.node.clone().map(|node| Self {
+            node,
+            shape: tensor.shape().clone(),
+            dtype: tensor.dtype(),
+        })
+    }
+}
+
 /// A place in the graph: a leaf that keeps its gradient, or an operation that passes it on.
 ///
 /// **Invariant:** `order` is greater than that of every input, because inputs exist first; the

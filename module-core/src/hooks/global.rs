@@ -1,0 +1,70 @@
+//! Hooks on every module of the thread.
+
+use super::registry::{Hook, HookHandle, HookOptions, Registration};
+use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
+
+/// Runs `hook` before every `call` of any module on this thread, before the module's own pre-hooks,
+/// until the handle is dropped.
+///
+/// # Example
+///
+/// ```
+/// use std::{cell::RefCell, rc::Rc};
+///
+/// use module_core::{Call, Identity, Sequential, Tensor, hooks};
+///
+/// let net = Sequential::new().push(Identity::new());
+/// let called = Rc::new(RefCell::new(Vec::new()));
+/// let names = called.clone();
+/// let hook = hooks::register_module_forward_pre_hook(move |call| {
+///     names.borrow_mut().push(call.module().kind());
+/// });
+/// net.call(Tensor::from(1.0_f32))?;
+/// assert_eq!(called.take(), ["Sequential", "Identity"]);
+/// # drop(hook);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[track_caller]
+pub fn register_module_forward_pre_hook<R: HookResult>(
+    hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
+) -> HookHandle<'static> {
+    Registration::everywhere(HookOptions::new()).add(Hook::forward_pre(hook))
+}
+
+/// Runs `hook` after every `call` of any module on this thread, before the module's own hooks, until
+/// the handle is dropped.
+#[track_caller]
+pub fn register_module_forward_hook<R: HookResult>(
+    hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
+) -> HookHandle<'static> {
+    register_module_forward_hook_with(HookOptions::new(), hook)
+}
+
+/// [`register_module_forward_hook`] with options.
+#[track_caller]
+pub fn register_module_forward_hook_with<R: HookResult>(
+    options: HookOptions,
+    hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
+) -> HookHandle<'static> {
+    Registration::everywhere(options).add(Hook::forward(hook))
+}
+
+/// Runs `hook` in the backward pass of every `call` of any module that this thread makes until the
+/// handle is dropped, before the module's own: see
+/// [`register_full_backward_pre_hook`](crate::ModuleExt::register_full_backward_pre_hook).
+#[track_caller]
+pub fn register_module_full_backward_pre_hook<R: HookResult>(
+    hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
+) -> HookHandle<'static> {
+    Registration::everywhere(HookOptions::new()).add(Hook::backward_pre(hook))
+}
+
+/// Runs `hook` in the backward pass of every `call` of any module that this thread makes until the
+/// handle is dropped, before the module's own: see
+/// [`register_full_backward_hook`](crate::ModuleExt::register_full_backward_hook).
+#[track_caller]
+pub fn register_module_full_backward_hook<R: HookResult>(
+    hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
+) -> HookHandle<'static> {
+    Registration::everywhere(HookOptions::new()).add(Hook::backward(hook))
+}

@@ -1,0 +1,155 @@
+//! The hooks around one call.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::Tensors;
+use super::backward::{Capture, tensors};
+use super::call::{ForwardCall, ForwardPreCall};
+use super::registry::{self, AtStart, ForwardHook, Taken};
+use crate::module::Module;
+use crate::{Result, Tensor};
+
+/// A call of a module that has hooks. Dropped before [`after`](Self::after) it has failed, by an error
+/// or a panic, and the hooks that always run do so.
+///
+/// It knows the input and the output only by [`Tensors`], so that it is compiled once and not for each
+/// module.
+pub(super) struct Hooked<'m> {
+    module: &'m dyn Module,
+    start: AtStart,
+    /// The tensors of the input as `forward` gets them.
+    inputs: Vec<Tensor>,
+    capture: Option<Capture>,
+    /// The hooks that always run and have had their turn, by number.
+    called: Vec<u64>,
+    /// Whether `forward` runs, so that its failing is this one's to see.
+    forward: bool,
+}
+
+impl<'m> Hooked<'m> {
+    /// The hooks of a module as it is called, `None` if it has none.
+    pub(super) fn new(module: &'m dyn Module) -> Option<Self> {
+        Some(Self {
+            module,
+            start: registry::at_start(module.id())?,
+            inputs: Vec::new(),
+            capture: None,
+            called: Vec::new(),
+            forward: false,
+        })
+    }
+
+    /// Runs the pre-hooks and prepares the input for backward hooks.
+    pub(super) fn before(&mut self, input: &mut dyn Tensors) -> Result<()> {
+        let outcome = self.guarded(|this| this.run_before(input));
+        match outcome {
+            Ok(()) => {
+                self.inputs = tensors(input);
+                self.forward = true;
+                Ok(())
+            }
+            Err(failure) => {
+                self.inputs = tensors(input);
+                self.always(None);
+                failure.pass_on()
+            }
+        }
+    }
+
+    /// Runs the hooks and prepares the output for backward hooks.
+    pub(super) fn after(&mut self, output: &mut dyn Tensors) -> Result<()> {
+        self.forward = false;
+        let outcome = self.guarded(|this| this.run_after(output));
+        outcome.or_else(|failure| {
+            self.always(Some(output));
+            failure.pass_on()
+        })
+    }
+
+    fn run_before(&mut self, input: &mut dyn Tensors) -> Result<()> {
+        let AtStart {
+            forward_pre,
+            backward_pre,
+            backward,
+        } = std::mem::take(&mut self.start);
+        for hook in &forward_pre {
+            (hook.hook)(&mut ForwardPreCall {
+                module: self.module,
+                path: hook.path(),
+                input,
+            })?;
+        }
+        self.capture = Capture::start(self.module, backward_pre, backward, input)?;
+        Ok(())
+    }
+
+    fn run_after(&mut self, output: &mut dyn Tensors) -> Result<()> {
+        for hook in registry::at_end(self.module.id()) {
+            if hook.always_call {
+                self.called.push(hook.number);
+            }
+            self.call(&hook, Some(output), false)?;
+        }
+        self.capture.take().map_or(Ok(()), |it| it.end(output))
+    }
+
+    fn call(
+        &self,
+        hook: &Taken<ForwardHook>,
+        output: Option<&mut dyn Tensors>,
+        failed: bool,
+    ) -> Result<()> {
+        (hook.hook)(&mut ForwardCall {
+            module: self.module,
+            path: hook.path(),
+            inputs: &self.inputs,
+            output: output.map(|output| output as &mut dyn Tensors),
+            failed,
+        })
+    }
+
+    /// Runs the hooks that always run and have not yet. What they raise is lost, as in PyTorch: the
+    /// first failure is the one that counts.
+    fn always(&mut self, mut output: Option<&mut dyn Tensors>) {
+        for hook in registry::at_end(self.module.id()) {
+            if hook.always_call && !self.called.contains(&hook.number) {
+                let output = output
+                    .as_mut()
+                    .map(|output| &mut **output as &mut dyn Tensors);
+                let run = AssertUnwindSafe(|| self.call(&hook, output, true));
+                let _ = catch_unwind(run);
+            }
+        }
+    }
+
+    fn guarded(&mut self, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<(), Failure> {
+        match catch_unwind(AssertUnwindSafe(|| run(self))) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Failure::Error(error)),
+            Err(panic) => Err(Failure::Panic(panic)),
+        }
+    }
+}
+
+impl Drop for Hooked<'_> {
+    fn drop(&mut self) {
+        if self.forward {
+            self.always(None);
+        }
+    }
+}
+
+/// How hooks failed.
+enum Failure {
+    Error(crate::Error),
+    Panic(Box<dyn std::any::Any + Send>),
+}
+
+impl Failure {
+    fn pass_on(self) -> Result<()> {
+        match self {
+            Self::Error(error) => Err(error),
+            Self::Panic(panic) => resume_unwind(panic),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Hooks on many modules at once.
+
+use std::any::TypeId;
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::registry::{Hook, HookHandle, HookOptions, Registration};
+use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
+use crate::error::suggest;
+use crate::module::{IdSet, Module, Walk, walk};
+use crate::{ErrorKind, Result, Select};
+
+/// Hooks of many modules, which go when the set is dropped.
+///
+/// The modules are those that a [`Select`] matches or those of one type; a call tells the hook its
+/// module and its path. A module that stands at several paths is hooked once, under the first of
+/// them that is selected. A selection of nothing is an error, with the nearest name.
+///
+/// `forward` itself runs no hooks, only `call` does: [`unfired`](Self::unfired) are the modules on
+/// whose hooks nothing has happened yet, [`bypassed`](Self::bypassed) those that were used all the
+/// same.
+///
+/// # Example
+///
+/// ```
+/// use std::{cell::RefCell, rc::Rc};
+///
+/// use module_core::hooks::HookSet;
+/// use module_core::{Call, Identity, Sequential, Tensor};
+///
+/// let block = || Sequential::new().push(Identity::new()).push(Identity::new());
+/// let net = Sequential::new().push(block()).push(block());
+/// let shapes = Rc::new(RefCell::new(Vec::new()));
+/// let seen = shapes.clone();
+/// let hooks = HookSet::forward(&net, "*.1", move |call| {
+///     let line = format!("{} {}", call.path(), call.output()?.shape());
+///     seen.borrow_mut().push(line);
+///     Ok(())
+/// })?;
+/// net.call(Tensor::from([1.0_f32, 2.0]))?;
+/// assert_eq!(shapes.take(), ["0.1 [2]", "1.1 [2]"]);
+/// drop(hooks);
+///
+/// assert_eq!(HookSet::forward_of::<Identity, _>(&net, |_| ())?.len(), 4);
+/// let error = HookSet::forward(&net, "0.l", |_| ()).unwrap_err();
+/// assert!(error.to_string().starts_with("`0.l` selects nothing"));
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[must_use = "dropping the set removes the hooks"]
+#[derive(Default)]
+pub struct HookSet<'m> {
+    handles: Vec<HookHandle<'m>>,
+    waiting: Vec<Waiting<'m>>,
+}
+
+/// A module with a hook of a set.
+struct Waiting<'m> {
+    path: Arc<str>,
+    module: &'m dyn Module,
+    fired: Arc<AtomicBool>,
+}
+
+impl<'m> HookSet<'m> {
+    /// Without hooks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A forward pre-hook on the modules that `select` matches.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none or that matches no module.
+    #[track_caller]
+    pub fn forward_pre<R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        select: impl Into<Select>,
+        hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
+    ) -> Result<Self> {
+        let modules = selected(root.as_module(), &select.into())?;
+        Ok(Self::on(modules, Location::caller(), forward_pre(hook)))
+    }
+
+    /// A forward pre-hook on the modules of type `M`.
+    ///
+    /// # Errors
+    ///
+    /// No module of this type.
+    #[track_caller]
+    pub fn forward_pre_of<M: Module, R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
+    ) -> Result<Self> {
+        let modules = of_type::<M>(root.as_module())?;
+        Ok(Self::on(modules, Location::caller(), forward_pre(hook)))
+    }
+
+    /// A forward hook on the modules that `select` matches.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none or that matches no module.
+    #[track_caller]
+    pub fn forward<R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        select: impl Into<Select>,
+        hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
+    ) -> Result<Self> {
+        let modules = selected(root.as_module(), &select.into())?;
+        Ok(Self::on(modules, Location::caller(), forward(hook)))
+    }
+
+    /// A forward hook on the modules of type `M`.
+    ///
+    /// # Errors
+    ///
+    /// No module of this type.
+    #[track_caller]
+    pub fn forward_of<M: Module, R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
+    ) -> Result<Self> {
+        let modules = of_type::<M>(root.as_module())?;
+        Ok(Self::on(modules, Location::caller(), forward(hook)))
+    }
+
+    /// A full backward pre-hook on the modules that `select` matches.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none or that matches no module.
+    #[track_caller]
+    pub fn full_backward_pre<R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        select: impl Into<Select>,
+        hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let modules = selected(root.as_module(), &select.into())?;
+        Ok(Self::on(
+            modules,
+            Location::caller(),
+            full_backward_pre(hook),
+        ))
+    }
+
+    /// A full backward pre-hook on the modules of type `M`.
+    ///
+    /// # Errors
+    ///
+    /// No module of this type.
+    #[track_caller]
+    pub fn full_backward_pre_of<M: Module, R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let modules = of_type::<M>(root.as_module())?;
+        Ok(Self::on(
+            modules,
+            Location::caller(),
+            full_backward_pre(hook),
+        ))
+    }
+
+    /// A full backward hook on the modules that `select` matches.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none or that matches no module.
+    #[track_caller]
+    pub fn full_backward<R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        select: impl Into<Select>,
+        hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let modules = selected(root.as_module(), &select.into())?;
+        Ok(Self::on(modules, Location::caller(), full_backward(hook)))
+    }
+
+    /// A full backward hook on the modules of type `M`.
+    ///
+    /// # Errors
+    ///
+    /// No module of this type.
+    #[track_caller]
+    pub fn full_backward_of<M: Module, R: HookResult>(
+        root: &'m (impl Module + ?Sized),
+        hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let modules = of_type::<M>(root.as_module())?;
+        Ok(Self::on(modules, Location::caller(), full_backward(hook)))
+    }
+
+    /// Hooks `modules`, each with what `make` makes of the flag that tells whether it has fired.
+    fn on(
+        modules: Vec<(String, &'m dyn Module)>,
+        place: &'static Location<'static>,
+        make: impl Fn(Arc<AtomicBool>) -> Hook,
+    ) -> Self {
+        let mut set = Self::new();
+        for (path, module) in modules {
+            let (path, fired) = (Arc::<str>::from(path), Arc::<AtomicBool>::default());
+            let registration = Registration {
+                module: Some(module.id()),
+                options: HookOptions::new(),
+                path: Some(path.clone()),
+                place,
+            };
+            set.handles.push(registration.add(make(fired.clone())));
+            set.waiting.push(Waiting {
+                path,
+                module,
+                fired,
+            });
+        }
+        set
+    }
+
+    /// Adds a hook that was registered on its own.
+    pub fn push(&mut self, handle: HookHandle<'m>) {
+        self.handles.push(handle);
+    }
+
+    /// The number of hooks.
+    pub fn len(&self) -> usize {
+        self.handles.len()
+    }
+
+    /// Whether there is no hook.
+    pub fn is_empty(&self) -> bool {
+        self.handles.is_empty()
+    }
+
+    /// Removes the hooks now.
+    pub fn remove(self) {}
+
+    /// The paths of the selected modules whose hook has not run yet.
+    pub fn unfired(&self) -> impl Iterator<Item = &str> {
+        self.silent().map(|waiting| &*waiting.path)
+    }
+
+    /// The paths of those [`unfired`](Self::unfired) ones that have been used all the same: a gradient
+    /// is there for one of their own parameters, so that `forward` ran and `call` did not.
+    ///
+    /// It is to be asked after a backward pass; gradients from before the hooks count too.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::hooks::HookSet;
+    /// use module_core::{Forward, Module, Parameter, Result, Tensor};
+    ///
+    /// #[derive(Module)]
+    /// struct Scale {
+    ///     weight: Parameter,
+    /// }
+    ///
+    /// impl Forward for Scale {
+    ///     type Output = Tensor;
+    ///
+    ///     fn forward(&self, x: Tensor) -> Result<Tensor> {
+    ///         x.mul(&self.weight.tensor())
+    ///     }
+    /// }
+    ///
+    /// let net = vec![Scale { weight: Parameter::new(Tensor::from(2.0_f32))? }];
+    /// let hooks = HookSet::forward(&net, "0", |_| ())?;
+    /// net[0].forward(Tensor::from(3.0_f32))?.backward()?;
+    /// assert!(hooks.bypassed().eq(["0"]));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn bypassed(&self) -> impl Iterator<Item = &str> {
+        let own = Walk::new().recurse(false);
+        let used = move |waiting: &&Waiting<'_>| {
+            let parameters = walk::parameters(waiting.module, &own);
+            parameters.iter().any(|(_, own)| own.grad().is_some())
+        };
+        self.silent().filter(used).map(|waiting| &*waiting.path)
+    }
+
+    fn silent(&self) -> impl Iterator<Item = &Waiting<'m>> {
+        let fired = |waiting: &&Waiting<'_>| !waiting.fired.load(Ordering::Relaxed);
+        self.waiting.iter().filter(fired)
+    }
+}
+
+impl<'m> Extend<HookHandle<'m>> for HookSet<'m> {
+    fn extend<I: IntoIterator<Item = HookHandle<'m>>>(&mut self, handles: I) {
+        self.handles.extend(handles);
+    }
+}
+
+impl<'m> FromIterator<HookHandle<'m>> for HookSet<'m> {
+    fn from_iter<I: IntoIterator<Item = HookHandle<'m>>>(handles: I) -> Self {
+        let mut set = Self::new();
+        set.extend(handles);
+        set
+    }
+}
+
+impl fmt::Debug for HookSet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HookSet").field(&self.handles.len()).finish()
+    }
+}
+
+/// The modules at the paths that `select` matches, each once.
+fn selected<'m>(root: &'m dyn Module, select: &Select) -> Result<Vec<(String, &'m dyn Module)>> {
+    // Every path of a shared module may be the one that is selected.
+    let mut modules = walk::modules(root, &Walk::new().remove_duplicate(false));
+    select.resolve_modules(modules.iter().map(|(path, _)| path.as_str()))?;
+    let mut seen = IdSet::default();
+    modules.retain(|(path, module)| select.matches(path) && seen.insert(module.id()));
+    Ok(modules)
+}
+
+/// The modules of type `M`, each once.
+fn of_type<M: Module>(root: &dyn Module) -> Result<Vec<(String, &dyn Module)>> {
+    let modules = walk::modules(root, &Walk::new());
+    let is_type = |module: &dyn Module| module.id().parts().0 == TypeId::of::<M>();
+    if modules.iter().any(|(_, module)| is_type(*module)) {
+        let found = modules.into_iter().filter(|(_, module)| is_type(*module));
+        return Ok(found.collect());
+    }
+    let name = std::any::type_name::<M>();
+    let start = name.split('<').next().unwrap_or(name).rfind("::");
+    let name = start.map_or(name, |start| &name[start + 2..]);
+    Err(ErrorKind::NothingSelected {
+        selection: format!("the type {name}"),
+        suggestion: suggest(name, modules.iter().map(|(_, module)| module.kind())),
+    }
+    .into())
+}
+
+fn forward_pre<R: HookResult>(
+    hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
+) -> impl Fn(Arc<AtomicBool>) -> Hook {
+    let hook = Rc::new(hook);
+    move |fired| {
+        let hook = hook.clone();
+        Hook::forward_pre(move |call: &mut ForwardPreCall<'_>| {
+            fired.store(true, Ordering::Relaxed);
+            hook(call)
+        })
+    }
+}
+
+fn forward<R: HookResult>(
+    hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
+) -> impl Fn(Arc<AtomicBool>) -> Hook {
+    let hook = Rc::new(hook);
+    move |fired| {
+        let hook = hook.clone();
+        Hook::forward(move |call: &mut ForwardCall<'_>| {
+            fired.store(true, Ordering::Relaxed);
+            hook(call)
+        })
+    }
+}
+
+fn full_backward_pre<R: HookResult>(
+    hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
+) -> impl Fn(Arc<AtomicBool>) -> Hook {
+    let hook = Arc::new(hook);
+    move |fired| {
+        let hook = hook.clone();
+        Hook::backward_pre(move |call: &mut BackwardPreCall<'_>| {
+            fired.store(true, Ordering::Relaxed);
+            hook(call)
+        })
+    }
+}
+
+fn full_backward<R: HookResult>(
+    hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
+) -> impl Fn(Arc<AtomicBool>) -> Hook {
+    let hook = Arc::new(hook);
+    move |fired| {
+        let hook = hook.clone();
+        Hook::backward(move |call: &mut BackwardCall<'_>| {
+            fired.store(true, Ordering::Relaxed);
+            hook(call)
+        })
+    }
+}

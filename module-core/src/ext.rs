@@ -364,6 +364,8 @@ pub trait ModuleExt: Module {
     /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
     /// values by this, where it loads none.
     ///
+    /// The parameters are drawn in the order in which they were made.
+    ///
     /// # Errors
     ///
     /// Parameters that own no initialiser, by their paths; those of the initialisers. Then nothing

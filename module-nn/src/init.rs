@@ -111,6 +111,73 @@ impl Init for KaimingUniform {
     }
 }
 
+/// Uniform draws from `±√3·gain·√(2/(fan_in + fan_out))`, which keep the variance of both passes about
+/// equal.
+///
+/// Source: Glorot and Bengio, *Understanding the Difficulty of Training Deep Feedforward Neural
+/// Networks* (2010).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct XavierUniform {
+    /// What the standard deviation is multiplied by.
+    pub gain: f64,
+}
+
+/// A gain of 1.
+impl Default for XavierUniform {
+    fn default() -> Self {
+        Self { gain: 1.0 }
+    }
+}
+
+impl Init for XavierUniform {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let bound = 3.0_f64.sqrt() * xavier_std(shape, self.gain)?;
+        Uniform::symmetric(bound).init(shape, dtype, generator)
+    }
+}
+
+/// Normal draws with the standard deviation `gain·√(2/(fan_in + fan_out))`: see [`XavierUniform`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct XavierNormal {
+    /// What the standard deviation is multiplied by.
+    pub gain: f64,
+}
+
+/// A gain of 1.
+impl Default for XavierNormal {
+    fn default() -> Self {
+        Self { gain: 1.0 }
+    }
+}
+
+impl Init for XavierNormal {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let (mean, std) = (0.0, xavier_std(shape, self.gain)?);
+        Normal { mean, std }.init(shape, dtype, generator)
+    }
+}
+
+fn xavier_std(shape: &Shape, gain: f64) -> Result<f64> {
+    let (fan_in, fan_out) = fans(shape)?;
+    // Without elements there is nothing to draw, and perhaps no fan to divide by.
+    Ok(match shape.contains(&0) {
+        true => 0.0,
+        false => gain * (2.0 / (fan_in as f64 + fan_out as f64)).sqrt(),
+    })
+}
+
+/// Zeros after the draws of another initialiser, where PyTorch overwrites what a layer within a layer
+/// drew for itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Overwritten<I>(pub(crate) I);
+
+impl<I: Init> Init for Overwritten<I> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        self.0.init(shape, dtype, generator)?;
+        zeros().init(shape, dtype, generator)
+    }
+}
+
 /// The numbers of inputs and outputs of one unit: `size(1)·rf` and `size(0)·rf`, where `rf` is the
 /// number of places of the kernel.
 ///

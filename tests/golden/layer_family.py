@@ -14,6 +14,7 @@ import re
 import torch
 from torch import nn
 
+import attention_reference
 from common import DTYPES, NAMES, leaf, random, write_safetensors
 
 
@@ -59,7 +60,8 @@ def construct(layer, kwargs, dtype):
         if kind is nn.ModuleList:
             return kind([child for _, child in children])
         return kind(dict(children)) if kind is nn.ModuleDict else named_sequential(children)
-    return getattr(nn, layer)(**{name: argument(value, dtype) for name, value in kwargs.items()})
+    kind = getattr(nn, layer, None) or getattr(attention_reference, layer)
+    return kind(**{name: argument(value, dtype) for name, value in kwargs.items()})
 
 
 def named_sequential(children):
@@ -69,7 +71,18 @@ def named_sequential(children):
     return module
 
 
+class Arguments(dict):
+    """The arguments of a module that is itself an argument and can only be of that layer, so that they are all
+    that ours takes: `Arguments("LayerNorm", normalized_shape=4)`."""
+
+    def __init__(self, layer, **kwargs):
+        super().__init__(kwargs)
+        self.layer = layer
+
+
 def argument(value, dtype):
+    if isinstance(value, Arguments):
+        return construct(value.layer, value, dtype)
     if isinstance(value, dict) and "layer" in value:
         return construct(value["layer"], value["kwargs"], dtype)
     if isinstance(value, torch.Tensor):

@@ -3,6 +3,7 @@
 mod broadcast;
 mod part;
 mod runs;
+mod serde;
 mod shape;
 mod sizes;
 pub(crate) mod view;

@@ -76,6 +76,9 @@ fn convert(
 
 /// Draws every parameter that `takes` anew and finds every such buffer's first value, and sets all of
 /// them then.
+///
+/// The parameters are drawn in the order in which they were made, so that the seed gives what it gave
+/// when the tree was built, also where that was not the order of the walk.
 pub(crate) fn reset(
     root: &dyn Module,
     generator: &mut Generator,
@@ -88,6 +91,7 @@ pub(crate) fn reset(
     if !paths.is_empty() {
         return Err(ErrorKind::NoInitialiser { paths }.into());
     }
+    parameters.sort_by_key(|(_, parameter)| parameter.order());
     let mut drawn = Vec::new();
     for (_, parameter) in parameters {
         drawn.push((parameter, parameter.drawn(generator)?));

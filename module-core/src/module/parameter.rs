@@ -266,6 +266,11 @@ impl Parameter {
         Ok(())
     }
 
+    /// Greater than that of every parameter that was made before.
+    pub(crate) fn order(&self) -> u64 {
+        self.0.leaf.order
+    }
+
     /// Values that the parameter's own initialiser draws; the parameter stays as it is.
     pub(crate) fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
         let Some(init) = &self.0.init else {

@@ -6,8 +6,8 @@ use crate::{DType, Tensor};
 
 /// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
 ///
-/// A module without children is one line, `Name(extra)`; children are indented by two. In a
-/// `ModuleList`, equal neighbours are folded: `(0-2): 3 x Linear(…)`.
+/// A module without children is one line, `Name(extra)`; children are indented by two, and so is what stands
+/// beside them. In a `ModuleList`, equal neighbours are folded: `(0-2): 3 x Linear(…)`.
 #[derive(Clone, Copy)]
 pub struct Tree<'m> {
     module: &'m dyn Module,
@@ -33,7 +33,7 @@ impl<'m> Tree<'m> {
 
     fn text(self) -> Result<String, fmt::Error> {
         let Self { module, counts } = self;
-        let mut text = format!("{}({}", module.kind(), Extra(module));
+        let (mut text, extra) = (format!("{}(", module.kind()), Extra(module).to_string());
         let mut children = Vec::new();
         let mut parameters_alone = String::new();
         for (name, member) in members(module) {
@@ -59,10 +59,13 @@ impl<'m> Tree<'m> {
             String::new()
         };
         if children.is_empty() && parameters_alone.is_empty() {
-            write!(text, "){count}")?;
+            write!(text, "{extra}){count}")?;
             return Ok(text);
         }
         writeln!(text, "{count}")?;
+        if !extra.is_empty() {
+            writeln!(text, "  {extra}")?;
+        }
         text.push_str(&parameters_alone);
         let mut lines: Vec<(String, String, usize)> = Vec::new();
         for (name, child) in children {

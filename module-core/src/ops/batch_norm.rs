@@ -1,9 +1,9 @@
 //! Normalisation of channels over a batch.
 
 use super::normalise::{Norm, Normalised};
+use crate::Result;
 use crate::backend::{NormGeometry, NormOver};
 use crate::tensor::Tensor;
-use crate::{DType, Result};
 
 impl Tensor {
     /// Normalises each channel by a mean and a variance that are given, as in evaluation:
@@ -78,12 +78,8 @@ impl Tensor {
         eps: f64,
     ) -> Result<(Self, Self, Self)> {
         let out = self.over_batch(None, [weight, bias], eps)?;
-        let dtype = match self.dtype() {
-            DType::F64 => DType::F64,
-            _ => DType::F32,
-        };
-        let (mean, var) = (out.mean.to_dtype(dtype)?, out.var.to_dtype(dtype)?);
-        Ok((out.output, mean, var))
+        let channels = out.mean.shape().clone();
+        out.with_statistics(&channels)
     }
 
     fn over_batch(

@@ -1,6 +1,6 @@
 //! Normalisation of each element of a batch by itself.
 
-use super::normalise::Norm;
+use super::normalise::{Norm, Normalised};
 use crate::backend::{NormGeometry, NormOver};
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape};
@@ -226,6 +226,51 @@ impl Tensor {
         bias: Option<&Self>,
         eps: f64,
     ) -> Result<Self> {
+        let statistics = statistics.map(|(mean, var)| [mean, var]);
+        let out = self.over_instance(statistics, [weight, bias], eps)?;
+        Ok(out.output)
+    }
+
+    /// [`instance_norm`](Self::instance_norm) by each element's own statistics, which are returned
+    /// too, as `[batch, channels]`: the means and the biased variances, untracked, for running
+    /// statistics; in `F32` for half precision, so that they are rounded only where they are kept.
+    ///
+    /// # Shapes
+    ///
+    /// As [`instance_norm`](Self::instance_norm).
+    ///
+    /// # Errors
+    ///
+    /// As [`instance_norm`](Self::instance_norm).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f64, 3.0], [10.0, 30.0]]).unsqueeze(0)?;
+    /// let (y, mean, var) = x.instance_norm_train(None, None, 0.0)?;
+    /// assert_eq!(y.to_vec::<f64>()?, [-1.0, 1.0, -1.0, 1.0]);
+    /// assert_eq!(mean.to_vec::<f64>()?, [2.0, 20.0]);
+    /// assert_eq!(var.to_vec::<f64>()?, [1.0, 100.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn instance_norm_train(
+        &self,
+        weight: Option<&Self>,
+        bias: Option<&Self>,
+        eps: f64,
+    ) -> Result<(Self, Self, Self)> {
+        let out = self.over_instance(None, [weight, bias], eps)?;
+        out.with_statistics(&self.shape()[..2].into())
+    }
+
+    fn over_instance(
+        &self,
+        statistics: Option<[&Self; 2]>,
+        [weight, bias]: [Option<&Self>; 2],
+        eps: f64,
+    ) -> Result<Normalised> {
         const NAME: &str = "instance_norm";
         let [batch, channels, inner] = self.channels(NAME)?;
         if statistics.is_none() && inner == 1 {
@@ -237,7 +282,7 @@ impl Tensor {
             x: self,
             weight,
             bias,
-            statistics: statistics.map(|(mean, var)| [mean, var]),
+            statistics,
             geometry: NormGeometry {
                 batch,
                 groups: channels,
@@ -252,7 +297,7 @@ impl Tensor {
             },
         };
         norm.check(&channels.into())?;
-        Ok(norm.run()?.output)
+        norm.run()
     }
 
     /// `[batch, channels, the rest]`

@@ -23,6 +23,19 @@ pub(super) struct Normalised {
     pub(super) var: Tensor,
 }
 
+impl Normalised {
+    /// The output, and the statistics in this shape, in the dtype in which they are computed with.
+    pub(super) fn with_statistics(self, shape: &Shape) -> Result<(Tensor, Tensor, Tensor)> {
+        let dtype = match self.output.dtype() {
+            DType::F64 => DType::F64,
+            _ => DType::F32,
+        };
+        let kept = |x: &Tensor| x.reshape_to(shape)?.to_dtype(dtype);
+        let (mean, var) = (kept(&self.mean)?, kept(&self.var)?);
+        Ok((self.output, mean, var))
+    }
+}
+
 impl Norm<'_> {
     /// Checks the dtypes and that weight, bias and statistics have their shapes.
     pub(super) fn check(&self, parameter: &Shape) -> Result<()> {

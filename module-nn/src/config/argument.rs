@@ -1,4 +1,4 @@
-use crate::{Padding, Sizes, Tensor, Weights};
+use crate::{Padding, Shape, Sizes, Tensor, Weights};
 
 /// What is accepted for an argument of type `T`: a `T`, and what PyTorch accepts in its place.
 ///
@@ -52,6 +52,9 @@ by_from! {
     [T] (T, T, T) => Sizes<3, T>;
     [const N: usize] usize => Padding<N>;
     [const N: usize] [usize; N] => Padding<N>;
+    [] usize => Shape;
+    [const N: usize] [usize; N] => Shape;
+    [] Vec<usize> => Shape;
     [] Tensor => Weights;
 }
 

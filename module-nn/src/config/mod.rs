@@ -2,10 +2,12 @@
 
 mod argument;
 mod check;
+mod input;
 mod table;
 mod weights;
 
 pub use argument::Argument;
 pub(crate) use check::{between, positive, positive_sizes};
+pub(crate) use input::input;
 pub(crate) use table::{config, read_field};
 pub use weights::Weights;

@@ -7,13 +7,15 @@ use module_core::{
     Buffer, DType, Device, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
 
-use super::{BatchNorm1d, BatchNorm2d};
+use super::sync_batch_norm::Sync;
+use super::{BatchNorm1d, BatchNorm2d, BatchNorm3d};
 use crate::config::{between, config, positive};
 use crate::init::{ones, zeros};
 
 config! {
     /// The arguments of the batch normalisations over inputs with `N` spatial dimensions; those of
-    /// [`BatchNorm1d`] and [`BatchNorm2d`] are [`BatchNorm1dConfig`] and [`BatchNorm2dConfig`].
+    /// [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are [`BatchNorm1dConfig`],
+    /// [`BatchNorm2dConfig`] and [`BatchNorm3dConfig`].
     ///
     /// # Example
     ///
@@ -51,6 +53,9 @@ pub type BatchNorm1dConfig = BatchNormConfig<1>;
 /// The arguments of [`BatchNorm2d`].
 pub type BatchNorm2dConfig = BatchNormConfig<2>;
 
+/// The arguments of [`BatchNorm3d`].
+pub type BatchNorm3dConfig = BatchNormConfig<3>;
+
 impl BatchNorm1dConfig {
     /// A layer for `[batch, channels]` or `[batch, channels, length]`.
     ///
@@ -73,21 +78,38 @@ impl BatchNorm2dConfig {
     }
 }
 
-/// The members of every batch normalisation; the layers flatten it into themselves.
+impl BatchNorm3dConfig {
+    /// A layer for `[batch, channels, depth, height, width]`.
+    ///
+    /// # Errors
+    ///
+    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
+    pub fn build(&self) -> Result<BatchNorm3d> {
+        BatchNorm::new("BatchNorm3d", self).map(BatchNorm3d::from_norm)
+    }
+}
+
+/// The members of every normalisation with running statistics; the layers flatten it into
+/// themselves.
 #[derive(Module)]
 pub(super) struct BatchNorm {
     #[module(skip)]
-    config: BatchNorm1dConfig,
-    weight: Maybe<Parameter>,
-    bias: Maybe<Parameter>,
-    running_mean: Maybe<Buffer>,
-    running_var: Maybe<Buffer>,
+    pub(super) config: BatchNorm1dConfig,
+    #[module(skip)]
+    pub(super) sync: Sync,
+    pub(super) weight: Maybe<Parameter>,
+    pub(super) bias: Maybe<Parameter>,
+    pub(super) running_mean: Maybe<Buffer>,
+    pub(super) running_var: Maybe<Buffer>,
     num_batches_tracked: Maybe<Buffer>,
-    training: Training,
+    pub(super) training: Training,
 }
 
 impl BatchNorm {
-    fn new<const N: usize>(layer: &'static str, config: &BatchNormConfig<N>) -> Result<Self> {
+    pub(super) fn new<const N: usize>(
+        layer: &'static str,
+        config: &BatchNormConfig<N>,
+    ) -> Result<Self> {
         let &BatchNormConfig {
             num_features,
             eps,
@@ -114,6 +136,7 @@ impl BatchNorm {
         let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64, &Device::cpu())?));
         Ok(Self {
             config,
+            sync: Sync::default(),
             weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,
             bias: Maybe::when(affine && bias, || {
                 Parameter::with_init(num_features, zeros())
@@ -147,20 +170,23 @@ impl BatchNorm {
         if let Some((mean, var)) = statistics.filter(|_| !training) {
             return input.batch_norm(&mean.tensor(), &var.tensor(), weight, bias, eps);
         }
-        let (output, mean, var) = input.batch_norm_train(weight, bias, eps)?;
+        let sync = self.sync.get().filter(|_| training);
+        let (output, mean, var, count) = match sync {
+            Some(sync) => sync.batch_norm_train(input, weight, bias, eps)?,
+            None => {
+                let (output, mean, var) = input.batch_norm_train(weight, bias, eps)?;
+                (output, mean, var, input.numel() / channels)
+            }
+        };
         if training {
-            self.track(input.numel() / channels, &mean, &var)?;
+            self.track(count, &mean, &var)?;
         }
         Ok(output)
     }
 
     /// Moves the running statistics towards those of a batch with `count` values per channel.
     fn track(&self, count: usize, mean: &Tensor, var: &Tensor) -> Result<()> {
-        let (Some(running_mean), Some(running_var), Some(counter)) = (
-            self.running_mean.get(),
-            self.running_var.get(),
-            self.num_batches_tracked.get(),
-        ) else {
+        let Some(counter) = self.num_batches_tracked.get() else {
             return Ok(());
         };
         let batches = counter.tensor().add(1)?;
@@ -172,20 +198,27 @@ impl BatchNorm {
             Some(momentum) => momentum,
             None => 1.0 / batches.item::<i64>()? as f64,
         };
-        let blend = |old: Tensor, new: &Tensor| {
-            // Half precision is rounded once, where it is kept.
-            let moved = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
-            new.mul(factor)?.add(&moved)?.to_dtype(old.dtype())
-        };
         // The running variance is the unbiased one, although the batch is divided by the biased.
         let unbiased = var.mul(count as f64 / (count as f64 - 1.0))?;
-        let (new_mean, new_var) = (
-            blend(running_mean.tensor(), mean)?,
-            blend(running_var.tensor(), &unbiased)?,
-        );
-        running_mean.set(new_mean)?;
-        running_var.set(new_var)?;
+        self.blend(factor, mean, &unbiased)?;
         counter.set(batches)
+    }
+
+    /// Moves the running statistics by `factor` of the way to these.
+    pub(super) fn blend(&self, factor: f64, mean: &Tensor, var: &Tensor) -> Result<()> {
+        let moved = |running: &Buffer, new: &Tensor| {
+            // Half precision is rounded once, where it is kept.
+            let old = running.tensor();
+            let rest = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
+            new.mul(factor)?.add(&rest)?.to_dtype(old.dtype())
+        };
+        let running = self.running_mean.get().zip(self.running_var.get());
+        if let Some((running_mean, running_var)) = running {
+            let (mean, var) = (moved(running_mean, mean)?, moved(running_var, var)?);
+            running_mean.set(mean)?;
+            running_var.set(var)?;
+        }
+        Ok(())
     }
 
     pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@ use std::fmt;
 use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
 use super::batch_norm::{BatchNorm, BatchNorm1dConfig};
+use super::sync_batch_norm::Sync;
 
 /// Batch normalisation of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
 ///
@@ -59,6 +60,10 @@ impl BatchNorm1d {
 
     pub(super) fn from_norm(norm: BatchNorm) -> Self {
         Self { norm }
+    }
+
+    pub(super) fn sync(&self) -> &Sync {
+        &self.norm.sync
     }
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

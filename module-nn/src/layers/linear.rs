@@ -94,6 +94,21 @@ impl LinearConfig {
 }
 
 impl Linear {
+    /// A layer of parameters that another layer has made.
+    pub(super) fn from_parts(
+        in_features: usize,
+        out_features: usize,
+        weight: Parameter,
+        bias: Bias,
+    ) -> Self {
+        Self {
+            in_features,
+            out_features,
+            weight,
+            bias,
+        }
+    }
+
     /// The weight, `[out_features, in_features]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight
@@ -115,7 +130,7 @@ impl Linear {
         Ok(())
     }
 
-    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    pub(super) fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             in_features,
             out_features,

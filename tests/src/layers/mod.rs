@@ -5,14 +5,18 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod activation;
+mod attention;
 mod batch_norm;
 mod classification;
 mod container;
 mod convolution;
 mod dropout;
 mod linear;
+mod normalisation;
 mod pooling;
+mod positions;
 mod shape;
+mod transformer;
 
 mod arguments;
 mod entry;
@@ -26,14 +30,18 @@ use serde_json::Value;
 /// Every family of layers.
 const FAMILIES: &[fn() -> Vec<Entry>] = &[
     activation::entries,
+    attention::entries,
     batch_norm::entries,
     classification::entries,
     container::entries,
     convolution::entries,
     dropout::entries,
     linear::entries,
+    normalisation::entries,
     pooling::entries,
+    positions::entries,
     shape::entries,
+    transformer::entries,
 ];
 
 /// Every layer and loss.

@@ -1,0 +1,129 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Error, ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
+
+use crate::config::{between, config, positive};
+use crate::init::{ones, zeros};
+
+/// Normalisation of groups of channels, each element of the batch by itself:
+/// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the mean and the biased variance over
+/// `num_channels / num_groups` channels.
+///
+/// Source: Wu and He, *Group Normalization* (2018).
+///
+/// # Shapes
+///
+/// `[batch, num_channels, …]` to the same.
+///
+/// # State dict
+///
+/// `weight` and `bias`, both `[num_channels]`; less what the configuration leaves out.
+///
+/// # Initialisation
+///
+/// Weight 1, bias 0, without a draw.
+///
+/// # Errors
+///
+/// Fewer than two dimensions, another number of channels, a single value to normalise.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = GroupNorm::new(2, 6)?;
+/// let y = norm.call(Tensor::randn([4, 6, 5, 5], DType::F32)?)?;
+/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct GroupNorm {
+    #[module(skip)]
+    config: GroupNormConfig,
+    weight: Maybe<Parameter>,
+    bias: Maybe<Parameter>,
+}
+
+config! {
+    /// The arguments of [`GroupNorm`].
+    pub struct GroupNormConfig => GroupNorm {
+        required {
+            /// The number of groups; it divides the number of channels.
+            num_groups: usize,
+            /// The number of channels.
+            num_channels: usize,
+        }
+        optional {
+            /// What is added to the variance.
+            eps: f64 = 1e-5,
+            /// Whether a scale and a shift are learned.
+            affine: bool = true,
+            /// Whether `affine` includes the shift.
+            bias: bool = true,
+        }
+    }
+}
+
+impl GroupNormConfig {
+    /// A layer with fresh parameters.
+    ///
+    /// # Errors
+    ///
+    /// No groups or channels, channels that the groups do not divide, an `eps` below 0.
+    pub fn build(&self) -> Result<GroupNorm> {
+        let (groups, channels, affine) = (self.num_groups, self.num_channels, self.affine);
+        positive("GroupNorm", "num_groups", groups)?;
+        positive("GroupNorm", "num_channels", channels)?;
+        between("GroupNorm", "eps", self.eps, [0.0, f64::INFINITY])?;
+        if channels % groups != 0 {
+            let problem = format!("must be divisible by num_groups = {groups}");
+            return Err(Error::argument(
+                "GroupNorm",
+                "num_channels",
+                channels,
+                problem,
+            ));
+        }
+        Ok(GroupNorm {
+            config: self.clone(),
+            weight: Maybe::when(affine, || Parameter::with_init(channels, ones()))?,
+            bias: Maybe::when(affine && self.bias, || {
+                Parameter::with_init(channels, zeros())
+            })?,
+        })
+    }
+}
+
+impl GroupNorm {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {}, eps={}, affine={}, bias={}",
+            self.config.num_groups,
+            self.config.num_channels,
+            Repr(&self.config.eps),
+            Repr(&self.config.affine),
+            Repr(&self.bias.is_present()),
+        )
+    }
+}
+
+impl Forward for GroupNorm {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let channels = self.config.num_channels;
+        if input.shape().get(1) != Some(&channels) {
+            let expected = format!("[batch, {channels}, …]");
+            let (op, got) = ("group_norm", input.shape().clone());
+            return Err(ErrorKind::Shape { op, expected, got }.into());
+        }
+        let weight = self.weight.get().map(Parameter::tensor);
+        let bias = self.bias.get().map(Parameter::tensor);
+        let (groups, eps) = (self.config.num_groups, self.config.eps);
+        input.group_norm(groups, weight.as_ref(), bias.as_ref(), eps)
+    }
+}

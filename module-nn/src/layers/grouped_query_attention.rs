@@ -1,0 +1,336 @@
+use module_core::module::Repr;
+use module_core::{
+    AttentionOptions, Call, DType, Error, ErrorKind, Forward, Identity, Module, Result, Shape,
+    Tensor, Training,
+};
+
+use super::causal::{blocked, seen};
+use super::rotary_embedding::positions;
+use super::{KeyValueCache, Linear, LinearConfig, RotaryEmbedding, RotaryEmbeddingConfig};
+use crate::config::{between, config, input, positive};
+
+/// Self-attention in which several heads of the query share one of key and value, as decoders of language
+/// models have it: with one head for all it is multi-query attention, with one for each that of
+/// [`MultiheadAttention`](super::MultiheadAttention).
+///
+/// ```text
+/// headᵢ = softmax(Qᵢ Kᵍᵀ · scale + mask) Vᵍ     g = i · num_kv_heads / num_heads, rounded down
+/// y = [head₁ … head_h] Wᴼ
+/// ```
+///
+/// It is called with
+///
+/// | input | output |
+/// |---|---|
+/// | `x` | `y` |
+/// | `(x, cache)`, the next elements of a sequence of which a [`KeyValueCache`] holds the earlier ones | `(y, cache)`, the cache with these elements too |
+/// | a [`GroupedQueryAttentionInput`], with a mask or positions | `(y, cache)` |
+///
+/// Element by element with the cache gives what all at once gives.
+///
+/// Source: Ainslie et al., *GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+/// Checkpoints* (2023).
+///
+/// # Shapes
+///
+/// `[batch, length, embed_dim]` to the same.
+///
+/// # State dict
+///
+/// `q_proj.weight` `[num_heads · head_dim, embed_dim]`, `k_proj.weight` and `v_proj.weight`
+/// `[num_kv_heads · head_dim, embed_dim]`, `o_proj.weight` `[embed_dim, num_heads · head_dim]`, and with `bias` or `out_bias` their
+/// biases: the keys of Llama's checkpoints.
+///
+/// # Initialisation
+///
+/// The four as [`Linear`], in this order.
+///
+/// # Errors
+///
+/// An input of another shape, positions without a rotary embedding, a mask that does not broadcast to `[batch, num_heads, length, keys]`, a cache of
+/// other sizes.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let attention = GroupedQueryAttentionConfig::new(16, 4)
+///     .num_kv_heads(2)
+///     .rotary(RotaryEmbeddingConfig::new(4).rope_theta(500_000.0))
+///     .build()?;
+/// let y = attention.call(Tensor::randn([2, 5, 16], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[2, 5, 16]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct GroupedQueryAttention {
+    #[module(skip)]
+    config: GroupedQueryAttentionConfig,
+    q_proj: Linear,
+    k_proj: Linear,
+    v_proj: Linear,
+    o_proj: Linear,
+    rotary: Rotary,
+    training: Training,
+}
+
+const NAME: &str = "GroupedQueryAttention";
+
+/// How queries and keys are given their positions.
+#[derive(Module)]
+enum Rotary {
+    Turned(RotaryEmbedding),
+    Without(Identity),
+}
+
+config! {
+    /// The arguments of [`GroupedQueryAttention`].
+    pub struct GroupedQueryAttentionConfig => GroupedQueryAttention {
+        required {
+            /// The size of inputs and outputs.
+            embed_dim: usize,
+            /// The number of heads of the query.
+            num_heads: usize,
+        }
+        optional {
+            /// The number of heads of key and value, of which `num_heads` is a multiple; `num_heads` if absent.
+            num_kv_heads: Option<usize> = None,
+            /// The size of each head; `embed_dim / num_heads` if absent.
+            head_dim: Option<usize> = None,
+            /// Whether the projections of query, key and value have biases.
+            bias: bool = false,
+            /// Whether the projection of the output has a bias.
+            out_bias: bool = false,
+            /// The probability with which, in training, a weight of the attention is dropped.
+            dropout: f64 = 0.0,
+            /// What the scores are multiplied by; one over the root of `head_dim` if absent.
+            scale: Option<f64> = None,
+            /// Whether an element attends only to itself and those before it.
+            is_causal: bool = true,
+            /// The positions that queries and keys are turned by.
+            rotary: Option<RotaryEmbeddingConfig> = None,
+        }
+    }
+}
+
+impl GroupedQueryAttentionConfig {
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, `num_heads` that is no multiple of `num_kv_heads`, `embed_dim` that is no multiple of `num_heads` where
+    /// `head_dim` is absent, a probability outside `[0, 1]`, rotary positions of another `head_dim`.
+    pub fn build(&self) -> Result<GroupedQueryAttention> {
+        let &Self {
+            embed_dim,
+            num_heads,
+            dropout,
+            ..
+        } = self;
+        let num_kv_heads = self.shared_heads();
+        positive(NAME, "embed_dim", embed_dim)?;
+        positive(NAME, "num_heads", num_heads)?;
+        positive(NAME, "num_kv_heads", num_kv_heads)?;
+        between(NAME, "dropout", dropout, [0.0, 1.0])?;
+        if !num_heads.is_multiple_of(num_kv_heads) {
+            let problem = format!("must be divisible by num_kv_heads = {num_kv_heads}");
+            return Err(Error::argument(NAME, "num_heads", num_heads, problem));
+        }
+        if self.head_dim.is_none() && !embed_dim.is_multiple_of(num_heads) {
+            let problem = format!("must be divisible by num_heads = {num_heads}, or give head_dim");
+            return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
+        }
+        let head_dim = self.size_of_head();
+        positive(NAME, "head_dim", head_dim)?;
+        let rotary = match &self.rotary {
+            Some(rotary) if rotary.head_dim != head_dim => {
+                let problem = format!("must be that of the attention, {head_dim}");
+                return Err(Error::argument(
+                    NAME,
+                    "rotary.head_dim",
+                    rotary.head_dim,
+                    problem,
+                ));
+            }
+            Some(rotary) => Rotary::Turned(rotary.build()?),
+            None => Rotary::Without(Identity::new()),
+        };
+        let width = |heads: usize| {
+            let problem = format!("is too many of head_dim = {head_dim}");
+            let width = heads.checked_mul(head_dim);
+            width.ok_or_else(|| Error::argument(NAME, "num_heads", heads, problem))
+        };
+        let (queries, shared) = (width(num_heads)?, width(num_kv_heads)?);
+        let linear = |from, to, bias: bool| LinearConfig::new(from, to).bias(bias).build();
+        Ok(GroupedQueryAttention {
+            config: self.clone(),
+            q_proj: linear(embed_dim, queries, self.bias)?,
+            k_proj: linear(embed_dim, shared, self.bias)?,
+            v_proj: linear(embed_dim, shared, self.bias)?,
+            o_proj: linear(queries, embed_dim, self.out_bias)?,
+            rotary,
+            training: Training::new(),
+        })
+    }
+
+    fn shared_heads(&self) -> usize {
+        self.num_kv_heads.unwrap_or(self.num_heads)
+    }
+
+    fn size_of_head(&self) -> usize {
+        self.head_dim
+            .unwrap_or(self.embed_dim / self.num_heads.max(1))
+    }
+}
+
+input! {
+    /// What [`GroupedQueryAttention`] is called with where a sequence and a cache are not all.
+    pub struct GroupedQueryAttentionInput {
+        required {
+            /// The sequence, `[batch, length, embed_dim]`.
+            x,
+        }
+        tensors {
+            /// What broadcasts to `[batch, num_heads, length, keys]`, where the keys are those of the cache and then those
+            /// of the sequence: truth values, true where a key **may be attended to** as in
+            /// [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), or numbers that are added to the scores.
+            /// Where the attention is causal, that is applied too.
+            attn_mask: Tensor,
+            /// The positions of the elements for the rotary embedding, `[length]` or `[batch, length]`; they follow those of
+            /// the cache if absent.
+            positions: Tensor,
+            /// What was seen before.
+            cache: KeyValueCache,
+        }
+        options {}
+    }
+}
+
+impl GroupedQueryAttention {
+    /// The arguments.
+    pub fn config(&self) -> &GroupedQueryAttentionConfig {
+        &self.config
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let config = &self.config;
+        write!(
+            f,
+            "num_heads={}, num_kv_heads={}, head_dim={}, is_causal={}",
+            config.num_heads,
+            config.shared_heads(),
+            config.size_of_head(),
+            Repr(&config.is_causal)
+        )
+    }
+
+    /// `[batch, heads, length, head_dim]`.
+    fn heads(&self, x: Tensor, heads: usize) -> Result<Tensor> {
+        let shape: Shape = [x.size(0)?, x.size(1)?, heads, self.config.size_of_head()].into();
+        x.reshape_to(&shape)?.transpose(1, 2)
+    }
+
+    /// The mask, unless `is_causal` says all.
+    fn mask(
+        &self,
+        mask: Option<Tensor>,
+        queries: &Tensor,
+        past: usize,
+    ) -> Result<(Option<Tensor>, bool)> {
+        let length = queries.size(-2)?;
+        // A single new element sees everything.
+        if !self.config.is_causal || (length == 1 && past > 0) {
+            return Ok((mask, false));
+        }
+        if mask.is_none() && past == 0 {
+            return Ok((None, true));
+        }
+        let seen = seen(length, past.saturating_add(length), past, &queries.device())?;
+        let joined = match mask {
+            None => seen,
+            Some(mask) if mask.dtype() == DType::Bool => mask.logical_and(&seen)?,
+            Some(mask) => mask.add(&blocked(&seen, mask.dtype())?)?,
+        };
+        Ok((Some(joined), false))
+    }
+}
+
+impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
+    type Output = (Tensor, KeyValueCache);
+
+    fn forward(&self, input: GroupedQueryAttentionInput) -> Result<Self::Output> {
+        let GroupedQueryAttentionInput {
+            x,
+            attn_mask,
+            positions: given,
+            cache,
+        } = input;
+        let config = &self.config;
+        let &[batch, length, _] = &**x.shape() else {
+            let expected = format!("[batch, length, embed_dim = {}]", config.embed_dim);
+            let (op, got) = (NAME, x.shape().clone());
+            return Err(ErrorKind::Shape { op, expected, got }.into());
+        };
+        let cache = cache.unwrap_or_default();
+        let past = cache.len();
+        let shared = config.shared_heads();
+        let mut query = self.heads(self.q_proj.call(x.clone())?, config.num_heads)?;
+        let mut key = self.heads(self.k_proj.call(x.clone())?, shared)?;
+        let value = self.heads(self.v_proj.call(x)?, shared)?;
+        match (&self.rotary, given) {
+            (Rotary::Turned(rotary), given) => {
+                let positions = match given {
+                    // Heads have no positions of their own.
+                    Some(given) if given.rank() == 2 => given.unsqueeze(1)?,
+                    Some(given) => given,
+                    None => positions(past, length, &query)?,
+                };
+                [query, key] = rotary.turn([query, key], &positions)?;
+            }
+            (Rotary::Without(_), Some(given)) => {
+                let (name, problem) = ("positions", "the attention has no rotary embedding");
+                return Err(Error::argument(NAME, name, given.shape(), problem));
+            }
+            (Rotary::Without(_), None) => {}
+        }
+        let cache = cache.append(key, value)?;
+        let (Some(key), Some(value)) = (cache.key(), cache.value()) else {
+            let problem = "must hold what was put into it";
+            return Err(Error::argument(NAME, "cache", cache.len(), problem));
+        };
+        let (mask, is_causal) = self.mask(attn_mask, &query, past)?;
+        let options = AttentionOptions {
+            attn_mask: mask.as_ref(),
+            dropout_p: match self.training.is_training() {
+                true => config.dropout,
+                false => 0.0,
+            },
+            is_causal,
+            scale: config.scale,
+            enable_gqa: true,
+        };
+        let attended = query.scaled_dot_product_attention(key, value, options)?;
+        let joined: Shape = [batch, length, self.q_proj.weight().shape()[0]].into();
+        let joined = attended.transpose(1, 2)?.reshape_to(&joined)?;
+        Ok((self.o_proj.call(joined)?, cache))
+    }
+}
+
+impl Forward<(Tensor, KeyValueCache)> for GroupedQueryAttention {
+    type Output = (Tensor, KeyValueCache);
+
+    fn forward(&self, (x, cache): (Tensor, KeyValueCache)) -> Result<Self::Output> {
+        self.forward(GroupedQueryAttentionInput::new(x).cache(cache))
+    }
+}
+
+impl Forward for GroupedQueryAttention {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let (y, _) = self.forward(GroupedQueryAttentionInput::new(x))?;
+        Ok(y)
+    }
+}

@@ -1,0 +1,127 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
+
+use crate::config::{between, config};
+use crate::init::{ones, zeros};
+
+/// Normalisation over the last dimensions: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with
+/// the mean and the biased variance over the dimensions of `normalized_shape`.
+///
+/// Source: Ba, Kiros and Hinton, *Layer Normalization* (2016).
+///
+/// # Shapes
+///
+/// `[…, normalized_shape]` to the same.
+///
+/// # State dict
+///
+/// `weight` and `bias`, both `normalized_shape`; less what the configuration leaves out.
+///
+/// # Initialisation
+///
+/// Weight 1, bias 0, without a draw.
+///
+/// # Errors
+///
+/// An input that does not end with the normalised shape, another dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = LayerNorm::new([3, 4])?;
+/// let y = norm.call(Tensor::randn([2, 3, 4], DType::F32)?)?;
+/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct LayerNorm {
+    #[module(skip)]
+    config: LayerNormConfig,
+    weight: Maybe<Parameter>,
+    bias: Maybe<Parameter>,
+}
+
+config! {
+    /// The arguments of [`LayerNorm`].
+    pub struct LayerNormConfig => LayerNorm {
+        required {
+            /// The last sizes of the input: one, or a list.
+            normalized_shape: Shape,
+        }
+        optional {
+            /// What is added to the variance.
+            eps: f64 = 1e-5,
+            /// Whether a scale and a shift are learned.
+            elementwise_affine: bool = true,
+            /// Whether `elementwise_affine` includes the shift.
+            bias: bool = true,
+        }
+    }
+}
+
+impl LayerNormConfig {
+    /// A layer with fresh parameters.
+    ///
+    /// # Errors
+    ///
+    /// No size, an `eps` below 0, sizes that exceed memory.
+    pub fn build(&self) -> Result<LayerNorm> {
+        let shape = &self.normalized_shape;
+        check("LayerNorm", shape, self.eps)?;
+        let affine = self.elementwise_affine;
+        Ok(LayerNorm {
+            config: self.clone(),
+            weight: Maybe::when(affine, || Parameter::with_init(shape, ones()))?,
+            bias: Maybe::when(affine && self.bias, || Parameter::with_init(shape, zeros()))?,
+        })
+    }
+}
+
+/// Refuses an empty normalised shape, and an `eps` below 0.
+pub(super) fn check(layer: &'static str, shape: &Shape, eps: f64) -> Result<()> {
+    if shape.rank() == 0 {
+        let problem = "must have at least one size";
+        return Err(Error::argument(layer, "normalized_shape", shape, problem));
+    }
+    between(layer, "eps", eps, [0.0, f64::INFINITY])
+}
+
+/// A shape as Python prints a tuple.
+pub(super) fn tuple(shape: &Shape) -> impl fmt::Display {
+    fmt::from_fn(move |f| match &**shape {
+        [size] => write!(f, "({size},)"),
+        sizes => {
+            let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+            write!(f, "({})", sizes.join(", "))
+        }
+    })
+}
+
+impl LayerNorm {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, eps={}, elementwise_affine={}, bias={}",
+            tuple(&self.config.normalized_shape),
+            Repr(&self.config.eps),
+            Repr(&self.config.elementwise_affine),
+            Repr(&self.bias.is_present()),
+        )
+    }
+}
+
+impl Forward for LayerNorm {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let weight = self.weight.get().map(Parameter::tensor);
+        let bias = self.bias.get().map(Parameter::tensor);
+        let shape = &self.config.normalized_shape;
+        input.layer_norm(shape, weight.as_ref(), bias.as_ref(), self.config.eps)
+    }
+}

@@ -1,0 +1,97 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{config, positive};
+use crate::functional;
+
+/// Division of each element by a power of what lies in the neighbouring channels:
+///
+/// ```text
+/// y[n, c, …] = x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta
+/// ```
+///
+/// where `i` runs over the `size` channels around `c`, those outside counting as zeros.
+///
+/// Source: Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
+/// Neural Networks* (2012).
+///
+/// # Shapes
+///
+/// `[batch, channels, …]` of at least three dimensions to the same.
+///
+/// # Errors
+///
+/// Fewer than three dimensions, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = LocalResponseNormConfig::new(1).alpha(1.0).beta(1.0).build()?;
+/// let y = norm.call(Tensor::from([3.0_f32]).reshape([1, 1, 1])?)?;
+/// assert!((y.item::<f32>()? - 0.3).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct LocalResponseNorm {
+    #[module(skip)]
+    config: LocalResponseNormConfig,
+}
+
+config! {
+    /// The arguments of [`LocalResponseNorm`].
+    pub struct LocalResponseNormConfig => LocalResponseNorm {
+        required {
+            /// The number of neighbouring channels.
+            size: usize,
+        }
+        optional {
+            /// The factor of the sum.
+            alpha: f64 = 1e-4,
+            /// The exponent.
+            beta: f64 = 0.75,
+            /// What is added.
+            k: f64 = 1.0,
+        }
+    }
+}
+
+impl LocalResponseNormConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0.
+    pub fn build(&self) -> Result<LocalResponseNorm> {
+        positive("LocalResponseNorm", "size", self.size)?;
+        Ok(LocalResponseNorm {
+            config: self.clone(),
+        })
+    }
+}
+
+impl LocalResponseNorm {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LocalResponseNormConfig {
+            size,
+            alpha,
+            beta,
+            k,
+        } = &self.config;
+        let [alpha, beta, k] = [alpha, beta, k].map(|number| Repr(number));
+        write!(f, "{size}, alpha={alpha}, beta={beta}, k={k}")
+    }
+}
+
+impl Forward for LocalResponseNorm {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let config = &self.config;
+        functional::local_response_norm(&input, config.size, config.alpha, config.beta, config.k)
+    }
+}

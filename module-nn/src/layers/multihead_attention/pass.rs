@@ -1,0 +1,328 @@
+//! The pass of multi-head attention.
+
+use module_core::{
+    AttentionOptions, Call, DType, ErrorKind, Maybe, PadMode, Parameter, Result, Shape, Tensor,
+};
+
+use super::{MultiheadAttention, MultiheadAttentionInput};
+use crate::layers::causal::{blocked, seen};
+
+const NAME: &str = "MultiheadAttention";
+
+pub(super) fn run(
+    layer: &MultiheadAttention,
+    mut input: MultiheadAttentionInput,
+) -> Result<(Tensor, Option<Tensor>)> {
+    let sizes = Sizes::of(layer, &input)?;
+    let masks = Masks::of(&input, &sizes)?;
+    if !sizes.batched {
+        for x in [&mut input.query, &mut input.key, &mut input.value] {
+            *x = x.unsqueeze(0)?;
+        }
+    }
+    let [query, key, value] = projected(layer, &sizes, &input)?;
+    let key = heads(with_more(key, &layer.bias_k, &sizes)?, &sizes)?;
+    let value = heads(with_more(value, &layer.bias_v, &sizes)?, &sizes)?;
+    let query = heads(query, &sizes)?;
+    let (key, value) = match layer.config.add_zero_attn {
+        true => (
+            key.pad([0, 0, 0, 1], PadMode::default())?,
+            value.pad([0, 0, 0, 1], PadMode::default())?,
+        ),
+        false => (key, value),
+    };
+    let more = key.size(-2)? - sizes.keys;
+    let dropout_p = match layer.training.is_training() {
+        true => layer.config.dropout,
+        false => 0.0,
+    };
+    let (attended, weights) = if input.need_weights {
+        let scale = (1.0 / sizes.head_dim as f64).sqrt();
+        let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
+        if let Some(mask) = masks.added(&sizes, input.is_causal, more, &query)? {
+            scores = scores.add(&mask)?;
+        }
+        let weights = scores.softmax(-1)?.dropout(dropout_p)?;
+        (weights.matmul(&value)?, Some(weights))
+    } else {
+        // The kernel leaves out what a causal attention does not see.
+        let is_causal = input.is_causal && masks.padding.is_none() && more == 0;
+        let mask = match is_causal {
+            true => None,
+            false => masks.added(&sizes, input.is_causal, more, &query)?,
+        };
+        let options = AttentionOptions {
+            attn_mask: mask.as_ref(),
+            dropout_p,
+            is_causal,
+            ..AttentionOptions::default()
+        };
+        (
+            query.scaled_dot_product_attention(&key, &value, options)?,
+            None,
+        )
+    };
+    let joined = attended.permute(sizes.out_of_heads())?;
+    let (a, b) = sizes.leading(sizes.queries);
+    let joined = joined.reshape_to(&[a, b, layer.config.embed_dim].into())?;
+    let mut output = layer.out_proj.call(joined)?;
+    let mut weights = match weights {
+        Some(weights) if input.average_attn_weights => Some(weights.mean(1, false)?),
+        weights => weights,
+    };
+    if !sizes.batched {
+        output = output.squeeze(0)?;
+        weights = weights.map(|weights| weights.squeeze(0)).transpose()?;
+    }
+    Ok((output, weights))
+}
+
+/// What the shapes of query, key and value say.
+struct Sizes {
+    batched: bool,
+    /// Whether the batch comes before the sequence; also where one of size 1 is put in front.
+    batch_first: bool,
+    batch: usize,
+    queries: usize,
+    keys: usize,
+    heads: usize,
+    head_dim: usize,
+}
+
+impl Sizes {
+    fn of(layer: &MultiheadAttention, input: &MultiheadAttentionInput) -> Result<Self> {
+        let config = &layer.config;
+        let MultiheadAttentionInput {
+            query, key, value, ..
+        } = input;
+        let batched = match query.rank() {
+            3 => true,
+            2 => false,
+            _ => return Err(error("a query [queries, embed_dim] or with a batch", query)),
+        };
+        let [kdim, vdim] = config.key_and_value_dim();
+        let dims = [
+            (query, config.embed_dim, "query"),
+            (key, kdim, "key"),
+            (value, vdim, "value"),
+        ];
+        for (x, size, name) in dims {
+            if x.rank() != query.rank() || x.size(-1)? != size {
+                let rank = query.rank();
+                return Err(error(
+                    format!("a {name} of {rank} dimensions, the last {size}"),
+                    x,
+                ));
+            }
+        }
+        let batch_first = config.batch_first || !batched;
+        let split = |x: &Tensor| match (**x.shape()).split_last() {
+            Some((_, &[a, b])) if batch_first => (a, b),
+            Some((_, &[a, b])) => (b, a),
+            Some((_, &[length])) => (1, length),
+            _ => (1, 1),
+        };
+        let ((batch, queries), (key_batch, keys)) = (split(query), split(key));
+        if key_batch != batch {
+            return Err(error(
+                format!("a key with the query's batch of {batch}"),
+                key,
+            ));
+        }
+        if split(value) != (key_batch, keys) {
+            return Err(error(
+                format!("a value for each of {keys} keys in a batch of {batch}"),
+                value,
+            ));
+        }
+        let (heads, head_dim) = (config.num_heads, config.embed_dim / config.num_heads);
+        Ok(Self {
+            batched,
+            batch_first,
+            batch,
+            queries,
+            keys,
+            heads,
+            head_dim,
+        })
+    }
+
+    /// The two dimensions before the last of a sequence of that length.
+    fn leading(&self, length: usize) -> (usize, usize) {
+        match self.batch_first {
+            true => (self.batch, length),
+            false => (length, self.batch),
+        }
+    }
+
+    fn sequence_dim(&self) -> isize {
+        isize::from(self.batch_first)
+    }
+
+    /// From `[…, heads, head_dim]` with the leading dimensions to `[batch, heads, length, head_dim]`.
+    fn to_heads(&self) -> [isize; 4] {
+        match self.batch_first {
+            true => [0, 2, 1, 3],
+            false => [1, 2, 0, 3],
+        }
+    }
+
+    /// The way back.
+    fn out_of_heads(&self) -> [isize; 4] {
+        match self.batch_first {
+            true => [0, 2, 1, 3],
+            false => [2, 0, 1, 3],
+        }
+    }
+}
+
+fn error(expected: impl Into<String>, got: &Tensor) -> module_core::Error {
+    let (op, expected, got) = (NAME, expected.into(), got.shape().clone());
+    ErrorKind::Shape { op, expected, got }.into()
+}
+
+/// Query, key and value after their linear maps.
+fn projected(
+    layer: &MultiheadAttention,
+    sizes: &Sizes,
+    input: &MultiheadAttentionInput,
+) -> Result<[Tensor; 3]> {
+    let embed_dim = sizes.heads * sizes.head_dim;
+    let third = |packed: &Tensor, i: usize| packed.narrow(0, i * embed_dim..(i + 1) * embed_dim);
+    let packed = layer.in_proj_weight.get().map(Parameter::tensor);
+    let bias = layer.in_proj_bias.get().map(Parameter::tensor);
+    let own = [
+        &layer.q_proj_weight,
+        &layer.k_proj_weight,
+        &layer.v_proj_weight,
+    ];
+    let project = |x: &Tensor, i: usize| {
+        let weight = match (&packed, own[i]) {
+            (Some(packed), _) => third(packed, i)?,
+            (None, Maybe::Present(own)) => own.tensor(),
+            // Either the packed weight or all three are present.
+            (None, Maybe::Absent) => return Err(error("a layer with weights", x)),
+        };
+        let bias = bias.as_ref().map(|bias| third(bias, i)).transpose()?;
+        x.linear(&weight, bias.as_ref())
+    };
+    Ok([
+        project(&input.query, 0)?,
+        project(&input.key, 1)?,
+        project(&input.value, 2)?,
+    ])
+}
+
+/// Keys or values with the learned one behind them, if there is one.
+fn with_more(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor> {
+    let Maybe::Present(more) = more else {
+        return Ok(x);
+    };
+    let (a, b) = sizes.leading(1);
+    let more = more.tensor().expand([a, b, sizes.heads * sizes.head_dim])?;
+    Tensor::cat(&[x, more], sizes.sequence_dim())
+}
+
+/// `[batch, heads, length, head_dim]`.
+fn heads(x: Tensor, sizes: &Sizes) -> Result<Tensor> {
+    let (a, b) = (x.size(0)?, x.size(1)?);
+    let split: Shape = [a, b, sizes.heads, sizes.head_dim].into();
+    x.reshape_to(&split)?.permute(sizes.to_heads())
+}
+
+/// The masks as what is added to the scores, in shapes that broadcast to theirs.
+struct Masks {
+    /// `[batch, 1, 1, keys]`.
+    padding: Option<Tensor>,
+    /// `[queries, keys]` or `[batch, heads, queries, keys]`.
+    attention: Option<Tensor>,
+}
+
+impl Masks {
+    fn of(input: &MultiheadAttentionInput, sizes: &Sizes) -> Result<Self> {
+        let &Sizes {
+            batch,
+            queries,
+            keys,
+            heads,
+            ..
+        } = sizes;
+        let padding = match &input.key_padding_mask {
+            Some(mask) => {
+                let expected: Shape = if sizes.batched {
+                    [batch, keys].into()
+                } else {
+                    keys.into()
+                };
+                if *mask.shape() != expected {
+                    return Err(error(format!("a key_padding_mask {expected}"), mask));
+                }
+                let mask = additive(mask, &input.query)?;
+                Some(mask.reshape_to(&[batch, 1, 1, keys].into())?)
+            }
+            None => None,
+        };
+        let attention = match &input.attn_mask {
+            Some(mask) => {
+                let flat: Shape = [queries, keys].into();
+                let deep: Shape = [batch.saturating_mul(heads), queries, keys].into();
+                let added = additive(mask, &input.query)?;
+                Some(if *mask.shape() == flat {
+                    added
+                } else if *mask.shape() == deep {
+                    added.reshape_to(&[batch, heads, queries, keys].into())?
+                } else {
+                    return Err(error(format!("an attn_mask {flat} or {deep}"), mask));
+                })
+            }
+            None => None,
+        };
+        Ok(Self { padding, attention })
+    }
+
+    /// Both in one, with nothing hidden of the `more` keys behind those given.
+    fn added(
+        &self,
+        sizes: &Sizes,
+        is_causal: bool,
+        more: usize,
+        query: &Tensor,
+    ) -> Result<Option<Tensor>> {
+        let causal = match is_causal && self.attention.is_none() {
+            true => {
+                let seen = seen(sizes.queries, sizes.keys, 0, &query.device())?;
+                Some(blocked(&seen, query.dtype())?)
+            }
+            false => None,
+        };
+        let attention = self.attention.as_ref().or(causal.as_ref());
+        let mask = match (attention, &self.padding) {
+            (Some(attention), Some(padding)) => attention.add(padding)?,
+            (Some(one), None) | (None, Some(one)) => one.clone(),
+            (None, None) => return Ok(None),
+        };
+        match more {
+            0 => Ok(Some(mask)),
+            // At most two: one learned, one of zeros.
+            _ => mask.pad([0, more as isize], PadMode::default()).map(Some),
+        }
+    }
+}
+
+/// Minus infinity where truth values block; numbers as they are.
+fn additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
+    let (op, dtype) = (NAME, mask.dtype());
+    if dtype == DType::Bool {
+        let zeros = Tensor::zeros(mask.shape(), query.dtype(), &query.device())?;
+        return zeros.masked_fill(mask, f64::NEG_INFINITY);
+    }
+    if !dtype.is_floating_point() {
+        let needs = "a mask of truth values, or of numbers that are added to the scores";
+        return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+    }
+    if dtype != query.dtype() {
+        let (lhs, rhs) = (query.dtype(), dtype);
+        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+    }
+    Ok(mask.clone())
+}

@@ -1,0 +1,104 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
+
+use super::layer_norm::{check, tuple};
+use crate::config::config;
+use crate::init::ones;
+
+/// Division by the root of the mean square over the last dimensions:
+/// `y = x / √(⟨x²⟩ + eps) · weight`.
+///
+/// Without an `eps` it is the distance from 1 to the next number of the dtype, in `f32` for half
+/// precision.
+///
+/// Source: Zhang and Sennrich, *Root Mean Square Layer Normalization* (2019).
+///
+/// # Shapes
+///
+/// `[…, normalized_shape]` to the same.
+///
+/// # State dict
+///
+/// `weight`, `normalized_shape`, unless `elementwise_affine` is false.
+///
+/// # Initialisation
+///
+/// 1, without a draw.
+///
+/// # Errors
+///
+/// An input that does not end with the normalised shape, another dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = RMSNorm::new(2)?.call(Tensor::from([1.0_f32, 7.0]))?;
+/// assert!((y.to_vec::<f32>()?[1] - 1.4).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct RMSNorm {
+    #[module(skip)]
+    config: RMSNormConfig,
+    weight: Maybe<Parameter>,
+}
+
+config! {
+    /// The arguments of [`RMSNorm`].
+    pub struct RMSNormConfig => RMSNorm {
+        required {
+            /// The last sizes of the input: one, or a list.
+            normalized_shape: Shape,
+        }
+        optional {
+            /// What is added to the mean square; `None` is the epsilon of the dtype.
+            eps: Option<f64> = None,
+            /// Whether a scale is learned.
+            elementwise_affine: bool = true,
+        }
+    }
+}
+
+impl RMSNormConfig {
+    /// A layer with fresh parameters.
+    ///
+    /// # Errors
+    ///
+    /// No size, an `eps` below 0, sizes that exceed memory.
+    pub fn build(&self) -> Result<RMSNorm> {
+        let shape = &self.normalized_shape;
+        check("RMSNorm", shape, self.eps.unwrap_or(0.0))?;
+        let weight = || Parameter::with_init(shape, ones());
+        Ok(RMSNorm {
+            config: self.clone(),
+            weight: Maybe::when(self.elementwise_affine, weight)?,
+        })
+    }
+}
+
+impl RMSNorm {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, eps=", tuple(&self.config.normalized_shape))?;
+        match &self.config.eps {
+            Some(eps) => write!(f, "{}", Repr(eps))?,
+            None => f.write_str("None")?,
+        }
+        let affine = Repr(&self.config.elementwise_affine);
+        write!(f, ", elementwise_affine={affine}")
+    }
+}
+
+impl Forward for RMSNorm {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let weight = self.weight.get().map(Parameter::tensor);
+        let shape = &self.config.normalized_shape;
+        input.rms_norm(shape, weight.as_ref(), self.config.eps)
+    }
+}

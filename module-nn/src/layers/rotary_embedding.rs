@@ -1,0 +1,325 @@
+use std::f64::consts::TAU;
+
+use module_core::module::Repr;
+use module_core::{DType, Error, ErrorKind, Forward, Marker, Module, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::position::{PositionLayout, cos_sin};
+use crate::config::{between, config, positive};
+
+/// Turns pairs of features by angles that grow with the position, so that the product of a query and a
+/// key depends on how far they are apart:
+///
+/// ```text
+/// (a, b) -> (a cos t·fᵢ - b sin t·fᵢ, b cos t·fᵢ + a sin t·fᵢ)     fᵢ = rope_theta^(-2i / rotary_dim)
+/// ```
+///
+/// for the two features of pair `i` at position `t`; [`PositionLayout`] says which features are a pair.
+/// The angles are computed in `F64`, and half precision is turned in `F32`.
+///
+/// Source: Su et al., *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021).
+///
+/// # Shapes
+///
+/// `[…, length, head_dim]` to the same. It is called with
+///
+/// | input | positions |
+/// |---|---|
+/// | `x` | `0`, `1`, … |
+/// | `(x, start)` | from `start` on |
+/// | `(x, positions)` | integers `[length]`, or of more dimensions that broadcast to those of `x` but the last |
+///
+/// # Errors
+///
+/// Another size than `head_dim`, positions that do not fit, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let rotary = RotaryEmbedding::new(2)?;
+/// let x = Tensor::from([[1.0_f32, 0.0], [1.0, 0.0]]);
+/// let y = rotary.call(x)?.to_vec::<f32>()?;
+/// assert_eq!(y, [1.0, 0.0, 1.0_f32.cos(), 1.0_f32.sin()]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct RotaryEmbedding {
+    #[module(skip)]
+    config: RotaryEmbeddingConfig,
+    #[module(skip)]
+    frequencies: Vec<f64>,
+    marker: Marker,
+}
+
+/// How the frequencies of a [`RotaryEmbedding`] are changed for sequences that are longer than those of
+/// the training, in the form in which checkpoints write it.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::RotaryScaling;
+///
+/// let text = r#"{"rope_type": "linear", "factor": 2.0}"#;
+/// assert_eq!(serde_json::from_str::<RotaryScaling>(text)?, RotaryScaling::Linear { factor: 2.0 });
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rope_type", rename_all = "lowercase")]
+pub enum RotaryScaling {
+    /// They are as they are.
+    #[default]
+    Default,
+    /// All are divided by one number: positions are pushed together.
+    Linear {
+        /// The number.
+        factor: f64,
+    },
+    /// Low frequencies are divided, high ones stay, those between are blended: Llama 3.1's.
+    Llama3 {
+        /// What low frequencies are divided by.
+        factor: f64,
+        /// Frequencies whose wave is longer than `original_max_position_embeddings` divided by this are
+        /// low.
+        low_freq_factor: f64,
+        /// Frequencies whose wave is shorter than `original_max_position_embeddings` divided by this are
+        /// high.
+        high_freq_factor: f64,
+        /// The length of the sequences of the training.
+        original_max_position_embeddings: usize,
+    },
+}
+
+impl RotaryScaling {
+    fn check(&self) -> Result<()> {
+        const NAME: &str = "RotaryEmbedding";
+        let range = [f64::MIN_POSITIVE, f64::MAX];
+        match *self {
+            Self::Default => Ok(()),
+            Self::Linear { factor } => between(NAME, "factor", factor, range),
+            Self::Llama3 {
+                factor,
+                low_freq_factor: low,
+                high_freq_factor: high,
+                original_max_position_embeddings: length,
+            } => {
+                between(NAME, "factor", factor, range)?;
+                between(NAME, "low_freq_factor", low, range)?;
+                between(NAME, "high_freq_factor", high, range)?;
+                positive(NAME, "original_max_position_embeddings", length)?;
+                if low < high {
+                    return Ok(());
+                }
+                let problem = format!("must be less than high_freq_factor = {high}");
+                Err(Error::argument(NAME, "low_freq_factor", low, problem))
+            }
+        }
+    }
+
+    fn scaled(&self, frequency: f64) -> f64 {
+        match *self {
+            Self::Default => frequency,
+            Self::Linear { factor } => frequency / factor,
+            Self::Llama3 {
+                factor,
+                low_freq_factor: low,
+                high_freq_factor: high,
+                original_max_position_embeddings: length,
+            } => {
+                let waves = length as f64 * frequency / TAU;
+                let kept = ((waves - low) / (high - low)).clamp(0.0, 1.0);
+                kept * frequency + (1.0 - kept) * frequency / factor
+            }
+        }
+    }
+}
+
+config! {
+    /// The arguments of [`RotaryEmbedding`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // GPT-J: pairs of neighbours, of which only the first 64 features turn.
+    /// let rotary = RotaryEmbeddingConfig::new(256)
+    ///     .rotary_dim(64)
+    ///     .layout(PositionLayout::Interleaved)
+    ///     .build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct RotaryEmbeddingConfig => RotaryEmbedding {
+        required {
+            /// The size of the vectors.
+            head_dim: usize,
+        }
+        optional {
+            /// The base of the frequencies.
+            rope_theta: f64 = 10000.0,
+            /// How many of the first features turn; all if absent.
+            rotary_dim: Option<usize> = None,
+            /// Which features are a pair.
+            layout: PositionLayout = PositionLayout::HalfSplit,
+            /// How the frequencies are changed for longer sequences.
+            scaling: RotaryScaling = RotaryScaling::Default,
+        }
+    }
+}
+
+impl RotaryEmbeddingConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a `rotary_dim` that is odd or greater than `head_dim`, a base or a scaling that is not
+    /// positive.
+    pub fn build(&self) -> Result<RotaryEmbedding> {
+        const NAME: &str = "RotaryEmbedding";
+        let &Self {
+            head_dim,
+            rope_theta,
+            scaling,
+            ..
+        } = self;
+        let rotary_dim = self.turned();
+        positive(NAME, "head_dim", head_dim)?;
+        if rotary_dim == 0 || !rotary_dim.is_multiple_of(2) || rotary_dim > head_dim {
+            let problem = format!("must be even and from 2 to head_dim = {head_dim}");
+            return Err(Error::argument(NAME, "rotary_dim", rotary_dim, problem));
+        }
+        between(
+            NAME,
+            "rope_theta",
+            rope_theta,
+            [f64::MIN_POSITIVE, f64::MAX],
+        )?;
+        scaling.check()?;
+        let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX))?;
+        let frequency = |&i: &i64| rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64);
+        let numbers = numbers.to_vec::<i64>()?;
+        let frequencies = numbers.iter().map(frequency);
+        Ok(RotaryEmbedding {
+            config: self.clone(),
+            frequencies: frequencies.map(|f| scaling.scaled(f)).collect(),
+            marker: Marker::new(),
+        })
+    }
+
+    fn turned(&self) -> usize {
+        self.rotary_dim.unwrap_or(self.head_dim)
+    }
+}
+
+impl RotaryEmbedding {
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let config = &self.config;
+        write!(
+            f,
+            "{}, rope_theta={}, rotary_dim={}, layout={}",
+            config.head_dim,
+            Repr(&config.rope_theta),
+            config.turned(),
+            config.layout.name()
+        )
+    }
+
+    /// Turns each of several tensors by the same positions.
+    pub(super) fn turn<const N: usize>(
+        &self,
+        tensors: [Tensor; N],
+        positions: &Tensor,
+    ) -> Result<[Tensor; N]> {
+        const NAME: &str = "RotaryEmbedding";
+        let config = &self.config;
+        if positions.dtype().is_floating_point() || positions.dtype() == DType::Bool {
+            let (op, dtype, needs) = (NAME, positions.dtype(), "whole numbers as positions");
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        let mut waves: Option<(DType, [Tensor; 2])> = None;
+        let mut turned = tensors;
+        for x in &mut turned {
+            let dtype = x.dtype();
+            if !dtype.is_floating_point() {
+                let (op, needs) = (NAME, "a floating-point tensor");
+                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            }
+            if x.rank() < 2 || x.size(-1)? != config.head_dim {
+                let expected = format!("[…, length, head_dim = {}]", config.head_dim);
+                let (op, got) = (NAME, x.shape().clone());
+                return Err(ErrorKind::Shape { op, expected, got }.into());
+            }
+            let leading = module_core::Shape::from(&x.shape()[..x.rank() - 1]);
+            if positions.expand(&leading).is_err() {
+                let (op, lhs, rhs) = (NAME, x.shape().clone(), positions.shape().clone());
+                let rule = "the positions must broadcast to all dimensions but the last".to_owned();
+                return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            }
+            let wide = match dtype {
+                DType::F16 | DType::BF16 => DType::F32,
+                dtype => dtype,
+            };
+            let (_, [cos, sin]) = match waves.take() {
+                Some(made) if made.0 == wide => waves.insert(made),
+                _ => waves.insert((wide, cos_sin(positions, &self.frequencies, wide)?)),
+            };
+            *x = self
+                .turn_one(x.to_dtype(wide)?, cos, sin)?
+                .to_dtype(dtype)?;
+        }
+        Ok(turned)
+    }
+
+    fn turn_one(&self, x: Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+        let (size, turned) = (self.config.head_dim, self.config.turned());
+        let layout = self.config.layout;
+        let [a, b] = layout.part(&x.narrow(-1, 0..turned)?)?;
+        let first = a.mul(cos)?.sub(&b.mul(sin)?)?;
+        let second = b.mul(cos)?.add(&a.mul(sin)?)?;
+        let out = layout.join(&first, &second)?;
+        match turned == size {
+            true => Ok(out),
+            false => Tensor::cat(&[out, x.narrow(-1, turned..size)?], -1),
+        }
+    }
+}
+
+impl Forward for RotaryEmbedding {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward((input, 0))
+    }
+}
+
+impl Forward<(Tensor, usize)> for RotaryEmbedding {
+    type Output = Tensor;
+
+    fn forward(&self, (input, start): (Tensor, usize)) -> Result<Tensor> {
+        // What has too few dimensions is refused with the others.
+        let length = if input.rank() < 2 { 1 } else { input.size(-2)? };
+        let positions = positions(start, length, &input)?;
+        self.forward((input, positions))
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for RotaryEmbedding {
+    type Output = Tensor;
+
+    fn forward(&self, (input, positions): (Tensor, Tensor)) -> Result<Tensor> {
+        let [output] = self.turn([input], &positions)?;
+        Ok(output)
+    }
+}
+
+/// As many positions from `start` on, where `x` lies.
+pub(super) fn positions(start: usize, length: usize, x: &Tensor) -> Result<Tensor> {
+    let ends = [start, start.saturating_add(length)].map(i64::try_from);
+    let [Ok(start), Ok(end)] = ends else {
+        let problem = "must leave room for the sequence among 64-bit integers";
+        return Err(Error::argument("RotaryEmbedding", "start", start, problem));
+    };
+    Tensor::arange(start, end)?.to_device(&x.device())
+}

@@ -1,0 +1,259 @@
+mod activation;
+mod decoder;
+mod decoder_layer;
+mod encoder;
+mod encoder_layer;
+mod feedforward;
+mod stack;
+
+use module_core::module::VisitorMut;
+use module_core::{Call, DType, Device, Forward, Module, Parameter, Result, Tensor};
+
+use super::LayerNormConfig;
+use super::causal::{blocked, seen};
+use crate::config::{config, input};
+use crate::init::XavierUniform;
+
+pub use activation::TransformerActivation;
+pub use decoder::{TransformerDecoder, TransformerDecoderConfig, TransformerDecoderInput};
+pub use decoder_layer::{
+    TransformerDecoderLayer, TransformerDecoderLayerConfig, TransformerDecoderLayerInput,
+};
+pub use encoder::{TransformerEncoder, TransformerEncoderConfig, TransformerEncoderInput};
+pub use encoder_layer::{
+    TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerEncoderLayerInput,
+};
+
+/// An encoder that reads one sequence and a decoder that writes another: `decoder(tgt, encoder(src))`, both with a
+/// normalisation behind them.
+///
+/// It is called with `src` and `tgt`, or with a [`TransformerInput`] for masks.
+///
+/// Source: Vaswani et al., *Attention Is All You Need* (2017).
+///
+/// # Shapes
+///
+/// `src` `[source, batch, d_model]` and `tgt` `[target, batch, d_model]`, both with the batch first with `batch_first`, or both
+/// without a batch; the output is as `tgt`.
+///
+/// # State dict
+///
+/// `encoder.*` of a [`TransformerEncoder`] and `decoder.*` of a [`TransformerDecoder`], both with `norm`.
+///
+/// # Initialisation
+///
+/// Encoder and decoder, then every parameter of two or more dimensions by [`XavierUniform`].
+///
+/// # Errors
+///
+/// Those of [`MultiheadAttention`](crate::MultiheadAttention).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let transformer = TransformerConfig::new()
+///     .d_model(8)
+///     .nhead(2)
+///     .num_encoder_layers(2)
+///     .num_decoder_layers(1)
+///     .dim_feedforward(16)
+///     .batch_first(true)
+///     .build()?;
+/// let (src, tgt) = (Tensor::randn([2, 5, 8], DType::F32)?, Tensor::randn([2, 3, 8], DType::F32)?);
+/// let y = transformer.call(TransformerInput::new(src, tgt.clone()).tgt_is_causal(true))?;
+/// assert_eq!(y.shape(), tgt.shape());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Transformer {
+    encoder: TransformerEncoder,
+    decoder: TransformerDecoder,
+}
+
+config! {
+    /// The arguments of [`Transformer`].
+    ///
+    /// PyTorch's `custom_encoder` and `custom_decoder` are a module of one's own with two fields.
+    pub struct TransformerConfig {
+        optional {
+            /// The size of inputs and outputs.
+            d_model: usize = 512_usize,
+            /// The number of heads of each attention.
+            nhead: usize = 8_usize,
+            /// The number of layers of the encoder.
+            num_encoder_layers: usize = 6_usize,
+            /// The number of layers of the decoder.
+            num_decoder_layers: usize = 6_usize,
+            /// The size between the linear maps of each layer.
+            dim_feedforward: usize = 2048_usize,
+            /// The probability with which, in training, an element is dropped.
+            dropout: f64 = 0.1,
+            /// The function between the linear maps of each layer.
+            activation: TransformerActivation = TransformerActivation::Relu,
+            /// What the normalisations add to the variance.
+            layer_norm_eps: f64 = 1e-5,
+            /// Whether the batch is the first dimension rather than the second.
+            batch_first: bool = false,
+            /// Whether the normalisations of each layer come first rather than last.
+            norm_first: bool = false,
+            /// Whether the linear maps and the normalisations have biases.
+            bias: bool = true,
+        }
+    }
+}
+
+impl TransformerConfig {
+    /// A model with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
+    pub fn build(&self) -> Result<Transformer> {
+        let encoder_layer = TransformerEncoderLayerConfig {
+            d_model: self.d_model,
+            nhead: self.nhead,
+            dim_feedforward: self.dim_feedforward,
+            dropout: self.dropout,
+            activation: self.activation.clone(),
+            layer_norm_eps: self.layer_norm_eps,
+            batch_first: self.batch_first,
+            norm_first: self.norm_first,
+            bias: self.bias,
+        };
+        let decoder_layer = TransformerDecoderLayerConfig {
+            d_model: self.d_model,
+            nhead: self.nhead,
+            dim_feedforward: self.dim_feedforward,
+            dropout: self.dropout,
+            activation: self.activation.clone(),
+            layer_norm_eps: self.layer_norm_eps,
+            batch_first: self.batch_first,
+            norm_first: self.norm_first,
+            bias: self.bias,
+        };
+        let norm = LayerNormConfig::new(self.d_model)
+            .eps(self.layer_norm_eps)
+            .bias(self.bias);
+        let mut transformer = Transformer {
+            encoder: TransformerEncoderConfig::new(encoder_layer, self.num_encoder_layers)
+                .norm(norm.clone())
+                .build()?,
+            decoder: TransformerDecoderConfig::new(decoder_layer, self.num_decoder_layers)
+                .norm(norm)
+                .build()?,
+        };
+        let mut xavier = Xavier(Ok(()));
+        transformer.visit_mut(&mut xavier);
+        xavier.0.map(|()| transformer)
+    }
+}
+
+/// Puts parameters of Xavier's distribution in the place of those of two or more dimensions.
+struct Xavier(Result<()>);
+
+impl<'a> VisitorMut<'a> for Xavier {
+    fn parameter(&mut self, _: &str, parameter: &'a mut Parameter) {
+        if self.0.is_err() || parameter.shape().rank() < 2 {
+            return;
+        }
+        match Parameter::with_init(parameter.shape(), XavierUniform::default()) {
+            Ok(drawn) => *parameter = drawn,
+            Err(error) => self.0 = Err(error),
+        }
+    }
+
+    fn module(&mut self, _: &str, module: &'a mut dyn Module) {
+        module.visit_mut(self);
+    }
+}
+
+input! {
+    /// What [`Transformer`] is called with where the two sequences are not all; masks are those of
+    /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
+    pub struct TransformerInput {
+        required {
+            /// What the encoder reads.
+            src,
+            /// What the decoder continues.
+            tgt,
+        }
+        tensors {
+            /// The pairs of `src` that may not meet.
+            src_mask: Tensor,
+            /// The pairs of `tgt` that may not meet.
+            tgt_mask: Tensor,
+            /// The pairs of `tgt` and the memory that may not meet.
+            memory_mask: Tensor,
+            /// The elements of `src` that none of them may attend to.
+            src_key_padding_mask: Tensor,
+            /// The elements of `tgt` that none of them may attend to.
+            tgt_key_padding_mask: Tensor,
+            /// The elements of the memory that none of `tgt` may attend to.
+            memory_key_padding_mask: Tensor,
+        }
+        options {
+            /// Whether an element of `src` attends only to itself and those before it; if absent, whether the mask says
+            /// so.
+            src_is_causal: Option<bool> = None,
+            /// The same for `tgt`.
+            tgt_is_causal: Option<bool> = None,
+            /// The same for the memory; a `memory_mask` beside it must say the same.
+            memory_is_causal: bool = false,
+        }
+    }
+}
+
+impl Transformer {
+    /// Minus infinity where a key comes after the query, else 0, `[sz, sz]`: the mask of a causal attention.
+    ///
+    /// # Errors
+    ///
+    /// A size that exceeds memory, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mask = Transformer::generate_square_subsequent_mask(2, DType::F32, &Device::cpu())?;
+    /// assert_eq!(mask.to_vec::<f32>()?, [0.0, f32::NEG_INFINITY, 0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn generate_square_subsequent_mask(
+        sz: usize,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
+        blocked(&seen(sz, sz, 0, device)?, dtype)
+    }
+}
+
+impl Forward<TransformerInput> for Transformer {
+    type Output = Tensor;
+
+    fn forward(&self, input: TransformerInput) -> Result<Tensor> {
+        let source = TransformerEncoderInput::new(input.src)
+            .mask(input.src_mask)
+            .src_key_padding_mask(input.src_key_padding_mask)
+            .is_causal(input.src_is_causal);
+        let memory = self.encoder.call(source)?;
+        let target = TransformerDecoderInput::new(input.tgt, memory)
+            .tgt_mask(input.tgt_mask)
+            .memory_mask(input.memory_mask)
+            .tgt_key_padding_mask(input.tgt_key_padding_mask)
+            .memory_key_padding_mask(input.memory_key_padding_mask)
+            .tgt_is_causal(input.tgt_is_causal)
+            .memory_is_causal(input.memory_is_causal);
+        self.decoder.call(target)
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for Transformer {
+    type Output = Tensor;
+
+    fn forward(&self, (src, tgt): (Tensor, Tensor)) -> Result<Tensor> {
+        self.forward(TransformerInput::new(src, tgt))
+    }
+}

@@ -1,0 +1,150 @@
+use module_core::{Call, Forward, Layer, Module, Result, Tensor};
+
+use super::stack::{LastNorm, copies, is_causal};
+use super::{TransformerDecoderLayer, TransformerDecoderLayerConfig, TransformerDecoderLayerInput};
+use crate::config::{config, input};
+use crate::layers::{LayerNorm, LayerNormConfig};
+
+/// [`TransformerDecoderLayer`]s one after the other, and perhaps a normalisation behind them.
+///
+/// It is called with a sequence and the memory that an encoder gave, or with a
+/// [`TransformerDecoderInput`] for masks.
+///
+/// Source: Vaswani et al., *Attention Is All You Need* (2017).
+///
+/// # Shapes
+///
+/// Those of a layer.
+///
+/// # State dict
+///
+/// `layers.0.*`, `layers.1.*`, … and, with `norm`, `norm.*`.
+///
+/// # Initialisation
+///
+/// The first layer draws its weights and the others start with the same, as in PyTorch;
+/// `reset_parameters` draws those of each layer, and so does
+/// [`from_layers`](Self::from_layers) of layers that were built by themselves.
+///
+/// # Errors
+///
+/// Those of [`MultiheadAttention`](crate::MultiheadAttention).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true);
+/// let decoder = TransformerDecoderConfig::new(layer, 3).build()?;
+/// let (tgt, memory) = (Tensor::randn([2, 5, 8], DType::F32)?, Tensor::randn([2, 7, 8], DType::F32)?);
+/// let y = decoder.call(TransformerDecoderInput::new(tgt.clone(), memory).tgt_is_causal(true))?;
+/// assert_eq!(y.shape(), tgt.shape());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct TransformerDecoder {
+    layers: Vec<TransformerDecoderLayer>,
+    #[module(flatten)]
+    norm: LastNorm,
+}
+
+config! {
+    /// The arguments of [`TransformerDecoder`].
+    pub struct TransformerDecoderConfig => TransformerDecoder {
+        required {
+            /// The arguments of each layer.
+            decoder_layer: TransformerDecoderLayerConfig,
+            /// The number of layers.
+            num_layers: usize,
+        }
+        optional {
+            /// The normalisation behind the last layer.
+            norm: Option<LayerNormConfig> = None,
+        }
+    }
+}
+
+impl TransformerDecoderConfig {
+    /// A stack with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// No layer, those of a layer and of the normalisation.
+    pub fn build(&self) -> Result<TransformerDecoder> {
+        let build = || self.decoder_layer.build();
+        let layers = copies("TransformerDecoder", self.num_layers, build)?;
+        let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;
+        Ok(TransformerDecoder::from_layers::<LayerNorm>(layers, norm))
+    }
+}
+
+input! {
+    /// What [`TransformerDecoder`] is called with where the sequence and the memory are not all; masks are those
+    /// of [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
+    pub struct TransformerDecoderInput {
+        required {
+            /// The sequence.
+            tgt,
+            /// What the encoder gave.
+            memory,
+        }
+        tensors {
+            /// The pairs of the sequence that may not meet.
+            tgt_mask: Tensor,
+            /// The pairs of the sequence and the memory that may not meet.
+            memory_mask: Tensor,
+            /// The elements of the sequence that none may attend to.
+            tgt_key_padding_mask: Tensor,
+            /// The elements of the memory that none may attend to.
+            memory_key_padding_mask: Tensor,
+        }
+        options {
+            /// Whether an element attends only to itself and those before it; if absent, whether the mask says so.
+            tgt_is_causal: Option<bool> = None,
+            /// The same for the memory; a `memory_mask` beside it must say the same.
+            memory_is_causal: bool = false,
+        }
+    }
+}
+
+impl TransformerDecoder {
+    /// These layers, and perhaps any layer behind them.
+    pub fn from_layers<L: Layer>(layers: Vec<TransformerDecoderLayer>, norm: Option<L>) -> Self {
+        let norm = LastNorm::new(norm);
+        Self { layers, norm }
+    }
+
+    /// The layers.
+    pub fn layers(&self) -> &[TransformerDecoderLayer] {
+        &self.layers
+    }
+}
+
+impl Forward<TransformerDecoderInput> for TransformerDecoder {
+    type Output = Tensor;
+
+    fn forward(&self, input: TransformerDecoderInput) -> Result<Tensor> {
+        let tgt_is_causal = is_causal(input.tgt_mask.as_ref(), input.tgt_is_causal)?;
+        let mut x = input.tgt;
+        for layer in &self.layers {
+            let input = TransformerDecoderLayerInput::new(x, input.memory.clone())
+                .tgt_mask(input.tgt_mask.clone())
+                .memory_mask(input.memory_mask.clone())
+                .tgt_key_padding_mask(input.tgt_key_padding_mask.clone())
+                .memory_key_padding_mask(input.memory_key_padding_mask.clone())
+                .tgt_is_causal(tgt_is_causal)
+                .memory_is_causal(input.memory_is_causal);
+            x = layer.call(input)?;
+        }
+        self.norm.run(x)
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for TransformerDecoder {
+    type Output = Tensor;
+
+    fn forward(&self, (tgt, memory): (Tensor, Tensor)) -> Result<Tensor> {
+        self.forward(TransformerDecoderInput::new(tgt, memory))
+    }
+}

@@ -1,0 +1,230 @@
+use module_core::{Call, Forward, Module, Result, Tensor};
+
+use super::TransformerActivation;
+use super::feedforward::Feedforward;
+use crate::config::{config, input};
+use crate::layers::{
+    Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
+    MultiheadAttentionInput,
+};
+
+/// Self-attention, attention to what an encoder gave, and a small network for each element, each with a
+/// residual and a normalisation:
+///
+/// ```text
+/// norm_first = false: x = norm1(x + attention(x))
+///                     x = norm2(x + attention(x, memory))
+///                     y = norm3(x + linear2(activation(linear1(x))))
+/// norm_first = true:  x = x + attention(norm1(x)), and so on
+/// ```
+///
+/// Dropout follows both attentions, the activation and `linear2`. It is called with the sequence and the
+/// memory, or with a [`TransformerDecoderLayerInput`] for masks.
+///
+/// Source: Vaswani et al., *Attention Is All You Need* (2017); Xiong et al., *On Layer Normalization in the
+/// Transformer Architecture* (2020) for `norm_first`.
+///
+/// # Shapes
+///
+/// `[length, batch, d_model]` and `[memory, batch, d_model]`, both with the batch first with `batch_first`, or both
+/// without a batch; the output is as the first.
+///
+/// # State dict
+///
+/// `self_attn.*` and `multihead_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`, `norm3.*`; with
+/// `bias` false no biases.
+///
+/// # Initialisation
+///
+/// As the layers of which it consists, in this order.
+///
+/// # Errors
+///
+/// Those of [`MultiheadAttention`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true).build()?;
+/// let (tgt, memory) = (Tensor::randn([3, 5, 8], DType::F32)?, Tensor::randn([3, 7, 8], DType::F32)?);
+/// assert_eq!(layer.call((tgt.clone(), memory.clone()))?.shape(), tgt.shape());
+/// let causal = TransformerDecoderLayerInput::new(tgt, memory).tgt_is_causal(true);
+/// layer.call(causal)?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct TransformerDecoderLayer {
+    self_attn: MultiheadAttention,
+    multihead_attn: MultiheadAttention,
+    #[module(flatten)]
+    feedforward: Feedforward,
+    norm1: LayerNorm,
+    norm2: LayerNorm,
+    norm3: LayerNorm,
+    dropout1: Dropout,
+    dropout2: Dropout,
+    dropout3: Dropout,
+    norm_first: bool,
+}
+
+config! {
+    /// The arguments of [`TransformerDecoderLayer`].
+    pub struct TransformerDecoderLayerConfig => TransformerDecoderLayer {
+        required {
+            /// The size of inputs and outputs.
+            d_model: usize,
+            /// The number of heads of both attentions.
+            nhead: usize,
+        }
+        optional {
+            /// The size between `linear1` and `linear2`.
+            dim_feedforward: usize = 2048_usize,
+            /// The probability with which, in training, an element is dropped.
+            dropout: f64 = 0.1,
+            /// The function between `linear1` and `linear2`.
+            activation: TransformerActivation = TransformerActivation::Relu,
+            /// What the normalisations add to the variance.
+            layer_norm_eps: f64 = 1e-5,
+            /// Whether the batch is the first dimension rather than the second.
+            batch_first: bool = false,
+            /// Whether the normalisations come first rather than last.
+            norm_first: bool = false,
+            /// Whether the linear maps and the normalisations have biases.
+            bias: bool = true,
+        }
+    }
+}
+
+impl TransformerDecoderLayerConfig {
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
+    pub fn build(&self) -> Result<TransformerDecoderLayer> {
+        let &Self {
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            batch_first,
+            norm_first,
+            bias,
+            ..
+        } = self;
+        let attention = MultiheadAttentionConfig::new(d_model, nhead)
+            .dropout(dropout)
+            .bias(bias)
+            .batch_first(batch_first);
+        let sizes = [d_model, dim_feedforward];
+        let norm = || {
+            LayerNormConfig::new(d_model)
+                .eps(self.layer_norm_eps)
+                .bias(bias)
+                .build()
+        };
+        Ok(TransformerDecoderLayer {
+            self_attn: attention.build()?,
+            multihead_attn: attention.build()?,
+            feedforward: Feedforward::new(sizes, dropout, &self.activation, bias)?,
+            norm1: norm()?,
+            norm2: norm()?,
+            norm3: norm()?,
+            dropout1: Dropout::new(dropout)?,
+            dropout2: Dropout::new(dropout)?,
+            dropout3: Dropout::new(dropout)?,
+            norm_first,
+        })
+    }
+}
+
+input! {
+    /// What [`TransformerDecoderLayer`] is called with where the sequence and the memory are not all; masks are
+    /// those of [`MultiheadAttentionInput`].
+    pub struct TransformerDecoderLayerInput {
+        required {
+            /// The sequence.
+            tgt,
+            /// What the encoder gave.
+            memory,
+        }
+        tensors {
+            /// The pairs of the sequence that may not meet.
+            tgt_mask: Tensor,
+            /// The pairs of the sequence and the memory that may not meet.
+            memory_mask: Tensor,
+            /// The elements of the sequence that none may attend to.
+            tgt_key_padding_mask: Tensor,
+            /// The elements of the memory that none may attend to.
+            memory_key_padding_mask: Tensor,
+        }
+        options {
+            /// Whether an element attends only to itself and those before it; a `tgt_mask` beside it must say the same.
+            tgt_is_causal: bool = false,
+            /// The same for the memory; a `memory_mask` beside it must say the same.
+            memory_is_causal: bool = false,
+        }
+    }
+}
+
+impl TransformerDecoderLayer {
+    /// PyTorch prints no arguments.
+    fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Ok(())
+    }
+
+    fn attend(&self, x: Tensor, input: &TransformerDecoderLayerInput) -> Result<Tensor> {
+        let attention = MultiheadAttentionInput::new(x.clone(), x.clone(), x)
+            .attn_mask(input.tgt_mask.clone())
+            .key_padding_mask(input.tgt_key_padding_mask.clone())
+            .is_causal(input.tgt_is_causal)
+            .need_weights(false);
+        let (x, _) = self.self_attn.call(attention)?;
+        self.dropout1.call(x)
+    }
+
+    fn attend_memory(&self, x: Tensor, input: &TransformerDecoderLayerInput) -> Result<Tensor> {
+        let memory = &input.memory;
+        let attention = MultiheadAttentionInput::new(x, memory.clone(), memory.clone())
+            .attn_mask(input.memory_mask.clone())
+            .key_padding_mask(input.memory_key_padding_mask.clone())
+            .is_causal(input.memory_is_causal)
+            .need_weights(false);
+        let (x, _) = self.multihead_attn.call(attention)?;
+        self.dropout2.call(x)
+    }
+
+    fn feed(&self, x: Tensor) -> Result<Tensor> {
+        self.dropout3.call(self.feedforward.run(x)?)
+    }
+}
+
+impl Forward<TransformerDecoderLayerInput> for TransformerDecoderLayer {
+    type Output = Tensor;
+
+    fn forward(&self, input: TransformerDecoderLayerInput) -> Result<Tensor> {
+        let x = input.tgt.clone();
+        if self.norm_first {
+            let x = x.add(&self.attend(self.norm1.call(x.clone())?, &input)?)?;
+            let x = x.add(&self.attend_memory(self.norm2.call(x.clone())?, &input)?)?;
+            x.add(&self.feed(self.norm3.call(x.clone())?)?)
+        } else {
+            let x = x.add(&self.attend(x.clone(), &input)?)?;
+            let x = self.norm1.call(x)?;
+            let x = x.add(&self.attend_memory(x.clone(), &input)?)?;
+            let x = self.norm2.call(x)?;
+            self.norm3.call(x.add(&self.feed(x.clone())?)?)
+        }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for TransformerDecoderLayer {
+    type Output = Tensor;
+
+    fn forward(&self, (tgt, memory): (Tensor, Tensor)) -> Result<Tensor> {
+        self.forward(TransformerDecoderLayerInput::new(tgt, memory))
+    }
+}

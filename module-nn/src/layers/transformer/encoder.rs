@@ -1,0 +1,154 @@
+use module_core::{Call, Forward, Layer, Module, Result, Tensor};
+
+use super::stack::{LastNorm, copies, is_causal};
+use super::{TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerEncoderLayerInput};
+use crate::config::{config, input};
+use crate::layers::{LayerNorm, LayerNormConfig};
+
+/// [`TransformerEncoderLayer`]s one after the other, and perhaps a normalisation behind them.
+///
+/// It is called with a tensor, or with a [`TransformerEncoderInput`] for masks.
+///
+/// Source: Vaswani et al., *Attention Is All You Need* (2017).
+///
+/// # Shapes
+///
+/// Those of a layer.
+///
+/// # State dict
+///
+/// `layers.0.*`, `layers.1.*`, … and, with `norm`, `norm.*`.
+///
+/// # Initialisation
+///
+/// The first layer draws its weights and the others start with the same, as in PyTorch;
+/// `reset_parameters` draws those of each layer, and so does
+/// [`from_layers`](Self::from_layers) of layers that were built by themselves.
+///
+/// # Errors
+///
+/// Those of [`MultiheadAttention`](crate::MultiheadAttention).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = TransformerEncoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true);
+/// let encoder = TransformerEncoderConfig::new(layer, 3).norm(LayerNormConfig::new(8)).build()?;
+/// let x = Tensor::randn([2, 5, 8], DType::F32)?;
+/// assert_eq!(encoder.call(x.clone())?.shape(), x.shape());
+///
+/// let padding = Tensor::from([[false, false, false, true, true], [false; 5]]);
+/// encoder.call(TransformerEncoderInput::new(x).src_key_padding_mask(padding))?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct TransformerEncoder {
+    layers: Vec<TransformerEncoderLayer>,
+    #[module(flatten)]
+    norm: LastNorm,
+}
+
+config! {
+    /// The arguments of [`TransformerEncoder`].
+    ///
+    /// PyTorch's `enable_nested_tensor` and `mask_check` choose between ways to the same numbers and are left
+    /// out.
+    pub struct TransformerEncoderConfig => TransformerEncoder {
+        required {
+            /// The arguments of each layer.
+            encoder_layer: TransformerEncoderLayerConfig,
+            /// The number of layers.
+            num_layers: usize,
+        }
+        optional {
+            /// The normalisation behind the last layer.
+            norm: Option<LayerNormConfig> = None,
+        }
+    }
+}
+
+impl TransformerEncoderConfig {
+    /// A stack with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// No layer, those of a layer and of the normalisation.
+    pub fn build(&self) -> Result<TransformerEncoder> {
+        let build = || self.encoder_layer.build();
+        let layers = copies("TransformerEncoder", self.num_layers, build)?;
+        let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;
+        Ok(TransformerEncoder::from_layers::<LayerNorm>(layers, norm))
+    }
+}
+
+input! {
+    /// What [`TransformerEncoder`] is called with where the sequence is not all; masks are those of
+    /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
+    pub struct TransformerEncoderInput {
+        required {
+            /// The sequence.
+            src,
+        }
+        tensors {
+            /// The pairs that may not meet.
+            mask: Tensor,
+            /// The elements that none may attend to.
+            src_key_padding_mask: Tensor,
+        }
+        options {
+            /// Whether an element attends only to itself and those before it; if absent, whether the mask says so.
+            is_causal: Option<bool> = None,
+        }
+    }
+}
+
+impl TransformerEncoder {
+    /// These layers, and perhaps any layer behind them.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layers = [4, 8].map(|size| TransformerEncoderLayerConfig::new(4, 2).dim_feedforward(size).build());
+    /// let layers = layers.into_iter().collect::<Result<Vec<_>>>()?;
+    /// let encoder = TransformerEncoder::from_layers(layers, Some(RMSNorm::new(4)?));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_layers<L: Layer>(layers: Vec<TransformerEncoderLayer>, norm: Option<L>) -> Self {
+        let norm = LastNorm::new(norm);
+        Self { layers, norm }
+    }
+
+    /// The layers.
+    pub fn layers(&self) -> &[TransformerEncoderLayer] {
+        &self.layers
+    }
+}
+
+impl Forward<TransformerEncoderInput> for TransformerEncoder {
+    type Output = Tensor;
+
+    fn forward(&self, input: TransformerEncoderInput) -> Result<Tensor> {
+        let is_causal = is_causal(input.mask.as_ref(), input.is_causal)?;
+        let mut x = input.src;
+        for layer in &self.layers {
+            let input = TransformerEncoderLayerInput::new(x)
+                .src_mask(input.mask.clone())
+                .src_key_padding_mask(input.src_key_padding_mask.clone())
+                .is_causal(is_causal);
+            x = layer.call(input)?;
+        }
+        self.norm.run(x)
+    }
+}
+
+impl Forward for TransformerEncoder {
+    type Output = Tensor;
+
+    fn forward(&self, src: Tensor) -> Result<Tensor> {
+        self.forward(TransformerEncoderInput::new(src))
+    }
+}

@@ -1,0 +1,210 @@
+use module_core::{Call, Forward, Module, Result, Tensor};
+
+use super::TransformerActivation;
+use super::feedforward::Feedforward;
+use crate::config::{config, input};
+use crate::layers::{
+    Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
+    MultiheadAttentionInput,
+};
+
+/// Self-attention and a small network for each element, each with a residual and a normalisation:
+///
+/// ```text
+/// norm_first = false: x = norm1(x + attention(x))     y = norm2(x + linear2(activation(linear1(x))))
+/// norm_first = true:  x = x + attention(norm1(x))     y = x + linear2(activation(linear1(norm2(x))))
+/// ```
+///
+/// Dropout follows the attention, the activation and `linear2`. It is called with a tensor, or with a
+/// [`TransformerEncoderLayerInput`] for masks.
+///
+/// Source: Vaswani et al., *Attention Is All You Need* (2017); Xiong et al., *On Layer Normalization in the
+/// Transformer Architecture* (2020) for `norm_first`.
+///
+/// # Shapes
+///
+/// `[length, batch, d_model]`, `[batch, length, d_model]` with `batch_first`, or `[length, d_model]`, to the same.
+///
+/// # State dict
+///
+/// `self_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`; with `bias` false no
+/// biases.
+///
+/// # Initialisation
+///
+/// As the layers of which it consists, in this order.
+///
+/// # Errors
+///
+/// Those of [`MultiheadAttention`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = TransformerEncoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true).build()?;
+/// let x = Tensor::randn([3, 5, 8], DType::F32)?;
+/// assert_eq!(layer.call(x.clone())?.shape(), x.shape());
+/// let causal = TransformerEncoderLayerInput::new(x).is_causal(true);
+/// layer.call(causal)?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct TransformerEncoderLayer {
+    self_attn: MultiheadAttention,
+    #[module(flatten)]
+    feedforward: Feedforward,
+    norm1: LayerNorm,
+    norm2: LayerNorm,
+    dropout1: Dropout,
+    dropout2: Dropout,
+    norm_first: bool,
+}
+
+config! {
+    /// The arguments of [`TransformerEncoderLayer`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let text = r#"{"d_model": 8, "nhead": 2, "activation": "gelu"}"#;
+    /// let config: TransformerEncoderLayerConfig = serde_json::from_str(text)?;
+    /// assert_eq!(config.activation, TransformerActivation::Gelu);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct TransformerEncoderLayerConfig => TransformerEncoderLayer {
+        required {
+            /// The size of inputs and outputs.
+            d_model: usize,
+            /// The number of heads of the attention.
+            nhead: usize,
+        }
+        optional {
+            /// The size between `linear1` and `linear2`.
+            dim_feedforward: usize = 2048_usize,
+            /// The probability with which, in training, an element is dropped.
+            dropout: f64 = 0.1,
+            /// The function between `linear1` and `linear2`.
+            activation: TransformerActivation = TransformerActivation::Relu,
+            /// What the normalisations add to the variance.
+            layer_norm_eps: f64 = 1e-5,
+            /// Whether the batch is the first dimension rather than the second.
+            batch_first: bool = false,
+            /// Whether the normalisations come first rather than last.
+            norm_first: bool = false,
+            /// Whether the linear maps and the normalisations have biases.
+            bias: bool = true,
+        }
+    }
+}
+
+impl TransformerEncoderLayerConfig {
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
+    pub fn build(&self) -> Result<TransformerEncoderLayer> {
+        let &Self {
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            batch_first,
+            norm_first,
+            bias,
+            ..
+        } = self;
+        let self_attn = MultiheadAttentionConfig::new(d_model, nhead)
+            .dropout(dropout)
+            .bias(bias)
+            .batch_first(batch_first)
+            .build()?;
+        let sizes = [d_model, dim_feedforward];
+        let norm = || {
+            LayerNormConfig::new(d_model)
+                .eps(self.layer_norm_eps)
+                .bias(bias)
+                .build()
+        };
+        Ok(TransformerEncoderLayer {
+            self_attn,
+            feedforward: Feedforward::new(sizes, dropout, &self.activation, bias)?,
+            norm1: norm()?,
+            norm2: norm()?,
+            dropout1: Dropout::new(dropout)?,
+            dropout2: Dropout::new(dropout)?,
+            norm_first,
+        })
+    }
+}
+
+input! {
+    /// What [`TransformerEncoderLayer`] is called with where the sequence is not all; masks are those of
+    /// [`MultiheadAttentionInput`].
+    pub struct TransformerEncoderLayerInput {
+        required {
+            /// The sequence.
+            src,
+        }
+        tensors {
+            /// The pairs that may not meet.
+            src_mask: Tensor,
+            /// The elements that none may attend to.
+            src_key_padding_mask: Tensor,
+        }
+        options {
+            /// Whether an element attends only to itself and those before it; a `src_mask` beside it must say the same.
+            is_causal: bool = false,
+        }
+    }
+}
+
+impl TransformerEncoderLayer {
+    /// PyTorch prints no arguments.
+    fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Ok(())
+    }
+
+    fn attend(&self, x: Tensor, input: &TransformerEncoderLayerInput) -> Result<Tensor> {
+        let attention = MultiheadAttentionInput::new(x.clone(), x.clone(), x)
+            .attn_mask(input.src_mask.clone())
+            .key_padding_mask(input.src_key_padding_mask.clone())
+            .is_causal(input.is_causal)
+            .need_weights(false);
+        let (x, _) = self.self_attn.call(attention)?;
+        self.dropout1.call(x)
+    }
+
+    fn feed(&self, x: Tensor) -> Result<Tensor> {
+        self.dropout2.call(self.feedforward.run(x)?)
+    }
+}
+
+impl Forward<TransformerEncoderLayerInput> for TransformerEncoderLayer {
+    type Output = Tensor;
+
+    fn forward(&self, input: TransformerEncoderLayerInput) -> Result<Tensor> {
+        let x = input.src.clone();
+        if self.norm_first {
+            let x = x.add(&self.attend(self.norm1.call(x.clone())?, &input)?)?;
+            x.add(&self.feed(self.norm2.call(x.clone())?)?)
+        } else {
+            let x = x.add(&self.attend(x.clone(), &input)?)?;
+            let x = self.norm1.call(x)?;
+            self.norm2.call(x.add(&self.feed(x.clone())?)?)
+        }
+    }
+}
+
+impl Forward for TransformerEncoderLayer {
+    type Output = Tensor;
+
+    fn forward(&self, src: Tensor) -> Result<Tensor> {
+        self.forward(TransformerEncoderLayerInput::new(src))
+    }
+}

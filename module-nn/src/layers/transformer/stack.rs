@@ -1,0 +1,88 @@
+//! What the stacks of layers share: their start as copies of one, the last normalisation, masks that are
+//! found to be causal.
+
+use module_core::{Call, DType, Error, Layer, Module, ModuleExt, Result, Tensor, deferred};
+
+use crate::layers::causal::{blocked, seen};
+
+/// As many layers, all with the values of the first: only that one draws, as PyTorch copies it.
+pub(super) fn copies<M: Module>(
+    name: &'static str,
+    count: usize,
+    build: impl Fn() -> Result<M>,
+) -> Result<Vec<M>> {
+    if count == 0 {
+        return Err(Error::argument(
+            name,
+            "num_layers",
+            count,
+            "must be at least 1",
+        ));
+    }
+    let mut layers = vec![build()?];
+    while layers.len() < count {
+        let layer = deferred(&build)?;
+        for (copy, first) in layer.parameters().zip(layers[0].parameters()) {
+            // A whole model without values gets them later.
+            if first.has_values() {
+                copy.set(first.detach())?;
+            }
+        }
+        layers.push(layer);
+    }
+    Ok(layers)
+}
+
+/// The normalisation behind the last layer, under the key `norm`; the stacks flatten it into themselves.
+#[derive(Module)]
+pub(super) enum LastNorm {
+    /// There is one.
+    Norm {
+        /// It.
+        norm: Box<dyn Layer>,
+    },
+    /// There is none.
+    Without,
+}
+
+impl LastNorm {
+    pub(super) fn new<L: Layer>(norm: Option<L>) -> Self {
+        match norm {
+            Some(norm) => Self::Norm {
+                norm: Box::new(norm),
+            },
+            None => Self::Without,
+        }
+    }
+
+    pub(super) fn run(&self, x: Tensor) -> Result<Tensor> {
+        match self {
+            Self::Norm { norm } => norm.call(x),
+            Self::Without => Ok(x),
+        }
+    }
+}
+
+/// What was said of a mask, or else whether it is that of a causal attention.
+pub(super) fn is_causal(mask: Option<&Tensor>, said: Option<bool>) -> Result<bool> {
+    match (said, mask) {
+        (Some(said), _) => Ok(said),
+        (None, None) => Ok(false),
+        // Learned numbers must get their gradient.
+        (None, Some(mask)) if mask.requires_grad() => Ok(false),
+        (None, Some(mask)) => {
+            let &[queries, keys] = &**mask.shape() else {
+                return Ok(false);
+            };
+            if queries != keys {
+                return Ok(false);
+            }
+            let seen = seen(queries, keys, 0, &mask.device())?;
+            match mask.dtype() {
+                DType::Bool => mask.equal(&seen.logical_not()?),
+                dtype if dtype.is_floating_point() => mask.equal(&blocked(&seen, dtype)?),
+                _ => Ok(false),
+            }
+        }
+    }
+}

@@ -6,7 +6,9 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use module_nn::module::Visitor;
-use module_nn::{Call, Forward, Marker, Module, ModuleExt, Parameter, Result, Tensor};
+use module_nn::{
+    Call, Forward, Identity, Marker, Module, ModuleExt, Parameter, Result, Tensor, hooks,
+};
 
 /// A module that computes nothing, so that only the mechanism is left.
 #[derive(Module)]
@@ -81,6 +83,30 @@ fn calls(c: &mut Criterion) {
     group.bench_function("call, an empty hook", |b| {
         b.iter(|| black_box(&module).call(()))
     });
+    drop(hook);
+    group.finish();
+    calls_of_a_layer(c);
+}
+
+/// What hooks cost that see a tensor.
+fn calls_of_a_layer(c: &mut Criterion) {
+    let layer = Identity::new();
+    let Ok(x) = Tensor::from([0.0_f32]).with_grad() else {
+        return;
+    };
+    let mut group = c.benchmark_group("call of a layer");
+    let mut measure = |name: &str| {
+        group.bench_function(name, |b| b.iter(|| black_box(&layer).call(x.clone())));
+    };
+    measure("without hooks");
+    let hook = layer.register_forward_hook(|_| ());
+    measure("an empty hook");
+    drop(hook);
+    let hook = hooks::register_module_forward_hook(|_| ());
+    measure("an empty hook on every module");
+    drop(hook);
+    let hook = layer.register_full_backward_hook(|_| ());
+    measure("an empty full backward hook");
     drop(hook);
     group.finish();
 }

@@ -39,7 +39,7 @@ pub use module::{
     Bias, Buffer, Describe, ExtraState, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker,
     Maybe, Module, Parameter, TensorId, Training, Walk, deferred,
 };
-pub use module_derive::{Forward, Module};
+pub use module_derive::{Forward, Module, Tensors};
 pub use ndarray;
 pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,

@@ -6,6 +6,7 @@
 //! compiler says about a type that is none.
 
 pub use crate::checkpoint::read_bytes;
+pub use crate::hooks::Tensors;
 pub use crate::module::{
     Describe, Field, FieldInfo, FieldRole, FieldsCheck, Forward, Module, Skip, SkipFallback,
     Visitor, VisitorMut, Written, assert_module,

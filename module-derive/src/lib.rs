@@ -23,6 +23,7 @@ mod expand;
 mod forward;
 mod model;
 mod pieces;
+mod tensors;
 mod types;
 mod validate;
 
@@ -86,6 +87,18 @@ pub fn derive_module(input: TokenStream) -> TokenStream {
 pub fn derive_forward(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     forward::derive(&input).into()
+}
+
+/// Implements `Tensors` for a struct or an enum, so that it can be the input or the output of a module
+/// and hooks see the tensors in it, in the order of the fields.
+///
+/// `#[module(skip)]` leaves out a field that holds no tensors and is no `Tensors`;
+/// `#[module(crate = "path")]` on the type tells where the expansion finds the framework. A field whose
+/// type depends on a type parameter is bound by `Tensors`.
+#[proc_macro_derive(Tensors, attributes(module))]
+pub fn derive_tensors(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    tensors::derive(&input).into()
 }
 
 /// The stages in their order, on a type that unit tests can build.

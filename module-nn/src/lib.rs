@@ -48,9 +48,9 @@ pub mod prelude {
     pub use crate::optim::{AdamW, AdamWConfig, Optimizer, SGD, SGDConfig};
     pub use crate::{
         Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, Forward,
-        Identity, IndexItem, Init, Layer, LoadOptions, LoadReport, Marker, Maybe, Module,
-        ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape, StateDict,
-        Stateful, Tensor, Training, TrainingCheckpoint, Walk, deferred, fork_rng, manual_seed,
-        no_grad,
+        HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadReport, Marker,
+        Maybe, Module, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
+        StateDict, Stateful, Tensor, Tensors, Training, TrainingCheckpoint, Walk, deferred,
+        fork_rng, manual_seed, no_grad,
     };
 }

@@ -367,6 +367,345 @@ def backward_hook_added_or_removed_after_forward(log):
     y.backward()
 
 
+class Function(nn.Module):
+    """A module that computes what it is told."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def words(grads):
+    return " ".join("none" if g is None else f"{g.item():g}" for g in grads)
+
+
+def watch(log, module, name, **options):
+    """Logs what both backward hooks of a module see."""
+    module.register_full_backward_pre_hook(lambda m, gout: log.append(f"pre {name} {words(gout)}"), **options)
+    module.register_full_backward_hook(
+        lambda m, gin, gout: log.append(f"full {name} {words(gout)} -> {words(gin)}"), **options
+    )
+
+
+def leaf(value):
+    return torch.tensor(float(value), requires_grad=True)
+
+
+def forward_and_backward_nested(log):
+    square = Function(lambda x: x * x)
+    net = nn.Sequential(square, nn.Sequential(Add(2), Function(lambda x: x * 3)))
+    for name, module in net.named_modules():
+        module.register_forward_pre_hook(pre(log, name or "root"))
+        module.register_forward_hook(post(log, name or "root"))
+        watch(log, module, name or "root")
+    x = leaf(2)
+    net(x).backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_diamond_net(log):
+    net = Twice()
+    watch(log, net, "root")
+    watch(log, net.child, "child")
+    x = leaf(1)
+    net(x).backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_reused(log):
+    square = Function(lambda x: x * x)
+    net = nn.Sequential(square, Add(1), square)
+    watch(log, square, "square")
+    watch(log, net, "net")
+    x = leaf(2)
+    net(x).backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_prepend(log):
+    module = Function(lambda x: x * 3)
+    for name, first in (("a", False), ("b", True), ("c", True), ("d", False)):
+        watch(log, module, name, prepend=first)
+    module(leaf(1)).backward()
+
+
+def backward_global(log):
+    net = nn.Sequential(Add(1), Function(lambda x: x * 3))
+    watch(log, net[1], "own")
+    handles = [
+        global_hooks.register_module_full_backward_pre_hook(lambda m, gout: log.append(f"global pre {words(gout)}")),
+        global_hooks.register_module_full_backward_hook(
+            lambda m, gin, gout: log.append(f"global full {words(gout)} -> {words(gin)}")
+        ),
+    ]
+    net(leaf(1)).backward()
+    for handle in handles:
+        handle.remove()
+
+
+def backward_replaced_one_after_the_other(log):
+    module = Function(lambda x: x * 3)
+    module.register_full_backward_pre_hook(lambda m, gout: (gout[0] * 10,))
+    watch(log, module, "between")
+    module.register_full_backward_pre_hook(lambda m, gout: (gout[0] + 1,))
+    module.register_full_backward_hook(lambda m, gin, gout: (gin[0] * 2,))
+    watch(log, module, "last")
+    x = leaf(1)
+    module(x).backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_replaced_by_none(log):
+    module = Function(lambda x: x * 3)
+    module.register_full_backward_pre_hook(lambda m, gout: (None,))
+    watch(log, module, "module")
+    x = leaf(1)
+    module(x).backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_input_replaced_by_none(log):
+    module = Function(lambda x: x * 3)
+    module.register_full_backward_hook(lambda m, gin, gout: (None,))
+    watch(log, module, "module")
+    x = leaf(1)
+    module(x).backward()
+    log.append(f"gradient {'none' if x.grad is None else x.grad.item()}")
+
+
+def backward_removed_by_a_pre_hook(log):
+    module = Function(lambda x: x * 3)
+    handle = module.register_full_backward_hook(lambda m, gin, gout: log.append("full"))
+
+    def change(m, args):
+        handle.remove()
+        m.register_full_backward_hook(lambda m, gin, gout: log.append("added"))
+
+    first = module.register_forward_pre_hook(change)
+    module(leaf(1)).backward()
+    first.remove()
+    log.append("second call")
+    module(leaf(1)).backward()
+
+
+def backward_removed_by_a_backward_hook(log):
+    module = Function(lambda x: x * 3)
+    handles = []
+
+    def remover(m, gin, gout):
+        log.append("remover")
+        for handle in handles:
+            handle.remove()
+
+    handles.append(module.register_full_backward_hook(remover))
+    handles.append(module.register_full_backward_hook(lambda m, gin, gout: log.append("later")))
+    module(leaf(1)).backward()
+    log.append("second call")
+    module(leaf(1)).backward()
+
+
+def backward_outputs_partly_used(log):
+    module = Function(lambda x: (x * 2, x * 3, x.detach()))
+    watch(log, module, "module")
+    for used in range(2):
+        x = leaf(1)
+        module(x)[used].backward()
+        log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_inputs_partly_used(log):
+    module = Function(lambda x, y, z: x * 2)
+    watch(log, module, "module")
+    x, y = leaf(1), leaf(1)
+    module(x, y, torch.tensor(3)).backward()
+    log.append(f"gradients {x.grad.item():g} {y.grad.item():g}")
+
+
+def backward_same_tensor_twice(log):
+    module = Function(lambda x, y: x * y)
+    watch(log, module, "module")
+    x = leaf(3)
+    module(x, x).backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_untracked_inputs(log):
+    w = leaf(5)
+    module = Function(lambda x, y: (x * w, y * 2 * w))
+    watch(log, module, "module")
+    module(one(), one())[1].backward()
+    log.append(f"gradient {w.grad.item():g}")
+
+
+def backward_output_without_the_input(log):
+    w = leaf(5)
+    module = Function(lambda x: w * 2)
+    watch(log, module, "module")
+    module(leaf(1)).backward()
+
+
+def backward_of_some(log):
+    w = leaf(5)
+    module = Function(lambda x, y: x * y * w)
+    watch(log, module, "module")
+    x, y = leaf(2), leaf(3)
+    for of in (w, x):
+        log.append(f"gradient {torch.autograd.grad(module(x, y), of)[0].item():g}")
+
+
+def backward_second_derivative(log):
+    module = Function(lambda x: x * x * x)
+    watch(log, module, "module")
+    for function in (lambda y: y + 1, lambda y: y * y):
+        x = leaf(2)
+        slope = torch.autograd.grad(function(module(x)), x, create_graph=True)[0]
+        log.append(f"slope {slope.item():g}")
+        slope.backward()
+        log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_second_derivative_of_a_replaced_one(log):
+    module = Function(lambda x: x * x)
+    module.register_full_backward_pre_hook(lambda m, gout: (gout[0] * gout[0],))
+    module.register_full_backward_hook(lambda m, gin, gout: (gin[0] * 3,))
+    x = leaf(1)
+    y = module(x)
+    slope = torch.autograd.grad(y * y, x, create_graph=True)[0]
+    log.append(f"slope {slope.item():g}")
+    gradient = torch.autograd.grad(slope, x)[0]
+    log.append(f"gradient {gradient.item():g}")
+
+
+def backward_twice(log):
+    module = Function(lambda x: x * 3)
+    watch(log, module, "module")
+    x = leaf(1)
+    y = module(x)
+    y.backward(retain_graph=True)
+    y.backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_grad_mode(log):
+    module = Function(lambda x: x * x)
+    module.register_full_backward_hook(
+        lambda m, gin, gout: log.append(f"enabled {torch.is_grad_enabled()} tracked {gin[0].requires_grad}")
+    )
+    module(leaf(2)).backward()
+    module(leaf(2)).backward(create_graph=True)
+    with torch.no_grad():
+        log.append(f"tracked {module(leaf(2)).requires_grad}")
+
+
+def backward_identity(log):
+    module = Function(lambda x: x)
+    watch(log, module, "module")
+    x = leaf(2)
+    y = module(x)
+    log.append(f"leaf {y.is_leaf}")
+    y.backward()
+    log.append(f"gradient {x.grad.item():g}")
+
+
+def backward_wrong_counts(log):
+    first = Function(lambda x: x * 3)
+    first.register_full_backward_pre_hook(lambda m, gout: ())
+    second = Function(lambda x: x * 3)
+    second.register_full_backward_hook(lambda m, gin, gout: (gin[0], gin[0]))
+    for module in (first, second):
+        x = leaf(1)
+        try:
+            module(x).backward()
+        except RuntimeError as error:
+            log.append(str(error).partition(", ")[2])
+        log.append(f"gradient {x.grad}")
+
+
+def backward_hook_fails(log):
+    module = Function(lambda x: x * 3)
+
+    def fail(m, gin, gout):
+        raise RuntimeError("hook failed")
+
+    watch(log, module, "before")
+    module.register_full_backward_hook(fail)
+    watch(log, module, "after")
+    x = leaf(1)
+    y = module(x)
+    for _ in range(2):
+        try:
+            y.backward(retain_graph=True)
+        except RuntimeError as error:
+            log.append(f"raised {error}")
+    log.append(f"gradient {x.grad}")
+
+
+def always(log, module, name, error=None):
+    def hook(m, args, out):
+        log.append(f"always {name} {args[0].item():g} {'none' if out is None else f'{out.item():g}'}")
+        if error:
+            raise RuntimeError(error)
+
+    module.register_forward_hook(hook, always_call=True)
+
+
+def always_after_a_replaced_input(log):
+    module = Failing()
+    module.register_forward_pre_hook(lambda m, args: args[0] * 10)
+    always(log, module, "a", "silenced")
+    module.register_forward_hook(lambda m, args, out: log.append("never"))
+    always(log, module, "b")
+    try:
+        module(one())
+    except RuntimeError as error:
+        log.append(f"raised {error}")
+
+
+def always_runs_once(log):
+    add = Add(1)
+    always(log, add, "a")
+    add.register_forward_hook(lambda m, args, out: out * 10)
+    always(log, add, "b", "b failed")
+    always(log, add, "c")
+    add.register_forward_hook(lambda m, args, out: log.append("never"))
+    try:
+        add(one())
+    except RuntimeError as error:
+        log.append(f"raised {error}")
+
+
+def always_after_a_failed_pre_hook(log):
+    add = Add(1)
+
+    def fail(module, args):
+        raise RuntimeError("pre failed")
+
+    add.register_forward_pre_hook(lambda m, args: args[0] * 10)
+    add.register_forward_pre_hook(fail)
+    always(log, add, "a")
+    try:
+        add(one())
+    except RuntimeError as error:
+        log.append(f"raised {error}")
+
+
+def always_everywhere(log):
+    net = nn.Sequential(Add(1), Failing())
+    always(log, net, "own")
+    handle = global_hooks.register_module_forward_hook(
+        lambda m, args, out: log.append(f"global {type(m).__name__} {'none' if out is None else f'{out.item():g}'}"),
+        always_call=True,
+    )
+    try:
+        net(one())
+    except RuntimeError as error:
+        log.append(f"raised {error}")
+    handle.remove()
+
+
 SCENARIOS = [
     nested, registration_order, prepend, global_before_own, replaced_input, replaced_output, replaced_in_the_middle,
     global_replaces, diamond, shared_in_a_sequential, removed_during_the_call, post_hook_removed_by_a_pre_hook,
@@ -374,6 +713,14 @@ SCENARIOS = [
     registered_twice, forward_called_directly, failure, failing_hook, keyword_arguments, grad_mode, modes,
     backward_nested, backward_replaced, backward_diamond, backward_without_tracked_input,
     backward_two_inputs_one_tracked, backward_hook_added_or_removed_after_forward,
+    forward_and_backward_nested, backward_diamond_net, backward_reused, backward_prepend, backward_global,
+    backward_replaced_one_after_the_other, backward_replaced_by_none, backward_input_replaced_by_none,
+    backward_removed_by_a_pre_hook, backward_removed_by_a_backward_hook, backward_outputs_partly_used,
+    backward_inputs_partly_used, backward_same_tensor_twice, backward_untracked_inputs,
+    backward_output_without_the_input, backward_of_some, backward_second_derivative,
+    backward_second_derivative_of_a_replaced_one, backward_twice, backward_grad_mode, backward_identity,
+    backward_wrong_counts, backward_hook_fails, always_after_a_replaced_input, always_runs_once,
+    always_after_a_failed_pre_hook, always_everywhere,
 ]  # fmt: skip
 
 

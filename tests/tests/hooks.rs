@@ -1,5 +1,11 @@
-//! Forward hooks: what they see, what they may replace, and where they fire.
+//! Hooks: what they see, what they may replace, and where they fire.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod module_hooks {
+    mod backward;
+    mod failing;
+    mod sets;
+}
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use module_nn::prelude::*;
-use module_nn::{ForwardCall, IndexMap};
+use module_nn::{ForwardCall, IndexMap, hooks};
 
 #[derive(Module, Forward)]
 enum Choice {
@@ -159,6 +165,15 @@ fn field_and_path_of_a_choice_are_one_place() {
 }
 
 #[test]
+fn a_hook_on_every_module_fires_once_for_every_call_of_one() {
+    let (net, counter) = (net(), Counter::default());
+    let _hook = hooks::register_module_forward_hook(counter.hook());
+    net.call(input()).unwrap();
+    // Ten linear layers, of which one is called twice, a ReLU, a sequence and the network.
+    assert_eq!(counter.take(), 14);
+}
+
+#[test]
 fn handles_can_be_dropped_in_any_order() {
     let layer = linear();
     let counter = Counter::default();
@@ -232,6 +247,18 @@ fn another_number_of_tensors_is_an_error_with_both_numbers() {
         "CrossEntropyLoss: set_inputs: count = 0: must be the number of tensors, 2"
     );
     drop(before);
+    let before = loss.register_forward_pre_hook(|call| {
+        let x = call.input()?;
+        call.set_input(x)
+    });
+    assert_eq!(
+        loss.call(pair()).unwrap_err().to_string(),
+        "CrossEntropyLoss: set_input: count = 1: must be the number of tensors, 2"
+    );
+    drop(before);
+    let one = loss.register_forward_hook(|call| call.set_output(Tensor::from(3.0_f32)));
+    assert_eq!(loss.call(pair()).unwrap().item::<f32>().unwrap(), 3.0);
+    drop(one);
     let _after = loss.register_forward_hook(|call| {
         let y = call.output()?;
         call.set_outputs(vec![y.clone(), y])

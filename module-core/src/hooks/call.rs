@@ -81,7 +81,11 @@ where
     I: Tensors,
     M: Forward<I, Output: Tensors> + ?Sized,
 {
-    let Some(mut hooked) = Hooked::new(module.as_module()) else {
+    let id = module.id();
+    if !registry::concerns(id) {
+        return module.forward(input);
+    }
+    let Some(mut hooked) = Hooked::new(id, module.as_module()) else {
         return module.forward(input);
     };
     hooked.before(&mut input)?;

@@ -171,9 +171,11 @@ struct Registry {
 }
 
 impl Registry {
-    /// The hooks that run when a module is called: those of every module first.
-    fn of_call(&self, module: ModuleId) -> impl Iterator<Item = &Registered> {
-        self.global.iter().chain(self.own(module))
+    /// The hooks that run when a module is called: those of every module first, unless another one,
+    /// which is called in turn, answers for it.
+    fn of_call(&self, module: ModuleId, global: bool) -> impl Iterator<Item = &Registered> {
+        let global = self.global.iter().filter(move |_| global);
+        global.chain(self.own(module))
     }
 
     fn own(&self, module: ModuleId) -> &[Registered] {
@@ -192,6 +194,11 @@ thread_local! {
 #[inline]
 pub(crate) fn any() -> bool {
     ACTIVE.with(Cell::get) > 0
+}
+
+/// Whether a call of a module may have hooks: what a call reads where others have some.
+pub(super) fn concerns(module: ModuleId) -> bool {
+    read(|hooks| !hooks.global.is_empty() || hooks.own.contains_key(&module))
 }
 
 /// Removes its hook when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the end of
@@ -287,10 +294,10 @@ pub(super) struct AtStart {
 }
 
 /// The hooks of a call that starts, `None` if the module has none.
-pub(super) fn at_start(module: ModuleId) -> Option<AtStart> {
+pub(super) fn at_start(module: ModuleId, global: bool) -> Option<AtStart> {
     read(|hooks| {
         let mut found = None;
-        for hook in hooks.of_call(module) {
+        for hook in hooks.of_call(module, global) {
             if matches!(hook.hook, Hook::Other(_)) {
                 continue;
             }
@@ -307,12 +314,14 @@ pub(super) fn at_start(module: ModuleId) -> Option<AtStart> {
 }
 
 /// The hooks of a call that ends.
-pub(super) fn at_end(module: ModuleId) -> List<ForwardHook> {
+pub(super) fn at_end(module: ModuleId, global: bool) -> List<ForwardHook> {
     read(|hooks| {
-        let forward = hooks.of_call(module).filter_map(|hook| match &hook.hook {
-            Hook::Forward(run) => Some(hook.take(run)),
-            _ => None,
-        });
+        let forward = hooks
+            .of_call(module, global)
+            .filter_map(|hook| match &hook.hook {
+                Hook::Forward(run) => Some(hook.take(run)),
+                _ => None,
+            });
         forward.collect()
     })
 }

@@ -6,7 +6,7 @@ use super::Tensors;
 use super::backward::{Capture, tensors};
 use super::call::{ForwardCall, ForwardPreCall};
 use super::registry::{self, AtStart, ForwardHook, Taken};
-use crate::module::Module;
+use crate::module::{Module, ModuleId};
 use crate::{Result, Tensor};
 
 /// A call of a module that has hooks. Dropped before [`after`](Self::after) it has failed, by an error
@@ -15,6 +15,8 @@ use crate::{Result, Tensor};
 /// It knows the input and the output only by [`Tensors`], so that it is compiled once and not for each
 /// module.
 pub(super) struct Hooked<'m> {
+    /// Whose hooks run: the module, or an enum for which its payload answers.
+    id: ModuleId,
     module: &'m dyn Module,
     start: AtStart,
     /// The tensors of the input as `forward` gets them.
@@ -28,10 +30,11 @@ pub(super) struct Hooked<'m> {
 
 impl<'m> Hooked<'m> {
     /// The hooks of a module as it is called, `None` if it has none.
-    pub(super) fn new(module: &'m dyn Module) -> Option<Self> {
+    pub(super) fn new(id: ModuleId, module: &'m dyn Module) -> Option<Self> {
         Some(Self {
+            id,
             module,
-            start: registry::at_start(module.id())?,
+            start: registry::at_start(id, id == module.id())?,
             inputs: Vec::new(),
             capture: None,
             called: Vec::new(),
@@ -84,7 +87,7 @@ impl<'m> Hooked<'m> {
     }
 
     fn run_after(&mut self, output: &mut dyn Tensors) -> Result<()> {
-        for hook in registry::at_end(self.module.id()) {
+        for hook in registry::at_end(self.id, self.id == self.module.id()) {
             if hook.always_call {
                 self.called.push(hook.number);
             }
@@ -111,7 +114,7 @@ impl<'m> Hooked<'m> {
     /// Runs the hooks that always run and have not yet. What they raise is lost, as in PyTorch: the
     /// first failure is the one that counts.
     fn always(&mut self, mut output: Option<&mut dyn Tensors>) {
-        for hook in registry::at_end(self.module.id()) {
+        for hook in registry::at_end(self.id, self.id == self.module.id()) {
             if hook.always_call && !self.called.contains(&hook.number) {
                 let output = output
                     .as_mut()

@@ -4,7 +4,42 @@ use crate::Tensor;
 
 /// A value whose tensors hooks can see: what `forward` takes and returns.
 ///
+/// Tensors, tuples, arrays, vectors, options, boxes and maps of them have it; `#[derive(Tensors)]` writes it
+/// for a struct or an enum. Both methods show the tensors in one order, `for_each_mut` without those that
+/// are borrowed.
+///
 /// # Example
+///
+/// ```
+/// use module_core::{Call, Forward, Marker, Module, ModuleExt, Result, Tensor, Tensors};
+///
+/// #[derive(Tensors)]
+/// struct Batch {
+///     rows: Tensor,
+///     masks: Vec<Tensor>,
+///     #[module(skip)]
+///     source: std::path::PathBuf,
+/// }
+///
+/// #[derive(Module)]
+/// struct First(Marker);
+///
+/// impl Forward<Batch> for First {
+///     type Output = Tensor;
+///
+///     fn forward(&self, batch: Batch) -> Result<Tensor> {
+///         Ok(batch.rows)
+///     }
+/// }
+///
+/// let first = First(Marker::new());
+/// let _hook = first.register_forward_hook(|call| assert_eq!(call.inputs().len(), 3));
+/// let mask = Tensor::from([true, false]);
+/// let masks = vec![mask.clone(), mask];
+/// let rows = Tensor::from([1.0_f32, 2.0]);
+/// first.call(Batch { rows, masks, source: "rows.csv".into() })?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
 ///
 /// ```
 /// use module_core::{Tensor, hooks::Tensors};
@@ -17,7 +52,8 @@ use crate::Tensor;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed through `call`",
     label = "hooks cannot see the tensors in it",
-    note = "use tensors, or tuples, arrays, vectors, options and maps of them, or implement `Tensors`"
+    note = "use tensors, or tuples, arrays, vectors, options and maps of them, or write `#[derive(Tensors)]` on a type of your own",
+    note = "in a type that derives it, `#[module(skip)]` leaves out a field without tensors"
 )]
 pub trait Tensors {
     /// Shows each tensor.
@@ -44,6 +80,16 @@ impl Tensors for &Tensor {
     }
 
     fn for_each_mut(&mut self, _: &mut dyn FnMut(&mut Tensor)) {}
+}
+
+impl<T: Tensors + ?Sized> Tensors for Box<T> {
+    fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
+        (**self).for_each(f);
+    }
+
+    fn for_each_mut(&mut self, f: &mut dyn FnMut(&mut Tensor)) {
+        (**self).for_each_mut(f);
+    }
 }
 
 macro_rules! tensors_by_iteration {

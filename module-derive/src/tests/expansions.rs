@@ -108,3 +108,11 @@ fn forward() {
     };
     check("forward", crate::forward::derive(&input));
 }
+
+#[test]
+fn tensors() {
+    let input = parse_quote! {
+        enum Batch<'a, T> { Rows { rows: T, #[module(skip)] name: String }, Many(Vec<T>, &'a Tensor), Empty }
+    };
+    check("tensors", crate::tensors::derive(&input));
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use module_nn::prelude::*;
 use module_nn::{Backward, Function, Gradients};
 
-use crate::{Net, images, net};
+use crate::{Net, backward, images, net};
 
 fn counting(count: &Rc<Cell<usize>>) -> impl Fn(&mut module_nn::ForwardCall<'_>) + 'static {
     let count = count.clone();
@@ -23,6 +23,36 @@ fn pitfall_10_forward_without_call_runs_no_hook() {
     assert_eq!(count.get(), 1);
     model.head.forward(Tensor::from([[0.0_f32; 4]])).unwrap();
     assert_eq!(count.get(), 1);
+}
+
+/// Forgets to call its second layer.
+#[derive(Module)]
+struct Direct {
+    first: Linear,
+    second: Linear,
+    unused: Linear,
+}
+
+impl Forward for Direct {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.second.forward(self.first.call(x)?)
+    }
+}
+
+#[test]
+fn pitfall_10_a_set_of_hooks_tells_which_modules_were_used_without_call() {
+    let linear = || Linear::new(3, 3).unwrap();
+    let model = Direct {
+        first: linear(),
+        second: linear(),
+        unused: linear(),
+    };
+    let hooks = HookSet::forward_of::<Linear, _>(&model, |_| ()).unwrap();
+    backward(&model, images(0));
+    assert!(hooks.unfired().eq(["second", "unused"]));
+    assert!(hooks.bypassed().eq(["second"]));
 }
 
 #[test]
@@ -149,5 +179,15 @@ fn pitfall_17_a_name_that_matches_nothing_is_an_error_with_the_nearest_one() {
     assert_eq!(
         error.to_string(),
         "`haed` in path `haed` is no member of Net; did you mean `head`?"
+    );
+    let error = HookSet::forward(&model, ["hidden", "haed"], |_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`haed` selects nothing; did you mean `head`?"
+    );
+    let error = HookSet::forward_of::<BatchNorm2d, _>(&model, |_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`the type BatchNorm2d` selects nothing; did you mean `BatchNorm1d`?"
     );
 }

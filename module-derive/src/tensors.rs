@@ -1,0 +1,125 @@
+//! `#[derive(Tensors)]`: a type of the user's own, as input or output of a module.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::DeriveInput;
+
+use crate::crate_path::crate_path;
+use crate::errors::Errors;
+use crate::model::{Body, Input, Member};
+use crate::types::{self, Params};
+
+/// The implementation of `Tensors`, or the errors that stand in its way.
+pub(crate) fn derive(syntax: &DeriveInput) -> TokenStream {
+    let mut errors = Errors::default();
+    let input = Input::from_syn(syntax, &mut errors);
+    check(&input, &mut errors);
+    match errors.into_compile_errors() {
+        None => implementation(&input, |method| arms(&input, method)),
+        // A stub beside the errors, so that the uses of the type are not reported as well.
+        Some(messages) => {
+            let stub = implementation(&input, |_| vec![quote!(_ => {})]);
+            quote!(#messages #stub)
+        }
+    }
+}
+
+fn check(input: &Input<'_>, errors: &mut Errors) {
+    if let Body::Union(token) = &input.body {
+        errors.add(
+            token,
+            "a union cannot show its tensors, because nothing tells which of its fields is there",
+            "write an `enum`, whose active variant answers",
+        );
+    }
+    let of_modules = "it goes on types that derive `Module`";
+    if let Some(extra_repr) = &input.attrs.extra_repr {
+        let wrong = "`extra_repr` has no meaning for `Tensors`";
+        errors.add(&extra_repr.name, wrong, of_modules);
+    }
+    for member in input.members() {
+        let (rename, flatten) = (&member.attrs.rename, &member.attrs.flatten);
+        let names = rename.iter().map(|given| &given.name);
+        for name in names.chain(flatten.iter().map(|given| &given.name)) {
+            let wrong = "only `skip` has a meaning on a field of `Tensors`";
+            errors.add(name, wrong, of_modules);
+        }
+    }
+}
+
+fn implementation(input: &Input<'_>, arms: impl Fn(&Ident) -> Vec<TokenStream>) -> TokenStream {
+    let krate = crate_path(&input.attrs);
+    let ident = input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    let written = where_clause
+        .map(|clause| &clause.predicates)
+        .into_iter()
+        .flatten();
+    let params = Params::of(input.generics);
+    let bounds = shown(input.members())
+        .map(|member| member.ty)
+        .filter(|ty| params.types_in(ty) && !types::is_recursive(ty, ident))
+        .map(|ty| quote!(#ty: __m::Tensors));
+    let method = |name: &str| {
+        let name = Ident::new(name, Span::call_site());
+        let arms = arms(&name);
+        (name, quote!(match *self { #(#arms)* }))
+    };
+    let ((each, shows), (each_mut, lends)) = (method("for_each"), method("for_each_mut"));
+    quote! {
+        const _: () = {
+            use #krate::__private as __m;
+            #[automatically_derived]
+            impl #impl_generics __m::Tensors for #ident #ty_generics
+            where
+                #(#written,)*
+                #(#bounds,)*
+            {
+                fn #each(&self, __f: &mut dyn ::core::ops::FnMut(&__m::Tensor)) {
+                    #shows
+                }
+
+                fn #each_mut(&mut self, __f: &mut dyn ::core::ops::FnMut(&mut __m::Tensor)) {
+                    #lends
+                }
+            }
+        };
+    }
+}
+
+fn shown<'a, 'm: 'a>(
+    members: impl Iterator<Item = &'a Member<'m>>,
+) -> impl Iterator<Item = &'a Member<'m>> {
+    members.filter(|member| member.attrs.skip.is_none())
+}
+
+/// One arm for each form of the type, which calls a method of the fields in their order.
+fn arms(input: &Input<'_>, method: &Ident) -> Vec<TokenStream> {
+    match &input.body {
+        Body::Struct(members) => vec![arm(&quote!(Self), members, method)],
+        Body::Enum(variants) => variants
+            .iter()
+            .map(|variant| {
+                let ident = variant.ident;
+                arm(&quote!(Self::#ident), &variant.members, method)
+            })
+            .collect(),
+        Body::Union(_) => Vec::new(),
+    }
+}
+
+fn arm(form: &TokenStream, members: &[Member<'_>], method: &Ident) -> TokenStream {
+    let by = match method == "for_each" {
+        true => quote!(ref),
+        false => quote!(ref mut),
+    };
+    let (places, types): (Vec<_>, Vec<_>) = shown(members.iter())
+        .map(|member| (&member.access, member.ty))
+        .unzip();
+    let names: Vec<_> = (0..places.len()).map(|i| format_ident!("__{i}")).collect();
+    quote! {
+        #form { #(#places: #by #names,)* .. } => {
+            #(<#types as __m::Tensors>::#method(#names, __f);)*
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Attributes that mean something for modules only, on an input that is used.
+
+use module_nn::prelude::*;
+
+#[derive(Tensors)]
+#[module(extra_repr = Self::describe)]
+struct Input {
+    #[module(rename = "x")]
+    rows: Tensor,
+    #[module(flatten)]
+    rest: Vec<Tensor>,
+}
+
+fn main() {
+    fn is_tensors<T: Tensors>() {}
+    is_tensors::<Input>();
+}

@@ -207,7 +207,12 @@ fn models_without_values_get_those_of_a_file_or_of_the_seed() {
 
         let (model, later) = (encoder(3)?, deferred(|| encoder(3))?);
         assert!(later.parameters().all(|parameter| !parameter.has_values()));
-        later.load_state_dict(&model.state_dict()?)?;
+        assert!(
+            later
+                .load_state_dict(&model.state_dict()?)?
+                .fresh
+                .is_empty()
+        );
         let x = normal([3, 1, 4]);
         model.eval();
         later.eval();

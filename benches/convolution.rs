@@ -149,5 +149,9 @@ fn sizes(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, convolutions, pooling, sizes);
+criterion_group! {
+    name = benches;
+    config = module_benches::criterion();
+    targets = convolutions, pooling, sizes
+}
 criterion_main!(benches);

@@ -2,3 +2,12 @@
 //! written for other frameworks, to be run on the same machine in the same minutes.
 
 pub mod derived;
+
+/// Criterion with its defaults, and one thread for each operation unless `THREADS` says how many; the
+/// peers do likewise.
+pub fn criterion() -> criterion::Criterion {
+    let threads = std::env::var("THREADS").ok();
+    let threads = threads.and_then(|threads| threads.parse().ok());
+    module_nn::set_num_threads(threads.unwrap_or(1));
+    criterion::Criterion::default()
+}

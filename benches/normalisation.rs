@@ -123,5 +123,9 @@ fn benches(c: &mut Criterion) {
     }
 }
 
-criterion_group!(normalisation, benches);
+criterion_group! {
+    name = normalisation;
+    config = module_benches::criterion();
+    targets = benches
+}
 criterion_main!(normalisation);

@@ -64,5 +64,9 @@ fn training_step(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, small_operations, training_step);
+criterion_group! {
+    name = benches;
+    config = module_benches::criterion();
+    targets = small_operations, training_step
+}
 criterion_main!(benches);

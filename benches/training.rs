@@ -62,5 +62,9 @@ fn benches(c: &mut Criterion) {
     }
 }
 
-criterion_group!(training, benches);
+criterion_group! {
+    name = training;
+    config = module_benches::criterion();
+    targets = benches
+}
 criterion_main!(training);

@@ -4,6 +4,8 @@
 Needs a Python with torch. Usage: python benches/peers/convolution.py
 """
 
+import os
+
 import torch
 import torch.nn.functional as F
 from module import nanoseconds
@@ -33,7 +35,7 @@ CASES = [
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("THREADS", 1)))
     print(f"{'milliseconds':44} {'forward':>8} {'and backward':>13}")
     for name, shapes, f in CASES:
         inputs = [torch.randn(shape) for shape in shapes]

@@ -4,6 +4,8 @@
 Needs a Python with torch. Usage: python benches/peers/normalisation.py
 """
 
+import os
+
 import torch
 from module import nanoseconds
 from torch.nn import functional as F
@@ -26,7 +28,7 @@ def both(name, shapes, f):
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("THREADS", 1)))
     torch.manual_seed(0)
     wide, image, flat = [[256, 1024], [1024], [1024]], [[8, 64, 32, 32], [64], [64]], [[1024, 256], [256], [256]]
     deep = [8, 256, 128]

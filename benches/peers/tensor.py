@@ -4,6 +4,8 @@
 Needs a Python with torch. Usage: python benches/peers/tensor.py
 """
 
+import os
+
 import torch
 from module import nanoseconds
 from torch import nn
@@ -18,7 +20,7 @@ def step(model, optimizer, x, y):
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("THREADS", 1)))
     a, b = torch.ones(1), torch.ones(1)
     tracked = torch.ones(1, requires_grad=True)
     print(f"add, untracked    {nanoseconds(lambda: a + b, 1):9.0f} ns")

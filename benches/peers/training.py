@@ -4,13 +4,15 @@
 Needs a Python with torch. Usage: python benches/peers/training.py
 """
 
+import os
+
 import torch
 from module import nanoseconds
 from torch import nn
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("THREADS", 1)))
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3, fused=True)

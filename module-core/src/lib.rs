@@ -23,9 +23,12 @@ mod tensor;
 
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
+pub use backend::RecurrentOp;
 pub use backend::{Device, Element, num_threads, set_num_threads};
 pub use checkpoint::{ReadOptions, SaveHandle, Snapshot, Stateful, TrainingCheckpoint};
-pub use containers::{Identity, Sequential};
+pub use containers::{
+    Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
+};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
 pub use ext::ModuleExt;
@@ -43,9 +46,10 @@ pub use module_derive::{Forward, Module, Tensors};
 pub use ndarray;
 pub use ops::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
-    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, IndexItem, InterpolateMode,
-    InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode, Padding, Pool2dOptions,
-    PoolOptions, Reduction, Resize, Sizes, UnfoldOptions, Value,
+    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions, IndexItem,
+    InterpolateMode, InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode,
+    Padding, Pool2dOptions, PoolOptions, RecurrentOptions, RecurrentOutput, Reduction, Resize,
+    Sizes, UnfoldOptions, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use select::Select;

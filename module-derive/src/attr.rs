@@ -17,6 +17,7 @@ pub(crate) struct Given<T> {
 pub(crate) struct ContainerAttrs {
     pub(crate) krate: Option<Given<Path>>,
     pub(crate) extra_repr: Option<Given<Path>>,
+    pub(crate) kind: Option<Given<Path>>,
 }
 
 /// The attributes of a field.
@@ -27,7 +28,7 @@ pub(crate) struct FieldAttrs {
     pub(crate) flatten: Option<Given<()>>,
 }
 
-const ON_TYPES: [&str; 2] = ["crate", "extra_repr"];
+const ON_TYPES: [&str; 3] = ["crate", "extra_repr", "kind"];
 const ON_FIELDS: [&str; 3] = ["skip", "rename", "flatten"];
 
 impl ContainerAttrs {
@@ -48,6 +49,9 @@ impl ContainerAttrs {
             } else if meta.path.is_ident("extra_repr") {
                 let path = value(meta, "extra_repr = path::of::a_function")?.parse()?;
                 once(&mut read.extra_repr, meta, path)
+            } else if meta.path.is_ident("kind") {
+                let path = value(meta, "kind = path::of::A_CONSTANT")?.parse()?;
+                once(&mut read.kind, meta, path)
             } else {
                 Err(refuse(meta, "a type", &ON_TYPES, &ON_FIELDS, "a field"))
             }

@@ -7,7 +7,7 @@
 //! drops a message that equals an earlier one.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::Path;
 use syn::ext::IdentExt;
 
@@ -164,7 +164,10 @@ fn bounds(input: &Input<'_>, private: &Ident) -> Vec<TokenStream> {
 }
 
 fn kind(input: &Input<'_>, checks: &TokenStream) -> TokenStream {
-    let name = input.ident.unraw().to_string();
+    let name = match &input.attrs.kind {
+        Some(given) => given.value.to_token_stream(),
+        None => input.ident.unraw().to_string().to_token_stream(),
+    };
     quote! {
         fn kind(&self) -> &'static ::core::primitive::str {
             #checks

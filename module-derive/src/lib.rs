@@ -43,6 +43,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | field | `#[module(rename = "key")]` | the field registers under `key` |
 /// | field | `#[module(flatten)]` | the child's members join this module's own |
 /// | type | `#[module(extra_repr = path)]` | `path(&self, &mut Formatter) -> fmt::Result` prints what stands between the parentheses in the module tree |
+/// | type | `#[module(kind = path)]` | the constant `path`, a `&'static str`, is the name in the module tree and in errors, instead of the type's |
 /// | type | `#[module(crate = "path")]` | where the expansion finds the framework |
 ///
 /// # Keys

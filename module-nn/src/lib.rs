@@ -33,8 +33,10 @@ pub mod init;
 pub mod layers;
 pub mod loss;
 pub mod optim;
+pub mod parametrize;
+pub mod rnn;
 
-pub use config::{Argument, Weights};
+pub use config::{Argument, OneOrEach, Weights};
 pub use layers::*;
 pub use loss::*;
 #[doc(hidden)]

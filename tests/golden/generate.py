@@ -18,19 +18,22 @@ import digits_files
 import gradient_hooks
 import hook_orders
 import init
+import inits
 import ops
 import ops_data
 import ops_more
 import ops_normalisation
+import ops_shuffle
 import ops_windows
 import optimisers
 import printing
+import rnn_sequences
 import strict
 import trees
 from common import DATA
 
 
-EVERY = [init, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints]
+EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

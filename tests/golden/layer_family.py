@@ -23,11 +23,13 @@ class Input:
 
     `values` is a shape (drawn uniformly from `low` to `high`) or a tensor; floating values are cast
     to the dtype of the case. `layout` is one of `common.lay_out`. With `grad=False` no gradient is
-    asked for, as for masks.
+    asked for, as for masks. With `log_softmax=True` the call is given the `log_softmax` over the last
+    dimension of this tensor, whose gradient is recorded.
     """
 
-    def __init__(self, values, layout="contiguous", grad=True, low=-2.0, high=2.0):
+    def __init__(self, values, layout="contiguous", grad=True, low=-2.0, high=2.0, log_softmax=False):
         self.values, self.layout, self.grad, self.low, self.high = values, layout, grad, low, high
+        self.log_softmax = log_softmax
 
     def make(self, seed, dtype):
         values = self.values
@@ -39,11 +41,19 @@ class Input:
         return tensor if self.grad else tensor.detach()
 
 
+class Packed:
+    """Sequences packed from an `Input` that is padded to `[length, batch, ...]`."""
+
+    def __init__(self, padded, lengths, enforce_sorted=True):
+        self.padded, self.lengths, self.enforce_sorted = padded, lengths, enforce_sorted
+
+
 def build(layer, kwargs, dtype):
     """A module from its JSON description; runs with `dtype` as the default, as ours is built.
 
     `modules` are the named children of a container; an argument `{"layer", "kwargs"}` is a module, a
-    tensor is an argument of that dtype, a list is a tuple.
+    tensor is an argument of that dtype, a list is a tuple. `Parametrized<layer>` is `module` with the
+    parametrization `norm`.
     """
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
@@ -60,6 +70,10 @@ def construct(layer, kwargs, dtype):
         if kind is nn.ModuleList:
             return kind([child for _, child in children])
         return kind(dict(children)) if kind is nn.ModuleDict else named_sequential(children)
+    if layer.startswith("Parametrized"):
+        rest = {name: value for name, value in kwargs.items() if name not in ("norm", "module")}
+        inner = construct(kwargs["module"]["layer"], kwargs["module"]["kwargs"], dtype)
+        return getattr(nn.utils.parametrizations, kwargs["norm"])(inner, **rest)
     kind = getattr(nn, layer, None) or getattr(attention_reference, layer)
     return kind(**{name: argument(value, dtype) for name, value in kwargs.items()})
 
@@ -163,9 +177,10 @@ class Family:
         """
         raised, made = None, None
         try:
-            built = build(layer, kwargs, torch.float32).train(mode == "train")
             if inputs is not None:
                 made = Call(inputs, named or {}, torch.float32, 1)
+            built = build(layer, kwargs, torch.float32).train(mode == "train")
+            if inputs is not None:
                 built(*made.positional, **made.named)
         except Exception as error:  # Whatever it raises is the record.
             raised = {"type": type(error).__name__, "text": ordered(str(error))}
@@ -253,6 +268,10 @@ class Call:
         """A value for PyTorch and its description, in which a tensor is its number."""
         if isinstance(value, torch.Tensor):
             value = Input(value)
+        if isinstance(value, Packed):
+            padded, description = self.made(Input(value.padded))
+            packed = nn.utils.rnn.pack_padded_sequence(padded, value.lengths, enforce_sorted=value.enforce_sorted)
+            return packed, {"packed": description, "lengths": value.lengths, "enforce_sorted": value.enforce_sorted}
         if isinstance(value, (list, tuple)):
             parts = [self.made(part) for part in value]
             return tuple(part for part, _ in parts), [text for _, text in parts]
@@ -264,7 +283,10 @@ class Call:
         tensor = value.make(self.seed + len(self.tensors), self.dtype)
         self.tensors.append(tensor)
         self.layouts.append(value.layout)
-        return tensor, {"tensor": len(self.tensors) - 1}
+        described = {"tensor": len(self.tensors) - 1}
+        if value.log_softmax:
+            return tensor.log_softmax(-1), described | {"log_softmax": True}
+        return tensor, described
 
     def record(self, tensors, prefix):
         for i, tensor in enumerate(self.tensors):

@@ -1,4 +1,4 @@
-"""layers_convolution.safetensors: convolutions."""
+"""layers_convolution.safetensors: convolutions over one to three dimensions."""
 
 from layer_family import Family, Input
 
@@ -52,4 +52,39 @@ def write():
     family.refuses("Conv2d", conv(2, 3, 3), [[1, 3, 5, 5]], quotes=["[1, 3, 5, 5]"])
     family.refuses("Conv2d", conv(2, 3, 3), [[2, 5]], quotes=["[2, 5]"])
     family.refuses("Conv2d", conv(2, 3, 3), [[1, 2, 2, 5]], quotes=["3", "2"])
+    others(family)
     return family.write()
+
+
+def others(family):
+    """Over one and three dimensions."""
+    spatial = {1: [9], 3: [4, 5, 3]}
+    for dims, size in spatial.items():
+        layer, each = f"Conv{dims}d", lambda *sizes: list(sizes)[:dims]
+
+        def both(kwargs, shape, **options):
+            family.case(layer, kwargs, [shape], **options)
+
+        both(conv(2, 3, 3), [2, 2, *size])
+        both(conv(4, 6, each(3, 2, 2), stride=each(2, 1, 3), padding=each(1, 0, 2), groups=2), [1, 4, *size])
+        both(conv(2, 4, 2, dilation=each(3, 2, 1), bias=False), [2, 2, *size])
+        both(conv(3, 3, 3, padding=1, groups=3), [1, 3, *size], label="depthwise")
+        both(conv(2, 3, 2, padding="same"), [1, 2, *size],
+             label="even kernel: the extra place of padding goes to the end")
+        both(conv(2, 2, 3, padding="valid", stride=2), [2, 2, *size])
+        for padding_mode in ("reflect", "replicate", "circular"):
+            both(conv(1, 2, 3, padding=each(2, 1, 1), padding_mode=padding_mode), [1, 1, *size])
+            both(conv(1, 2, 2, padding="same", padding_mode=padding_mode), [1, 1, *size])
+        both(conv(2, 3, 3), [2, *size], label="no batch dimension")
+        both(conv(2, 3, 3), [0, 2, *size], label="empty batch")
+        family.layouts(layer, conv(3, 2, 3), [2, 3, *size], f"transposed:1,{dims + 1}", f"narrowed:{dims + 1}",
+                       "strided:2")
+        image = [[1, 2, *size]]
+        family.refuses(layer, conv(4, 6, 3, groups=3), quotes=["groups = 3", "in_channels = 4"])
+        family.refuses(layer, conv(2, 2, 3, padding="same", stride=2), quotes=["stride = (2,", "same"])
+        family.refuses(layer, conv(2, 2, 3, padding="full"), quotes=["full"])
+        family.refuses(layer, conv(2, 2, [3] * (dims + 1)), image, quotes=[str(dims + 1), str(dims)])
+        family.refuses(layer, conv(2, 2, 3, stride=0), image, quotes=["stride = (0,"])
+        family.refuses(layer, conv(3, 2, 3), image, quotes=["[1, 2, "])
+        family.refuses(layer, conv(2, 2, 3), [[2] * (dims + 3)], quotes=["[2, 2, "])
+        family.refuses(layer, conv(2, 2, 3, padding=10, padding_mode="reflect"), image, quotes=["10"])

@@ -13,16 +13,26 @@ use serde_json::Value;
 /// What `layers` and `loss` export beside modules, their configurations and their inputs; and a part of
 /// another layer, which PyTorch has under no name of its own.
 const NO_MODULES: &[&str] = &[
+    "Approximate",
+    "BagMode",
+    "InterpolateMode",
+    "KLDivReduction",
     "KeyValueCache",
+    "ModuleDict",
+    "ModuleList",
     "NonDynamicallyQuantizableLinear",
     "Padding",
     "PaddingMode",
+    "ParameterDict",
+    "ParameterList",
     "PositionLayout",
+    "RNNNonlinearity",
     "Reduction",
     "RotaryScaling",
     "Sizes",
     "SyncBatchNorm",
     "TransformerActivation",
+    "WithIndices",
     "convert_sync_batchnorm",
 ];
 
@@ -138,6 +148,10 @@ fn every_layer_saves_and_loads() {
 #[test]
 fn every_layer_resets_to_what_it_was_built_with() {
     for sample in samples() {
+        // Its vectors are drawn by the construction alone: a reset gives those of the construction.
+        if sample.case["kwargs"]["norm"] == "spectral_norm" {
+            continue;
+        }
         let fresh = sample.built(0).module().state_dict().unwrap();
         let built = sample.built(1);
         let module = built.module();
@@ -299,6 +313,8 @@ fn no_exported_layer_is_missing_from_the_registry() {
         .filter(|name| !name.ends_with("Config") && !name.ends_with("Input"))
         .filter(|name| !NO_MODULES.contains(&name.as_str()))
         .filter(|name| !names.contains(&name.as_str()))
+        // What stands behind `Conv1d`, `Conv2d` and `Conv3d`.
+        .filter(|name| !names.contains(&format!("{name}2d").as_str()))
         .collect();
     assert!(missing.is_empty(), "not in the registry: {missing:?}");
 }

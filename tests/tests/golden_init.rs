@@ -1,6 +1,7 @@
 //! Weights drawn after a seed are PyTorch's, bit for bit, and use up the same draws.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_nn::init::{self, FanMode, KaimingNormal, KaimingUniform, Nonlinearity};
 use module_nn::prelude::*;
 use module_nn::with_default_dtype;
 use module_tests::digits::Digits;
@@ -97,4 +98,124 @@ fn resetting_draws_what_the_constructor_drew() {
     for (key, value) in model.state_dict().unwrap().iter() {
         golden::assert_close(value, first.get(key).unwrap(), Tolerance::EXACT, key);
     }
+}
+
+/// The initialiser that a call of `torch.nn.init` is.
+fn initialiser(name: &str, kwargs: &Value) -> Box<dyn Init> {
+    let number = |name: &str, default: f64| kwargs[name].as_f64().unwrap_or(default);
+    let nonlinearity = match kwargs["nonlinearity"].as_str() {
+        Some("relu") => Nonlinearity::Relu,
+        Some("tanh") => Nonlinearity::Tanh,
+        Some("selu") => Nonlinearity::Selu,
+        Some("linear") => Nonlinearity::Linear,
+        Some("sigmoid") => Nonlinearity::Sigmoid,
+        _ => Nonlinearity::LeakyRelu(number("a", 0.0)),
+    };
+    let mode = match kwargs["mode"] == "fan_out" {
+        true => FanMode::FanOut,
+        false => FanMode::FanIn,
+    };
+    let gain = number("gain", 1.0);
+    match name {
+        "uniform_" => Box::new(init::Uniform {
+            low: number("a", 0.0),
+            high: number("b", 1.0),
+        }),
+        "normal_" => Box::new(init::Normal {
+            mean: number("mean", 0.0),
+            std: number("std", 1.0),
+        }),
+        "trunc_normal_" => Box::new(init::TruncNormal {
+            mean: number("mean", 0.0),
+            std: number("std", 1.0),
+            a: number("a", -2.0),
+            b: number("b", 2.0),
+        }),
+        "constant_" => Box::new(init::Constant(number("val", 0.0))),
+        "zeros_" => Box::new(init::zeros()),
+        "ones_" => Box::new(init::ones()),
+        "eye_" => Box::new(init::Eye),
+        "dirac_" => Box::new(init::Dirac {
+            groups: number("groups", 1.0) as usize,
+        }),
+        "sparse_" => Box::new(init::Sparse {
+            sparsity: number("sparsity", 0.0),
+            std: number("std", 0.01),
+        }),
+        "orthogonal_" => Box::new(init::Orthogonal { gain }),
+        "xavier_uniform_" => Box::new(init::XavierUniform::new(gain)),
+        "xavier_normal_" => Box::new(init::XavierNormal::new(gain)),
+        "kaiming_uniform_" => Box::new(KaimingUniform::of(nonlinearity).mode(mode)),
+        "kaiming_normal_" => Box::new(KaimingNormal::of(nonlinearity).mode(mode)),
+        _ => panic!("unknown: {name}"),
+    }
+}
+
+#[test]
+fn every_function_of_torch_nn_init_draws_the_same() {
+    let (cases, tensors) = golden::load("inits.safetensors");
+    let cases = cases.as_array().expect("a list of cases").iter();
+    let mut problems = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for (i, case) in cases
+        .enumerate()
+        .filter(|(_, case)| !case["init"].is_null())
+    {
+        let name = case["init"].as_str().unwrap();
+        names.insert(name);
+        let sizes = case["shape"].as_array().unwrap().iter();
+        let shape: Shape = sizes.map(|size| size.as_u64().unwrap() as usize).collect();
+        let kind = dtype(&case["dtype"]);
+        let init = initialiser(name, &case["kwargs"]);
+        let made = fork_rng(0, || {
+            module_nn::rng::with_default(|generator| {
+                let out = init.init(&shape, kind, generator)?;
+                let next = Tensor::uniform(2, 0.0, 1.0, DType::F32, generator)?;
+                Ok::<_, Error>((out, next))
+            })
+        });
+        let (out, next) = made.unwrap();
+        // An orthogonal factor is rounded in another order.
+        let tolerance = match name {
+            "orthogonal_" => Tolerance::CONTRACTION,
+            _ => Tolerance::EXACT,
+        };
+        let expected = |part: &str| tensors.get(&format!("{i}.{part}")).unwrap();
+        let same = compare(&out, expected("out"), tolerance);
+        let same = same.and(compare(&next, expected("next"), Tolerance::EXACT));
+        if let Err(difference) = same {
+            problems.push(format!("{case}: {difference}"));
+        }
+    }
+    assert_eq!(names.len(), 14);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn deep_models_built_in_one_go_are_those_of_pytorch() {
+    let (cases, tensors) = golden::load("inits.safetensors");
+    let cases = cases.as_array().expect("a list of cases").iter();
+    let mut checked = 0;
+    for (i, case) in cases.enumerate().filter(|(_, case)| case["init"].is_null()) {
+        let kind = dtype(&case["dtype"]);
+        let (model, next) = fork_rng(0, || {
+            let model = with_default_dtype(kind, || build(case)).unwrap();
+            (model, Tensor::rand([2], DType::F32).unwrap())
+        });
+        let leaves = model
+            .modules()
+            .filter(|module| module.children().count() == 0);
+        assert!(leaves.count() >= 30);
+        let state = model.state_dict().unwrap();
+        let keys = Value::from(state.keys().map(Value::from).collect::<Vec<_>>());
+        assert_eq!(keys, case["keys"]);
+        for (key, value) in state.iter() {
+            let expected = tensors.get(&format!("{i}.state.{key}")).unwrap();
+            golden::assert_close(value, expected, Tolerance::EXACT, key);
+        }
+        let expected = tensors.get(&format!("{i}.next")).unwrap();
+        golden::assert_close(&next, expected, Tolerance::EXACT, "the next draws");
+        checked += 1;
+    }
+    assert_eq!(checked, 2);
 }

@@ -8,6 +8,7 @@ mod golden_ops {
     pub(crate) mod more;
     pub(crate) mod normalisation;
     pub(crate) mod reductions;
+    pub(crate) mod shuffle;
     pub(crate) mod windows;
 }
 

@@ -1,7 +1,8 @@
 //! The number of threads changes how long an operation takes and never what it gives.
 #![allow(clippy::unwrap_used)]
 
-use module_core::{AttentionOptions, ConvOptions, num_threads, set_num_threads};
+use module_core::{AttentionOptions, ConvOptions, RecurrentOp, RecurrentOptions};
+use module_core::{num_threads, set_num_threads};
 use module_nn::prelude::*;
 
 /// What a large operation gives, and the gradient of its input.
@@ -21,6 +22,8 @@ fn results() -> Result<Vec<Vec<u8>>> {
         ..Default::default()
     };
     let scale = draw(&[1031], 10)?;
+    let (steps, weight) = (draw(&[148, 600], 11)?, draw(&[600, 150], 12)?);
+    let first = draw(&[37, 150], 13)?;
     let cases: Vec<(Tensor, Operation)> = vec![
         (wide.clone(), Box::new(|x| x.add(&x.mul(3.0)?))),
         (wide.clone(), Box::new(|x| x.tanh()?.exp())),
@@ -46,6 +49,20 @@ fn results() -> Result<Vec<Vec<u8>>> {
                     ..Default::default()
                 };
                 x.scaled_dot_product_attention(&key, &key, options)
+            }),
+        ),
+        (
+            steps,
+            Box::new(move |x| {
+                let options = RecurrentOptions {
+                    op: RecurrentOp::Lstm,
+                    weight_hh: &weight,
+                    bias_hh: None,
+                    weight_hr: None,
+                    batch_sizes: &[37; 4],
+                    reverse: false,
+                };
+                Ok(x.recurrent(&first, Some(&first), &options)?.output)
             }),
         ),
     ];

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod wrong_arguments {
+    mod activation;
     mod data;
+    mod losses;
     mod more;
     mod normalisation;
     mod optim;
+    mod recurrent;
     mod windows;
 }
 

@@ -105,3 +105,34 @@ pub struct AttentionInputs {
     /// `length` and `keys`.
     pub mask: Option<Operand>,
 }
+
+/// What [`Backend::recurrent`](super::Backend::recurrent) reads, as `F32` or `F64`.
+#[derive(Clone)]
+pub struct RecurrentInputs {
+    /// What the input brings to each step, `[rows, gates · hidden]`.
+    pub gates: Operand,
+    /// The first state `h`, `[batch, width]`.
+    pub hidden: Operand,
+    /// The first state `c` of an LSTM, `[batch, hidden]`.
+    pub cell: Option<Operand>,
+    /// `[gates · hidden, width]`
+    pub weight: Operand,
+    /// `[gates · hidden]`
+    pub bias: Option<Operand>,
+    /// What an LSTM multiplies the state with, `[width, hidden]`.
+    pub projection: Option<Operand>,
+}
+
+/// What [`Backend::recurrent_backward`](super::Backend::recurrent_backward) returns: gradients.
+pub struct RecurrentSlopes {
+    /// Of the part of the input, `[rows, gates · hidden]`.
+    pub gates: Storage,
+    /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
+    pub sums: Option<Storage>,
+    /// Of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
+    pub states: Option<Storage>,
+    /// Of the first state `h`, `[batch, width]`.
+    pub hidden: Storage,
+    /// Of the first state `c`, `[batch, hidden]`.
+    pub cell: Option<Storage>,
+}

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use super::RecurrentOp;
 use crate::layout::Shape;
 
 /// The shapes and steps of a convolution over one to three spatial dimensions.
@@ -202,4 +203,72 @@ pub struct AttentionGeometry {
     pub scale: f64,
     /// Whether query `i` sees only the keys up to `i`.
     pub is_causal: bool,
+}
+
+/// The steps of a recurrent layer over sequences of several lengths, the longest first: the rows of a
+/// step are those of the sequences that have it, and the rows of the steps follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecurrentGeometry {
+    /// What a step computes.
+    pub op: RecurrentOp,
+    /// The size of a gate, and of the state `c`.
+    pub hidden: usize,
+    /// The size of the state `h`.
+    pub width: usize,
+    /// How many sequences have each step; never more than the step before.
+    pub batch_sizes: Vec<usize>,
+    /// Whether the last step is computed first.
+    pub reverse: bool,
+}
+
+impl RecurrentGeometry {
+    /// The number of sequences.
+    pub fn batch(&self) -> usize {
+        self.batch_sizes.first().copied().unwrap_or(0)
+    }
+
+    /// The number of rows of all steps.
+    pub fn rows(&self) -> usize {
+        self.batch_sizes.iter().sum()
+    }
+
+    /// The rows of each step, in the order in which they are computed.
+    pub fn steps(&self) -> Vec<Range<usize>> {
+        let mut end = 0;
+        let rows = |&count: &usize| {
+            end += count;
+            end - count..end
+        };
+        let mut steps: Vec<_> = self.batch_sizes.iter().map(rows).collect();
+        if self.reverse {
+            steps.reverse();
+        }
+        steps
+    }
+
+    /// For each row the row whose state it starts from; the first states are counted as rows behind
+    /// all others.
+    pub fn previous(&self) -> Vec<usize> {
+        let rows = self.rows();
+        let mut previous = vec![0; rows];
+        let mut latest: Vec<usize> = (rows..rows + self.batch()).collect();
+        for step in self.steps() {
+            for (row, latest) in step.zip(&mut latest) {
+                if let Some(previous) = previous.get_mut(row) {
+                    *previous = *latest;
+                }
+                *latest = row;
+            }
+        }
+        previous
+    }
+
+    /// For each sequence the row of its last state, in the order of computation.
+    pub fn last(&self) -> Vec<usize> {
+        let mut last = vec![0; self.batch()];
+        for step in self.steps() {
+            step.zip(&mut last).for_each(|(row, last)| *last = row);
+        }
+        last
+    }
 }

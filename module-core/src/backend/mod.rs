@@ -19,13 +19,16 @@ pub(crate) use absent::Absent;
 pub use cpu::{num_threads, set_num_threads};
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
+    RecurrentInputs, RecurrentSlopes,
 };
 pub use geometry::{
     AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
-    NormOver, UnfoldGeometry, Windows,
+    NormOver, RecurrentGeometry, UnfoldGeometry, Windows,
 };
 pub use host::{Element, HostData};
-pub use ops::{ArgReduceOp, BinaryOp, CompareOp, ConvOp, ReduceOp, SoftmaxOp, UnaryOp, UnfoldOp};
+pub use ops::{
+    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, SoftmaxOp, UnaryOp, UnfoldOp,
+};
 pub use shared::SharedBytes;
 
 use crate::layout::{Layout, Shape};
@@ -506,6 +509,37 @@ pub trait Backend: Send + Sync + 'static {
     ) -> Result<[Storage; 3]> {
         let _ = (grad, outputs, inputs, geometry);
         Err(lacking("attention_backward", self.name()))
+    }
+
+    /// The states `h′` after each step, `[rows, width]`, then for an LSTM the `c′`, `[rows, hidden]`; and
+    /// `[rows, kept · hidden]` that the gradient needs besides.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn recurrent(
+        &self,
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<[Storage; 2]> {
+        let _ = (inputs, geometry);
+        Err(lacking("recurrent", self.name()))
+    }
+
+    /// The gradients along the steps of [`recurrent`](Self::recurrent), whose results are `outputs`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn recurrent_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<RecurrentSlopes> {
+        let _ = (grad, outputs, inputs, geometry);
+        Err(lacking("recurrent_backward", self.name()))
     }
 
     /// A parameter, `F32` or `F64`, after a step of AdamW. The moments are changed where they lie, or

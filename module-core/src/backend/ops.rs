@@ -46,12 +46,29 @@ pub enum UnaryOp {
     GeluTanh,
     /// `x / (1 + e⁻ˣ)`
     Silu,
+    /// `x tanh(ln(1 + eˣ))`
+    Mish,
+    /// `x · min(max(x + 3, 0), 6) / 6`
+    Hardswish,
+    /// `min(max(x + 3, 0), 6) / 6`
+    Hardsigmoid,
+    /// `min(max(x, low), high)`, NaN kept
+    Clamp {
+        /// The lower bound, not NaN
+        low: f64,
+        /// The upper bound, not NaN
+        high: f64,
+    },
     /// The derivative of [`Gelu`](Self::Gelu)
     GeluSlope,
     /// The derivative of [`GeluTanh`](Self::GeluTanh)
     GeluTanhSlope,
     /// The derivative of [`Silu`](Self::Silu)
     SiluSlope,
+    /// The derivative of [`Mish`](Self::Mish)
+    MishSlope,
+    /// The derivative of [`Hardswish`](Self::Hardswish)
+    HardswishSlope,
     /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
     Softplus {
         /// `β`
@@ -64,10 +81,14 @@ pub enum UnaryOp {
         /// The slope
         negative_slope: f64,
     },
-    /// `α (eˣ - 1)` where `x` is negative, else `x`
+    /// `λ α (e^(βx) - 1)` where `x` is negative, else `λ x`
     Elu {
         /// `α`
         alpha: f64,
+        /// `λ`
+        scale: f64,
+        /// `β`
+        input_scale: f64,
     },
 }
 
@@ -96,6 +117,10 @@ impl UnaryOp {
             Self::Relu => "relu",
             Self::Gelu | Self::GeluTanh | Self::GeluSlope | Self::GeluTanhSlope => "gelu",
             Self::Silu | Self::SiluSlope => "silu",
+            Self::Hardsigmoid => "hardsigmoid",
+            Self::Clamp { .. } => "clamp",
+            Self::Mish | Self::MishSlope => "mish",
+            Self::Hardswish | Self::HardswishSlope => "hardswish",
             Self::Softplus { .. } => "softplus",
             Self::LeakyRelu { .. } => "leaky_relu",
             Self::Elu { .. } => "elu",
@@ -244,4 +269,39 @@ pub enum UnfoldOp {
     Unfold,
     /// Columns added to the places that they came from.
     Fold,
+}
+
+/// The steps of recurrent layers: the next state `h′` from the state `h` and the sums `x` and `s` of the
+/// input and of the state, each with its own weights and bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecurrentOp {
+    /// `h′ = tanh(x + s)`
+    Tanh,
+    /// `h′ = max(0, x + s)`
+    Relu,
+    /// `c′ = σ(f)·c + σ(i)·tanh(g)` and `h′ = σ(o)·tanh(c′)`, where `[i, f, g, o] = x + s`
+    Lstm,
+    /// `h′ = (1 - z)·n + z·h`, where `[r, z] = σ(x + s)` and `n = tanh(x + r·s)`, each of its third of
+    /// `x` and `s`
+    Gru,
+}
+
+impl RecurrentOp {
+    /// How many numbers a step sums for each element of the state.
+    pub fn gates(self) -> usize {
+        match self {
+            Self::Tanh | Self::Relu => 1,
+            Self::Lstm => 4,
+            Self::Gru => 3,
+        }
+    }
+
+    /// How many numbers the gradient needs besides the states, for each element of the state: the
+    /// gates of an LSTM; `r`, `z`, `n` and what `r` multiplies of a GRU.
+    pub fn kept(self) -> usize {
+        match self {
+            Self::Tanh | Self::Relu => 0,
+            Self::Lstm | Self::Gru => 4,
+        }
+    }
 }

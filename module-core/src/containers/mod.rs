@@ -1,7 +1,11 @@
 //! Containers with a behaviour of their own; plain lists and maps are modules already.
 
+mod dict;
 mod identity;
+mod list;
 mod sequential;
 
+pub use dict::{Dict, ModuleDict, ParameterDict};
 pub use identity::Identity;
+pub use list::{List, ModuleList, ParameterList};
 pub use sequential::Sequential;

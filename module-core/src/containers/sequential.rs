@@ -1,5 +1,9 @@
+use std::ops::Range;
+
 use indexmap::IndexMap;
 
+use super::dict::{no_member, valid};
+use super::list::{checked, place};
 use crate::module::{Visitor, VisitorMut};
 use crate::{Call, Describe, Error, ErrorKind, FieldInfo, Forward, Layer, Module, Result, Tensor};
 
@@ -47,14 +51,7 @@ impl Sequential {
     ///
     /// A name that is empty, contains `.` or is taken.
     pub fn push_named(mut self, name: impl Into<String>, layer: impl Layer) -> Result<Self> {
-        let key = name.into();
-        if key.is_empty() || key.contains('.') {
-            return Err(ErrorKind::InvalidKey {
-                op: "push_named",
-                key,
-            }
-            .into());
-        }
+        let key = valid("push_named", name.into())?;
         if self.layers.contains_key(&key) {
             return Err(ErrorKind::DuplicateKey {
                 key,
@@ -76,6 +73,140 @@ impl Sequential {
         self.layers.insert(number.to_string(), Box::new(layer));
     }
 
+    /// Puts a layer before the one at `index`, or at the end if `index` is their number; negative
+    /// ones count from the end. Keys that are numbers become the places of their layers; names stay.
+    ///
+    /// # Errors
+    ///
+    /// A place past the end.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Identity, Sequential};
+    ///
+    /// let mut net = Sequential::new().push(Identity::new()).push_named("head", Identity::new())?;
+    /// net.insert(0, Identity::new())?;
+    /// assert_eq!(net.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["0", "1", "head"]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn insert(&mut self, index: isize, layer: impl Layer) -> Result<()> {
+        let index = place("insert", index, self.len(), self.len() + 1)?;
+        self.append(layer);
+        self.layers.move_index(self.len() - 1, index);
+        self.renumber();
+        Ok(())
+    }
+
+    /// Puts the layers of another container behind these, under their names or the next numbers.
+    ///
+    /// # Errors
+    ///
+    /// A name that is taken; then nothing is changed.
+    pub fn extend(&mut self, other: Self) -> Result<()> {
+        let taken = |key: &&String| !is_number(key) && self.layers.contains_key(*key);
+        if let Some(key) = other.layers.keys().find(taken) {
+            let (key, module) = (key.clone(), "Sequential");
+            return Err(ErrorKind::DuplicateKey { key, module }.into());
+        }
+        for (key, layer) in other.layers {
+            match is_number(&key) {
+                true => self.append(layer),
+                false => {
+                    self.layers.insert(key, Box::new(layer));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out the layer at `index`; negative ones count from the end. Keys that are numbers become
+    /// the places of their layers; names stay.
+    ///
+    /// # Errors
+    ///
+    /// A place that is not there.
+    pub fn pop(&mut self, index: isize) -> Result<Box<dyn Layer>> {
+        let index = place("pop", index, self.len(), self.len())?;
+        let removed = self.layers.shift_remove_index(index);
+        self.renumber();
+        removed
+            .map(|(_, layer)| layer)
+            .ok_or_else(|| self.no_layer(index))
+    }
+
+    /// Takes out the layers of a range, as a container of their own; in both, keys that are numbers
+    /// become the places of their layers.
+    ///
+    /// # Errors
+    ///
+    /// A range that ends before it starts or past the end.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Identity, Sequential};
+    ///
+    /// let mut net: Sequential = (0..5).map(|_| Identity::new()).collect();
+    /// let features = net.take_slice(0..3)?;
+    /// assert_eq!((features.len(), net.len()), (3, 2));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn take_slice(&mut self, range: Range<usize>) -> Result<Self> {
+        let range = checked("take_slice", range, self.len())?;
+        let mut taken = Self {
+            layers: self.layers.drain(range).collect(),
+        };
+        self.renumber();
+        taken.renumber();
+        Ok(taken)
+    }
+
+    /// Puts another layer at `index`, under the same key, and returns the one that was there.
+    ///
+    /// # Errors
+    ///
+    /// A place that is not there.
+    pub fn replace(&mut self, index: isize, layer: impl Layer) -> Result<Box<dyn Layer>> {
+        let index = place("replace", index, self.len(), self.len())?;
+        match self.layers.get_index_mut(index) {
+            Some((_, old)) => Ok(std::mem::replace(old, Box::new(layer))),
+            None => Err(self.no_layer(index)),
+        }
+    }
+
+    /// The layer under a key, a name or a number.
+    ///
+    /// # Errors
+    ///
+    /// A key that is not there, with the nearest one.
+    pub fn named(&self, key: &str) -> Result<&dyn Layer> {
+        match self.layers.get(key) {
+            Some(layer) => Ok(&**layer),
+            None => {
+                let keys = self.layers.keys().map(String::as_str);
+                let nearest = crate::error::suggest(key, keys);
+                Err(no_member(key, nearest, "Sequential"))
+            }
+        }
+    }
+
+    /// Makes keys that are numbers the places of their layers.
+    fn renumber(&mut self) {
+        let layers = std::mem::take(&mut self.layers).into_iter().enumerate();
+        self.layers = layers
+            .map(|(place, (key, layer))| match is_number(&key) {
+                true => (place.to_string(), layer),
+                false => (key, layer),
+            })
+            .collect();
+    }
+
+    fn no_layer(&self, index: usize) -> Error {
+        let problem = format!("there are {} layer(s)", self.len());
+        Error::argument("layer", "index", index, problem)
+    }
+
     /// The number of layers.
     pub fn len(&self) -> usize {
         self.layers.len()
@@ -94,10 +225,7 @@ impl Sequential {
     pub fn layer(&self, index: usize) -> Result<&dyn Layer> {
         match self.layers.get_index(index) {
             Some((_, layer)) => Ok(&**layer),
-            None => {
-                let problem = format!("there are {} layer(s)", self.len());
-                Err(Error::argument("layer", "index", index, problem))
-            }
+            None => Err(self.no_layer(index)),
         }
     }
 
@@ -113,6 +241,12 @@ impl<L: Layer> FromIterator<L> for Sequential {
     fn from_iter<I: IntoIterator<Item = L>>(layers: I) -> Self {
         layers.into_iter().fold(Self::new(), Self::push)
     }
+}
+
+/// Whether a key is a number as [`Sequential::append`] gives it.
+fn is_number(key: &str) -> bool {
+    key.parse::<usize>()
+        .is_ok_and(|number| number.to_string() == key)
 }
 
 /// Written by hand, because the layers are this module's own members and not a map's.

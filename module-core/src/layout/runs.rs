@@ -26,6 +26,17 @@ pub(crate) struct Run<const N: usize> {
     pub(crate) length: usize,
 }
 
+impl<const N: usize> Run<N> {
+    /// The same elements in runs of at most `size`, which what is gathered of them fits a cache in.
+    pub(crate) fn pieces(self, size: usize) -> impl Iterator<Item = Self> {
+        (0..self.length).step_by(size).map(move |start| Self {
+            offsets: std::array::from_fn(|i| self.offsets[i] + self.steps[i] * start),
+            steps: self.steps,
+            length: size.min(self.length - start),
+        })
+    }
+}
+
 impl<const N: usize> Runs<N> {
     /// The layouts have one shape.
     pub(crate) fn new(layouts: [&Layout; N]) -> Self {

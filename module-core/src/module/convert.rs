@@ -103,6 +103,7 @@ pub(crate) fn reset(
     }
     for (parameter, value) in drawn {
         parameter.replace(value, None);
+        parameter.mark_loaded(false);
     }
     for (buffer, value) in initial {
         buffer.replace(value);

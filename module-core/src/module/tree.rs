@@ -33,7 +33,8 @@ impl<'m> Tree<'m> {
 
     fn text(self) -> Result<String, fmt::Error> {
         let Self { module, counts } = self;
-        let (mut text, extra) = (format!("{}(", module.kind()), Extra(module).to_string());
+        let extra = Extra(module).to_string();
+        let mut text = format!("{}(", module.kind());
         let mut children = Vec::new();
         let mut parameters_alone = String::new();
         for (name, member) in members(module) {

@@ -52,7 +52,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn adaptive_avg_pool1d(&self, output_size: impl Into<AdaptiveSize<1>>) -> Result<Self> {
-        self.adaptive_avg_pool(output_size.into())
+        self.adaptive_avg_pool::<1>(output_size)
     }
 
     /// The greatest elements of windows that cut a sequence into a given size, as
@@ -72,7 +72,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn adaptive_max_pool1d(&self, output_size: impl Into<AdaptiveSize<1>>) -> Result<Self> {
-        Ok(self.adaptive_max_pool(output_size.into())?.0)
+        self.adaptive_max_pool::<1>(output_size)
     }
 
     /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d) with the places of the winners in the flattened
@@ -96,7 +96,7 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<1>>,
     ) -> Result<(Self, Self)> {
-        self.adaptive_max_pool(output_size.into())
+        self.adaptive_max_pool_with_indices::<1>(output_size)
     }
 
     /// The means of windows that cut an image into a given size.
@@ -124,7 +124,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn adaptive_avg_pool2d(&self, output_size: impl Into<AdaptiveSize<2>>) -> Result<Self> {
-        self.adaptive_avg_pool(output_size.into())
+        self.adaptive_avg_pool::<2>(output_size)
     }
 
     /// The greatest elements of windows that cut an image into a given size, as
@@ -144,7 +144,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn adaptive_max_pool2d(&self, output_size: impl Into<AdaptiveSize<2>>) -> Result<Self> {
-        Ok(self.adaptive_max_pool(output_size.into())?.0)
+        self.adaptive_max_pool::<2>(output_size)
     }
 
     /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) with the places of the winners in the flattened
@@ -168,7 +168,7 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<2>>,
     ) -> Result<(Self, Self)> {
-        self.adaptive_max_pool(output_size.into())
+        self.adaptive_max_pool_with_indices::<2>(output_size)
     }
 
     /// The means of windows that cut a volume into a given size, as [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
@@ -192,7 +192,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn adaptive_avg_pool3d(&self, output_size: impl Into<AdaptiveSize<3>>) -> Result<Self> {
-        self.adaptive_avg_pool(output_size.into())
+        self.adaptive_avg_pool::<3>(output_size)
     }
 
     /// The greatest elements of windows that cut a volume into a given size, as
@@ -212,7 +212,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn adaptive_max_pool3d(&self, output_size: impl Into<AdaptiveSize<3>>) -> Result<Self> {
-        Ok(self.adaptive_max_pool(output_size.into())?.0)
+        self.adaptive_max_pool::<3>(output_size)
     }
 
     /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d) with the places of the winners in the flattened
@@ -236,7 +236,7 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<3>>,
     ) -> Result<(Self, Self)> {
-        self.adaptive_max_pool(output_size.into())
+        self.adaptive_max_pool_with_indices::<3>(output_size)
     }
 
     /// The windows along each spatial dimension, with its size.
@@ -257,7 +257,27 @@ impl Tensor {
         windows.collect()
     }
 
-    fn adaptive_avg_pool<const N: usize>(&self, output_size: AdaptiveSize<N>) -> Result<Self> {
+    /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d),
+    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) or
+    /// [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d), as the size is for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(x.adaptive_avg_pool::<1>(2)?.to_vec::<f32>()?, [1.5, 2.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn adaptive_avg_pool<const N: usize>(
+        &self,
+        output_size: impl Into<AdaptiveSize<N>>,
+    ) -> Result<Self> {
         let name = named::<N>([
             "adaptive_avg_pool1d",
             "adaptive_avg_pool2d",
@@ -266,7 +286,7 @@ impl Tensor {
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;
         let bands = input
-            .adaptive(name, output_size)?
+            .adaptive(name, output_size.into())?
             .into_iter()
             .map(|(size, ranges)| {
                 let counts = ranges.iter().map(|range| range.len() as f64).collect();
@@ -280,9 +300,50 @@ impl Tensor {
         input.resample(name, bands.collect())?.unbatched(batched)
     }
 
-    fn adaptive_max_pool<const N: usize>(
+    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d),
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) or
+    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d), as the size is for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool2d`](Self::adaptive_max_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(x.adaptive_max_pool::<1>(2)?.to_vec::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn adaptive_max_pool<const N: usize>(
         &self,
-        output_size: AdaptiveSize<N>,
+        output_size: impl Into<AdaptiveSize<N>>,
+    ) -> Result<Self> {
+        Ok(self.adaptive_max_pool_with_indices(output_size)?.0)
+    }
+
+    /// [`adaptive_max_pool`](Self::adaptive_max_pool) with the places of the winners in the flattened
+    /// spatial dimensions, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool`](Self::adaptive_max_pool).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let (_, places) = x.adaptive_max_pool_with_indices::<1>(2)?;
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn adaptive_max_pool_with_indices<const N: usize>(
+        &self,
+        output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<(Self, Self)> {
         let name = named::<N>([
             "adaptive_max_pool1d",
@@ -290,7 +351,7 @@ impl Tensor {
             "adaptive_max_pool3d",
         ]);
         let (input, batched) = self.batched::<N>(name)?;
-        let windows = input.adaptive(name, output_size)?.into_iter();
+        let windows = input.adaptive(name, output_size.into())?.into_iter();
         let step = 1;
         let windows: Vec<Windows> = windows
             .map(|(size, ranges)| Windows { size, step, ranges })

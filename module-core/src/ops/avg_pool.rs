@@ -140,7 +140,23 @@ impl Tensor {
         self.avg_pool(options)
     }
 
-    fn avg_pool<const N: usize>(&self, options: AvgPoolOptions<N>) -> Result<Self> {
+    /// [`avg_pool1d`](Self::avg_pool1d), [`avg_pool2d`](Self::avg_pool2d) or
+    /// [`avg_pool3d`](Self::avg_pool3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{AvgPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+    /// assert_eq!(x.avg_pool(AvgPoolOptions::new([2]))?.to_vec::<f32>()?, [2.5, 2.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn avg_pool<const N: usize>(&self, options: AvgPoolOptions<N>) -> Result<Self> {
         let name = named::<N>(["avg_pool1d", "avg_pool2d", "avg_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;
@@ -222,7 +238,8 @@ impl Tensor {
     }
 
     /// The norm of each window, `(Σ xᵖ)^(1/p)`; as in PyTorch the elements are not made positive, and
-    /// a window that ends outside is scaled up to a whole one.
+    /// a window that ends outside is scaled up to a whole one. With an infinite `norm_type` the greatest or
+    /// the smallest size of an element. Where the sum is 0, the gradient is 0.
     ///
     /// # Shapes
     ///
@@ -268,7 +285,48 @@ impl Tensor {
         self.lp_pool(norm_type, options)
     }
 
-    fn lp_pool<const N: usize>(&self, norm_type: f64, options: LpPoolOptions<N>) -> Result<Self> {
+    /// [`lp_pool1d`](Self::lp_pool1d), [`lp_pool2d`](Self::lp_pool2d) or
+    /// [`lp_pool3d`](Self::lp_pool3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool`](Self::avg_pool), and a `norm_type` of 0 or NaN.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{LpPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[3.0_f32, 4.0]]);
+    /// assert_eq!(x.lp_pool(2.0, LpPoolOptions::new([2]))?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn lp_pool<const N: usize>(
+        &self,
+        norm_type: f64,
+        options: LpPoolOptions<N>,
+    ) -> Result<Self> {
+        const NAMES: [&str; 3] = ["lp_pool1d", "lp_pool2d", "lp_pool3d"];
+        if norm_type == 0.0 || norm_type.is_nan() {
+            let problem = "must be a number other than 0";
+            return Err(Error::argument(
+                named::<N>(NAMES),
+                "norm_type",
+                norm_type,
+                problem,
+            ));
+        }
+        if norm_type.is_infinite() {
+            let windows = PoolOptions {
+                stride: options.stride,
+                ceil_mode: options.ceil_mode,
+                ..PoolOptions::new(options.kernel_size)
+            };
+            return match norm_type > 0.0 {
+                true => self.abs()?.max_pool(windows),
+                false => self.abs()?.neg()?.max_pool(windows)?.neg(),
+            };
+        }
         let means = AvgPoolOptions {
             stride: options.stride,
             ceil_mode: options.ceil_mode,
@@ -280,6 +338,8 @@ impl Tensor {
             .map(|&size| size as f64)
             .product();
         let means = self.pow(norm_type)?.avg_pool(means)?;
+        // The value is that of the mean; a mean of 0 has the slope 0 and not an infinite one.
+        let means = means.sign()?.mul(&means.abs()?.relu()?)?;
         means.mul(count)?.pow(1.0 / norm_type)
     }
 }

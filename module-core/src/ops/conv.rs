@@ -133,7 +133,24 @@ impl Tensor {
         self.conv(weight, options)
     }
 
-    fn conv<const N: usize>(&self, weight: &Self, options: ConvOptions<N>) -> Result<Self> {
+    /// [`conv1d`](Self::conv1d), [`conv2d`](Self::conv2d) or [`conv3d`](Self::conv3d), as the options
+    /// are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`conv2d`](Self::conv2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ConvOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 4.0]]);
+    /// let sum = Tensor::from([1.0_f32, 1.0]).reshape([1, 1, 2])?;
+    /// assert_eq!(x.conv(&sum, ConvOptions::<1>::default())?.to_vec::<f32>()?, [3.0, 6.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn conv<const N: usize>(&self, weight: &Self, options: ConvOptions<N>) -> Result<Self> {
         let name = named::<N>(["conv1d", "conv2d", "conv3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         let ConvOptions {

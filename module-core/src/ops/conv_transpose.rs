@@ -141,7 +141,25 @@ impl Tensor {
         self.conv_transpose(weight, options)
     }
 
-    fn conv_transpose<const N: usize>(
+    /// [`conv_transpose1d`](Self::conv_transpose1d), [`conv_transpose2d`](Self::conv_transpose2d) or
+    /// [`conv_transpose3d`](Self::conv_transpose3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`conv_transpose2d`](Self::conv_transpose2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ConvTransposeOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0]]);
+    /// let weight = Tensor::from([1.0_f32, 10.0]).reshape([1, 1, 2])?;
+    /// let y = x.conv_transpose(&weight, ConvTransposeOptions::<1>::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 12.0, 20.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn conv_transpose<const N: usize>(
         &self,
         weight: &Self,
         options: ConvTransposeOptions<N>,

@@ -1,6 +1,9 @@
 //! Images at another size.
 
+use std::fmt;
 use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 
 use super::adaptive_pool::covered;
 use super::resample::ranges;
@@ -8,8 +11,20 @@ use crate::backend::{Band, BandWeights, host_room};
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
-/// How [`Tensor::interpolate`] reads between places.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How [`Tensor::interpolate`] reads between places; it prints as PyTorch names it.
+///
+/// # Example
+///
+/// ```
+/// use module_core::InterpolateMode;
+///
+/// let mode: InterpolateMode = serde_json::from_str("\"nearest-exact\"")?;
+/// assert_eq!(mode, InterpolateMode::NearestExact);
+/// assert_eq!(mode.to_string(), "nearest-exact");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InterpolateMode {
     /// The place that the start of the output's place falls into; one to three dimensions.
     #[default]
@@ -26,6 +41,20 @@ pub enum InterpolateMode {
     Bicubic,
     /// The mean of the places that the output's place covers; one to three dimensions.
     Area,
+}
+
+impl fmt::Display for InterpolateMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nearest => "nearest",
+            Self::NearestExact => "nearest-exact",
+            Self::Linear => "linear",
+            Self::Bilinear => "bilinear",
+            Self::Trilinear => "trilinear",
+            Self::Bicubic => "bicubic",
+            Self::Area => "area",
+        })
+    }
 }
 
 /// The size to which [`Tensor::interpolate`] brings an image; one number is for all dimensions.

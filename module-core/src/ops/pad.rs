@@ -28,7 +28,8 @@ impl Tensor {
     /// This tensor with elements around it: PyTorch's `F.pad`.
     ///
     /// The amounts are those before and after the last dimension, then before and after the one in
-    /// front of it, and so on. Negative ones, which a constant allows, cut off.
+    /// front of it, and so on. Negative ones cut off; beside them a mirror still shows what was cut off at
+    /// its other side, and a circle does not.
     ///
     /// # Shapes
     ///
@@ -38,7 +39,7 @@ impl Tensor {
     ///
     /// An odd number of amounts or more than two for each dimension, more than the tensor has to put
     /// there (at most the size less one to reflect, at most the size to wrap around, a size of at least
-    /// 1 to repeat), negative amounts in other modes than constant, cutting off more than there is, a
+    /// 1 to repeat), cutting off more than there is, or in other modes than constant everything, a
     /// floating-point constant for integers.
     ///
     /// # Example
@@ -83,30 +84,49 @@ impl Tensor {
                 PadMode::Replicate if size == 0 => 0,
                 PadMode::Constant(_) | PadMode::Replicate => usize::MAX,
             };
-            if value.is_none() && (before < 0 || after < 0) {
-                return Err(fail("may cut off only beside a constant".to_owned()));
-            }
-            let most = before.unsigned_abs().max(after.unsigned_abs());
+            let most = before.max(after).max(0).unsigned_abs();
             if most > limit {
                 return Err(fail(format!(
                     "asks for {most} in dimension {dim} of size {size}, which has at most {limit} to put there"
                 )));
             }
             let cut = |amount: isize| amount.min(0).unsigned_abs();
-            if cut(before).saturating_add(cut(after)) > size {
-                return Err(fail(format!(
-                    "cuts off more than size {size} of dimension {dim}"
-                )));
+            let left = size.checked_sub(cut(before).saturating_add(cut(after)));
+            match left {
+                None => {
+                    return Err(fail(format!(
+                        "cuts off more than size {size} of dimension {dim}"
+                    )));
+                }
+                Some(0) if value.is_none() && size > 0 => {
+                    return Err(fail(format!(
+                        "cuts off all of size {size} of dimension {dim}"
+                    )));
+                }
+                Some(left) if mode == PadMode::Circular && most > left => {
+                    return Err(fail(format!(
+                        "asks for {most} in dimension {dim}, of which it leaves {left}"
+                    )));
+                }
+                Some(_) => {}
             }
             amounts[dim] = [before, after];
         }
         match value {
             Some(value) => self.pad_constant(&amounts, value),
+            None if mode == PadMode::Circular => {
+                let grown = amounts
+                    .iter()
+                    .map(|amounts| amounts.map(|amount| amount.max(0)));
+                self.cut(&amounts)?
+                    .pad_with_itself(&grown.collect::<Vec<_>>(), mode)
+            }
             None => self.pad_with_itself(&amounts, mode),
         }
     }
 
-    fn pad_constant(&self, amounts: &[[isize; 2]], value: Scalar) -> Result<Self> {
+    /// Without what negative amounts cut off.
+    fn cut(&self, amounts: &[[isize; 2]]) -> Result<Self> {
         let mut kept = self.clone();
         for (dim, &[before, after]) in amounts.iter().enumerate() {
             let cut = |amount: isize| amount.min(0).unsigned_abs();
@@ -115,6 +135,11 @@ impl Tensor {
                 kept = kept.narrow(dim as isize, range)?;
             }
         }
+        Ok(kept)
+    }
+
+    fn pad_constant(&self, amounts: &[[isize; 2]], value: Scalar) -> Result<Self> {
+        let kept = self.cut(amounts)?;
         if amounts.iter().flatten().all(|&amount| amount <= 0) {
             return Ok(kept);
         }
@@ -136,19 +161,27 @@ impl Tensor {
     /// The elements in an order in which some stand again before and after the others.
     fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
         let order = |(&amounts, &size): (&[isize; 2], &usize)| -> Result<Vec<usize>> {
-            let [before, after] = amounts.map(isize::unsigned_abs);
-            let length = size.saturating_add(before).saturating_add(after);
+            let [before, after] = amounts;
+            let length = size
+                .saturating_add_signed(before)
+                .saturating_add_signed(after);
             Shape::from(length).checked_numel("pad", size_of::<usize>())?;
             crate::backend::host_room::<usize>(length)?;
             // Checked before: nothing is put around a size that has nothing to put there.
             let last = size.saturating_sub(1);
-            let place = |i: usize| match (mode, i.checked_sub(before)) {
-                (PadMode::Reflect, None) => before - i,
-                (PadMode::Reflect, Some(i)) if i > last => 2 * last - i,
-                (PadMode::Circular, None) => size + i - before,
-                (PadMode::Circular, Some(i)) if i > last => i - size,
-                (_, None) => 0,
-                (_, Some(i)) => i.min(last),
+            let before_first = |back: usize| match mode {
+                PadMode::Reflect => back,
+                PadMode::Circular => size - back,
+                PadMode::Constant(_) | PadMode::Replicate => 0,
+            };
+            let place = |i: usize| match i.checked_add_signed(before.saturating_neg()) {
+                None => before_first(before.unsigned_abs() - i),
+                Some(i) if i <= last => i,
+                Some(i) => match mode {
+                    PadMode::Reflect => 2 * last - i,
+                    PadMode::Circular => i - size,
+                    PadMode::Constant(_) | PadMode::Replicate => last,
+                },
             };
             Ok((0..length).map(place).collect())
         };

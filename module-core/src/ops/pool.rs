@@ -59,7 +59,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn max_pool1d(&self, options: PoolOptions<1>) -> Result<Self> {
-        Ok(self.max_pool(options)?.0)
+        self.max_pool(options)
     }
 
     /// [`max_pool1d`](Self::max_pool1d) with the places of the winners, as `I64`.
@@ -79,7 +79,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn max_pool1d_with_indices(&self, options: PoolOptions<1>) -> Result<(Self, Self)> {
-        self.max_pool(options)
+        self.max_pool_with_indices(options)
     }
 
     /// The greatest element of each window; NaN wins.
@@ -106,7 +106,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn max_pool2d(&self, options: PoolOptions<2>) -> Result<Self> {
-        Ok(self.max_pool(options)?.0)
+        self.max_pool(options)
     }
 
     /// [`max_pool2d`](Self::max_pool2d) with the places of the winners in the flattened image, as
@@ -127,7 +127,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn max_pool2d_with_indices(&self, options: PoolOptions<2>) -> Result<(Self, Self)> {
-        self.max_pool(options)
+        self.max_pool_with_indices(options)
     }
 
     /// The greatest element of each window of a volume, as [`max_pool2d`](Self::max_pool2d).
@@ -150,7 +150,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn max_pool3d(&self, options: PoolOptions<3>) -> Result<Self> {
-        Ok(self.max_pool(options)?.0)
+        self.max_pool(options)
     }
 
     /// [`max_pool3d`](Self::max_pool3d) with the places of the winners in the flattened volume, as
@@ -171,10 +171,50 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn max_pool3d_with_indices(&self, options: PoolOptions<3>) -> Result<(Self, Self)> {
-        self.max_pool(options)
+        self.max_pool_with_indices(options)
     }
 
-    fn max_pool<const N: usize>(&self, options: PoolOptions<N>) -> Result<(Self, Self)> {
+    /// [`max_pool1d`](Self::max_pool1d), [`max_pool2d`](Self::max_pool2d) or
+    /// [`max_pool3d`](Self::max_pool3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
+    /// assert_eq!(x.max_pool(PoolOptions::new([2]))?.to_vec::<i64>()?, [4, 3]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn max_pool<const N: usize>(&self, options: PoolOptions<N>) -> Result<Self> {
+        Ok(self.max_pool_with_indices(options)?.0)
+    }
+
+    /// [`max_pool`](Self::max_pool) with the places of the winners in the flattened spatial
+    /// dimensions, as `I64`; [`max_unpool`](Self::max_unpool) puts them back there.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool`](Self::max_pool).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
+    /// let (_, places) = x.max_pool_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn max_pool_with_indices<const N: usize>(
+        &self,
+        options: PoolOptions<N>,
+    ) -> Result<(Self, Self)> {
         let name = named::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         let counts = self.count_windows(name, options)?;

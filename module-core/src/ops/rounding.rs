@@ -1,6 +1,5 @@
 //! Rounding to whole numbers and into intervals.
 
-use super::Value;
 use crate::backend::{BinaryOp, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Scalar};
@@ -145,10 +144,19 @@ impl Tensor {
         high: Option<Scalar>,
     ) -> Result<Self> {
         let mut out = self.detach();
-        for (op, bound) in [(BinaryOp::Maximum, low), (BinaryOp::Minimum, high)] {
-            if let Some(bound) = bound {
-                let bound = Value::from(bound).like(name, &out)?;
-                out = out.binary(name, op, &bound)?;
+        let ends = [low.map(Scalar::to_f64), high.map(Scalar::to_f64)];
+        match ends {
+            [Some(low), Some(high)]
+                if self.dtype().is_floating_point() && !low.is_nan() && !high.is_nan() =>
+            {
+                out = out.unary(UnaryOp::Clamp { low, high })?;
+            }
+            _ => {
+                for (op, bound) in [(BinaryOp::Maximum, low), (BinaryOp::Minimum, high)] {
+                    if let Some(bound) = bound {
+                        out = out.binary_scalar(name, op, bound)?;
+                    }
+                }
             }
         }
         Ok(out.record([self], |_| Clamp {

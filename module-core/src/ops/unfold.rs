@@ -137,10 +137,6 @@ impl Tensor {
             padding,
             stride,
         } = options;
-        if !(1..=3).contains(&N) {
-            let expected = "one to three spatial dimensions";
-            return Err(self.shape().error(op, expected));
-        }
         check_positive(
             op,
             [

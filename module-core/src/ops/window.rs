@@ -52,6 +52,10 @@ pub(super) fn check_positive<const N: usize, const M: usize>(
 impl Tensor {
     /// This tensor as `[batch, channels, size…]`, and whether it had a batch.
     pub(super) fn batched<const N: usize>(&self, op: &'static str) -> Result<(Self, bool)> {
+        if !(1..=3).contains(&N) {
+            let expected = "one to three spatial dimensions";
+            return Err(self.shape().error(op, expected));
+        }
         match self.rank().checked_sub(N) {
             Some(2) => Ok((self.clone(), true)),
             Some(1) => Ok((self.unsqueeze(0)?, false)),

@@ -34,7 +34,10 @@ impl Slot<'_> {
     /// Replaces the value by one of the same shape; the gradient stays.
     pub(super) fn load(self, value: Tensor) {
         match self {
-            Self::Parameter(parameter) => parameter.load(value),
+            Self::Parameter(parameter) => {
+                parameter.load(value);
+                parameter.mark_loaded(true);
+            }
             Self::Buffer(buffer) => buffer.replace(value),
             Self::Extra(state) => state.set(value),
         }

@@ -336,6 +336,28 @@ impl Tensor {
         )
     }
 
+    /// Normal draws of which those outside the interval are drawn again, as PyTorch's
+    /// `nn.init.trunc_normal_`.
+    ///
+    /// # Errors
+    ///
+    /// As [`rand`](Self::rand); a standard deviation that is not above 0, an empty interval.
+    pub fn trunc_normal(
+        shape: impl Into<Shape>,
+        mean: f64,
+        std: f64,
+        interval: [f64; 2],
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        let distribution = TruncNormal {
+            mean,
+            std,
+            interval,
+        };
+        Self::drawn("trunc_normal", shape.into(), dtype, distribution, generator)
+    }
+
     /// A tensor of draws, in the dtype in which PyTorch draws them.
     pub(crate) fn drawn(
         op: &'static str,
@@ -402,6 +424,23 @@ impl Distribution for Uniform {
         generator: &mut Generator,
     ) -> Result<(), RngError> {
         generator.fill_uniform(out, self.low, self.high)
+    }
+}
+
+struct TruncNormal {
+    mean: f64,
+    std: f64,
+    interval: [f64; 2],
+}
+
+impl Distribution for TruncNormal {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> Result<(), RngError> {
+        let [low, high] = self.interval;
+        generator.fill_trunc_normal(out, self.mean, self.std, low, high)
     }
 }
 

@@ -15,7 +15,7 @@ mod shelf;
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use create::DropoutMask;
+pub(crate) use create::{Distribution, DropoutMask};
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{one, two};
 pub use grad_hook::GradHookHandle;

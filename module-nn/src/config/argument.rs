@@ -1,4 +1,4 @@
-use crate::{Padding, Shape, Sizes, Tensor, Weights};
+use crate::{OneOrEach, Padding, Shape, Sizes, Tensor, Weights};
 
 /// What is accepted for an argument of type `T`: a `T`, and what PyTorch accepts in its place.
 ///
@@ -56,6 +56,45 @@ by_from! {
     [const N: usize] [usize; N] => Shape;
     [] Vec<usize> => Shape;
     [] Tensor => Weights;
+    [T: Copy] T => OneOrEach<T>;
+    [T, const N: usize] [T; N] => OneOrEach<T>;
+    [T, const N: usize] [T; N] => Vec<T>;
+}
+
+impl<T: Copy> Argument<Option<OneOrEach<T>>> for T {
+    fn argument(self) -> Option<OneOrEach<T>> {
+        Some(self.into())
+    }
+}
+
+impl<T, const N: usize> Argument<Option<OneOrEach<T>>> for [T; N] {
+    fn argument(self) -> Option<OneOrEach<T>> {
+        Some(self.into())
+    }
+}
+
+impl Argument<OneOrEach<Option<usize>>> for usize {
+    fn argument(self) -> OneOrEach<Option<usize>> {
+        Some(self).into()
+    }
+}
+
+impl<const N: usize> Argument<OneOrEach<Option<usize>>> for [usize; N] {
+    fn argument(self) -> OneOrEach<Option<usize>> {
+        self.map(Some).into()
+    }
+}
+
+impl<const N: usize, T: Copy> Argument<Option<Sizes<N, T>>> for T {
+    fn argument(self) -> Option<Sizes<N, T>> {
+        Some(self.into())
+    }
+}
+
+impl<const N: usize, T> Argument<Option<Sizes<N, T>>> for [T; N] {
+    fn argument(self) -> Option<Sizes<N, T>> {
+        Some(self.into())
+    }
 }
 
 impl Argument<Option<Weights>> for Tensor {

@@ -39,3 +39,11 @@ pub(crate) fn between(
     };
     Err(Error::argument(layer, name, value, problem))
 }
+
+/// Refuses a number that is not above 0, and NaN.
+pub(crate) fn above_0(layer: &'static str, name: &'static str, value: f64) -> Result<()> {
+    if value > 0.0 {
+        return Ok(());
+    }
+    Err(Error::argument(layer, name, value, "must be above 0"))
+}

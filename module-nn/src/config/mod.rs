@@ -3,11 +3,14 @@
 mod argument;
 mod check;
 mod input;
+mod one_or_each;
 mod table;
 mod weights;
 
 pub use argument::Argument;
-pub(crate) use check::{between, positive, positive_sizes};
+pub(crate) use check::{above_0, between, positive, positive_sizes};
 pub(crate) use input::input;
+pub use one_or_each::OneOrEach;
+pub(crate) use one_or_each::tuple;
 pub(crate) use table::{config, read_field};
 pub use weights::Weights;

@@ -26,7 +26,7 @@ use serde::de::{Deserialize, Error, MapAccess};
 /// with `=> Linear` also `Linear::new(in_features)`, which calls the `build` that is written below the
 /// table. What is given and the defaults go through [`Argument`](crate::Argument), so that `0` is a
 /// default of `Sizes<2>`; a default may name arguments above it. A configuration of layers over several
-/// numbers of dimensions is `ConvConfig<const N: usize>`. A block without arguments is left out.
+/// numbers of dimensions is `ConvConfig<const N: usize> => Conv`. A block without arguments is left out.
 macro_rules! config {
     (@write
         [$(#[$doc:meta])*] $config:ident [$($n:ident)?]
@@ -136,10 +136,11 @@ macro_rules! config {
             }
         }
     };
-    (@layer $layer:ident $config:ident
+    (@layer [] $($rest:tt)*) => {};
+    (@layer [$layer:ident] $config:ident [$($n:ident)?]
         required {$($(#[$required_doc:meta])* $required:ident: $required_type:ty,)*}
     ) => {
-        impl $layer {
+        impl $(<const $n: usize>)? $layer $(<$n>)? {
             #[doc = concat!("With the defaults of [`", stringify!($config), "`].")]
             ///
             /// # Errors
@@ -161,7 +162,7 @@ macro_rules! config {
             required $required
             optional { $($($optional)*)? }
         }
-        $($crate::config::config! { @layer $layer $config required $required })?
+        $crate::config::config! { @layer [$($layer)?] $config [$($n)?] required $required }
     };
     (
         $(#[$doc:meta])*

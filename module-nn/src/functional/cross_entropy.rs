@@ -1,4 +1,4 @@
-pub use module_core::{CrossEntropyOptions, Reduction};
+pub use module_core::{CrossEntropyOptions, NllLossOptions, Reduction};
 use module_core::{Result, Tensor};
 
 /// The cross-entropy of logits with classes or probabilities:
@@ -23,4 +23,24 @@ pub fn cross_entropy(
     options: CrossEntropyOptions<'_>,
 ) -> Result<Tensor> {
     input.cross_entropy(target, options)
+}
+
+/// The negative log-likelihood of classes under logarithms of probabilities:
+/// [`Tensor::nll_loss`](module_core::Tensor::nll_loss).
+///
+/// # Errors
+///
+/// As the method.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::nll_loss};
+///
+/// let loss = nll_loss(&Tensor::from([[-1.0_f32, -2.0]]), &Tensor::from([1_i64]), Default::default())?;
+/// assert_eq!(loss.item::<f32>()?, 2.0);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn nll_loss(input: &Tensor, target: &Tensor, options: NllLossOptions<'_>) -> Result<Tensor> {
+    input.nll_loss(target, options)
 }

@@ -1,11 +1,40 @@
 //! What layers compute, as functions of tensors: PyTorch's `torch.nn.functional`.
 
+mod bilinear;
+mod binary;
 mod cross_entropy;
+mod ctc_loss;
+mod embedding_bag;
+mod embedding_distance;
+mod likelihood;
 mod linear;
 mod local_response_norm;
+mod loss;
+mod margin;
+mod regression;
+mod similarity;
 
-pub use cross_entropy::{CrossEntropyOptions, Reduction, cross_entropy};
-pub(crate) use linear::check_shape;
+pub use bilinear::bilinear;
+pub use binary::{
+    binary_cross_entropy, binary_cross_entropy_with_logits, multilabel_soft_margin_loss,
+    soft_margin_loss,
+};
+pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction, cross_entropy, nll_loss};
+pub use ctc_loss::ctc_loss;
+pub use embedding_bag::{BagMode, EmbeddingBagOptions, embedding_bag};
+pub use embedding_distance::{
+    cosine_embedding_loss, triplet_margin_loss, triplet_margin_with_distance_loss,
+};
+pub use likelihood::{KLDivReduction, gaussian_nll_loss, kl_div, poisson_nll_loss};
 pub use linear::linear;
 pub use local_response_norm::local_response_norm;
+pub use margin::{
+    hinge_embedding_loss, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss,
+};
 pub use module_core::PadMode;
+pub use regression::{huber_loss, l1_loss, mse_loss, smooth_l1_loss};
+pub use similarity::{cosine_similarity, pairwise_distance};
+
+pub(crate) use embedding_bag::{by_frequency, indices};
+pub(crate) use linear::check_shape;
+pub(crate) use margin::check_p;

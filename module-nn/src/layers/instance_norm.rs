@@ -139,7 +139,7 @@ impl InstanceNorm {
         let Some((running_mean, running_var)) = running else {
             return input.instance_norm(None, weight, bias, eps);
         };
-        if !self.training.is_training() {
+        if !self.training.tracks_statistics() {
             let (mean, var) = (running_mean.tensor(), running_var.tensor());
             return input.instance_norm(Some((&mean, &var)), weight, bias, eps);
         }

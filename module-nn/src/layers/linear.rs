@@ -4,6 +4,7 @@ use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 use crate::config::{config, positive};
 use crate::functional;
 use crate::init::{KaimingUniform, Uniform};
+use crate::parametrize::WithWeight;
 
 /// `y = x·Wᵀ + b`: every output is a weighted sum of all inputs.
 ///
@@ -149,7 +150,19 @@ impl Forward for Linear {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward_with(input, &self.weight.tensor())
+    }
+}
+
+impl WithWeight for Linear {
+    const PARAMETRIZED: &'static str = "ParametrizedLinear";
+
+    fn own_weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    fn forward_with(&self, input: Tensor, weight: &Tensor) -> Result<Tensor> {
         let bias = self.bias.get().map(Parameter::tensor);
-        functional::linear(&input, &self.weight.tensor(), bias.as_ref())
+        functional::linear(&input, weight, bias.as_ref())
     }
 }

@@ -1,44 +1,169 @@
 //! Layers, one file each.
+//!
+//! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes over
+//! memory that nobody else holds by itself.
 
+mod adaptive_avg_pool;
+mod adaptive_log_softmax;
+mod adaptive_max_pool;
+mod alpha_dropout;
+mod avg_pool;
 mod batch_norm;
 mod batch_norm1d;
 mod batch_norm2d;
 mod batch_norm3d;
+mod bilinear;
 mod causal;
-mod conv2d;
+mod celu;
+mod channel_shuffle;
+mod circular_pad;
+mod constant_pad;
+mod conv;
+mod conv_transpose;
+mod cosine_similarity;
 mod dropout;
+mod dropout1d;
+mod dropout2d;
+mod dropout3d;
+mod elu;
+mod embedding;
+mod embedding_bag;
+mod feature_alpha_dropout;
 mod flatten;
+mod fold;
+mod fractional_max_pool;
+mod gelu;
+mod glu;
 mod group_norm;
 mod grouped_query_attention;
+mod gru;
+mod gru_cell;
+mod hardshrink;
+mod hardsigmoid;
+mod hardswish;
+mod hardtanh;
 mod instance_norm;
 mod instance_norm1d;
 mod instance_norm2d;
 mod instance_norm3d;
 mod key_value_cache;
 mod layer_norm;
+mod leaky_relu;
 mod linear;
 mod local_response_norm;
-mod max_pool2d;
+mod log_sigmoid;
+mod log_softmax;
+mod lp_pool;
+mod lstm;
+mod lstm_cell;
+mod max_pool;
+mod max_unpool;
+mod mish;
 mod multihead_attention;
+mod pairwise_distance;
+mod pixel_shuffle;
+mod pixel_unshuffle;
 mod position;
+mod prelu;
+mod recurrent;
+mod recurrent_cell;
+mod reflection_pad;
 mod relu;
+mod relu6;
+mod replication_pad;
 mod rms_norm;
+mod rnn;
+mod rnn_cell;
 mod rotary_embedding;
+mod rrelu;
+mod selu;
+mod sigmoid;
+mod silu;
 mod sinusoidal_position_embedding;
+mod softmax;
+mod softmax2d;
+mod softmin;
+mod softplus;
+mod softshrink;
+mod softsign;
+mod spatial;
 mod sync_batch_norm;
+mod tanh;
+mod tanhshrink;
+mod threshold;
 mod transformer;
+mod unflatten;
+mod unfold;
+mod upsample;
+mod upsampling_bilinear2d;
+mod upsampling_nearest2d;
+mod with_indices;
+mod zero_pad;
 
+pub use crate::functional::BagMode;
+pub use adaptive_avg_pool::{
+    AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool1dConfig, AdaptiveAvgPool2d,
+    AdaptiveAvgPool2dConfig, AdaptiveAvgPool3d, AdaptiveAvgPool3dConfig, AdaptiveAvgPoolConfig,
+};
+pub use adaptive_log_softmax::{AdaptiveLogSoftmaxWithLoss, AdaptiveLogSoftmaxWithLossConfig};
+pub use adaptive_max_pool::{
+    AdaptiveMaxPool, AdaptiveMaxPool1d, AdaptiveMaxPool1dConfig, AdaptiveMaxPool2d,
+    AdaptiveMaxPool2dConfig, AdaptiveMaxPool3d, AdaptiveMaxPool3dConfig, AdaptiveMaxPoolConfig,
+};
+pub use alpha_dropout::{AlphaDropout, AlphaDropoutConfig};
+pub use avg_pool::{
+    AvgPool, AvgPool1d, AvgPool1dConfig, AvgPool2d, AvgPool2dConfig, AvgPool3d, AvgPool3dConfig,
+    AvgPoolConfig,
+};
 pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNorm3dConfig, BatchNormConfig};
 pub use batch_norm1d::BatchNorm1d;
 pub use batch_norm2d::BatchNorm2d;
 pub use batch_norm3d::BatchNorm3d;
-pub use conv2d::{Conv2d, Conv2dConfig, PaddingMode};
+pub use bilinear::{Bilinear, BilinearConfig};
+pub use celu::{CELU, CELUConfig};
+pub use channel_shuffle::{ChannelShuffle, ChannelShuffleConfig};
+pub use circular_pad::{
+    CircularPad, CircularPad1d, CircularPad1dConfig, CircularPad2d, CircularPad2dConfig,
+    CircularPad3d, CircularPad3dConfig, CircularPadConfig,
+};
+pub use constant_pad::{
+    ConstantPad, ConstantPad1d, ConstantPad1dConfig, ConstantPad2d, ConstantPad2dConfig,
+    ConstantPad3d, ConstantPad3dConfig, ConstantPadConfig,
+};
+pub use conv::{
+    Conv, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig, ConvConfig, PaddingMode,
+};
+pub use conv_transpose::{
+    ConvTranspose, ConvTranspose1d, ConvTranspose1dConfig, ConvTranspose2d, ConvTranspose2dConfig,
+    ConvTranspose3d, ConvTranspose3dConfig, ConvTransposeConfig,
+};
+pub use cosine_similarity::{CosineSimilarity, CosineSimilarityConfig};
 pub use dropout::{Dropout, DropoutConfig};
+pub use dropout1d::{Dropout1d, Dropout1dConfig};
+pub use dropout2d::{Dropout2d, Dropout2dConfig};
+pub use dropout3d::{Dropout3d, Dropout3dConfig};
+pub use elu::{ELU, ELUConfig};
+pub use embedding::{Embedding, EmbeddingConfig};
+pub use embedding_bag::{EmbeddingBag, EmbeddingBagConfig};
+pub use feature_alpha_dropout::{FeatureAlphaDropout, FeatureAlphaDropoutConfig};
 pub use flatten::{Flatten, FlattenConfig};
+pub use fold::{Fold, FoldConfig};
+pub use fractional_max_pool::{
+    FractionalMaxPool, FractionalMaxPool2d, FractionalMaxPool2dConfig, FractionalMaxPool3d,
+    FractionalMaxPool3dConfig, FractionalMaxPoolConfig,
+};
+pub use gelu::{Approximate, GELU, GELUConfig};
+pub use glu::{GLU, GLUConfig};
 pub use group_norm::{GroupNorm, GroupNormConfig};
 pub use grouped_query_attention::{
     GroupedQueryAttention, GroupedQueryAttentionConfig, GroupedQueryAttentionInput,
 };
+pub use gru::{GRU, GRUConfig};
+pub use gru_cell::{GRUCell, GRUCellConfig};
+pub use hardshrink::{Hardshrink, HardshrinkConfig};
+pub use hardsigmoid::Hardsigmoid;
+pub use hardswish::Hardswish;
+pub use hardtanh::{Hardtanh, HardtanhConfig};
 pub use instance_norm::{
     InstanceNorm1dConfig, InstanceNorm2dConfig, InstanceNorm3dConfig, InstanceNormConfig,
 };
@@ -47,26 +172,84 @@ pub use instance_norm2d::InstanceNorm2d;
 pub use instance_norm3d::InstanceNorm3d;
 pub use key_value_cache::KeyValueCache;
 pub use layer_norm::{LayerNorm, LayerNormConfig};
+pub use leaky_relu::{LeakyReLU, LeakyReLUConfig};
 pub use linear::{Linear, LinearConfig};
 pub use local_response_norm::{LocalResponseNorm, LocalResponseNormConfig};
-pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
-pub use module_core::{Identity, Padding, Sequential, Sizes};
+pub use log_sigmoid::LogSigmoid;
+pub use log_softmax::{LogSoftmax, LogSoftmaxConfig};
+pub use lp_pool::{
+    LPPool, LPPool1d, LPPool1dConfig, LPPool2d, LPPool2dConfig, LPPool3d, LPPool3dConfig,
+    LPPoolConfig,
+};
+pub use lstm::{LSTM, LSTMConfig};
+pub use lstm_cell::{LSTMCell, LSTMCellConfig};
+pub use max_pool::{
+    MaxPool, MaxPool1d, MaxPool1dConfig, MaxPool2d, MaxPool2dConfig, MaxPool3d, MaxPool3dConfig,
+    MaxPoolConfig,
+};
+pub use max_unpool::{
+    MaxUnpool, MaxUnpool1d, MaxUnpool1dConfig, MaxUnpool2d, MaxUnpool2dConfig, MaxUnpool3d,
+    MaxUnpool3dConfig, MaxUnpoolConfig,
+};
+pub use mish::Mish;
+pub use module_core::{
+    Identity, InterpolateMode, ModuleDict, ModuleList, Padding, ParameterDict, ParameterList,
+    Sequential, Sizes,
+};
 pub use multihead_attention::{
     MultiheadAttention, MultiheadAttentionConfig, MultiheadAttentionInput,
     NonDynamicallyQuantizableLinear,
 };
+pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
+pub use pixel_shuffle::{PixelShuffle, PixelShuffleConfig};
+pub use pixel_unshuffle::{PixelUnshuffle, PixelUnshuffleConfig};
 pub use position::PositionLayout;
+pub use prelu::{PReLU, PReLUConfig};
+pub use reflection_pad::{
+    ReflectionPad, ReflectionPad1d, ReflectionPad1dConfig, ReflectionPad2d, ReflectionPad2dConfig,
+    ReflectionPad3d, ReflectionPad3dConfig, ReflectionPadConfig,
+};
 pub use relu::ReLU;
+pub use relu6::ReLU6;
+pub use replication_pad::{
+    ReplicationPad, ReplicationPad1d, ReplicationPad1dConfig, ReplicationPad2d,
+    ReplicationPad2dConfig, ReplicationPad3d, ReplicationPad3dConfig, ReplicationPadConfig,
+};
 pub use rms_norm::{RMSNorm, RMSNormConfig};
+pub use rnn::{RNN, RNNConfig, RNNNonlinearity};
+pub use rnn_cell::{RNNCell, RNNCellConfig};
 pub use rotary_embedding::{RotaryEmbedding, RotaryEmbeddingConfig, RotaryScaling};
+pub use rrelu::{RReLU, RReLUConfig};
+pub use selu::SELU;
+pub use sigmoid::Sigmoid;
+pub use silu::SiLU;
 pub use sinusoidal_position_embedding::{
     SinusoidalPositionEmbedding, SinusoidalPositionEmbeddingConfig,
 };
+pub use softmax::{Softmax, SoftmaxConfig};
+pub use softmax2d::Softmax2d;
+pub use softmin::{Softmin, SoftminConfig};
+pub use softplus::{Softplus, SoftplusConfig};
+pub use softshrink::{Softshrink, SoftshrinkConfig};
+pub use softsign::Softsign;
 pub use sync_batch_norm::{SyncBatchNorm, convert_sync_batchnorm};
+pub use tanh::Tanh;
+pub use tanhshrink::Tanhshrink;
+pub use threshold::{Threshold, ThresholdConfig};
 pub use transformer::{
     Transformer, TransformerActivation, TransformerConfig, TransformerDecoder,
     TransformerDecoderConfig, TransformerDecoderInput, TransformerDecoderLayer,
     TransformerDecoderLayerConfig, TransformerDecoderLayerInput, TransformerEncoder,
     TransformerEncoderConfig, TransformerEncoderInput, TransformerEncoderLayer,
     TransformerEncoderLayerConfig, TransformerEncoderLayerInput, TransformerInput,
+};
+pub use unflatten::{Unflatten, UnflattenConfig};
+pub use unfold::{Unfold, UnfoldConfig};
+pub use upsample::{Upsample, UpsampleConfig};
+pub use upsampling_bilinear2d::{UpsamplingBilinear2d, UpsamplingBilinear2dConfig};
+pub use upsampling_nearest2d::{UpsamplingNearest2d, UpsamplingNearest2dConfig};
+pub use with_indices::WithIndices;
+pub use zero_pad::{
+    ZeroPad, ZeroPad1d, ZeroPad1dConfig, ZeroPad2d, ZeroPad2dConfig, ZeroPad3d, ZeroPad3dConfig,
+    ZeroPadConfig,
 };

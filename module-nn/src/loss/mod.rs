@@ -1,6 +1,50 @@
 //! Losses, one file each.
 
+mod bce;
+mod bce_with_logits;
+mod cosine_embedding;
 mod cross_entropy;
+mod ctc;
+mod gaussian_nll;
+mod hinge_embedding;
+mod huber;
+mod kl_div;
+mod l1;
+mod margin_ranking;
+mod mse;
+mod multi_label_margin;
+mod multi_label_soft_margin;
+mod multi_margin;
+mod nll;
+mod poisson_nll;
+mod shared;
+mod smooth_l1;
+mod soft_margin;
+mod triplet_margin;
+mod triplet_margin_with_distance;
 
-pub use crate::functional::Reduction;
+pub use crate::functional::{KLDivReduction, Reduction};
+pub use bce::{BCELoss, BCELossConfig};
+pub use bce_with_logits::{BCEWithLogitsLoss, BCEWithLogitsLossConfig};
+pub use cosine_embedding::{CosineEmbeddingLoss, CosineEmbeddingLossConfig};
 pub use cross_entropy::{CrossEntropyLoss, CrossEntropyLossConfig};
+pub use ctc::{CTCLoss, CTCLossConfig};
+pub use gaussian_nll::{GaussianNLLLoss, GaussianNLLLossConfig};
+pub use hinge_embedding::{HingeEmbeddingLoss, HingeEmbeddingLossConfig};
+pub use huber::{HuberLoss, HuberLossConfig};
+pub use kl_div::{KLDivLoss, KLDivLossConfig};
+pub use l1::{L1Loss, L1LossConfig};
+pub use margin_ranking::{MarginRankingLoss, MarginRankingLossConfig};
+pub use mse::{MSELoss, MSELossConfig};
+pub use multi_label_margin::{MultiLabelMarginLoss, MultiLabelMarginLossConfig};
+pub use multi_label_soft_margin::{MultiLabelSoftMarginLoss, MultiLabelSoftMarginLossConfig};
+pub use multi_margin::{MultiMarginLoss, MultiMarginLossConfig};
+pub use nll::{NLLLoss, NLLLossConfig};
+pub use poisson_nll::{PoissonNLLLoss, PoissonNLLLossConfig};
+use shared::{buffer, defaults, one_dimension};
+pub use smooth_l1::{SmoothL1Loss, SmoothL1LossConfig};
+pub use soft_margin::{SoftMarginLoss, SoftMarginLossConfig};
+pub use triplet_margin::{TripletMarginLoss, TripletMarginLossConfig};
+pub use triplet_margin_with_distance::{
+    TripletMarginWithDistanceLoss, TripletMarginWithDistanceLossConfig,
+};

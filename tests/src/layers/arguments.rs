@@ -40,9 +40,30 @@ impl Arguments<'_> {
         self.named[name].as_bool().unwrap_or(default)
     }
 
+    /// The sizes of that name, one for each dimension, if they were given.
+    ///
+    /// # Errors
+    ///
+    /// Another number of them.
+    pub fn sizes<const N: usize>(&self, name: &str) -> Result<Option<[usize; N]>> {
+        let Some(sizes) = self.named[name].as_array() else {
+            return Ok(None);
+        };
+        let sizes: Option<Vec<usize>> = (sizes.iter())
+            .map(|size| usize::try_from(size.as_u64()?).ok())
+            .collect();
+        let sizes = sizes.and_then(|sizes| sizes.try_into().ok());
+        let wrong = || Error::argument("call", "sizes", &self.named[name], format!("must be {N}"));
+        sizes.map(Some).ok_or_else(wrong)
+    }
+
     /// The tensor that a description stands for.
     pub fn optional(&self, description: &Value) -> Option<Tensor> {
         let number = description["tensor"].as_u64()?;
-        self.tensors.get(usize::try_from(number).ok()?).cloned()
+        let tensor = self.tensors.get(usize::try_from(number).ok()?)?;
+        match description["log_softmax"] == true {
+            true => tensor.log_softmax(-1).ok(),
+            false => Some(tensor.clone()),
+        }
     }
 }

@@ -1,7 +1,26 @@
 use module_nn::prelude::*;
 
-use super::{Entry, layer};
+use super::{Arguments, Entry, layer, layer_with};
 
 pub(super) fn entries() -> Vec<Entry> {
-    vec![layer("Conv2d", Conv2dConfig::build)]
+    vec![
+        layer("Conv1d", Conv1dConfig::build),
+        layer("Conv2d", Conv2dConfig::build),
+        layer("Conv3d", Conv3dConfig::build),
+        layer_with("ConvTranspose1d", ConvTranspose1dConfig::build, transpose),
+        layer_with("ConvTranspose2d", ConvTranspose2dConfig::build, transpose),
+        layer_with("ConvTranspose3d", ConvTranspose3dConfig::build, transpose),
+    ]
+}
+
+fn transpose<const N: usize>(
+    layer: &ConvTranspose<N>,
+    given: &Arguments<'_>,
+) -> Result<Vec<Tensor>> {
+    let x = given.tensor(0)?;
+    let output = match given.sizes("output_size")? {
+        Some(output_size) => layer.call((x, output_size))?,
+        None => layer.call(x)?,
+    };
+    Ok(vec![output])
 }

@@ -59,7 +59,17 @@ where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
     L: Layer + Forward<Tensor, Output = Tensor>,
 {
-    let run: Run<L> = |layer, arguments| Ok(vec![layer.call(arguments.tensor(0)?)?]);
+    layer_with(name, build, |layer, arguments| {
+        Ok(vec![layer.call(arguments.tensor(0)?)?])
+    })
+}
+
+/// A layer that may also be called with more than a tensor.
+pub fn layer_with<C, L>(name: &'static str, build: fn(&C) -> Result<L>, run: Run<L>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Layer + Forward<Tensor, Output = Tensor>,
+{
     Entry {
         layer: Box::new(move |kwargs| Ok(Box::new(build(&config(name, kwargs)?)?))),
         ..module(name, build, run)
@@ -75,6 +85,19 @@ where
     let run: Run<L> = |loss, arguments| {
         let pair = (arguments.tensor(0)?, arguments.tensor(1)?);
         Ok(vec![loss.call(pair)?])
+    };
+    module(name, build, run)
+}
+
+/// A loss of three tensors.
+pub fn triple<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+where
+    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Forward<(Tensor, Tensor, Tensor), Output = Tensor>,
+{
+    let run: Run<L> = |loss, arguments| {
+        let [a, b, c] = [0, 1, 2].map(|place| arguments.tensor(place));
+        Ok(vec![loss.call((a?, b?, c?))?])
     };
     module(name, build, run)
 }

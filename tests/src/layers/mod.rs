@@ -10,11 +10,18 @@ mod batch_norm;
 mod classification;
 mod container;
 mod convolution;
+mod ctc;
 mod dropout;
 mod linear;
+mod lookup;
+mod loss;
+mod margin;
 mod normalisation;
+mod pad;
+mod parametrized;
 mod pooling;
 mod positions;
+mod recurrent;
 mod shape;
 mod transformer;
 
@@ -22,7 +29,7 @@ mod arguments;
 mod entry;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, layer, loss, module};
+pub use entry::{Built, Entry, NoArguments, layer, layer_with, loss, module, triple};
 
 use module_nn::prelude::*;
 use serde_json::Value;
@@ -35,10 +42,17 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     classification::entries,
     container::entries,
     convolution::entries,
+    ctc::entries,
     dropout::entries,
     linear::entries,
+    lookup::entries,
     normalisation::entries,
+    pad::entries,
+    loss::entries,
+    margin::entries,
+    parametrized::entries,
     pooling::entries,
+    recurrent::entries,
     positions::entries,
     shape::entries,
     transformer::entries,

@@ -1,6 +1,8 @@
 //! Optimisers, gradients and losses.
 
-use module_nn::functional::{CrossEntropyOptions, cross_entropy};
+use module_nn::functional::{
+    CrossEntropyOptions, Reduction, cross_entropy, l1_loss, mse_loss, soft_margin_loss,
+};
 use module_nn::prelude::*;
 
 use crate::{backward, changed, images, net, step};
@@ -132,6 +134,14 @@ fn pitfall_38_a_loss_does_not_broadcast_its_target() {
     }
     let floats = Tensor::zeros(8, DType::F32, &Device::cpu()).unwrap();
     assert!(cross_entropy(&logits, &floats, CrossEntropyOptions::default()).is_err());
+
+    // The losses where PyTorch warns at most.
+    let elementwise = [mse_loss, l1_loss, soft_margin_loss];
+    for loss in elementwise {
+        let error = loss(&logits, &floats, Reduction::Mean).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("[8, 1]") && text.contains("[8]"), "{text}");
+    }
 }
 
 #[test]

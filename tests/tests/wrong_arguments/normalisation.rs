@@ -25,7 +25,7 @@ impl Draw {
         [x.shape().get(1).copied().unwrap_or(1).min(16)]
     }
 
-    fn reduction(&mut self) -> Reduction {
+    pub(crate) fn reduction(&mut self) -> Reduction {
         self.of(&[Reduction::None, Reduction::Mean, Reduction::Sum])
     }
 

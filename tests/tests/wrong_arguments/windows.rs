@@ -2,7 +2,8 @@
 
 use module_core::{
     AdaptiveSize, AvgPoolOptions, ConvOptions, ConvTransposeOptions, InterpolateMode,
-    InterpolateOptions, LpPoolOptions, Padding, PoolOptions, Resize, Tensor, UnfoldOptions,
+    InterpolateOptions, LpPoolOptions, PadMode, Padding, PoolOptions, Resize, Tensor,
+    UnfoldOptions,
 };
 
 use crate::{Draw, fuzz};
@@ -271,5 +272,79 @@ fn other_sizes() {
             _ => d.volume::<3>(2),
         };
         x.interpolate(&d.interpolation())
+    });
+}
+
+#[test]
+fn exchanged_places() {
+    fuzz("pixel_shuffle", |d| {
+        let x = d.volume::<2>(4);
+        let factor = d.steps::<1>()[0];
+        x.pixel_shuffle(factor)
+    });
+    fuzz("pixel_unshuffle", |d| {
+        let x = d.volume::<2>(2);
+        let factor = d.steps::<1>()[0];
+        x.pixel_unshuffle(factor)
+    });
+    fuzz("channel_shuffle", |d| {
+        let x = d.volume::<1>(4);
+        let groups = d.steps::<1>()[0];
+        x.channel_shuffle(groups)
+    });
+    fuzz("max_unpool", |d| {
+        let x = d.volume::<2>(2);
+        let places = match d.often() {
+            true => x.max_pool2d_with_indices(d.pooling())?.1,
+            false => d.maybe_huge(),
+        };
+        let values = match d.often() {
+            true => places.to_dtype(module_core::DType::F32)?,
+            false => x,
+        };
+        values.max_unpool(&places, d.steps::<2>())
+    });
+    fuzz("fractional_max_pool", |d| {
+        let x = d.volume::<2>(2);
+        let batch = if x.rank() == 4 { x.size(0)? } else { 1 };
+        let samples = match d.often() {
+            true => Tensor::rand([batch, 2, 2], x.dtype())?,
+            false => d.maybe_huge(),
+        };
+        Ok(x.fractional_max_pool::<2>(d.steps(), d.steps(), &samples)?
+            .0)
+    });
+    fuzz("pooling over four dimensions", |d| {
+        // Four are not served; the answer is an error.
+        if d.often() {
+            return d.volume::<1>(2).max_pool(d.pooling::<1>());
+        }
+        let x = d.volume::<4>(2);
+        match d.often() {
+            true => x.max_pool(d.pooling::<4>()),
+            false => x.adaptive_avg_pool(d.adaptive::<4>()),
+        }
+    });
+    fuzz("lp_pool of any power", |d| {
+        let x = d.volume::<1>(2);
+        let options = LpPoolOptions {
+            kernel_size: d.steps(),
+            stride: d.steps(),
+            ceil_mode: d.often(),
+        };
+        x.lp_pool1d(
+            d.of(&[f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::NAN]),
+            options,
+        )
+    });
+    fuzz("pad with negative amounts", |d| {
+        let x = d.volume::<1>(2);
+        let amount = |d: &mut Draw| match d.often() {
+            true => d.below(9) as isize - 4,
+            false => d.size() as isize,
+        };
+        let amounts = [amount(d), amount(d)];
+        let mode = d.of(&[PadMode::Reflect, PadMode::Replicate, PadMode::Circular]);
+        x.pad(amounts, mode)
     });
 }

@@ -7,7 +7,7 @@ use super::map::{
 };
 use super::number::Number;
 use super::threads::{Items, divide};
-use super::view::{choose, map1, map1_wide, map2, owned, slice};
+use super::view::{Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
@@ -77,22 +77,58 @@ impl FloatKernel for Transcendental {
             UnaryOp::GeluSlope => map1_wide(&x, T::gelu_slope),
             UnaryOp::GeluTanhSlope => map1_wide(&x, T::gelu_tanh_slope),
             UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
+            UnaryOp::Mish => map1_wide(&x, T::mish),
+            UnaryOp::MishSlope => map1_wide(&x, T::mish_slope),
+            UnaryOp::Hardswish => map1_wide(&x, T::hardswish),
+            UnaryOp::HardswishSlope => map1_wide(&x, T::hardswish_slope),
+            UnaryOp::Hardsigmoid => map1_wide(&x, T::hardsigmoid),
+            UnaryOp::Clamp { low, high } => {
+                let bounds = [low, high].map(number);
+                map1_wide(&x, move |v: T| v.clamped(bounds))
+            }
             UnaryOp::Softplus { beta, threshold } => {
-                let (beta, threshold) = (number(beta), number(threshold));
-                map1_wide(&x, move |v: T| v.softplus(beta, threshold))
+                map1_steps(&x, Softplus([beta, threshold].map(number)))
             }
             UnaryOp::LeakyRelu { negative_slope } => {
                 let slope = number(negative_slope);
                 map1_wide(&x, move |v: T| v.leaky_relu(slope))
             }
-            UnaryOp::Elu { alpha } => {
-                let alpha = number(alpha);
-                map1_wide(&x, move |v: T| v.elu(alpha))
+            UnaryOp::Elu {
+                alpha,
+                scale,
+                input_scale,
+            } => {
+                let scales = [alpha * scale, scale, input_scale].map(number);
+                map1_steps(&x, Elu(scales))
             }
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
                 return Arithmetic(op, x).run::<T>();
             }
         }?))
+    }
+}
+
+/// `β` and the threshold.
+#[derive(Clone, Copy)]
+struct Softplus<T>([T; 2]);
+
+impl<T: Float> Steps<T> for Softplus<T> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn of(self, v: T) -> T {
+        v.softplus(self.0)
+    }
+}
+
+/// `λ α`, `λ` and `β`.
+#[derive(Clone, Copy)]
+struct Elu<T>([T; 3]);
+
+impl<T: Float> Steps<T> for Elu<T> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn of(self, v: T) -> T {
+        v.elu(self.0)
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) trait Float: Number {
 
     fn exp(self) -> Self;
     fn expm1(self) -> Self;
+    /// `self · factor + term`, rounded once.
+    fn times_plus(self, factor: Self, term: Self) -> Self;
     fn ln(self) -> Self;
     fn log1p(self) -> Self;
     fn sqrt(self) -> Self;
@@ -32,9 +34,16 @@ pub(super) trait Float: Number {
     fn gelu_slope(self) -> Self;
     fn gelu_tanh_slope(self) -> Self;
     fn silu_slope(self) -> Self;
-    fn softplus(self, beta: Self, threshold: Self) -> Self;
+    fn mish(self) -> Self;
+    fn mish_slope(self) -> Self;
+    fn hardswish(self) -> Self;
+    fn hardswish_slope(self) -> Self;
+    fn hardsigmoid(self) -> Self;
+    fn clamped(self, bounds: [Self; 2]) -> Self;
+    fn softplus(self, beta_and_threshold: [Self; 2]) -> Self;
     fn leaky_relu(self, negative_slope: Self) -> Self;
-    fn elu(self, alpha: Self) -> Self;
+    /// With `λ α`, `λ` and `β`.
+    fn elu(self, scales: [Self; 3]) -> Self;
 }
 
 /// A function of the standard library by another name.
@@ -59,6 +68,11 @@ macro_rules! floats {
             #[inline(always)]
             fn exp(self) -> Self {
                 $vector::exp(self)
+            }
+
+            #[inline(always)]
+            fn times_plus(self, factor: Self, term: Self) -> Self {
+                self.mul_add(factor, term)
             }
 
             #[inline(always)]
@@ -124,9 +138,53 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn softplus(self, beta: Self, threshold: Self) -> Self {
+            fn mish(self) -> Self {
+                // With e = eˣ, tanh(ln(1 + e)) = (e² + 2e) / (e² + 2e + 2).
+                let e = $vector::exp(self.min(20.0));
+                let w = e * (e + 2.0);
+                if self > 20.0 { self } else { self * (w / (w + 2.0)) }
+            }
+
+            #[inline(always)]
+            fn mish_slope(self) -> Self {
+                let e = $vector::exp(self.min(20.0));
+                let w = e * (e + 2.0);
+                let t = w / (w + 2.0);
+                // 1 - t²
+                let rest = (1.0 + t) * (2.0 / (w + 2.0));
+                if self > 20.0 { 1.0 } else { t + self * (e / (1.0 + e)) * rest }
+            }
+
+            #[inline(always)]
+            fn hardswish(self) -> Self {
+                self * (self + 3.0).clamped([0.0, 6.0]) / 6.0
+            }
+
+            #[inline(always)]
+            fn hardswish_slope(self) -> Self {
+                let inner = if self < 3.0 { self / 3.0 + 0.5 } else { 1.0 };
+                if self <= -3.0 { 0.0 } else { inner }
+            }
+
+            #[inline(always)]
+            fn hardsigmoid(self) -> Self {
+                (self + 3.0).clamped([0.0, 6.0]) / 6.0
+            }
+
+            #[inline(always)]
+            fn clamped(self, [low, high]: [Self; 2]) -> Self {
+                let raised = if self < low { low } else { self };
+                if raised > high { high } else { raised }
+            }
+
+            #[inline(always)]
+            fn softplus(self, [beta, threshold]: [Self; 2]) -> Self {
                 let scaled = self * beta;
-                if scaled > threshold { self } else { $vector::exp(scaled).ln_1p() / beta }
+                // ln(1 + u) of a u of at most 1, with what the sum lost made up for.
+                let u = $vector::exp(-scaled.abs());
+                let v = 1.0 + u;
+                let log = if v == 1.0 { u } else { $vector::ln(v) * (u / (v - 1.0)) };
+                if scaled > threshold { self } else { (scaled.max(0.0) + log) / beta }
             }
 
             #[inline(always)]
@@ -135,8 +193,12 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn elu(self, alpha: Self) -> Self {
-                if self < 0.0 { self.exp_m1() * alpha } else { self }
+            fn elu(self, [alpha, scale, input_scale]: [Self; 3]) -> Self {
+                let z = self * input_scale;
+                // eᶻ - 1 by t = tanh z/2, which loses nothing near 0 and below.
+                let t = $vector::tanh(0.5 * z);
+                let bent = if z < 0.5 { 2.0 * t / (1.0 - t) } else { $vector::exp(z) - 1.0 };
+                if self < 0.0 { bent * alpha } else { self * scale }
             }
         }
     )*};

@@ -15,8 +15,10 @@ mod matmul;
 mod memory;
 mod normalise;
 mod number;
+mod panels;
 mod place;
 mod pool;
+mod recurrent;
 mod reduce;
 mod resample;
 mod scan;
@@ -41,6 +43,7 @@ use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
     NormInputs, NormOver, Normalised,
 };
+use super::{RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentSlopes};
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
 use map::dispatch;
@@ -320,6 +323,24 @@ impl Backend for CpuBackend {
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 3]> {
         attention::attention_backward(&grad, &outputs, &inputs, geometry)
+    }
+
+    fn recurrent(
+        &self,
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<[Storage; 2]> {
+        recurrent::recurrent(&inputs, geometry)
+    }
+
+    fn recurrent_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<RecurrentSlopes> {
+        recurrent::recurrent_backward(&grad, &outputs, &inputs, geometry)
     }
 
     fn adamw(

@@ -163,6 +163,36 @@ pub(super) fn map1_wide<T: Element, U: Element>(
     runs1(x, 2, &|x, out| widest(Each { x, out, f }))
 }
 
+/// A function of more steps than the compiler inlines by itself as a closure: it calls those that
+/// are not, which costs a hundred times more.
+pub(super) trait Steps<T>: Copy + Sync {
+    /// To be marked `#[inline(always)]`.
+    fn of(self, v: T) -> T;
+}
+
+/// [`map1_wide`] of such a function.
+pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<Vec<T>> {
+    runs1(x, 2, &|x, out| widest(EachOf { x, out, steps }))
+}
+
+struct EachOf<'a, T, S> {
+    x: &'a [T],
+    out: &'a mut [T],
+    steps: S,
+}
+
+impl<T: Element, S: Steps<T>> Loop for EachOf<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (out, &v) in self.out.iter_mut().zip(self.x) {
+            *out = self.steps.of(v);
+        }
+    }
+}
+
 struct Each<'a, T, U, F> {
     x: &'a [T],
     out: &'a mut [U],
@@ -196,6 +226,9 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
     })
 }
 
+/// How many elements of a run are gathered at a time.
+const BLOCK: usize = 4096;
+
 // The loops below are compiled once for each combination of types; what an operation does with a
 // run is behind a pointer, because there are many operations and a run is long.
 
@@ -215,7 +248,7 @@ fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) 
     }
     let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
     let mut rest = &mut *values;
-    for r in Runs::new([&x.layout]) {
+    for r in Runs::new([&x.layout]).flat_map(|r| r.pieces(BLOCK)) {
         let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
         f(x, next(&mut rest, r.length));
     }
@@ -239,7 +272,7 @@ fn runs2<A: Element, B: Element, U: Element>(
     let (a_data, mut a_buffer) = (elements::<A>(a)?, Vec::new());
     let (b_data, mut b_buffer) = (elements::<B>(b)?, Vec::new());
     let mut rest = &mut *values;
-    for r in Runs::new([&a.layout, &b.layout]) {
+    for r in Runs::new([&a.layout, &b.layout]).flat_map(|r| r.pieces(BLOCK)) {
         let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
         let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
         f(a, b, next(&mut rest, r.length));
@@ -254,17 +287,21 @@ fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
 
 /// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape.
 pub(super) fn choose<T: Element>(condition: &Operand, a: &Operand, b: &Operand) -> Result<Vec<T>> {
-    room::<T>(a.layout.shape().numel())?;
+    let mut values = scratch(a.layout.shape().numel())?;
     let (c_data, mut c_buffer) = (elements::<bool>(condition)?, Vec::new());
     let (a_data, mut a_buffer) = (elements::<T>(a)?, Vec::new());
     let (b_data, mut b_buffer) = (elements::<T>(b)?, Vec::new());
-    let mut values = with_room(a.layout.shape().numel())?;
-    for r in Runs::new([&condition.layout, &a.layout, &b.layout]) {
+    let mut rest = &mut *values;
+    let runs = Runs::new([&condition.layout, &a.layout, &b.layout]);
+    for r in runs.flat_map(|r| r.pieces(BLOCK)) {
         let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
         let a = run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);
         let b = run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
-        let pairs = c.iter().zip(a).zip(b);
-        values.extend(pairs.map(|((&c, &a), &b)| if c { a } else { b }));
+        let out = next(&mut rest, r.length).iter_mut();
+        for (out, ((&c, &a), &b)) in out.zip(c.iter().zip(a).zip(b)) {
+            // A branch would be mistaken half of the time.
+            *out = std::hint::select_unpredictable(c, a, b);
+        }
     }
     Ok(values)
 }

@@ -180,7 +180,7 @@ fn losses() {
 
 /// The gradients by the kernels and those by the formulas.
 #[track_caller]
-fn agree(shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>) {
+pub(super) fn agree(shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>) {
     let inputs = shapes.iter().enumerate();
     let leaves: Vec<Tensor> = inputs
         .map(|(i, &shape)| numbers(shape, i).with_grad().unwrap())
@@ -203,7 +203,7 @@ fn agree(shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>) {
 }
 
 #[track_caller]
-fn close(a: &Tensor, b: &Tensor, limit: f64) {
+pub(super) fn close(a: &Tensor, b: &Tensor, limit: f64) {
     for (a, b) in a
         .to_vec::<f64>()
         .unwrap()

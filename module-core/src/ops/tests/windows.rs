@@ -3,7 +3,7 @@
 use super::{check, check_layouts, numbers};
 use crate::{
     AvgPoolOptions, ConvOptions, ConvTransposeOptions, DType, Device, InterpolateMode,
-    InterpolateOptions, LpPoolOptions, Padding, PoolOptions, Tensor, UnfoldOptions,
+    InterpolateOptions, LpPoolOptions, PadMode, Padding, PoolOptions, Tensor, UnfoldOptions,
 };
 
 pub(super) fn check_all() {
@@ -11,6 +11,7 @@ pub(super) fn check_all() {
     transposed();
     greatest();
     means();
+    exchanged();
     columns();
     sizes();
 }
@@ -143,6 +144,34 @@ fn means() {
         ..LpPoolOptions::new([2, 2])
     };
     check("lp_pool2d", &[&[1, 3, 4]], |x| x[0].lp_pool2d(2.0, options));
+}
+
+fn exchanged() {
+    let places = Tensor::from([[[4_i64, 0, 3], [5, 1, 2]]]);
+    check("scatter", &[&[1, 2, 3]], |x| x[0].max_unpool(&places, [6]));
+    let samples = Tensor::from([[[0.3_f64, 0.6], [0.9, 0.0]]]);
+    check("gather", &[&[1, 2, 4, 5]], |x| {
+        Ok(x[0].fractional_max_pool([2, 2], [2, 3], &samples)?.0)
+    });
+    let shape: &[&[usize]] = &[&[1, 4, 2, 2]];
+    check("pixel_shuffle", shape, |x| x[0].pixel_shuffle(2)?.square());
+    check("pixel_unshuffle", shape, |x| {
+        x[0].pixel_unshuffle(2)?.square()
+    });
+    check("channel_shuffle", shape, |x| {
+        x[0].channel_shuffle(2)?.square()
+    });
+    for mode in [PadMode::Reflect, PadMode::Replicate, PadMode::Circular] {
+        check("pad", &[&[2, 5]], |x| x[0].pad([-2, 2], mode)?.square());
+        check("pad", &[&[2, 5]], |x| x[0].pad([3, -1], mode)?.square());
+    }
+    let options = LpPoolOptions::new([2]);
+    check("lp_pool1d", &[&[2, 6]], |x| {
+        x[0].lp_pool1d(f64::INFINITY, options)
+    });
+    check("lp_pool1d", &[&[2, 6]], |x| {
+        x[0].lp_pool1d(f64::NEG_INFINITY, options)
+    });
 }
 
 fn columns() {

@@ -1,0 +1,222 @@
+//! Recurrent layers, step after step: the product of the state with its weights, and the cell.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+mod cell;
+mod gradient;
+
+pub(super) use gradient::recurrent_backward;
+
+use std::borrow::Cow;
+
+use super::float::Float;
+use super::map::{FloatKernel, run_float};
+use super::memory::scratch;
+use super::panels::Panels;
+use super::simd::{Loop, widest};
+use super::threads::{Items, divide};
+use super::view::{to_cow, to_vec};
+use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, Storage};
+use crate::Result;
+
+pub(super) fn recurrent(
+    inputs: &RecurrentInputs,
+    geometry: &RecurrentGeometry,
+) -> Result<[Storage; 2]> {
+    run_float(inputs.gates.storage.dtype(), Recurrent { inputs, geometry })
+}
+
+/// The sizes of one row.
+#[derive(Clone, Copy)]
+struct Sizes {
+    op: RecurrentOp,
+    /// All gates.
+    gates: usize,
+    /// One gate.
+    hidden: usize,
+    /// The state `h`.
+    width: usize,
+    /// The state `c`, if there is one.
+    cell: usize,
+    /// What the gradient needs besides the states.
+    kept: usize,
+    /// The state before the projection, if there is one.
+    inner: usize,
+}
+
+impl Sizes {
+    fn of(inputs: &RecurrentInputs, geometry: &RecurrentGeometry) -> Self {
+        let &RecurrentGeometry {
+            op, hidden, width, ..
+        } = geometry;
+        Self {
+            op,
+            gates: op.gates() * hidden,
+            hidden,
+            width,
+            cell: if inputs.cell.is_some() { hidden } else { 0 },
+            kept: op.kept() * hidden,
+            inner: if inputs.projection.is_some() {
+                hidden
+            } else {
+                0
+            },
+        }
+    }
+}
+
+/// A row of a matrix, which may have no columns.
+#[inline(always)]
+fn row<T>(x: &[T], i: usize, width: usize) -> &[T] {
+    &x[i * width..][..width]
+}
+
+#[inline(always)]
+fn row_mut<T>(x: &mut [T], i: usize, width: usize) -> &mut [T] {
+    &mut x[i * width..][..width]
+}
+
+struct Recurrent<'a> {
+    inputs: &'a RecurrentInputs,
+    geometry: &'a RecurrentGeometry,
+}
+
+impl FloatKernel for Recurrent<'_> {
+    type Output = [Storage; 2];
+
+    fn name(&self) -> &'static str {
+        "recurrent"
+    }
+
+    fn run<T: Float>(self) -> Result<[Storage; 2]> {
+        let Self { inputs, geometry } = self;
+        let sizes = Sizes::of(inputs, geometry);
+        let (rows, batch) = (geometry.rows(), geometry.batch());
+        let input = to_cow::<T>(&inputs.gates)?;
+        let weight = Panels::turned(&to_cow::<T>(&inputs.weight)?, sizes.width, sizes.gates)?;
+        let bias: Option<Cow<'_, [T]>> = inputs.bias.as_ref().map(to_cow).transpose()?;
+        let projection = match &inputs.projection {
+            Some(matrix) => Some(Panels::turned(
+                &to_cow::<T>(matrix)?,
+                sizes.hidden,
+                sizes.width,
+            )?),
+            None => None,
+        };
+        let mut h = to_vec::<T>(&inputs.hidden)?;
+        let mut c = match &inputs.cell {
+            Some(cell) => to_vec::<T>(cell)?,
+            None => Vec::new(),
+        };
+        let mut out = scratch(rows * (sizes.width + sizes.cell))?;
+        let mut kept = scratch(rows * sizes.kept)?;
+        let mut sums = scratch(batch * sizes.gates)?;
+        let mut inner = scratch(batch * sizes.inner)?;
+        let (states, cells) = out.split_at_mut(rows * sizes.width);
+        let steps = weight.steps() + projection.as_ref().map_or(0, Panels::steps);
+        for step in geometry.steps() {
+            let part = |width: usize| step.start * width..step.end * width;
+            let first = |width: usize| ..step.len() * width;
+            let input = &input[part(sizes.gates)];
+            let items = (
+                (
+                    Items(&mut sums[first(sizes.gates)], sizes.gates),
+                    Items(&mut inner[first(sizes.inner)], sizes.inner),
+                ),
+                (
+                    (
+                        Items(&mut h[first(sizes.width)], sizes.width),
+                        Items(&mut c[first(sizes.cell)], sizes.cell),
+                    ),
+                    (
+                        (
+                            Items(&mut states[part(sizes.width)], sizes.width),
+                            Items(&mut cells[part(sizes.cell)], sizes.cell),
+                        ),
+                        Items(&mut kept[part(sizes.kept)], sizes.kept),
+                    ),
+                ),
+            );
+            divide(step.len(), steps, items, &|range, items| {
+                let ((sums, inner), ((h, c), ((states, cells), kept))) = items;
+                widest(Step {
+                    sizes,
+                    input: &input[range.start * sizes.gates..range.end * sizes.gates],
+                    bias: bias.as_deref(),
+                    weight: &weight,
+                    projection: projection.as_ref(),
+                    sums: sums.0,
+                    inner: inner.0,
+                    h: h.0,
+                    c: c.0,
+                    states: states.0,
+                    cells: cells.0,
+                    kept: kept.0,
+                });
+                Ok(())
+            })?;
+        }
+        Ok([CpuStorage::wrap(out), CpuStorage::wrap(kept)])
+    }
+}
+
+/// One step of some sequences.
+struct Step<'a, T> {
+    sizes: Sizes,
+    input: &'a [T],
+    bias: Option<&'a [T]>,
+    weight: &'a Panels<T>,
+    projection: Option<&'a Panels<T>>,
+    sums: &'a mut [T],
+    inner: &'a mut [T],
+    h: &'a mut [T],
+    c: &'a mut [T],
+    states: &'a mut [T],
+    cells: &'a mut [T],
+    kept: &'a mut [T],
+}
+
+impl<T: Float> Loop for Step<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { sizes, input, .. } = self;
+        // Only a GRU needs the two sums apart.
+        match sizes.op {
+            RecurrentOp::Gru => self.sums.fill(T::zero()),
+            _ => self.sums.copy_from_slice(input),
+        }
+        if let Some(bias) = self.bias {
+            for sums in self.sums.chunks_exact_mut(sizes.gates.max(1)) {
+                for (sum, &bias) in sums.iter_mut().zip(bias) {
+                    *sum = sum.plus(bias);
+                }
+            }
+        }
+        self.weight.add(self.h, self.sums);
+        let count = self.sums.len() / sizes.gates.max(1);
+        for i in 0..count {
+            let sums = row(self.sums, i, sizes.gates);
+            let c = row_mut(self.c, i, sizes.cell);
+            let kept = row_mut(self.kept, i, sizes.kept);
+            let h = match self.projection {
+                Some(_) => row_mut(self.inner, i, sizes.inner),
+                None => row_mut(self.h, i, sizes.width),
+            };
+            match sizes.op {
+                RecurrentOp::Tanh => cell::tanh(sums, h),
+                RecurrentOp::Relu => cell::relu(sums, h),
+                RecurrentOp::Lstm => cell::lstm(sums, c, h, kept),
+                RecurrentOp::Gru => cell::gru(row(input, i, sizes.gates), sums, h, kept),
+            }
+        }
+        if let Some(projection) = self.projection {
+            self.h.fill(T::zero());
+            projection.add(self.inner, self.h);
+        }
+        self.states.copy_from_slice(self.h);
+        self.cells.copy_from_slice(self.c);
+    }
+}

@@ -1,0 +1,230 @@
+//! The gradients of recurrent layers along their steps.
+
+use super::super::float::Float;
+use super::super::map::{FloatKernel, run_float};
+use super::super::memory::{filled, scratch};
+use super::super::panels::Panels;
+use super::super::simd::{Loop, widest};
+use super::super::threads::{Items, divide};
+use super::super::view::to_cow;
+use super::super::{CpuStorage, Operand, RecurrentSlopes};
+use super::{RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
+use crate::Result;
+
+pub(in super::super) fn recurrent_backward(
+    grad: &Operand,
+    outputs: &[Operand; 2],
+    inputs: &RecurrentInputs,
+    geometry: &RecurrentGeometry,
+) -> Result<RecurrentSlopes> {
+    let kernel = Gradient {
+        grad,
+        outputs,
+        inputs,
+        geometry,
+    };
+    run_float(grad.storage.dtype(), kernel)
+}
+
+struct Gradient<'a> {
+    grad: &'a Operand,
+    outputs: &'a [Operand; 2],
+    inputs: &'a RecurrentInputs,
+    geometry: &'a RecurrentGeometry,
+}
+
+impl FloatKernel for Gradient<'_> {
+    type Output = RecurrentSlopes;
+
+    fn name(&self) -> &'static str {
+        "recurrent"
+    }
+
+    fn run<T: Float>(self) -> Result<RecurrentSlopes> {
+        let Self {
+            inputs, geometry, ..
+        } = self;
+        let sizes = Sizes::of(inputs, geometry);
+        let (rows, batch) = (geometry.rows(), geometry.batch());
+        let [out, kept] = self.outputs;
+        let (out, kept) = (to_cow::<T>(out)?, to_cow::<T>(kept)?);
+        let grad = to_cow::<T>(self.grad)?;
+        let hidden = to_cow::<T>(&inputs.hidden)?;
+        let cell = inputs.cell.as_ref().map(to_cow::<T>).transpose()?;
+        let weight = Panels::new(&to_cow::<T>(&inputs.weight)?, sizes.gates, sizes.width)?;
+        let projection = match &inputs.projection {
+            Some(matrix) => Some(Panels::new(
+                &to_cow::<T>(matrix)?,
+                sizes.width,
+                sizes.hidden,
+            )?),
+            None => None,
+        };
+        let apart = |used: bool, width: usize| if used { width } else { 0 };
+        let sums_width = apart(sizes.op == RecurrentOp::Gru, sizes.gates);
+        let states_width = apart(projection.is_some(), sizes.width);
+        let mut dh = filled(batch * sizes.width, T::zero())?;
+        let mut dc = filled(batch * sizes.cell, T::zero())?;
+        let mut inner = scratch(batch * sizes.inner)?;
+        let mut slopes = scratch(rows * sizes.gates)?;
+        let mut sums = scratch(rows * sums_width)?;
+        let mut states = scratch(rows * states_width)?;
+        let before = Before {
+            rows: geometry.previous(),
+            h: [&out[..rows * sizes.width], &hidden],
+            c: [
+                &out[rows * sizes.width..],
+                cell.as_deref().unwrap_or_default(),
+            ],
+        };
+        let steps = weight.steps() + projection.as_ref().map_or(0, Panels::steps);
+        for step in geometry.steps().into_iter().rev() {
+            let part = |width: usize| step.start * width..step.end * width;
+            let first = |width: usize| ..step.len() * width;
+            let items = (
+                (
+                    Items(&mut dh[first(sizes.width)], sizes.width),
+                    (
+                        Items(&mut dc[first(sizes.cell)], sizes.cell),
+                        Items(&mut inner[first(sizes.inner)], sizes.inner),
+                    ),
+                ),
+                (
+                    Items(&mut slopes[part(sizes.gates)], sizes.gates),
+                    (
+                        Items(&mut sums[part(sums_width)], sums_width),
+                        Items(&mut states[part(states_width)], states_width),
+                    ),
+                ),
+            );
+            divide(step.len(), steps, items, &|range, items| {
+                let ((dh, (dc, inner)), (slopes, (sums, states))) = items;
+                widest(Step {
+                    sizes,
+                    start: step.start + range.start,
+                    grad: &grad,
+                    grad_c: &grad[rows * sizes.width..],
+                    kept: &kept,
+                    before: &before,
+                    weight: &weight,
+                    projection: projection.as_ref(),
+                    dh: dh.0,
+                    dc: dc.0,
+                    inner: inner.0,
+                    slopes: slopes.0,
+                    sums: sums.0,
+                    states: states.0,
+                });
+                Ok(())
+            })?;
+        }
+        Ok(RecurrentSlopes {
+            gates: CpuStorage::wrap(slopes),
+            sums: (sums_width > 0).then(|| CpuStorage::wrap(sums)),
+            states: projection.is_some().then(|| CpuStorage::wrap(states)),
+            hidden: CpuStorage::wrap(dh),
+            cell: cell.is_some().then(|| CpuStorage::wrap(dc)),
+        })
+    }
+}
+
+/// The states of all rows and the first states, and which of them each row started from.
+struct Before<'a, T> {
+    rows: Vec<usize>,
+    h: [&'a [T]; 2],
+    c: [&'a [T]; 2],
+}
+
+impl<T> Before<'_, T> {
+    #[inline(always)]
+    fn of<'a>(&self, states: [&'a [T]; 2], at: usize, width: usize) -> &'a [T] {
+        let (row_before, rows) = (self.rows[at], self.rows.len());
+        match row_before.checked_sub(rows) {
+            Some(sequence) => row(states[1], sequence, width),
+            None => row(states[0], row_before, width),
+        }
+    }
+}
+
+/// One step of some sequences.
+struct Step<'a, T> {
+    sizes: Sizes,
+    /// The first of the rows.
+    start: usize,
+    /// The gradients of all states `h`.
+    grad: &'a [T],
+    /// The gradients of all states `c`.
+    grad_c: &'a [T],
+    kept: &'a [T],
+    before: &'a Before<'a, T>,
+    weight: &'a Panels<T>,
+    projection: Option<&'a Panels<T>>,
+    dh: &'a mut [T],
+    dc: &'a mut [T],
+    inner: &'a mut [T],
+    slopes: &'a mut [T],
+    sums: &'a mut [T],
+    states: &'a mut [T],
+}
+
+#[inline(always)]
+fn add<T: Float>(sums: &mut [T], terms: &[T]) {
+    for (sum, &term) in sums.iter_mut().zip(terms) {
+        *sum = sum.plus(term);
+    }
+}
+
+impl<T: Float> Loop for Step<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            sizes,
+            start,
+            before,
+            ..
+        } = self;
+        let count = self.slopes.len() / sizes.gates.max(1);
+        add(self.dh, &self.grad[start * sizes.width..]);
+        add(self.dc, &self.grad_c[start * sizes.cell..]);
+        if let Some(projection) = self.projection {
+            self.states.copy_from_slice(self.dh);
+            self.inner.fill(T::zero());
+            projection.add(self.dh, self.inner);
+        }
+        for i in 0..count {
+            let at = start + i;
+            let slopes = row_mut(self.slopes, i, sizes.gates);
+            let kept = row(self.kept, at, sizes.kept);
+            let h = row(before.h[0], at, sizes.width);
+            let dh = match self.projection {
+                Some(_) => row_mut(self.inner, i, sizes.inner),
+                None => row_mut(self.dh, i, sizes.width),
+            };
+            match sizes.op {
+                RecurrentOp::Tanh => cell::tanh_slopes(h, dh, slopes),
+                RecurrentOp::Relu => cell::relu_slopes(h, dh, slopes),
+                RecurrentOp::Lstm => {
+                    let c = row(before.c[0], at, sizes.cell);
+                    let c = [before.of(before.c, at, sizes.cell), c];
+                    let dc = row_mut(self.dc, i, sizes.cell);
+                    cell::lstm_slopes(kept, c, dh, dc, slopes);
+                }
+                RecurrentOp::Gru => {
+                    let h = before.of(before.h, at, sizes.width);
+                    let sums = row_mut(self.sums, i, sizes.gates);
+                    cell::gru_slopes(kept, h, dh, slopes, sums);
+                }
+            }
+        }
+        let sums = match sizes.op {
+            RecurrentOp::Gru => &*self.sums,
+            _ => {
+                self.dh.fill(T::zero());
+                &*self.slopes
+            }
+        };
+        self.weight.add(sums, self.dh);
+    }
+}

@@ -1,0 +1,214 @@
+use std::fmt;
+
+use indexmap::IndexMap;
+
+use crate::module::{Member, Visitor, VisitorMut};
+use crate::{Describe, Error, ErrorKind, FieldInfo, Layer, Module, Parameter, Result};
+
+/// Modules or parameters under names, in the order in which they came: PyTorch's `ModuleDict` and
+/// `ParameterDict`.
+///
+/// An `IndexMap` in a module is the same to walks, state dicts and print; this one refuses names that
+/// are no keys when they come, not when the state is saved.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Dict, Identity, ModuleExt};
+///
+/// let mut heads = Dict::new();
+/// heads.insert("class", Identity::new())?;
+/// heads.insert("box", Identity::new())?;
+/// heads.insert("class", Identity::new())?; // Keeps the place.
+/// assert_eq!(heads.keys().collect::<Vec<_>>(), ["class", "box"]);
+/// assert!(heads.insert("a.b", Identity::new()).is_err());
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub struct Dict<T>(IndexMap<String, T>);
+
+/// Modules under names, by default any layers.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, ModuleDict, Tensor};
+///
+/// let mut activations = ModuleDict::new();
+/// activations.insert("none", Box::new(Identity::new()))?;
+/// let y = activations.item("none")?.call(Tensor::from([1.0_f32]))?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub type ModuleDict<M = Box<dyn Layer>> = Dict<M>;
+
+/// Parameters under names.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{ModuleExt, Parameter, ParameterDict, Tensor};
+///
+/// let mut scales = ParameterDict::new();
+/// scales.insert("left", Parameter::new(Tensor::from([1.0_f32]))?)?;
+/// assert_eq!(scales.state_dict()?.keys().collect::<Vec<_>>(), ["left"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+pub type ParameterDict = Dict<Parameter>;
+
+impl<T: Member> Dict<T> {
+    /// Without elements.
+    pub fn new() -> Self {
+        Self(IndexMap::new())
+    }
+
+    /// Puts an element under a name and returns the one that was there, whose place it takes.
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty or contains `.`.
+    pub fn insert(&mut self, name: impl Into<String>, item: T) -> Result<Option<T>> {
+        let key = valid("insert", name.into())?;
+        Ok(self.0.insert(key, item))
+    }
+
+    /// Takes out the element under a name; the others keep their order.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not there, with the nearest one.
+    pub fn pop(&mut self, name: &str) -> Result<T> {
+        match self.0.shift_remove(name) {
+            Some(item) => Ok(item),
+            None => Err(self.missing(name)),
+        }
+    }
+
+    /// The element under a name.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not there, with the nearest one.
+    pub fn item(&self, name: &str) -> Result<&T> {
+        self.0.get(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// [`item`](Self::item) with exclusive access.
+    ///
+    /// # Errors
+    ///
+    /// As [`item`](Self::item).
+    pub fn item_mut(&mut self, name: &str) -> Result<&mut T> {
+        let missing = match self.0.contains_key(name) {
+            true => None,
+            false => Some(self.missing(name)),
+        };
+        match (self.0.get_mut(name), missing) {
+            (_, Some(error)) => Err(error),
+            (Some(item), None) => Ok(item),
+            (None, None) => Err(no_member(name, None, T::DICT)),
+        }
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        no_member(name, crate::error::suggest(name, self.keys()), T::DICT)
+    }
+
+    /// Puts each element under its name, as [`insert`](Self::insert) does.
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty or contains `.`; those before it are then there.
+    pub fn update<N: Into<String>>(
+        &mut self,
+        items: impl IntoIterator<Item = (N, T)>,
+    ) -> Result<()> {
+        for (name, item) in items {
+            self.insert(name, item)?;
+        }
+        Ok(())
+    }
+
+    /// Takes out all elements.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether there is an element under a name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The elements in order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
+    }
+
+    /// The names and elements in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, item)| (name.as_str(), item))
+    }
+}
+
+/// A name that can be a key.
+pub(super) fn valid(op: &'static str, key: String) -> Result<String> {
+    match key.is_empty() || key.contains('.') {
+        false => Ok(key),
+        true => Err(ErrorKind::InvalidKey { op, key }.into()),
+    }
+}
+
+pub(super) fn no_member(name: &str, suggestion: Option<String>, module: &'static str) -> Error {
+    ErrorKind::NoSuchMember {
+        path: name.to_owned(),
+        step: name.to_owned(),
+        module,
+        suggestion,
+    }
+    .into()
+}
+
+impl<T: Member> Default for Dict<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Written by hand, because the elements are this module's own members.
+impl<T: Member> Module for Dict<T> {
+    fn kind(&self) -> &'static str {
+        T::DICT
+    }
+
+    fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        self.0.visit(visitor);
+    }
+
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        self.0.visit_mut(visitor);
+    }
+}
+
+/// The keys are known at run time only.
+impl<T: Member> Describe for Dict<T> {
+    const FIELDS: &'static [FieldInfo] = &[];
+}
+
+impl<T: Member> fmt::Debug for Dict<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&crate::ModuleExt::tree(self), f)
+    }
+}

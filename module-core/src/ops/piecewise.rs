@@ -1,0 +1,180 @@
+//! Functions of straight pieces.
+
+use crate::backend::UnaryOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{Error, Result};
+
+impl Tensor {
+    /// `min(max(x, low), high)`, elementwise, as [`clamp`](Self::clamp); the gradient of NaN passes.
+    ///
+    /// # Errors
+    ///
+    /// A `min_val` that is not below `max_val`; those of [`clamp`](Self::clamp).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-2.0_f32, 0.5, 2.0]);
+    /// assert_eq!(x.hardtanh(-1.0, 1.0)?.to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn hardtanh(&self, min_val: f64, max_val: f64) -> Result<Self> {
+        if min_val < max_val {
+            return self.between("hardtanh", min_val, max_val);
+        }
+        let problem = format!("must be below max_val = {max_val}");
+        Err(Error::argument("hardtanh", "min_val", min_val, problem))
+    }
+
+    /// `min(max(x, 0), 6)`, elementwise.
+    ///
+    /// Source: Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile Vision
+    /// Applications", 2017.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`clamp`](Self::clamp).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-2.0_f32, 0.5, 8.0]);
+    /// assert_eq!(x.relu6()?.to_vec::<f32>()?, [0.0, 0.5, 6.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn relu6(&self) -> Result<Self> {
+        self.between("relu6", 0.0, 6.0)
+    }
+
+    fn between(&self, name: &'static str, low: f64, high: f64) -> Result<Self> {
+        self.check_floating(name)?;
+        let out = self.detach().clamp(low, high)?;
+        Ok(out.record([self], |_| Piecewise {
+            name,
+            x: self.detach(),
+            flat: Flat::Outside(low, high),
+            slope: 1.0,
+        }))
+    }
+
+    /// `min(max(x + 3, 0), 6) / 6`, elementwise, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-4.0_f32, 1.5, 4.0]);
+    /// assert_eq!(x.hardsigmoid()?.to_vec::<f32>()?, [0.0, 0.75, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn hardsigmoid(&self) -> Result<Self> {
+        const NAME: &str = "hardsigmoid";
+        let out = self.unary(UnaryOp::Hardsigmoid)?;
+        Ok(out.record([self], |_| Piecewise {
+            name: NAME,
+            x: self.detach(),
+            flat: Flat::NotInside(3.0),
+            slope: 1.0 / 6.0,
+        }))
+    }
+
+    /// 0 where `|x| ≤ λ`, else `x`, elementwise, of a floating-point tensor; NaN stays NaN.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-2.0_f32, 0.5, 2.0]);
+    /// assert_eq!(x.hardshrink(0.5)?.to_vec::<f32>()?, [-2.0, 0.0, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn hardshrink(&self, lambd: f64) -> Result<Self> {
+        self.check_floating("hardshrink")?;
+        self.detach().abs()?.le(lambd)?.where_(0.0, self)
+    }
+
+    /// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// A `lambd` below 0, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([-2.0_f32, 0.5, 2.0]);
+    /// assert_eq!(x.softshrink(0.5)?.to_vec::<f32>()?, [-1.5, 0.0, 1.5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn softshrink(&self, lambd: f64) -> Result<Self> {
+        const NAME: &str = "softshrink";
+        self.check_floating(NAME)?;
+        if lambd < 0.0 || lambd.is_nan() {
+            return Err(Error::argument(NAME, "lambd", lambd, "must be at least 0"));
+        }
+        let x = self.detach();
+        let out = x.sub(&x.clamp(-lambd, lambd)?)?;
+        Ok(out.record([self], |_| Piecewise {
+            name: NAME,
+            x,
+            flat: Flat::Within(lambd),
+            slope: 1.0,
+        }))
+    }
+}
+
+/// Where a function of straight pieces is flat.
+enum Flat {
+    /// At or below the first, at or above the second; not at NaN.
+    Outside(f64, f64),
+    /// Where `|x|` is not below this; at NaN too.
+    NotInside(f64),
+    /// Where `|x|` is at most this; not at NaN.
+    Within(f64),
+}
+
+/// A function that has one slope wherever it is not flat.
+struct Piecewise {
+    name: &'static str,
+    x: Tensor,
+    flat: Flat,
+    slope: f64,
+}
+
+impl Function for Piecewise {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let mut grad = ctx.grad().clone();
+        if self.slope != 1.0 {
+            grad = grad.mul(self.slope)?;
+        }
+        let x = &self.x;
+        one(match self.flat {
+            Flat::Outside(low, high) => {
+                let below = x.ge(high)?.where_(0.0, &grad)?;
+                x.le(low)?.where_(0.0, &below)?
+            }
+            Flat::NotInside(bound) => x.abs()?.lt(bound)?.where_(&grad, 0.0)?,
+            Flat::Within(bound) => x.abs()?.le(bound)?.where_(0.0, &grad)?,
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! The gradients of recurrent layers along their steps, written with operations that have gradients.
+
+use super::{Fused, Recurrent, Slopes};
+use crate::backend::RecurrentOp;
+use crate::tensor::Tensor;
+use crate::{Error, Result};
+
+impl Fused {
+    /// As the kernel.
+    pub(super) fn formula(&self, out: &Tensor, grad: &Tensor) -> Result<Slopes> {
+        let pass = &self.pass;
+        let geometry = &pass.geometry;
+        let local = Local::of(pass, out)?;
+        let (grad, grad_c) = pass.rows(grad)?;
+        let (mut dh, mut dc) = (pass.hidden.zeros_like()?, None);
+        if let Some(cell) = &pass.cell {
+            dc = Some(cell.zeros_like()?);
+        }
+        let mut steps = geometry.steps();
+        steps.reverse();
+        let (mut gates, mut sums, mut states) = (Vec::new(), Vec::new(), Vec::new());
+        for step in &steps {
+            let count = step.len();
+            let at = |x: &Tensor| x.narrow(0, step.clone());
+            // What follows from sequences that lack the step passes it by.
+            let split = |x: &Tensor| {
+                let (first, rest) = (0..count, count..geometry.batch());
+                Ok::<_, Error>((x.narrow(0, first)?, x.narrow(0, rest)?))
+            };
+            let (own, rest) = split(&dh)?;
+            let slope = at(&grad)?.add(&own)?;
+            let inner = match &pass.projection {
+                Some(projection) => slope.matmul(projection)?,
+                None => slope.clone(),
+            };
+            let mut parts = vec![inner.clone(); geometry.op.gates()];
+            if let (Some(cell), Some(grad_c), Some(local)) = (&dc, &grad_c, &local.cell) {
+                let (own, rest) = split(cell)?;
+                let through = inner.mul(&at(&local.from_state)?)?;
+                let slope = at(grad_c)?.add(&own)?.add(&through)?;
+                parts[..3].fill(slope.clone());
+                dc = Some(Tensor::cat(&[slope.mul(&at(&local.forget)?)?, rest], 0)?);
+            }
+            let all = Tensor::cat(&parts, 1)?;
+            let of_sums = all.mul(&at(&local.sums)?)?;
+            let mut before = of_sums.matmul(&pass.weight)?;
+            if let Some(passed) = &local.passed {
+                before = before.add(&inner.mul(&at(passed)?)?)?;
+            }
+            dh = Tensor::cat(&[before, rest], 0)?;
+            gates.push(match &local.gates {
+                Some(local) => all.mul(&at(local)?)?,
+                None => of_sums.clone(),
+            });
+            sums.push(of_sums);
+            states.push(slope);
+        }
+        let ordered = |mut x: Vec<Tensor>| {
+            if !geometry.reverse {
+                x.reverse();
+            }
+            Tensor::cat(&x, 0)
+        };
+        Ok(Slopes {
+            gates: ordered(gates)?,
+            sums: ordered(sums)?,
+            states: match pass.projection {
+                Some(_) => Some(ordered(states)?),
+                None => None,
+            },
+            hidden: dh,
+            cell: dc,
+        })
+    }
+}
+
+/// What the gradients of a step are multiplied with, for all rows.
+struct Local {
+    /// From the gradients of `h`, or of an LSTM three times `c` and once `h`, to the sums of the state.
+    sums: Tensor,
+    /// The same to what the input brings, where it differs.
+    gates: Option<Tensor>,
+    /// From the gradient of `h` to the part of that of the `h` before that goes by no sum.
+    passed: Option<Tensor>,
+    cell: Option<LocalCell>,
+}
+
+struct LocalCell {
+    /// From the gradient of `h` to that of `c`.
+    from_state: Tensor,
+    /// From the gradient of `c` to that of the `c` before.
+    forget: Tensor,
+}
+
+impl Local {
+    fn of(pass: &Recurrent, out: &Tensor) -> Result<Self> {
+        let rest = |y: &Tensor| y.neg()?.add(1.0);
+        let sigmoid = |y: &Tensor| y.mul(&rest(y)?);
+        let tanh = |y: &Tensor| rest(&y.mul(y)?);
+        let (h, c) = pass.rows(out)?;
+        let h_before = pass.before(&h, &pass.hidden)?;
+        let plain = |sums| Self {
+            sums,
+            gates: None,
+            passed: None,
+            cell: None,
+        };
+        match (pass.geometry.op, &c, &pass.cell) {
+            (RecurrentOp::Tanh, ..) => Ok(plain(tanh(&h)?)),
+            (RecurrentOp::Gru, ..) => {
+                let [r, z, n, s] = pass.gru(&pass.gates, &pass.sums(&h_before)?)?;
+                let slope = rest(&z)?.mul(&tanh(&n)?)?;
+                let of_r = slope.mul(&s)?.mul(&sigmoid(&r)?)?;
+                let of_z = h_before.sub(&n)?.mul(&sigmoid(&z)?)?;
+                let of_s = slope.mul(&r)?;
+                Ok(Self {
+                    sums: Tensor::cat(&[&of_r, &of_z, &of_s], 1)?,
+                    gates: Some(Tensor::cat(&[&of_r, &of_z, &slope], 1)?),
+                    passed: Some(z),
+                    cell: None,
+                })
+            }
+            (RecurrentOp::Lstm, Some(c), Some(first)) => {
+                let sums = pass.gates.add(&pass.sums(&h_before)?)?;
+                let [i, f, g, o] = pass.lstm(&sums)?;
+                let t = c.tanh()?;
+                let of_i = g.mul(&sigmoid(&i)?)?;
+                let of_f = pass.before(c, first)?.mul(&sigmoid(&f)?)?;
+                let of_g = i.mul(&tanh(&g)?)?;
+                let of_o = t.mul(&sigmoid(&o)?)?;
+                let cell = LocalCell {
+                    from_state: o.mul(&tanh(&t)?)?,
+                    forget: f,
+                };
+                Ok(Self {
+                    cell: Some(cell),
+                    ..plain(Tensor::cat(&[&of_i, &of_f, &of_g, &of_o], 1)?)
+                })
+            }
+            _ => Ok(plain(h.gt(0.0)?.to_dtype(h.dtype())?)),
+        }
+    }
+}

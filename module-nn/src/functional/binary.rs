@@ -1,0 +1,164 @@
+//! Losses of probabilities and logits of yes and no.
+
+use module_core::{ErrorKind, Result, Tensor};
+
+use super::Reduction;
+use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, softplus, widened};
+
+/// The cross-entropy of probabilities with targets between 0 and 1:
+/// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
+///
+/// The weight broadcasts to the losses.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; a weight that does not broadcast to them;
+/// an input outside `[0, 1]`; different dtypes, or one that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, binary_cross_entropy}};
+///
+/// let (x, y) = (Tensor::from([0.5_f32, 0.5]), Tensor::from([1.0_f32, 0.0]));
+/// let loss = binary_cross_entropy(&x, &y, None, Reduction::Mean)?;
+/// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn binary_cross_entropy(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    const NAME: &str = "binary_cross_entropy";
+    elementwise(NAME, [input, target], reduction, |x, y| {
+        weighted(NAME, x.binary_cross_entropy(y)?, weight)
+    })
+}
+
+/// The cross-entropy of logits with targets between 0 and 1:
+/// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow.
+///
+/// `weight` (`w`) and `pos_weight` (`p`) broadcast to the losses.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; weights that do not broadcast to them;
+/// different dtypes, or one that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, binary_cross_entropy_with_logits}};
+///
+/// let (x, y) = (Tensor::from([0.0_f32, 500.0]), Tensor::from([1.0_f32, 0.0]));
+/// let loss = binary_cross_entropy_with_logits(&x, &y, None, Reduction::None, None)?;
+/// assert_eq!(loss.to_vec::<f32>()?, [2.0_f32.ln(), 500.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn binary_cross_entropy_with_logits(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+    pos_weight: Option<&Tensor>,
+) -> Result<Tensor> {
+    const NAME: &str = "binary_cross_entropy_with_logits";
+    elementwise(NAME, [input, target], reduction, |x, y| {
+        // -ln σ(x)
+        let surprise = softplus(&x.neg()?)?;
+        let surprise = match pos_weight {
+            Some(p) => {
+                let more = fitting(NAME, p, y)?.sub(1.0)?.mul(y)?;
+                more.add(1.0)?.mul(&surprise)?
+            }
+            None => surprise,
+        };
+        let losses = y.neg()?.add(1.0)?.mul(x)?.add(&surprise)?;
+        weighted(NAME, losses, weight)
+    })
+}
+
+/// Losses with the weight of each.
+fn weighted(op: &'static str, losses: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
+    match weight {
+        Some(weight) => losses.mul(&fitting(op, weight, &losses)?),
+        None => Ok(losses),
+    }
+}
+
+/// A weight that broadcasts to the losses, and not they to it.
+fn fitting(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor> {
+    match weight.expand(losses.shape()) {
+        Ok(weight) => widened(&weight),
+        Err(_) => mismatch(op, losses, weight, "a weight must broadcast to the losses"),
+    }
+}
+
+/// `ln(1 + e^(-y·x))` with targets `y` of 1 and -1, without overflow.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, soft_margin_loss}};
+///
+/// let (x, y) = (Tensor::from([0.0_f32, -200.0]), Tensor::from([1.0_f32, 1.0]));
+/// let loss = soft_margin_loss(&x, &y, Reduction::None)?;
+/// assert_eq!(loss.to_vec::<f32>()?, [2.0_f32.ln(), 200.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    const NAME: &str = "soft_margin_loss";
+    floating(NAME, input)?;
+    same_shape(NAME, input, target)?;
+    let against = widened(input)?.mul(&signs(target, input)?)?.neg()?;
+    reduce(&softplus(&against)?, reduction)?.to_dtype(input.dtype())
+}
+
+/// The mean over the last dimension, that of the classes, of
+/// `-w (y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`.
+///
+/// The weight broadcasts to the input.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast, or without a dimension; a weight that does
+/// not broadcast to them; different dtypes, or one that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, multilabel_soft_margin_loss}};
+///
+/// let (x, y) = (Tensor::from([[0.0_f32, 0.0]]), Tensor::from([[1.0_f32, 0.0]]));
+/// let loss = multilabel_soft_margin_loss(&x, &y, None, Reduction::Mean)?;
+/// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn multilabel_soft_margin_loss(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    const NAME: &str = "multilabel_soft_margin_loss";
+    if input.rank() == 0 {
+        let (expected, got) = ("[…, classes]".to_owned(), input.shape().clone());
+        return Err(ErrorKind::Shape {
+            op: NAME,
+            expected,
+            got,
+        }
+        .into());
+    }
+    elementwise(NAME, [input, target], reduction, |x, y| {
+        let yes = softplus(&x.neg()?)?.mul(y)?;
+        let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;
+        weighted(NAME, yes.add(&no)?, weight)?.mean(-1, false)
+    })
+}

@@ -1,0 +1,270 @@
+use module_core::{Backward, DType, Error, ErrorKind, Function, Gradients, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+/// How the rows of a bag are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BagMode {
+    /// By their sum, weighted if there are weights.
+    Sum,
+    /// By their mean.
+    #[default]
+    Mean,
+    /// By the greatest of each column.
+    Max,
+}
+
+/// The options of [`embedding_bag`], with PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbeddingBagOptions<'a> {
+    /// Where each bag starts in a list of indices.
+    pub offsets: Option<&'a Tensor>,
+    /// How rows are joined.
+    pub mode: BagMode,
+    /// The factor of each index, for sums.
+    pub per_sample_weights: Option<&'a Tensor>,
+    /// Whether the offsets end with the end of the last bag.
+    pub include_last_offset: bool,
+    /// A row that counts nothing and gets no gradient.
+    pub padding_idx: Option<usize>,
+    /// Whether the gradient of a row is divided by how often it was looked up.
+    pub scale_grad_by_freq: bool,
+}
+
+const NAME: &str = "embedding_bag";
+
+/// The rows of a table, looked up in bags of which each gives one row. An empty bag gives zeros.
+///
+/// # Shapes
+///
+/// A table `[count, width]` and indices `[bags, length]`, or a list of indices with the offsets
+/// `[bags]` at which bags start, to `[bags, width]`.
+///
+/// # Errors
+///
+/// Indices that are not whole numbers of one or two dimensions or are out of range; offsets beside two
+/// dimensions, or that do not start with 0 and rise to at most the number of indices; weights of
+/// another shape than the indices or for other than sums; frequencies beside
+/// [`Max`](BagMode::Max).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{BagMode, EmbeddingBagOptions, embedding_bag}};
+///
+/// let table = Tensor::from([[1.0_f32], [10.0], [100.0]]);
+/// let (indices, offsets) = (Tensor::from([0_i64, 1, 2]), Tensor::from([0_i64, 2]));
+/// let (offsets, mode) = (Some(&offsets), BagMode::Sum);
+/// let options = EmbeddingBagOptions { offsets, mode, ..Default::default() };
+/// assert_eq!(embedding_bag(&indices, &table, options)?.to_vec::<f32>()?, [11.0, 100.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn embedding_bag(
+    input: &Tensor,
+    weight: &Tensor,
+    options: EmbeddingBagOptions<'_>,
+) -> Result<Tensor> {
+    let EmbeddingBagOptions {
+        mode,
+        per_sample_weights,
+        padding_idx,
+        ..
+    } = options;
+    check(input, options)?;
+    let bags = Bags::new(input, options)?;
+    let list = indices(input)?.reshape(input.numel())?;
+    let mut rows = weight.embedding(&list, padding_idx)?;
+    if options.scale_grad_by_freq {
+        rows = by_frequency(rows, &list, weight.size(0)?)?;
+    }
+    let kept = match padding_idx {
+        Some(row) => Some(list.ne(row as i64)?),
+        None => None,
+    };
+    if mode == BagMode::Max {
+        return bags.max(&rows, kept.as_ref());
+    }
+    if let Some(weights) = per_sample_weights {
+        rows = rows.mul(&weights.reshape([list.numel(), 1])?)?;
+    }
+    if let Some(kept) = &kept {
+        rows = kept.unsqueeze(1)?.where_(&rows, 0.0)?;
+    }
+    let sums = bags.sum(&rows)?;
+    if mode == BagMode::Sum {
+        return Ok(sums);
+    }
+    let counted = match kept {
+        Some(kept) => kept.to_dtype(DType::F32)?,
+        None => Tensor::ones(list.numel(), DType::F32, &list.device())?,
+    };
+    let counts = bags.sum(&counted.unsqueeze(1)?)?.clamp_min(1.0)?;
+    sums.div(&counts.to_dtype(sums.dtype())?)
+}
+
+fn check(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<()> {
+    if !matches!(input.rank(), 1 | 2) {
+        let (expected, got) = (
+            "indices of one or two dimensions".to_owned(),
+            input.shape().clone(),
+        );
+        let op = NAME;
+        return Err(ErrorKind::Shape { op, expected, got }.into());
+    }
+    if options.mode == BagMode::Max && options.scale_grad_by_freq {
+        let problem = "is not available for mode = max";
+        return Err(Error::argument(NAME, "scale_grad_by_freq", true, problem));
+    }
+    let Some(weights) = options.per_sample_weights else {
+        return Ok(());
+    };
+    if options.mode != BagMode::Sum {
+        let problem = "are available for mode = sum only";
+        return Err(Error::argument(
+            NAME,
+            "per_sample_weights",
+            weights.shape(),
+            problem,
+        ));
+    }
+    if weights.shape() != input.shape() {
+        let (op, lhs, rhs) = (NAME, input.shape().clone(), weights.shape().clone());
+        let rule = "there must be a weight for each index".to_owned();
+        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+    }
+    Ok(())
+}
+
+/// Indices as PyTorch takes them: `I32` too.
+pub(crate) fn indices(input: &Tensor) -> Result<Tensor> {
+    match input.dtype() {
+        DType::I32 => input.to_dtype(DType::I64),
+        _ => Ok(input.clone()),
+    }
+}
+
+/// Which bag each index is in.
+struct Bags {
+    count: usize,
+    of: Tensor,
+}
+
+impl Bags {
+    fn new(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<Self> {
+        let EmbeddingBagOptions {
+            offsets,
+            include_last_offset,
+            ..
+        } = options;
+        let wrong = |offsets: &Tensor, problem: String| {
+            Err(Error::argument(NAME, "offsets", offsets.shape(), problem))
+        };
+        let (count, of) = match (&**input.shape(), offsets) {
+            (&[count, length], None) => {
+                let of = Tensor::arange(0, count as i64)?.unsqueeze(1)?;
+                (count, of.expand([count, length])?.reshape(count * length)?)
+            }
+            (&[length], Some(offsets)) if offsets.rank() == 1 => {
+                let starts = indices(offsets)?.to_vec::<i64>()?;
+                let (&first, count) = match (starts.first(), starts.len()) {
+                    (None, _) if include_last_offset => {
+                        return wrong(offsets, "must name the end of the last bag".to_owned());
+                    }
+                    // No bags: nothing is looked up.
+                    (None, _) => (&0, 0),
+                    (Some(first), count) => (first, count - usize::from(include_last_offset)),
+                };
+                if first != 0 {
+                    return wrong(offsets, format!("must start with 0, not {first}"));
+                }
+                let ends = starts.iter().copied().skip(1).chain([length as i64]);
+                let mut of = Vec::with_capacity(length);
+                for (bag, (&start, end)) in starts.iter().zip(ends).enumerate() {
+                    if !(start..=length as i64).contains(&end) {
+                        let problem = format!(
+                            "must rise to at most {length} indices, not from {start} to {end}"
+                        );
+                        return wrong(offsets, problem);
+                    }
+                    of.extend((start..end).map(|_| bag as i64));
+                }
+                (count, Tensor::from_vec(of, [length])?)
+            }
+            (&[_], Some(offsets)) => return wrong(offsets, "must have one dimension".to_owned()),
+            (_, Some(offsets)) => {
+                let problem = "must be absent beside indices of two dimensions, which are bags";
+                return wrong(offsets, problem.to_owned());
+            }
+            (_, None) => {
+                let problem = "are missing beside a list of indices";
+                return Err(Error::argument(NAME, "offsets", "None", problem));
+            }
+        };
+        let of = of.to_device(&input.device())?;
+        Ok(Self { count, of })
+    }
+
+    /// The sum of the rows of each bag.
+    fn sum(&self, rows: &Tensor) -> Result<Tensor> {
+        let zeros = Tensor::zeros([self.count, rows.size(1)?], rows.dtype(), &rows.device())?;
+        zeros.index_add(0, &self.of, rows)
+    }
+
+    /// The greatest of each column of each bag, the first of several.
+    fn max(&self, rows: &Tensor, kept: Option<&Tensor>) -> Result<Tensor> {
+        let (device, width) = (rows.device(), rows.size(1)?);
+        let values = rows.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
+        let of = self.of.to_vec::<i64>()?;
+        let kept = kept.map(Tensor::to_vec::<bool>).transpose()?;
+        let places = Tensor::zeros([self.count, width], DType::I64, &device)?;
+        let mut places = places.to_vec::<i64>()?;
+        let mut filled = vec![false; self.count];
+        let rows_of = values.chunks_exact(width.max(1)).zip(&of).enumerate();
+        for (place, (row, &bag)) in rows_of {
+            let Ok(bag) = usize::try_from(bag) else {
+                continue;
+            };
+            if kept.as_ref().is_some_and(|kept| !kept[place]) {
+                continue;
+            }
+            let best = &mut places[bag * width..(bag + 1) * width];
+            for (column, (best, value)) in best.iter_mut().zip(row).enumerate() {
+                if !filled[bag] || *value > values[*best as usize * width + column] {
+                    *best = place as i64;
+                }
+            }
+            filled[bag] = true;
+        }
+        if values.is_empty() {
+            return self.sum(rows);
+        }
+        let places = Tensor::from_vec(places, [self.count, width])?.to_device(&device)?;
+        let filled = Tensor::from_vec(filled, [self.count, 1])?.to_device(&device)?;
+        filled.where_(&rows.gather(0, &places)?, 0.0)
+    }
+}
+
+/// These rows of a table, looked up by a list of indices, whose gradient is divided by how often the
+/// list names each.
+pub(crate) fn by_frequency(rows: Tensor, list: &Tensor, count: usize) -> Result<Tensor> {
+    let device = list.device();
+    let ones = Tensor::ones(list.numel(), DType::F64, &device)?;
+    let counts = Tensor::zeros(count, DType::F64, &device)?.index_add(0, list, &ones)?;
+    let share = counts.index_select(0, list)?.reciprocal()?.unsqueeze(1)?;
+    let share = share.to_dtype(rows.dtype())?;
+    Ok(rows.detach().record([&rows], |_| ByFrequency { share }))
+}
+
+struct ByFrequency {
+    share: Tensor,
+}
+
+impl Function for ByFrequency {
+    fn name(&self) -> &'static str {
+        "scale_grad_by_freq"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        Ok([Some(ctx.grad().mul(&self.share)?)].into_iter().collect())
+    }
+}

@@ -1,0 +1,171 @@
+//! Distances of vectors, and losses of them.
+
+use module_core::{ErrorKind, Result, Tensor};
+
+use super::loss::{floating, mismatch, reduce, same_shape, widened};
+use super::{Reduction, pairwise_distance};
+use crate::TripletMarginLossConfig;
+use crate::config::above_0;
+
+/// What the squared lengths are raised by, so that no cosine divides by 0.
+const COSINE_EPSILON: f64 = 1e-12;
+
+/// `1 - cos(x₁, x₂)` where the target is 1, and `max(0, cos(x₁, x₂) - margin)` where it is -1.
+///
+/// # Shapes
+///
+/// Vectors `[batch, features]` with a target `[batch]`, or `[features]` with `[]`.
+///
+/// # Errors
+///
+/// Other shapes, also where they would broadcast; different dtypes of the inputs, or one that is
+/// not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, cosine_embedding_loss}};
+///
+/// let (a, b) = (Tensor::from([[1.0_f32, 0.0]]), Tensor::from([[0.0_f32, 2.0]]));
+/// let loss = cosine_embedding_loss(&a, &b, &Tensor::from([1_i64]), 0.0, Reduction::Mean)?;
+/// assert_eq!(loss.item::<f32>()?, 1.0);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn cosine_embedding_loss(
+    input1: &Tensor,
+    input2: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    const NAME: &str = "cosine_embedding_loss";
+    floating(NAME, input1)?;
+    if !(1..=2).contains(&input1.rank()) {
+        let (expected, got) = (
+            "[batch, features] or [features]".to_owned(),
+            input1.shape().clone(),
+        );
+        return Err(ErrorKind::Shape {
+            op: NAME,
+            expected,
+            got,
+        }
+        .into());
+    }
+    same_shape(NAME, input1, input2)?;
+    if **target.shape() != input1.shape()[..input1.rank() - 1] {
+        let rule = "a target has the shape of the inputs without the features";
+        return mismatch(NAME, input1, target, rule);
+    }
+    let (a, b) = (widened(input1)?, widened(input2)?);
+    let product = |x: &Tensor, y: &Tensor| x.mul(y)?.sum(-1, false);
+    let squares = product(&a, &a)?.add(COSINE_EPSILON)?;
+    let squares = squares.mul(&product(&b, &b)?.add(COSINE_EPSILON)?)?;
+    let cosine = product(&a, &b)?.div(&squares.sqrt()?)?;
+    let zero = cosine.zeros_like()?;
+    let together = target.eq(1)?.where_(&cosine.neg()?.add(1.0)?, &zero)?;
+    let apart = cosine.sub(margin)?.clamp_min(0.0)?;
+    let losses = target.eq(-1)?.where_(&apart, &zero)?.add(&together)?;
+    reduce(&losses, reduction)?.to_dtype(input1.dtype())
+}
+
+/// How far a vector, the anchor, is not nearer to the positive than to the negative by the margin:
+/// `max(0, d(a, p) - d(a, n) + margin)` with the [`pairwise_distance`]; with `swap` the distance of
+/// the negative is that from the anchor or from the positive, whichever is less.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; a margin that is not above 0; different
+/// dtypes, or one that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, TripletMarginLossConfig, functional::triplet_margin_loss};
+///
+/// let vector = |x: f32| Tensor::from([[x, 0.0]]);
+/// let loss = triplet_margin_loss(&vector(0.0), &vector(1.0), &vector(9.0), &TripletMarginLossConfig::new())?;
+/// assert_eq!(loss.item::<f32>()?, 0.0);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn triplet_margin_loss(
+    anchor: &Tensor,
+    positive: &Tensor,
+    negative: &Tensor,
+    options: &TripletMarginLossConfig,
+) -> Result<Tensor> {
+    let &TripletMarginLossConfig {
+        margin,
+        p,
+        eps,
+        swap,
+        reduction,
+    } = options;
+    let distance = |a: Tensor, b: Tensor| pairwise_distance(&a, &b, p, eps, false);
+    let triplet = [anchor, positive, negative];
+    triplets(
+        "triplet_margin_loss",
+        triplet,
+        distance,
+        margin,
+        swap,
+        reduction,
+    )
+}
+
+/// [`triplet_margin_loss`] with another distance of tensors of one shape, such as a closure.
+///
+/// # Errors
+///
+/// As [`triplet_margin_loss`], and those of the distance.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, triplet_margin_with_distance_loss}};
+///
+/// let far = |a: Tensor, b: Tensor| a.sub(&b)?.abs()?.amax(-1, false);
+/// let vector = |x: f32| Tensor::from([[x, 0.0]]);
+/// let loss = triplet_margin_with_distance_loss(
+///     &vector(0.0), &vector(2.0), &vector(2.5), far, 1.0, false, Reduction::Mean,
+/// )?;
+/// assert_eq!(loss.item::<f32>()?, 0.5);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn triplet_margin_with_distance_loss(
+    anchor: &Tensor,
+    positive: &Tensor,
+    negative: &Tensor,
+    distance_function: impl Fn(Tensor, Tensor) -> Result<Tensor>,
+    margin: f64,
+    swap: bool,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    const NAME: &str = "triplet_margin_with_distance_loss";
+    let triplet = [anchor, positive, negative];
+    triplets(NAME, triplet, distance_function, margin, swap, reduction)
+}
+
+fn triplets(
+    op: &'static str,
+    [anchor, positive, negative]: [&Tensor; 3],
+    distance: impl Fn(Tensor, Tensor) -> Result<Tensor>,
+    margin: f64,
+    swap: bool,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    above_0(op, "margin", margin)?;
+    floating(op, anchor)?;
+    same_shape(op, anchor, positive)?;
+    same_shape(op, anchor, negative)?;
+    let dtype = anchor.dtype();
+    let (anchor, positive) = (widened(anchor)?, widened(positive)?);
+    let negative = widened(negative)?;
+    let near = distance(anchor.clone(), positive.clone())?;
+    let mut far = distance(anchor, negative.clone())?;
+    if swap {
+        far = far.minimum(&distance(positive, negative)?)?;
+    }
+    let losses = near.add(margin)?.sub(&far)?.clamp_min(0.0)?;
+    reduce(&losses, reduction)?.to_dtype(dtype)
+}

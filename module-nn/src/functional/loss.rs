@@ -1,0 +1,94 @@
+//! What the losses share: which tensors fit each other, and how the losses of elements are joined.
+
+use module_core::{DType, ErrorKind, Result, Tensor};
+
+use super::Reduction;
+
+/// The losses of the elements, joined.
+pub(super) fn reduce(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    match reduction {
+        Reduction::None => Ok(losses.clone()),
+        Reduction::Mean => losses.mean(.., false),
+        Reduction::Sum => losses.sum(.., false),
+    }
+}
+
+/// A loss of each element of `input` with its partner in `target`, joined; half precision is
+/// computed in `F32` and rounded at the end.
+pub(super) fn elementwise(
+    op: &'static str,
+    [input, target]: [&Tensor; 2],
+    reduction: Reduction,
+    losses: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    floating(op, input)?;
+    same_shape(op, input, target)?;
+    same_dtype(op, input, target)?;
+    let losses = losses(&widened(input)?, &widened(target)?)?;
+    reduce(&losses, reduction)?.to_dtype(input.dtype())
+}
+
+/// Refuses a partner of another shape, also where it would broadcast.
+pub(super) fn same_shape(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
+    if input.shape() == other.shape() {
+        return Ok(());
+    }
+    mismatch(
+        op,
+        input,
+        other,
+        "a loss takes equal shapes and never broadcasts",
+    )
+}
+
+/// The error of two shapes that do not fit each other.
+pub(super) fn mismatch<T>(
+    op: &'static str,
+    input: &Tensor,
+    other: &Tensor,
+    rule: impl Into<String>,
+) -> Result<T> {
+    let (lhs, rhs) = (input.shape().clone(), other.shape().clone());
+    let rule = rule.into();
+    Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+}
+
+fn same_dtype(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
+    let (lhs, rhs) = (input.dtype(), other.dtype());
+    match lhs == rhs {
+        true => Ok(()),
+        false => Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into()),
+    }
+}
+
+/// Refuses an input that carries no gradient.
+pub(super) fn floating(op: &'static str, input: &Tensor) -> Result<()> {
+    let dtype = input.dtype();
+    if dtype.is_floating_point() {
+        return Ok(());
+    }
+    let needs = "a floating-point input; cast with `to_dtype`";
+    Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+}
+
+/// Half precision widened to `F32`; other dtypes as they are.
+pub(super) fn widened(x: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => x.to_dtype(DType::F32),
+        _ => Ok(x.clone()),
+    }
+}
+
+/// A target of signs, 1 and -1, in the dtype of the input it is multiplied with.
+pub(super) fn signs(target: &Tensor, input: &Tensor) -> Result<Tensor> {
+    match target.dtype().is_floating_point() {
+        true => widened(target),
+        false => target.to_dtype(widened(input)?.dtype()),
+    }
+}
+
+/// `ln(1 + eˣ)` without overflow.
+pub(super) fn softplus(x: &Tensor) -> Result<Tensor> {
+    // Beyond 40, e⁻ˣ is below the last bit of x even in F64.
+    x.softplus(1.0, 40.0)
+}

@@ -1,0 +1,126 @@
+//! Losses of numbers that should equal others.
+
+use module_core::{Error, Result, Tensor};
+
+use super::Reduction;
+use super::loss::elementwise;
+
+/// The squared differences: `(x - y)²`.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, mse_loss}};
+///
+/// let (x, y) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([1.0_f32, 4.0]));
+/// assert_eq!(mse_loss(&x, &y, Reduction::Mean)?.item::<f32>()?, 2.0);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    elementwise("mse_loss", [input, target], reduction, |x, y| {
+        x.sub(y)?.square()
+    })
+}
+
+/// The absolute differences: `|x - y|`.
+///
+/// # Errors
+///
+/// As [`mse_loss`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, l1_loss}};
+///
+/// let (x, y) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([1.0_f32, 4.0]));
+/// assert_eq!(l1_loss(&x, &y, Reduction::Sum)?.item::<f32>()?, 2.0);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    elementwise("l1_loss", [input, target], reduction, |x, y| {
+        x.sub(y)?.abs()
+    })
+}
+
+/// Squared below a distance of `beta`, absolute from there on: with `z = |x - y|`
+///
+/// ```text
+/// z² / (2 beta)   if z < beta
+/// z - beta / 2    otherwise
+/// ```
+///
+/// # Errors
+///
+/// As [`mse_loss`], and a `beta` below 0.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, smooth_l1_loss}};
+///
+/// let (x, y) = (Tensor::from([0.0_f32, 2.0]), Tensor::from([0.5_f32, 4.0]));
+/// assert_eq!(smooth_l1_loss(&x, &y, Reduction::None, 1.0)?.to_vec::<f32>()?, [0.125, 1.5]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn smooth_l1_loss(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: Reduction,
+    beta: f64,
+) -> Result<Tensor> {
+    const NAME: &str = "smooth_l1_loss";
+    if beta.is_nan() || beta < 0.0 {
+        return Err(Error::argument(NAME, "beta", beta, "must be at least 0"));
+    }
+    elementwise(NAME, [input, target], reduction, |x, y| {
+        let z = x.sub(y)?.abs()?;
+        if beta == 0.0 {
+            return Ok(z);
+        }
+        let near = z.square()?.mul(0.5 / beta)?;
+        z.lt(beta)?.where_(&near, &z.sub(0.5 * beta)?)
+    })
+}
+
+/// Squared up to a distance of `delta`, absolute beyond: with `z = |x - y|`
+///
+/// ```text
+/// z² / 2                  if z ≤ delta
+/// delta (z - delta / 2)   otherwise
+/// ```
+///
+/// # Errors
+///
+/// As [`mse_loss`], and a `delta` that is not above 0.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{Reduction, huber_loss}};
+///
+/// let (x, y) = (Tensor::from([0.0_f32, 2.0]), Tensor::from([1.0_f32, 4.0]));
+/// assert_eq!(huber_loss(&x, &y, Reduction::None, 0.5)?.to_vec::<f32>()?, [0.375, 0.875]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn huber_loss(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: Reduction,
+    delta: f64,
+) -> Result<Tensor> {
+    const NAME: &str = "huber_loss";
+    if delta.is_nan() || delta <= 0.0 {
+        return Err(Error::argument(NAME, "delta", delta, "must be above 0"));
+    }
+    elementwise(NAME, [input, target], reduction, |x, y| {
+        let z = x.sub(y)?.abs()?;
+        let near = z.square()?.mul(0.5)?;
+        z.le(delta)?.where_(&near, &z.sub(0.5 * delta)?.mul(delta)?)
+    })
+}

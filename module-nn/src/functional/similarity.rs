@@ -1,0 +1,70 @@
+use module_core::{Result, Shape, Tensor};
+
+/// The cosine of the angle between vectors along `dim`: `x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps))`.
+///
+/// # Shapes
+///
+/// Two that broadcast, to theirs without `dim`.
+///
+/// # Errors
+///
+/// Shapes that do not broadcast, a dimension that is out of range, other dtypes than one
+/// floating-point one, different devices.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::cosine_similarity};
+///
+/// let (a, b) = (Tensor::from([[3.0_f64, 4.0]]), Tensor::from([[4.0_f64, -3.0], [6.0, 8.0]]));
+/// assert_eq!(cosine_similarity(&a, &b, 1, 1e-8)?.to_vec::<f64>()?, [0.0, 1.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: isize, eps: f64) -> Result<Tensor> {
+    let shape = common_shape(x1, x2)?;
+    let unit = |x: &Tensor| {
+        let x = x.expand(&shape)?;
+        let norm = x.norm(2.0, [dim], true)?;
+        // Raised where it is small, but with the slope of the norm, as in PyTorch.
+        let raised = norm.detach().clamp_min(eps)?.sub(norm.detach())?;
+        x.div(&norm.add(&raised)?)
+    };
+    unit(x1)?.mul(&unit(x2)?)?.sum(dim, false)
+}
+
+/// The shape to which two broadcast.
+fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
+    if x1.shape() == x2.shape() {
+        return Ok(x1.shape().clone());
+    }
+    Ok(x1.detach().sub(x2.detach())?.shape().clone())
+}
+
+/// The `p`-norm of `x1 - x2 + eps` over the last dimension.
+///
+/// # Shapes
+///
+/// Two that broadcast, to theirs without the last dimension, or with size 1 there if `keepdim`.
+///
+/// # Errors
+///
+/// Shapes that do not broadcast, other dtypes than one floating-point one, different devices.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::pairwise_distance};
+///
+/// let (a, b) = (Tensor::from([[3.0_f64, 4.0]]), Tensor::from([[0.0_f64, 0.0], [3.0, 4.0]]));
+/// assert_eq!(pairwise_distance(&a, &b, 2.0, 0.0, false)?.to_vec::<f64>()?, [5.0, 0.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pairwise_distance(
+    x1: &Tensor,
+    x2: &Tensor,
+    p: f64,
+    eps: f64,
+    keepdim: bool,
+) -> Result<Tensor> {
+    x1.sub(x2)?.add(eps)?.norm(p, -1, keepdim)
+}

@@ -1,0 +1,42 @@
+//! Initialisers: how parameters get their first values, bit for bit as PyTorch draws them.
+//!
+//! An initialiser is a value. A parameter is made with one by
+//! [`Parameter::with_init`](crate::Parameter::with_init), or given another by
+//! [`Parameter::initialise`](crate::Parameter::initialise); it owns the last one it was given, and
+//! `reset_parameters` draws by it again. [`apply`] and [`each`] reach the modules of a tree, and
+//! [`Recommended`] knows what usually suits them.
+//!
+//! Source: `torch.nn.init`; Glorot and Bengio (2010) for Xavier, He et al. (2015) for Kaiming.
+//!
+//! # Example
+//!
+//! ```
+//! use module_nn::init::{self, XavierUniform, zeros};
+//! use module_nn::prelude::*;
+//!
+//! let net = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new()).push(Linear::new(8, 2)?);
+//! init::each(&net, |_path, linear: &Linear| {
+//!     linear.weight().initialise(XavierUniform::new(1.0))?;
+//!     linear.bias().get().map_or(Ok(()), |bias| bias.initialise(zeros()))
+//! })?;
+//! net.reset_parameters()?; // Draws by Xavier's rule again.
+//! # Ok::<(), Error>(())
+//! ```
+
+mod draws;
+mod fans;
+mod gain;
+mod orthogonal;
+mod overwritten;
+mod patterns;
+mod recommended;
+mod tree;
+
+pub use draws::{Constant, Normal, TruncNormal, Uniform, ones, zeros};
+pub use fans::{FanMode, KaimingNormal, KaimingUniform, XavierNormal, XavierUniform, fans};
+pub use gain::{Nonlinearity, calculate_gain};
+pub use orthogonal::Orthogonal;
+pub(crate) use overwritten::Overwritten;
+pub use patterns::{Blocks, Dirac, Eye, Sparse};
+pub use recommended::{InitReport, Recommended};
+pub use tree::{apply, each};

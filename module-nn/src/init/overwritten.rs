@@ -1,0 +1,15 @@
+use module_core::{DType, Generator, Init, Result, Shape, Tensor};
+
+use super::zeros;
+
+/// Zeros after the draws of another initialiser, where PyTorch overwrites what a layer within a layer
+/// drew for itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Overwritten<I>(pub(crate) I);
+
+impl<I: Init> Init for Overwritten<I> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        self.0.init(shape, dtype, generator)?;
+        zeros().init(shape, dtype, generator)
+    }
+}

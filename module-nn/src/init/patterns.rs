@@ -1,0 +1,205 @@
+//! Values at places: identities, sparse columns, blocks of rows.
+
+use module_core::{DType, Device, Error, ErrorKind, Generator, Init, Result, Shape, Tensor};
+
+use super::Normal;
+
+/// The identity matrix, so that a linear layer keeps its input as far as it can.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Parameter, init::Eye};
+///
+/// let weight = Parameter::with_init([2, 3], Eye)?;
+/// assert_eq!(weight.tensor().to_vec::<f32>()?, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eye;
+
+impl Init for Eye {
+    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+        let (rows, columns) = matrix("eye", shape)?;
+        Tensor::eye(rows, columns, dtype, &Device::cpu())
+    }
+}
+
+/// The identity of a convolution: a 1 in the middle of the kernel from each channel to itself, in
+/// each of `groups` groups of outputs.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Parameter, init::Dirac};
+///
+/// let weight = Parameter::with_init([1, 1, 3], Dirac { groups: 1 })?;
+/// assert_eq!(weight.tensor().to_vec::<f32>()?, [0.0, 1.0, 0.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dirac {
+    /// The number of groups, each of which has its own identity.
+    pub groups: usize,
+}
+
+impl Default for Dirac {
+    fn default() -> Self {
+        Self { groups: 1 }
+    }
+}
+
+impl Init for Dirac {
+    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+        const NAME: &str = "dirac";
+        let &[outputs, inputs, ref kernel @ ..] = &**shape else {
+            return Err(wrong(NAME, "three to five dimensions", shape));
+        };
+        if !(1..=3).contains(&kernel.len()) {
+            return Err(wrong(NAME, "three to five dimensions", shape));
+        }
+        let groups = self.groups;
+        if groups == 0 || outputs % groups != 0 {
+            let problem = format!("must divide the {outputs} output(s)");
+            return Err(Error::argument(NAME, "groups", groups, problem));
+        }
+        let zeros = Tensor::zeros(shape, dtype, &Device::cpu())?;
+        if zeros.numel() == 0 {
+            return Ok(zeros);
+        }
+        let field: usize = kernel.iter().product();
+        let middle = kernel
+            .iter()
+            .fold(0, |place, &size| place * size + size / 2);
+        let each = outputs / groups;
+        let places = (0..groups).flat_map(|group| {
+            (0..each.min(inputs)).map(move |channel| (group * each + channel) * inputs + channel)
+        });
+        let places: Vec<i64> = places
+            .map(|place| (place * field + middle) as i64)
+            .collect();
+        let count = places.len();
+        let index = Tensor::from_vec(places, count)?;
+        let flat = zeros.reshape(zeros.numel())?.scatter(0, &index, 1.0)?;
+        flat.reshape_to(shape)
+    }
+}
+
+/// Normal draws around 0, of which in each column a share is set to 0.
+///
+/// Source: Martens, *Deep learning via Hessian-free optimization* (2010).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Parameter, init::Sparse};
+///
+/// let weight = Parameter::with_init([10, 2], Sparse { sparsity: 0.3, std: 0.01 })?;
+/// let zeros = weight.tensor().eq(0.0)?.sum(.., false)?;
+/// assert_eq!(zeros.item::<i64>()?, 6);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sparse {
+    /// The share of zeros in each column, rounded up.
+    pub sparsity: f64,
+    /// The standard deviation of the others; PyTorch's default is 0.01.
+    pub std: f64,
+}
+
+impl Init for Sparse {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        const NAME: &str = "sparse";
+        let &Self { sparsity, std } = self;
+        let (rows, columns) = matrix(NAME, shape)?;
+        crate::config::between(NAME, "sparsity", sparsity, [0.0, 1.0])?;
+        let drawn = Normal { mean: 0.0, std }.init(shape, dtype, generator)?;
+        let count = (sparsity * rows as f64).ceil() as usize;
+        let mut index = Vec::new();
+        for column in 0..columns {
+            let order = generator.randperm(rows)?;
+            let zeros = order.into_iter().take(count);
+            index.extend(zeros.map(|row| row * columns as i64 + column as i64));
+        }
+        let index_shape = index.len();
+        let index = Tensor::from_vec(index, index_shape)?;
+        let flat = drawn.reshape(drawn.numel())?.scatter(0, &index, 0.0)?;
+        flat.reshape_to(shape)
+    }
+}
+
+/// Blocks of equally many rows, one under the other, each by an initialiser of its own: the gates of a
+/// recurrent layer, or the three projections of attention.
+///
+/// # Example
+///
+/// A bias of four gates, of which the second, that forgets, starts at 1:
+///
+/// ```
+/// use module_nn::{Parameter, init::{Blocks, ones, zeros}};
+///
+/// let gates = Blocks::of(4, zeros()).with(1, ones());
+/// let bias = Parameter::with_init(8, gates)?;
+/// assert_eq!(bias.tensor().to_vec::<f32>()?, [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub struct Blocks {
+    count: usize,
+    all: Box<dyn Init>,
+    one: Option<(usize, Box<dyn Init>)>,
+}
+
+impl Blocks {
+    /// `count` blocks, all by one initialiser.
+    pub fn of(count: usize, init: impl Init) -> Self {
+        Self {
+            count,
+            all: Box::new(init),
+            one: None,
+        }
+    }
+
+    /// One block by another initialiser.
+    #[must_use]
+    pub fn with(self, block: usize, init: impl Init) -> Self {
+        Self {
+            one: Some((block, Box::new(init))),
+            ..self
+        }
+    }
+}
+
+impl Init for Blocks {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let rows = shape.first().copied().unwrap_or(0);
+        if self.count == 0 || shape.rank() == 0 || rows % self.count != 0 {
+            let expected = format!("rows in {} equal blocks", self.count);
+            return Err(wrong("blocks", &expected, shape));
+        }
+        let mut part = shape.to_vec();
+        if let Some(rows) = part.first_mut() {
+            *rows /= self.count;
+        }
+        let part = Shape::from(part);
+        let block = |number| {
+            let own = self.one.as_ref().filter(|(block, _)| *block == number);
+            let init = own.map_or(&self.all, |(_, init)| init);
+            init.init(&part, dtype, generator)
+        };
+        let parts = (0..self.count).map(block).collect::<Result<Vec<_>>>()?;
+        Tensor::cat(&parts, 0)
+    }
+}
+
+/// The rows and columns of a matrix.
+fn matrix(op: &'static str, shape: &Shape) -> Result<(usize, usize)> {
+    match **shape {
+        [rows, columns] => Ok((rows, columns)),
+        _ => Err(wrong(op, "two dimensions", shape)),
+    }
+}
+
+fn wrong(op: &'static str, expected: &str, shape: &Shape) -> Error {
+    let (expected, got) = (expected.to_owned(), shape.clone());
+    ErrorKind::Shape { op, expected, got }.into()
+}

@@ -1,0 +1,266 @@
+//! What usually suits a layer.
+
+use module_core::{
+    DType, Generator, Init, Module, ModuleExt, Parameter, Result, Shape, Tensor, Walk,
+};
+
+use super::{
+    Blocks, FanMode, KaimingNormal, KaimingUniform, Nonlinearity, Normal, Orthogonal,
+    XavierUniform, apply, ones, zeros,
+};
+
+/// Gives every parameter of a tree the initialiser that usually suits its layer and the nonlinearity
+/// of the network, except to those that were loaded.
+///
+/// | layer | weights | biases |
+/// |---|---|---|
+/// | convolution, before a ReLU or one of its family | Kaiming, normal, by the outputs | 0 |
+/// | linear or bilinear, before the same | Kaiming, uniform, by the inputs | 0 |
+/// | both, before tanh, sigmoid or nothing | Xavier, uniform, with the gain | 0 |
+/// | both, before SELU | normal of standard deviation `1/√fan_in` | 0 |
+/// | attention | Xavier, uniform, for each projection | 0 |
+/// | LSTM, GRU, RNN | of the input Xavier, of the hidden state orthogonal, each gate for itself | 0; of the gate of an LSTM that forgets [`forget_bias`](Self::forget_bias) |
+/// | embedding | N(0, 1), the padding row 0 | |
+/// | normalisation | 1 | 0 |
+/// | last layer of a residual branch, see [`residual`](Self::residual) | as above, times a small gain | 0 |
+///
+/// Layers are known by PyTorch's names. What belongs to another module keeps its initialiser and is
+/// listed in the report.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::init::{Nonlinearity, Recommended};
+/// use module_nn::prelude::*;
+///
+/// let net = Sequential::new().push(Conv2d::new(3, 8, 3)?).push(BatchNorm2d::new(8)?).push(ReLU::new());
+/// let report = Recommended::new(Nonlinearity::Relu).apply(&net)?;
+/// assert_eq!(report.set, ["0.weight", "0.bias", "1.weight", "1.bias"]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recommended {
+    nonlinearity: Nonlinearity,
+    forget_bias: f64,
+    residual: Vec<String>,
+    residual_gain: f64,
+    over_loaded: bool,
+}
+
+/// What [`Recommended::apply`] did, by the paths of the parameters.
+#[must_use = "the report tells which parameters keep their values"]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InitReport {
+    /// Drawn anew, by an initialiser that they now own.
+    pub set: Vec<String>,
+    /// Kept because they were loaded.
+    pub loaded: Vec<String>,
+    /// Kept because nothing is known of their module.
+    pub unknown: Vec<String>,
+}
+
+impl Recommended {
+    /// For a network whose layers stand before this nonlinearity.
+    pub fn new(nonlinearity: Nonlinearity) -> Self {
+        Self {
+            nonlinearity,
+            forget_bias: 0.0,
+            residual: Vec::new(),
+            residual_gain: 0.1,
+            over_loaded: false,
+        }
+    }
+
+    /// What the biases of the gate of an LSTM that forgets add up to; 1 keeps memories at the start.
+    #[must_use]
+    pub fn forget_bias(self, forget_bias: f64) -> Self {
+        Self {
+            forget_bias,
+            ..self
+        }
+    }
+
+    /// The modules, by the ends of their paths (`conv3`, `mlp.out`), that are the last of a residual
+    /// branch, and by what their weights are scaled, so that the network starts near to the identity.
+    #[must_use]
+    pub fn residual<S: Into<String>>(self, ends: impl IntoIterator<Item = S>, gain: f64) -> Self {
+        Self {
+            residual: ends.into_iter().map(Into::into).collect(),
+            residual_gain: gain,
+            ..self
+        }
+    }
+
+    /// Whether loaded parameters are drawn anew too, which loses what they have learned.
+    #[must_use]
+    pub fn over_loaded(self, over_loaded: bool) -> Self {
+        Self {
+            over_loaded,
+            ..self
+        }
+    }
+
+    /// Draws the parameters of a tree, from the default generator; children first.
+    ///
+    /// # Errors
+    ///
+    /// An initialiser that does not serve a parameter's shape. Those before it are then drawn.
+    pub fn apply(&self, root: &(impl Module + ?Sized)) -> Result<InitReport> {
+        let mut report = InitReport::default();
+        apply(root, |path, module| {
+            for (name, parameter) in module.named_parameters_with(Walk::new().recurse(false)) {
+                let full = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                if parameter.is_loaded() && !self.over_loaded {
+                    report.loaded.push(full);
+                    continue;
+                }
+                match self.choose(path, module, &name, parameter)? {
+                    Some(init) => {
+                        parameter.initialise(init)?;
+                        report.set.push(full);
+                    }
+                    None => report.unknown.push(full),
+                }
+            }
+            Ok(())
+        })?;
+        Ok(report)
+    }
+
+    /// The initialiser of one parameter of a module.
+    fn choose(
+        &self,
+        path: &str,
+        module: &dyn Module,
+        name: &str,
+        parameter: &Parameter,
+    ) -> Result<Option<Chosen>> {
+        let kind = module.kind();
+        let gain = match self.is_residual(path) {
+            true => self.residual_gain,
+            false => 1.0,
+        };
+        let is_bias = name.contains("bias");
+        if kind.contains("Norm") {
+            return Ok(Some(match is_bias {
+                true => Chosen::new(zeros()),
+                false => Chosen::new(ones()),
+            }));
+        }
+        if let "LSTM" | "LSTMCell" | "GRU" | "GRUCell" | "RNN" | "RNNCell" = kind {
+            return Ok(Some(self.of_recurrent(kind, name)));
+        }
+        if kind == "MultiheadAttention" {
+            return Ok(Some(match name {
+                "in_proj_weight" => Chosen::new(Blocks::of(3, XavierUniform::default())),
+                _ if is_bias => Chosen::new(zeros()),
+                _ => Chosen::new(XavierUniform::default()),
+            }));
+        }
+        if kind.starts_with("Embedding") {
+            let chosen = Chosen::new(Normal {
+                mean: 0.0,
+                std: 1.0,
+            });
+            return chosen.padded(parameter).map(Some);
+        }
+        let convolution = kind.starts_with("Conv");
+        if !(convolution
+            || matches!(
+                kind,
+                "Linear" | "Bilinear" | "NonDynamicallyQuantizableLinear"
+            ))
+        {
+            return Ok(None);
+        }
+        if is_bias {
+            return Ok(Some(Chosen::new(zeros())));
+        }
+        let chosen = match self.nonlinearity {
+            Nonlinearity::Relu | Nonlinearity::LeakyRelu(_) if convolution => {
+                Chosen::new(KaimingNormal::of(self.nonlinearity).mode(FanMode::FanOut))
+            }
+            Nonlinearity::Relu | Nonlinearity::LeakyRelu(_) => {
+                Chosen::new(KaimingUniform::of(self.nonlinearity))
+            }
+            Nonlinearity::Selu => Chosen::new(KaimingNormal::of(Nonlinearity::Linear)),
+            _ => Chosen::new(XavierUniform::new(self.nonlinearity.gain())),
+        };
+        Ok(Some(Chosen { gain, ..chosen }))
+    }
+
+    /// Whether a path ends, whole names, in one of those given.
+    fn is_residual(&self, path: &str) -> bool {
+        let ends = |end: &String| {
+            path.strip_suffix(end.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        self.residual.iter().any(ends)
+    }
+
+    fn of_recurrent(&self, kind: &str, name: &str) -> Chosen {
+        let lstm = kind.starts_with("LSTM");
+        let gates = match kind {
+            _ if lstm => 4,
+            "GRU" | "GRUCell" => 3,
+            _ => 1,
+        };
+        if name.starts_with("weight_hh") {
+            return Chosen::new(Blocks::of(gates, Orthogonal::default()));
+        }
+        if name.starts_with("weight_ih") {
+            return Chosen::new(Blocks::of(gates, XavierUniform::default()));
+        }
+        if name.starts_with("weight") {
+            return Chosen::new(XavierUniform::default());
+        }
+        // Both biases are added; the second gate of i, f, g, o forgets.
+        let forget = super::Constant(self.forget_bias);
+        match lstm && name.starts_with("bias_ih") {
+            true => Chosen::new(Blocks::of(gates, zeros()).with(1, forget)),
+            false => Chosen::new(zeros()),
+        }
+    }
+}
+
+/// An initialiser with what is done to its draws.
+struct Chosen {
+    init: Box<dyn Init>,
+    gain: f64,
+    padding: Option<usize>,
+}
+
+impl Chosen {
+    fn new(init: impl Init) -> Self {
+        Self {
+            init: Box::new(init),
+            gain: 1.0,
+            padding: None,
+        }
+    }
+
+    /// With a row of zeros where the parameter has its first one now: the padding of an embedding, as
+    /// no row that was drawn is zero.
+    fn padded(self, parameter: &Parameter) -> Result<Self> {
+        let zero = parameter.detach().eq(0.0)?.all(-1, false)?;
+        let padding = zero.to_vec::<bool>()?.iter().position(|&zero| zero);
+        Ok(Self { padding, ..self })
+    }
+}
+
+impl Init for Chosen {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let mut drawn = self.init.init(shape, dtype, generator)?;
+        if self.gain != 1.0 {
+            drawn = drawn.mul(self.gain)?;
+        }
+        let Some(row) = self.padding else {
+            return Ok(drawn);
+        };
+        let row = Tensor::from(row as i64).expand([1, shape.last().copied().unwrap_or(1)])?;
+        drawn.scatter(0, &row, 0.0)
+    }
+}

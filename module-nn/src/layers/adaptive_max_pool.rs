@@ -1,0 +1,119 @@
+use std::fmt;
+
+use module_core::{Forward, Module, Result, Tensor};
+
+use super::WithIndices;
+use super::spatial::of_dims;
+use crate::OneOrEach;
+use crate::config::config;
+
+/// The greatest element of each window, where the windows cut the input into a given size: place `i` of `n` stands for
+/// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
+///
+/// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its names. Called with [`WithIndices`]`(x)`
+/// it also tells where the elements were.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`,
+/// of which `None` keeps the input's.
+///
+/// # Errors
+///
+/// Another number of dimensions, an input without elements.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([1, 4, 7, 5], DType::F32)?;
+/// assert_eq!(AdaptiveMaxPool2d::new(1)?.call(x.clone())?.shape().to_string(), "[1, 4, 1, 1]");
+/// let wide = AdaptiveMaxPool2d::new([None, Some(3)])?;
+/// assert_eq!(wide.call(x)?.shape().to_string(), "[1, 4, 7, 3]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct AdaptiveMaxPool<const N: usize> {
+    #[module(skip)]
+    config: AdaptiveMaxPoolConfig<N>,
+    #[module(skip)]
+    sizes: [Option<usize>; N],
+}
+
+/// The greatest elements of sequences, [`AdaptiveMaxPool`] over one dimension.
+pub type AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
+
+/// The greatest elements of images, [`AdaptiveMaxPool`] over two dimensions.
+pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
+
+/// The greatest elements of volumes, [`AdaptiveMaxPool`] over three dimensions.
+pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
+
+config! {
+    /// The arguments of [`AdaptiveMaxPool`]; those of [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are [`AdaptiveMaxPool1dConfig`],
+    /// [`AdaptiveMaxPool2dConfig`] and [`AdaptiveMaxPool3dConfig`].
+    ///
+    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    pub struct AdaptiveMaxPoolConfig<const N: usize> => AdaptiveMaxPool {
+        required {
+            /// The size of the output, one for all dimensions or one for each; `None` keeps the input's.
+            output_size: OneOrEach<Option<usize>>,
+        }
+    }
+}
+
+/// The arguments of [`AdaptiveMaxPool1d`].
+pub type AdaptiveMaxPool1dConfig = AdaptiveMaxPoolConfig<1>;
+
+/// The arguments of [`AdaptiveMaxPool2d`].
+pub type AdaptiveMaxPool2dConfig = AdaptiveMaxPoolConfig<2>;
+
+/// The arguments of [`AdaptiveMaxPool3d`].
+pub type AdaptiveMaxPool3dConfig = AdaptiveMaxPoolConfig<3>;
+
+impl<const N: usize> AdaptiveMaxPoolConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Sizes for another number of dimensions.
+    pub fn build(&self) -> Result<AdaptiveMaxPool<N>> {
+        let given = self
+            .output_size
+            .get(AdaptiveMaxPool::<N>::NAME, "output_size", N)?;
+        let mut sizes = [None; N];
+        sizes.copy_from_slice(&given);
+        let config = self.clone();
+        Ok(AdaptiveMaxPool { config, sizes })
+    }
+}
+
+impl<const N: usize> AdaptiveMaxPool<N> {
+    const NAME: &'static str = of_dims::<N>([
+        "AdaptiveMaxPool1d",
+        "AdaptiveMaxPool2d",
+        "AdaptiveMaxPool3d",
+    ]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "output_size={}", self.config.output_size)
+    }
+}
+
+impl<const N: usize> Forward for AdaptiveMaxPool<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.adaptive_max_pool(self.sizes)
+    }
+}
+
+impl<const N: usize> Forward<WithIndices> for AdaptiveMaxPool<N> {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, WithIndices(input): WithIndices) -> Result<(Tensor, Tensor)> {
+        input.adaptive_max_pool_with_indices(self.sizes)
+    }
+}

@@ -1,0 +1,117 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
+
+use crate::config::{config, positive};
+use crate::functional;
+use crate::init::Uniform;
+
+/// `y = x1ᵀ·A·x2 + b`: every output is a weighted sum of the products of two inputs.
+///
+/// # Shapes
+///
+/// Called with a pair `[…, in1_features]` and `[…, in2_features]` of the same leading sizes; to
+/// `[…, out_features]`.
+///
+/// # State dict
+///
+/// `weight` `[out_features, in1_features, in2_features]` and, unless `bias` is false, `bias`
+/// `[out_features]`.
+///
+/// # Initialisation
+///
+/// Both uniform in `±1/√in1_features`, the weight first: PyTorch's, bit for bit.
+///
+/// # Errors
+///
+/// Other sizes than these, another dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let layer = Bilinear::new(3, 4, 2)?;
+/// let pair = (Tensor::randn([5, 3], DType::F32)?, Tensor::randn([5, 4], DType::F32)?);
+/// assert_eq!(layer.call(pair)?.shape().to_string(), "[5, 2]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Bilinear {
+    #[module(skip)]
+    config: BilinearConfig,
+    weight: Parameter,
+    bias: Bias,
+}
+
+config! {
+    /// The arguments of [`Bilinear`].
+    pub struct BilinearConfig => Bilinear {
+        required {
+            /// The size of each first input.
+            in1_features: usize,
+            /// The size of each second input.
+            in2_features: usize,
+            /// The size of each output.
+            out_features: usize,
+        }
+        optional {
+            /// Whether a bias is learned.
+            bias: bool = true,
+        }
+    }
+}
+
+impl BilinearConfig {
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, sizes that exceed memory.
+    pub fn build(&self) -> Result<Bilinear> {
+        let &Self {
+            in1_features,
+            in2_features,
+            out_features,
+            bias,
+        } = self;
+        positive("Bilinear", "in1_features", in1_features)?;
+        positive("Bilinear", "in2_features", in2_features)?;
+        positive("Bilinear", "out_features", out_features)?;
+        let init = || Uniform::of_fan_in(in1_features);
+        let shape = [out_features, in1_features, in2_features];
+        Ok(Bilinear {
+            config: self.clone(),
+            weight: Parameter::with_init(shape, init())?,
+            bias: Maybe::when(bias, || Parameter::with_init(out_features, init()))?,
+        })
+    }
+}
+
+impl Bilinear {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BilinearConfig {
+            in1_features,
+            in2_features,
+            out_features,
+            bias,
+        } = &self.config;
+        write!(
+            f,
+            "in1_features={in1_features}, in2_features={in2_features}, \
+             out_features={out_features}, bias={}",
+            Repr(bias)
+        )
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for Bilinear {
+    type Output = Tensor;
+
+    fn forward(&self, (x1, x2): (Tensor, Tensor)) -> Result<Tensor> {
+        let bias = self.bias.get().map(Parameter::tensor);
+        functional::bilinear(&x1, &x2, &self.weight.tensor(), bias.as_ref())
+    }
+}

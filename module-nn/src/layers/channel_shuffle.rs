@@ -1,0 +1,62 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{config, positive};
+
+/// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
+///
+/// Source: Zhang et al., *ShuffleNet: An Extremely Efficient Convolutional Neural Network for Mobile Devices*
+/// (2017).
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` to the same, with at least one size.
+///
+/// # Errors
+///
+/// Fewer than three dimensions, groups that do not divide the channels.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[[1.0_f32], [2.0], [3.0], [4.0]]]);
+/// let y = ChannelShuffle::new(2)?.call(x)?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct ChannelShuffle {
+    groups: usize,
+}
+
+config! {
+    /// The arguments of [`ChannelShuffle`].
+    pub struct ChannelShuffleConfig => ChannelShuffle {
+        required {
+            /// The number of groups.
+            groups: usize,
+        }
+    }
+}
+
+impl ChannelShuffleConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A 0.
+    pub fn build(&self) -> Result<ChannelShuffle> {
+        let groups = self.groups;
+        positive("ChannelShuffle", "groups", groups)?;
+        Ok(ChannelShuffle { groups })
+    }
+}
+
+impl Forward for ChannelShuffle {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.channel_shuffle(self.groups)
+    }
+}

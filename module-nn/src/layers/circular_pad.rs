@@ -1,0 +1,96 @@
+use std::fmt;
+
+use module_core::{Forward, Module, PadMode, Result, Tensor};
+
+use super::spatial::{check_images, of_dims};
+use crate::OneOrEach;
+use crate::config::{config, tuple};
+
+/// The input going on at its other end.
+///
+/// [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are its names.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
+/// which a negative one cuts off.
+///
+/// # Errors
+///
+/// Another number of dimensions, an amount beyond the size, cutting off everything.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+/// let y = CircularPad1d::new(1)?.call(x)?;
+/// assert_eq!(y.to_vec::<f32>()?, [3.0, 1.0, 2.0, 3.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct CircularPad<const N: usize> {
+    #[module(skip)]
+    amounts: Vec<isize>,
+}
+
+/// The other ends of sequences, [`CircularPad`] over one dimension.
+pub type CircularPad1d = CircularPad<1>;
+
+/// The other ends of images, [`CircularPad`] over two dimensions.
+pub type CircularPad2d = CircularPad<2>;
+
+/// The other ends of volumes, [`CircularPad`] over three dimensions.
+pub type CircularPad3d = CircularPad<3>;
+
+config! {
+    /// The arguments of [`CircularPad`]; those of [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are [`CircularPad1dConfig`],
+    /// [`CircularPad2dConfig`] and [`CircularPad3dConfig`].
+    pub struct CircularPadConfig<const N: usize> => CircularPad {
+        required {
+            /// One amount for every side, or the amounts before and after the last dimension, then
+            /// before and after the one in front of it, and so on.
+            padding: OneOrEach<isize>,
+        }
+    }
+}
+
+/// The arguments of [`CircularPad1d`].
+pub type CircularPad1dConfig = CircularPadConfig<1>;
+
+/// The arguments of [`CircularPad2d`].
+pub type CircularPad2dConfig = CircularPadConfig<2>;
+
+/// The arguments of [`CircularPad3d`].
+pub type CircularPad3dConfig = CircularPadConfig<3>;
+
+impl<const N: usize> CircularPadConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Amounts for another number of dimensions.
+    pub fn build(&self) -> Result<CircularPad<N>> {
+        let amounts = self.padding.get(CircularPad::<N>::NAME, "padding", 2 * N)?;
+        Ok(CircularPad { amounts })
+    }
+}
+
+impl<const N: usize> CircularPad<N> {
+    const NAME: &'static str = of_dims::<N>(["CircularPad1d", "CircularPad2d", "CircularPad3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        tuple(f, self.amounts.iter())
+    }
+}
+
+impl<const N: usize> Forward for CircularPad<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        check_images::<N>("pad", &input)?;
+        input.pad(&self.amounts, PadMode::Circular)
+    }
+}

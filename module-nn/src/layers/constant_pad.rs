@@ -1,0 +1,111 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Error, Forward, Module, PadMode, Result, Scalar, Tensor};
+
+use super::spatial::of_dims;
+use crate::OneOrEach;
+use crate::config::{config, tuple};
+
+/// A number around the last dimensions; of an integer tensor it must be whole.
+///
+/// [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are its names.
+///
+/// # Shapes
+///
+/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; a negative amount cuts off.
+///
+/// # Errors
+///
+/// Fewer dimensions than are padded, cutting off more than there is, a number that the dtype would cut.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0]]);
+/// let y = ConstantPad1d::new([2, 1], 0.5)?.call(x)?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.5, 0.5, 1.0, 2.0, 0.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct ConstantPad<const N: usize> {
+    #[module(skip)]
+    config: ConstantPadConfig<N>,
+    #[module(skip)]
+    amounts: Vec<isize>,
+}
+
+/// A number around sequences, [`ConstantPad`] over one dimension.
+pub type ConstantPad1d = ConstantPad<1>;
+
+/// A number around images, [`ConstantPad`] over two dimensions.
+pub type ConstantPad2d = ConstantPad<2>;
+
+/// A number around volumes, [`ConstantPad`] over three dimensions.
+pub type ConstantPad3d = ConstantPad<3>;
+
+config! {
+    /// The arguments of [`ConstantPad`]; those of [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are [`ConstantPad1dConfig`],
+    /// [`ConstantPad2dConfig`] and [`ConstantPad3dConfig`].
+    pub struct ConstantPadConfig<const N: usize> => ConstantPad {
+        required {
+            /// One amount for every side, or the amounts before and after the last dimension, then
+            /// before and after the one in front of it, and so on.
+            padding: OneOrEach<isize>,
+            /// The number.
+            value: f64,
+        }
+    }
+}
+
+/// The arguments of [`ConstantPad1d`].
+pub type ConstantPad1dConfig = ConstantPadConfig<1>;
+
+/// The arguments of [`ConstantPad2d`].
+pub type ConstantPad2dConfig = ConstantPadConfig<2>;
+
+/// The arguments of [`ConstantPad3d`].
+pub type ConstantPad3dConfig = ConstantPadConfig<3>;
+
+impl<const N: usize> ConstantPadConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Amounts for another number of dimensions.
+    pub fn build(&self) -> Result<ConstantPad<N>> {
+        let amounts = self.padding.get(ConstantPad::<N>::NAME, "padding", 2 * N)?;
+        let config = self.clone();
+        Ok(ConstantPad { config, amounts })
+    }
+}
+
+impl<const N: usize> ConstantPad<N> {
+    const NAME: &'static str = of_dims::<N>(["ConstantPad1d", "ConstantPad2d", "ConstantPad3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("padding=")?;
+        tuple(f, self.amounts.iter())?;
+        write!(f, ", value={}", Repr(&self.config.value))
+    }
+}
+
+impl<const N: usize> Forward for ConstantPad<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let (value, dtype) = (self.config.value, input.dtype());
+        let value = match (dtype.is_floating_point(), value.fract() == 0.0) {
+            (true, _) => Scalar::from(value),
+            (false, true) => Scalar::from(value as i64),
+            (false, false) => {
+                let problem = format!("must be whole around a tensor of {dtype}");
+                return Err(Error::argument(Self::NAME, "value", value, problem));
+            }
+        };
+        input.pad(&self.amounts, PadMode::Constant(value))
+    }
+}

@@ -1,0 +1,325 @@
+use std::fmt;
+
+use module_core::{
+    Bias, ConvOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result, Shape, Sizes,
+    Tensor,
+};
+use serde::{Deserialize, Serialize};
+
+use super::spatial::{check_channels, of_dims};
+use crate::PadMode;
+use crate::config::{config, positive, positive_sizes};
+use crate::init::{KaimingUniform, Uniform};
+use crate::parametrize::WithWeight;
+
+/// The cross-correlation of sequences, images or volumes with learned kernels; over an image
+/// `y[n, o, i, j] = b[o] + Σ x[n, c, i·s + a·d - p, j·s + b·d - p] · w[o, c, a, b]`.
+///
+/// [`Conv1d`], [`Conv2d`] and [`Conv3d`] are its names.
+///
+/// Source: LeCun et al., *Backpropagation Applied to Handwritten Zip Code Recognition* (1989).
+///
+/// # Shapes
+///
+/// Input `[batch, in_channels, size…]` with `N` sizes, or without the batch; output with
+/// `out_channels` and sizes `⌊(size + 2·padding - dilation·(kernel - 1) - 1)/stride⌋ + 1`.
+///
+/// # State dict
+///
+/// `weight` `[out_channels, in_channels / groups, kernel size…]` and, unless `bias` is false, `bias`
+/// `[out_channels]`.
+///
+/// # Initialisation
+///
+/// Both uniform in `±1/√fan_in` with `fan_in = in_channels / groups · kernel places`, the weight
+/// first: PyTorch's, bit for bit.
+///
+/// # Errors
+///
+/// An input with another number of channels or dimensions, or smaller than the kernel after
+/// padding; more padding than `padding_mode` has to put there; another dtype or device than the
+/// weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let conv = Conv2dConfig::new(1, 16, 3).padding(1).bias(false).build()?;
+/// let y = conv.call(Tensor::randn([2, 1, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[2, 16, 8, 8]");
+/// let y = Conv1d::new(4, 2, 3)?.call(Tensor::randn([4, 10], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[2, 8]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct Conv<const N: usize> {
+    #[module(skip)]
+    config: ConvConfig<N>,
+    weight: Parameter,
+    bias: Bias,
+}
+
+/// The convolution of sequences, [`Conv`] over one dimension.
+pub type Conv1d = Conv<1>;
+
+/// The convolution of images, [`Conv`] over two dimensions.
+pub type Conv2d = Conv<2>;
+
+/// The convolution of volumes, [`Conv`] over three dimensions.
+pub type Conv3d = Conv<3>;
+
+/// What stands around the image in a convolution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PaddingMode {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// The image mirrored at its edge, which is not repeated.
+    Reflect,
+    /// The edge repeated.
+    Replicate,
+    /// The other end of the image.
+    Circular,
+}
+
+config! {
+    /// The arguments of [`Conv`]; those of [`Conv1d`], [`Conv2d`] and [`Conv3d`] are [`Conv1dConfig`],
+    /// [`Conv2dConfig`] and [`Conv3dConfig`].
+    pub struct ConvConfig<const N: usize> => Conv {
+        required {
+            /// The number of channels of the input.
+            in_channels: usize,
+            /// The number of channels of the output.
+            out_channels: usize,
+            /// The size of the kernel.
+            kernel_size: Sizes<N>,
+        }
+        optional {
+            /// The step of the kernel.
+            stride: Sizes<N> = 1,
+            /// What is added around the input: sizes, [`Padding::Same`] or [`Padding::Valid`].
+            padding: Padding<N> = 0,
+            /// The distance between neighbours of the kernel.
+            dilation: Sizes<N> = 1,
+            /// The number of blocks into which the channels fall.
+            groups: usize = 1,
+            /// Whether a bias is learned.
+            bias: bool = true,
+            /// What the padding consists of.
+            padding_mode: PaddingMode = PaddingMode::Zeros,
+        }
+    }
+}
+
+/// The arguments of [`Conv1d`].
+pub type Conv1dConfig = ConvConfig<1>;
+
+/// The arguments of [`Conv2d`].
+pub type Conv2dConfig = ConvConfig<2>;
+
+/// The arguments of [`Conv3d`].
+pub type Conv3dConfig = ConvConfig<3>;
+
+impl<const N: usize> ConvConfig<N> {
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, groups that do not divide both numbers of channels, `Same` padding with a
+    /// stride, sizes that exceed memory.
+    pub fn build(&self) -> Result<Conv<N>> {
+        let lead = [self.out_channels, self.in_channels];
+        let (weight, bias) = self.parameters(Conv::<N>::NAME, lead)?;
+        let config = self.clone();
+        Ok(Conv {
+            config,
+            weight,
+            bias,
+        })
+    }
+
+    /// A fresh weight, whose first two sizes are the channels `lead` with the second divided into
+    /// groups, and a fresh bias, drawn after it.
+    pub(super) fn parameters(
+        &self,
+        name: &'static str,
+        lead: [usize; 2],
+    ) -> Result<(Parameter, Bias)> {
+        self.check(name)?;
+        let [first, second] = lead;
+        let kernel = self.kernel_size.get();
+        let fan_in = kernel
+            .iter()
+            .try_fold(second / self.groups, |fan, &size| fan.checked_mul(size));
+        let Some(fan_in) = fan_in else {
+            let (size, problem) = (self.kernel_size, "exceeds memory");
+            return Err(Error::argument(name, "kernel_size", size, problem));
+        };
+        let weight: Shape = [first, second / self.groups]
+            .into_iter()
+            .chain(kernel)
+            .collect();
+        Ok((
+            Parameter::with_init(weight, KaimingUniform::default())?,
+            Maybe::when(self.bias, || {
+                Parameter::with_init(self.out_channels, Uniform::of_fan_in(fan_in))
+            })?,
+        ))
+    }
+
+    fn check(&self, name: &'static str) -> Result<()> {
+        let &Self {
+            in_channels,
+            out_channels,
+            stride,
+            groups,
+            ..
+        } = self;
+        positive(name, "in_channels", in_channels)?;
+        positive(name, "out_channels", out_channels)?;
+        positive(name, "groups", groups)?;
+        positive_sizes(name, "kernel_size", self.kernel_size)?;
+        positive_sizes(name, "stride", stride)?;
+        positive_sizes(name, "dilation", self.dilation)?;
+        for (channels, which) in [(in_channels, "in_channels"), (out_channels, "out_channels")] {
+            if !channels.is_multiple_of(groups) {
+                let problem = format!("must divide {which} = {channels}");
+                return Err(Error::argument(name, "groups", groups, problem));
+            }
+        }
+        if self.padding == Padding::Same && stride.get() != [1; N] {
+            let problem = "must be 1 with padding = same";
+            return Err(Error::argument(name, "stride", stride, problem));
+        }
+        Ok(())
+    }
+
+    /// Elements before and after, of the last dimension first, as [`Tensor::pad`] takes them.
+    fn around(&self) -> Vec<isize> {
+        let sides = |d: usize| match self.padding {
+            Padding::Valid => [0, 0],
+            Padding::Size(size) => [size[d], size[d]],
+            Padding::Same => {
+                let total = self.dilation.get()[d].saturating_mul(self.kernel_size.get()[d] - 1);
+                [total / 2, total - total / 2]
+            }
+        };
+        let amounts = (0..N).rev().flat_map(sides);
+        amounts
+            .map(|amount| isize::try_from(amount).unwrap_or(isize::MAX))
+            .collect()
+    }
+
+    /// What differs from the defaults, as PyTorch prints it.
+    pub(super) fn print(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        output_padding: [usize; N],
+    ) -> fmt::Result {
+        let Self {
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            ..
+        } = self;
+        write!(
+            f,
+            "{in_channels}, {out_channels}, kernel_size={kernel_size}, stride={stride}"
+        )?;
+        if self.padding != Padding::Size([0; N]) {
+            write!(f, ", padding={}", self.padding)?;
+        }
+        if self.dilation.get() != [1; N] {
+            write!(f, ", dilation={}", self.dilation)?;
+        }
+        if output_padding != [0; N] {
+            write!(f, ", output_padding={}", Sizes::<N>::from(output_padding))?;
+        }
+        if self.groups != 1 {
+            write!(f, ", groups={}", self.groups)?;
+        }
+        if !self.bias {
+            write!(f, ", bias=False")?;
+        }
+        match self.padding_mode {
+            PaddingMode::Zeros => Ok(()),
+            PaddingMode::Reflect => write!(f, ", padding_mode=reflect"),
+            PaddingMode::Replicate => write!(f, ", padding_mode=replicate"),
+            PaddingMode::Circular => write!(f, ", padding_mode=circular"),
+        }
+    }
+}
+
+impl<const N: usize> Conv<N> {
+    const NAME: &'static str = of_dims::<N>(["Conv1d", "Conv2d", "Conv3d"]);
+
+    /// The weight, `[out_channels, in_channels / groups, kernel size…]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    /// The bias, `[out_channels]`.
+    pub fn bias(&self) -> &Bias {
+        &self.bias
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.config.print(f, [0; N])
+    }
+}
+
+/// A value for each channel added to an output.
+pub(super) fn add_bias<const N: usize>(output: Tensor, bias: &Bias) -> Result<Tensor> {
+    let Maybe::Present(bias) = bias else {
+        return Ok(output);
+    };
+    let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
+    output.add(&bias.tensor().reshape(column)?)
+}
+
+impl<const N: usize> Forward for Conv<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward_with(input, &self.weight.tensor())
+    }
+}
+
+impl<const N: usize> WithWeight for Conv<N> {
+    const PARAMETRIZED: &'static str = of_dims::<N>([
+        "ParametrizedConv1d",
+        "ParametrizedConv2d",
+        "ParametrizedConv3d",
+    ]);
+
+    fn own_weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    fn forward_with(&self, input: Tensor, weight: &Tensor) -> Result<Tensor> {
+        let config = &self.config;
+        let op = of_dims::<N>(["conv1d", "conv2d", "conv3d"]);
+        check_channels::<N>(op, &input, config.in_channels)?;
+        let mode = match config.padding_mode {
+            PaddingMode::Zeros => None,
+            PaddingMode::Reflect => Some(PadMode::Reflect),
+            PaddingMode::Replicate => Some(PadMode::Replicate),
+            PaddingMode::Circular => Some(PadMode::Circular),
+        };
+        let (input, padding) = match mode {
+            None => (input, config.padding),
+            Some(mode) => (input.pad(config.around(), mode)?, Padding::Valid),
+        };
+        let options = ConvOptions {
+            stride: config.stride.get(),
+            padding,
+            dilation: config.dilation.get(),
+            groups: config.groups,
+        };
+        add_bias::<N>(input.conv(weight, options)?, &self.bias)
+    }
+}

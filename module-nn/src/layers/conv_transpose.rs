@@ -1,0 +1,253 @@
+use std::fmt;
+
+use module_core::{
+    Bias, ConvTransposeOptions, Error, Forward, Module, Padding, Parameter, Result, Sizes, Tensor,
+};
+
+use super::conv::add_bias;
+use super::spatial::{check_channels, of_dims};
+use super::{ConvConfig, PaddingMode};
+use crate::config::config;
+
+/// The transposed convolution: each place of the input adds the learned kernel times its value to the
+/// output, over an image `y[n, o, i·s + a·d - p, j·s + b·d - p] += x[n, c, i, j] · w[c, o, a, b]`, and
+/// then the bias. It is the gradient of a [`Conv`](super::Conv) by its input.
+///
+/// [`ConvTranspose1d`], [`ConvTranspose2d`] and [`ConvTranspose3d`] are its names.
+///
+/// Source: Zeiler et al., *Deconvolutional Networks* (2010).
+///
+/// # Shapes
+///
+/// Input `[batch, in_channels, size…]` with `N` sizes, or without the batch; output with
+/// `out_channels` and sizes
+/// `(size - 1)·stride - 2·padding + dilation·(kernel - 1) + output_padding + 1`. Several sizes of the input
+/// of a convolution give one of its output: called with `(x, output_size)`, the output padding is what leads to
+/// that one.
+///
+/// # State dict
+///
+/// `weight` `[in_channels, out_channels / groups, kernel size…]` and, unless `bias` is false, `bias`
+/// `[out_channels]`.
+///
+/// # Initialisation
+///
+/// Both uniform in `±1/√fan_in` with `fan_in = out_channels / groups · kernel places`, the weight
+/// first: PyTorch's, bit for bit.
+///
+/// # Errors
+///
+/// An input with another number of channels or dimensions; an output padding that is neither below
+/// the stride nor the dilation; an output size that is not within a stride of the smallest; another
+/// dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let up = ConvTranspose2dConfig::new(16, 8, 3).stride(2).padding(1).build()?;
+/// let x = Tensor::randn([1, 16, 4, 4], DType::F32)?;
+/// assert_eq!(up.call(x.clone())?.shape().to_string(), "[1, 8, 7, 7]");
+/// assert_eq!(up.call((x, [8, 7]))?.shape().to_string(), "[1, 8, 8, 7]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct ConvTranspose<const N: usize> {
+    #[module(skip)]
+    config: ConvTransposeConfig<N>,
+    weight: Parameter,
+    bias: Bias,
+}
+
+/// The transposed convolution of sequences, [`ConvTranspose`] over one dimension.
+pub type ConvTranspose1d = ConvTranspose<1>;
+
+/// The transposed convolution of images, [`ConvTranspose`] over two dimensions.
+pub type ConvTranspose2d = ConvTranspose<2>;
+
+/// The transposed convolution of volumes, [`ConvTranspose`] over three dimensions.
+pub type ConvTranspose3d = ConvTranspose<3>;
+
+config! {
+    /// The arguments of [`ConvTranspose`]; those of [`ConvTranspose1d`], [`ConvTranspose2d`] and
+    /// [`ConvTranspose3d`] are [`ConvTranspose1dConfig`], [`ConvTranspose2dConfig`] and
+    /// [`ConvTranspose3dConfig`].
+    pub struct ConvTransposeConfig<const N: usize> => ConvTranspose {
+        required {
+            /// The number of channels of the input.
+            in_channels: usize,
+            /// The number of channels of the output.
+            out_channels: usize,
+            /// The size of the kernel.
+            kernel_size: Sizes<N>,
+        }
+        optional {
+            /// How far apart neighbours of the input lie in the output.
+            stride: Sizes<N> = 1,
+            /// How many places are cut off the output on both sides.
+            padding: Sizes<N> = 0,
+            /// How many places are added after the output; below the stride or the dilation.
+            output_padding: Sizes<N> = 0,
+            /// The number of blocks into which the channels fall.
+            groups: usize = 1,
+            /// Whether a bias is learned.
+            bias: bool = true,
+            /// The distance between neighbours of the kernel.
+            dilation: Sizes<N> = 1,
+            /// Zeros, as in PyTorch, which knows no other here.
+            padding_mode: PaddingMode = PaddingMode::Zeros,
+        }
+    }
+}
+
+/// The arguments of [`ConvTranspose1d`].
+pub type ConvTranspose1dConfig = ConvTransposeConfig<1>;
+
+/// The arguments of [`ConvTranspose2d`].
+pub type ConvTranspose2dConfig = ConvTransposeConfig<2>;
+
+/// The arguments of [`ConvTranspose3d`].
+pub type ConvTranspose3dConfig = ConvTransposeConfig<3>;
+
+impl<const N: usize> ConvTransposeConfig<N> {
+    /// A layer with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, groups that do not divide both numbers of channels, a padding mode other than zeros,
+    /// sizes that exceed memory.
+    pub fn build(&self) -> Result<ConvTranspose<N>> {
+        if self.padding_mode != PaddingMode::Zeros {
+            let mode = format_args!("{:?}", self.padding_mode);
+            let problem = "must be zeros in a transposed convolution";
+            return Err(Error::argument(
+                ConvTranspose::<N>::NAME,
+                "padding_mode",
+                mode,
+                problem,
+            ));
+        }
+        let lead = [self.in_channels, self.out_channels];
+        let (weight, bias) = self.shared().parameters(ConvTranspose::<N>::NAME, lead)?;
+        let config = self.clone();
+        Ok(ConvTranspose {
+            config,
+            weight,
+            bias,
+        })
+    }
+
+    /// The arguments that a convolution has too.
+    fn shared(&self) -> ConvConfig<N> {
+        ConvConfig {
+            in_channels: self.in_channels,
+            out_channels: self.out_channels,
+            kernel_size: self.kernel_size,
+            stride: self.stride,
+            padding: Padding::Size(self.padding.get()),
+            dilation: self.dilation,
+            groups: self.groups,
+            bias: self.bias,
+            padding_mode: self.padding_mode,
+        }
+    }
+
+    /// The size of the output without output padding; none below 0 or beyond memory.
+    fn smallest(&self, d: usize, size: usize) -> Option<usize> {
+        let [kernel, stride, dilation, padding] =
+            [self.kernel_size, self.stride, self.dilation, self.padding]
+                .map(|sizes| sizes.get()[d]);
+        let steps = size.checked_sub(1)?.checked_mul(stride)?;
+        let reach = dilation.checked_mul(kernel - 1)?.checked_add(1)?;
+        steps
+            .checked_add(reach)?
+            .checked_sub(padding.checked_mul(2)?)
+    }
+}
+
+impl<const N: usize> ConvTranspose<N> {
+    const NAME: &'static str =
+        of_dims::<N>(["ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]);
+    const OP: &'static str =
+        of_dims::<N>(["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]);
+
+    /// The weight, `[in_channels, out_channels / groups, kernel size…]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    /// The bias, `[out_channels]`.
+    pub fn bias(&self) -> &Bias {
+        &self.bias
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        config.shared().print(f, config.output_padding.get())
+    }
+
+    fn run(&self, input: &Tensor, output_padding: [usize; N]) -> Result<Tensor> {
+        let config = &self.config;
+        let options = ConvTransposeOptions {
+            stride: config.stride.get(),
+            padding: config.padding.get(),
+            output_padding,
+            groups: config.groups,
+            dilation: config.dilation.get(),
+        };
+        let output = input.conv_transpose(&self.weight.tensor(), options)?;
+        add_bias::<N>(output, &self.bias)
+    }
+
+    /// The output padding with which the output of this input has this size.
+    fn padding_for(&self, input: &Tensor, output_size: [usize; N]) -> Result<[usize; N]> {
+        let mut padding = [0; N];
+        // The layer has checked the number of dimensions.
+        let lead = input.rank().saturating_sub(N);
+        for (d, (&size, &to)) in input
+            .shape()
+            .iter()
+            .skip(lead)
+            .zip(&output_size)
+            .enumerate()
+        {
+            let (smallest, stride) = (self.config.smallest(d, size), self.config.stride.get()[d]);
+            let more = smallest.and_then(|smallest| to.checked_sub(smallest));
+            let Some(more) = more.filter(|&more| more < stride) else {
+                let problem = match smallest {
+                    Some(low) => format!(
+                        "must lie between {low} and {} in dimension {d} for input {}",
+                        low.saturating_add(stride - 1),
+                        input.shape()
+                    ),
+                    None => format!("cannot be reached from input {}", input.shape()),
+                };
+                let given = Sizes::<N>::from(output_size);
+                return Err(Error::argument(Self::OP, "output_size", given, problem));
+            };
+            padding[d] = more;
+        }
+        Ok(padding)
+    }
+}
+
+impl<const N: usize> Forward for ConvTranspose<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        check_channels::<N>(Self::OP, &input, self.config.in_channels)?;
+        self.run(&input, self.config.output_padding.get())
+    }
+}
+
+/// With the spatial sizes that the output is to have.
+impl<const N: usize> Forward<(Tensor, [usize; N])> for ConvTranspose<N> {
+    type Output = Tensor;
+
+    fn forward(&self, (input, output_size): (Tensor, [usize; N])) -> Result<Tensor> {
+        check_channels::<N>(Self::OP, &input, self.config.in_channels)?;
+        self.run(&input, self.padding_for(&input, output_size)?)
+    }
+}

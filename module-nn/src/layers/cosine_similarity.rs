@@ -1,0 +1,84 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{between, config};
+use crate::functional;
+
+/// The cosine of the angle between vectors along a dimension:
+/// `x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps))`.
+///
+/// # Shapes
+///
+/// Called with a pair of shapes that broadcast; to theirs without `dim`.
+///
+/// # Errors
+///
+/// Shapes that do not broadcast, a dimension that is out of range, other dtypes than one
+/// floating-point one.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pair = (Tensor::from([[3.0_f64, 4.0]]), Tensor::from([[6.0_f64, 8.0]]));
+/// assert_eq!(CosineSimilarity::new().call(pair)?.to_vec::<f64>()?, [1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct CosineSimilarity {
+    dim: isize,
+    eps: f64,
+}
+
+config! {
+    /// The arguments of [`CosineSimilarity`].
+    pub struct CosineSimilarityConfig {
+        optional {
+            /// The dimension of the vectors; a negative one counts from the end.
+            dim: isize = 1,
+            /// The least norm that is divided by.
+            eps: f64 = 1e-8,
+        }
+    }
+}
+
+impl CosineSimilarityConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// An `eps` below 0.
+    pub fn build(&self) -> Result<CosineSimilarity> {
+        let &Self { dim, eps } = self;
+        between("CosineSimilarity", "eps", eps, [0.0, f64::INFINITY])?;
+        Ok(CosineSimilarity { dim, eps })
+    }
+}
+
+impl CosineSimilarity {
+    /// With PyTorch's defaults; [`CosineSimilarityConfig`] has the arguments.
+    pub fn new() -> Self {
+        let (dim, eps) = (1, 1e-8);
+        Self { dim, eps }
+    }
+
+    /// PyTorch prints no arguments.
+    fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Ok(())
+    }
+}
+
+impl Default for CosineSimilarity {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for CosineSimilarity {
+    type Output = Tensor;
+
+    fn forward(&self, (x1, x2): (Tensor, Tensor)) -> Result<Tensor> {
+        functional::cosine_similarity(&x1, &x2, self.dim, self.eps)
+    }
+}

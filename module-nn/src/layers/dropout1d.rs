@@ -1,0 +1,95 @@
+use module_core::module::Repr;
+use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
+
+use crate::config::{between, config};
+
+/// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
+/// evaluation, returns its input.
+///
+/// The mask is the one that PyTorch draws from the same generator state.
+///
+/// Source: Tompson, Goroshin, Jain, LeCun and Bregler, *Efficient Object Localization Using
+/// Convolutional Networks* (2015).
+///
+/// # Shapes
+///
+/// `[batch, channels, length]`, or without the batch, to the same.
+///
+/// # Errors
+///
+/// Another number of dimensions; in training, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let dropout = Dropout1d::new(0.5)?;
+/// dropout.eval();
+/// assert_eq!(dropout.call(Tensor::from([[1.0_f32]]))?.to_vec::<f32>()?, [1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Dropout1d {
+    p: f64,
+    training: Training,
+}
+
+config! {
+    /// The arguments of [`Dropout1d`].
+    pub struct Dropout1dConfig {
+        optional {
+            /// The probability that an element is zeroed.
+            p: f64 = 0.5,
+        }
+    }
+}
+
+impl Dropout1dConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn build(&self) -> Result<Dropout1d> {
+        between("Dropout1d", "p", self.p, [0.0, 1.0])?;
+        Ok(Dropout1d {
+            p: self.p,
+            training: Training::new(),
+        })
+    }
+}
+
+impl Dropout1d {
+    /// With a probability of zeroing; PyTorch's default is 0.5.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn new(p: f64) -> Result<Self> {
+        Dropout1dConfig::new().p(p).build()
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "p={}, inplace=False", Repr(&self.p))
+    }
+}
+
+impl Forward for Dropout1d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let training = self.training.is_training();
+        match input.rank() {
+            3 if training => input.feature_dropout(self.p),
+            2 if training => input.unsqueeze(0)?.feature_dropout(self.p)?.squeeze(0),
+            2 | 3 => Ok(input),
+            _ => {
+                let expected = "[batch, channels, length], with or without the batch".to_owned();
+                let (op, got) = ("dropout1d", input.shape().clone());
+                Err(ErrorKind::Shape { op, expected, got }.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use module_core::module::Repr;
+use module_core::{Forward, Module, Result, Tensor, Training};
+
+use crate::config::{between, config};
+
+/// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
+/// evaluation, returns its input.
+///
+/// The mask is the one that PyTorch draws from the same generator state.
+///
+/// Source: Tompson, Goroshin, Jain, LeCun and Bregler, *Efficient Object Localization Using
+/// Convolutional Networks* (2015).
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]` to the same. As in PyTorch, the second of any two dimensions
+/// or more is that of the channels, so that three are no image without a batch.
+///
+/// # Errors
+///
+/// In training, fewer than two dimensions, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let dropout = Dropout2d::new(0.5)?;
+/// dropout.eval();
+/// assert_eq!(dropout.call(Tensor::from([[1.0_f32]]))?.to_vec::<f32>()?, [1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Dropout2d {
+    p: f64,
+    training: Training,
+}
+
+config! {
+    /// The arguments of [`Dropout2d`].
+    pub struct Dropout2dConfig {
+        optional {
+            /// The probability that an element is zeroed.
+            p: f64 = 0.5,
+        }
+    }
+}
+
+impl Dropout2dConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn build(&self) -> Result<Dropout2d> {
+        between("Dropout2d", "p", self.p, [0.0, 1.0])?;
+        Ok(Dropout2d {
+            p: self.p,
+            training: Training::new(),
+        })
+    }
+}
+
+impl Dropout2d {
+    /// With a probability of zeroing; PyTorch's default is 0.5.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn new(p: f64) -> Result<Self> {
+        Dropout2dConfig::new().p(p).build()
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "p={}, inplace=False", Repr(&self.p))
+    }
+}
+
+impl Forward for Dropout2d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        match self.training.is_training() {
+            true => input.feature_dropout(self.p),
+            false => Ok(input),
+        }
+    }
+}

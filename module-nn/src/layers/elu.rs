@@ -1,0 +1,73 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// `max(x, 0) + min(0, α (eˣ - 1))`, elementwise.
+///
+/// Source: Clevert, Unterthiner and Hochreiter, *Fast and Accurate Deep Network Learning by Exponential
+/// Linear Units* (2015).
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = ELUConfig::new().alpha(1.5).build()?.call(Tensor::from([2.0_f32, f32::NEG_INFINITY]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [2.0, -1.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct ELU {
+    alpha: f64,
+}
+
+config! {
+    /// The arguments of [`ELU`].
+    pub struct ELUConfig {
+        optional {
+            /// The `α` of the negative side.
+            alpha: f64 = 1.0,
+        }
+    }
+}
+
+impl ELUConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: every number is served.
+    pub fn build(&self) -> Result<ELU> {
+        let &Self { alpha } = self;
+        Ok(ELU { alpha })
+    }
+}
+
+impl ELU {
+    /// With PyTorch's defaults; [`ELUConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self { alpha: 1.0 }
+    }
+}
+
+impl Default for ELU {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for ELU {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.elu(self.alpha)
+    }
+}

@@ -1,0 +1,283 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{
+    DType, Error, Forward, Generator, Init, Module, Parameter, Result, Shape, Tensor, no_grad,
+};
+
+use crate::config::{config, positive};
+use crate::functional::{by_frequency, indices};
+use crate::init::Normal;
+
+/// A table of learned vectors, looked up by whole numbers.
+///
+/// The row `padding_idx` is read like any other, but gets no gradient. With `max_norm` every row that
+/// is looked up is first scaled down to that norm, in the parameter itself, as in PyTorch.
+///
+/// # Shapes
+///
+/// Indices `[…]`, `I64` or `I32`, to `[…, embedding_dim]`.
+///
+/// # State dict
+///
+/// `weight` `[num_embeddings, embedding_dim]`.
+///
+/// # Initialisation
+///
+/// Normal of mean 0 and standard deviation 1, all rows, and then the padding row 0: PyTorch's, bit
+/// for bit.
+///
+/// # Errors
+///
+/// Indices that are not whole numbers, or out of range.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let table = EmbeddingConfig::new(10, 3).padding_idx(0).build()?;
+/// let x = table.call(Tensor::from([[1_i64, 0]]))?;
+/// assert_eq!(x.shape().to_string(), "[1, 2, 3]");
+/// assert_eq!(x.to_vec::<f32>()?[3..], [0.0; 3]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Embedding {
+    #[module(skip)]
+    config: EmbeddingConfig,
+    #[module(skip)]
+    padding_idx: Option<usize>,
+    weight: Parameter,
+}
+
+config! {
+    /// The arguments of [`Embedding`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let table = EmbeddingConfig::new(1, 2).max_norm(1.0).build()?;
+    /// table.weight().set(Tensor::from([[3.0_f32, 4.0]]))?;
+    /// let x = table.call(Tensor::from(0_i64))?;
+    /// assert!((x.norm(2.0, .., false)?.item::<f32>()? - 1.0).abs() < 1e-6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct EmbeddingConfig => Embedding {
+        required {
+            /// The number of rows.
+            num_embeddings: usize,
+            /// The size of each row.
+            embedding_dim: usize,
+        }
+        optional {
+            /// A row without a gradient; a negative one counts from the end.
+            padding_idx: Option<isize> = None,
+            /// The greatest norm that a row may have when it is looked up.
+            max_norm: Option<f64> = None,
+            /// The `p` of that norm.
+            norm_type: f64 = 2.0,
+            /// Whether the gradient of a row is divided by how often the call names it.
+            scale_grad_by_freq: bool = false,
+            /// Always false: gradients are dense here.
+            sparse: bool = false,
+        }
+    }
+}
+
+impl EmbeddingConfig {
+    /// A table with fresh rows.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a padding row that is out of range, `sparse`, sizes that exceed memory.
+    pub fn build(&self) -> Result<Embedding> {
+        let padding_idx = self.checked()?;
+        let shape = [self.num_embeddings, self.embedding_dim];
+        let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
+        self.with_weight(padding_idx, weight)
+    }
+
+    /// A table with these rows: PyTorch's `Embedding.from_pretrained`, whose `freeze` is true by
+    /// default.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
+    pub fn from_pretrained(&self, embeddings: Tensor, freeze: bool) -> Result<Embedding> {
+        let padding_idx = self.checked()?;
+        let weight = pretrained(
+            [self.num_embeddings, self.embedding_dim],
+            embeddings,
+            freeze,
+        )?;
+        self.with_weight(padding_idx, weight)
+    }
+
+    fn with_weight(&self, padding_idx: Option<usize>, weight: Parameter) -> Result<Embedding> {
+        Ok(Embedding {
+            config: self.clone(),
+            padding_idx,
+            weight,
+        })
+    }
+
+    /// The padding row, counted from the first.
+    fn checked(&self) -> Result<Option<usize>> {
+        check_table(
+            "Embedding",
+            [self.num_embeddings, self.embedding_dim],
+            self.padding_idx,
+            self.sparse,
+        )
+    }
+}
+
+/// Checks what the arguments of tables have in common; returns the padding row, counted from the
+/// first.
+pub(super) fn check_table(
+    layer: &'static str,
+    [count, width]: [usize; 2],
+    padding_idx: Option<isize>,
+    sparse: bool,
+) -> Result<Option<usize>> {
+    positive(layer, "num_embeddings", count)?;
+    positive(layer, "embedding_dim", width)?;
+    if sparse {
+        let problem = "gradients are dense here; leave it false";
+        return Err(Error::argument(layer, "sparse", sparse, problem));
+    }
+    let Some(given) = padding_idx else {
+        return Ok(None);
+    };
+    let row = match usize::try_from(given) {
+        Ok(row) => Some(row),
+        Err(_) => count.checked_sub(given.unsigned_abs()),
+    };
+    match row.filter(|&row| row < count) {
+        Some(row) => Ok(Some(row)),
+        None => {
+            let problem = format!("must be within num_embeddings = {count}");
+            Err(Error::argument(layer, "padding_idx", given, problem))
+        }
+    }
+}
+
+/// A parameter with the rows that are given.
+pub(super) fn pretrained(shape: [usize; 2], embeddings: Tensor, freeze: bool) -> Result<Parameter> {
+    crate::functional::check_shape("from_pretrained", &embeddings, &shape.into())?;
+    let weight = Parameter::new(embeddings)?;
+    weight.set_requires_grad(!freeze);
+    Ok(weight)
+}
+
+/// Normal draws for all rows, and then zeros for one.
+pub(super) struct TableInit {
+    pub(super) padding_idx: Option<usize>,
+}
+
+impl Init for TableInit {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let (mean, std) = (0.0, 1.0);
+        let drawn = Normal { mean, std }.init(shape, dtype, generator)?;
+        match (self.padding_idx, &**shape) {
+            (Some(row), &[count, _]) => {
+                let rows = Tensor::arange(0, count as i64)?.unsqueeze(1)?;
+                drawn.masked_fill(&rows.eq(row as i64)?, 0.0)
+            }
+            _ => Ok(drawn),
+        }
+    }
+}
+
+/// Scales the rows that the indices name down to a norm, in the parameter.
+pub(super) fn renormalise(
+    weight: &Parameter,
+    indices: &Tensor,
+    max_norm: Option<f64>,
+    norm_type: f64,
+) -> Result<()> {
+    let Some(max_norm) = max_norm.filter(|_| indices.numel() > 0) else {
+        return Ok(());
+    };
+    no_grad(|| {
+        let (table, list) = (weight.detach(), indices.reshape(indices.numel())?);
+        let rows = table.index_select(0, &list)?;
+        let norms = rows.norm(norm_type, 1, true)?;
+        let over = norms.gt(max_norm)?;
+        if !over.any(.., false)?.item::<bool>()? {
+            return Ok(());
+        }
+        let scaled = rows.mul(&norms.add(1e-7)?.reciprocal()?.mul(max_norm)?)?;
+        let rows = over.where_(&scaled, &rows)?;
+        // A row that is named twice is written twice, with the same numbers.
+        let places = list.unsqueeze(1)?.expand(rows.shape())?;
+        weight.set(table.scatter(0, &places, &rows)?)
+    })
+}
+
+/// What tables print beside their sizes.
+pub(super) fn norm_repr(
+    f: &mut fmt::Formatter<'_>,
+    max_norm: Option<f64>,
+    norm_type: f64,
+    scale_grad_by_freq: bool,
+) -> fmt::Result {
+    if let Some(max_norm) = max_norm {
+        write!(f, ", max_norm={}", Repr(&max_norm))?;
+    }
+    if norm_type != 2.0 {
+        write!(f, ", norm_type={}", Repr(&norm_type))?;
+    }
+    if scale_grad_by_freq {
+        f.write_str(", scale_grad_by_freq=True")?;
+    }
+    Ok(())
+}
+
+impl Embedding {
+    /// The table, `[num_embeddings, embedding_dim]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    /// Uses another handle as the table, as a language model ties it to its last layer.
+    ///
+    /// # Errors
+    ///
+    /// A table of another shape.
+    pub fn tie_weight(&mut self, weight: Parameter) -> Result<()> {
+        crate::functional::check_shape("tie_weight", &weight.detach(), &self.weight.shape())?;
+        self.weight = weight;
+        Ok(())
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        write!(f, "{}, {}", config.num_embeddings, config.embedding_dim)?;
+        if let Some(row) = self.padding_idx {
+            write!(f, ", padding_idx={row}")?;
+        }
+        let scaled = config.scale_grad_by_freq;
+        norm_repr(f, config.max_norm, config.norm_type, scaled)
+    }
+}
+
+impl Forward for Embedding {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let (config, input) = (&self.config, indices(&input)?);
+        renormalise(&self.weight, &input, config.max_norm, config.norm_type)?;
+        let rows = self.weight.tensor().embedding(&input, self.padding_idx)?;
+        if !config.scale_grad_by_freq {
+            return Ok(rows);
+        }
+        let (count, width) = (input.numel(), config.embedding_dim);
+        let (shape, list) = (rows.shape().clone(), input.reshape(count)?);
+        by_frequency(rows.reshape([count, width])?, &list, config.num_embeddings)?.reshape(&shape)
+    }
+}

@@ -1,0 +1,184 @@
+use std::fmt;
+
+use module_core::{Forward, Module, Parameter, Result, Tensor};
+
+use super::embedding::{TableInit, check_table, norm_repr, pretrained, renormalise};
+use crate::config::config;
+use crate::functional::{self, BagMode, EmbeddingBagOptions, indices};
+
+/// A table of learned vectors, looked up in bags of which each gives the sum, the mean or the maximum
+/// of its rows; an empty bag gives zeros.
+///
+/// # Shapes
+///
+/// Called with indices `[bags, length]`, or with a pair of a list of indices and the offsets `[bags]`
+/// at which bags start, or with a triple of indices, offsets if any, and weights of their shape if
+/// any; to `[bags, embedding_dim]`.
+///
+/// # State dict
+///
+/// `weight` `[num_embeddings, embedding_dim]`.
+///
+/// # Initialisation
+///
+/// As [`Embedding`](super::Embedding).
+///
+/// # Errors
+///
+/// As [`embedding_bag`](crate::functional::embedding_bag).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let bags = EmbeddingBag::new(10, 3)?;
+/// let x = bags.call((Tensor::from([1_i64, 2, 4, 5]), Tensor::from([0_i64, 3])))?;
+/// assert_eq!(x.shape().to_string(), "[2, 3]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct EmbeddingBag {
+    #[module(skip)]
+    config: EmbeddingBagConfig,
+    #[module(skip)]
+    padding_idx: Option<usize>,
+    weight: Parameter,
+}
+
+config! {
+    /// The arguments of [`EmbeddingBag`].
+    pub struct EmbeddingBagConfig => EmbeddingBag {
+        required {
+            /// The number of rows.
+            num_embeddings: usize,
+            /// The size of each row.
+            embedding_dim: usize,
+        }
+        optional {
+            /// The greatest norm that a row may have when it is looked up.
+            max_norm: Option<f64> = None,
+            /// The `p` of that norm.
+            norm_type: f64 = 2.0,
+            /// Whether the gradient of a row is divided by how often the call names it.
+            scale_grad_by_freq: bool = false,
+            /// How the rows of a bag are joined.
+            mode: BagMode = BagMode::Mean,
+            /// Always false: gradients are dense here.
+            sparse: bool = false,
+            /// Whether the offsets end with the end of the last bag.
+            include_last_offset: bool = false,
+            /// A row that counts nothing and gets no gradient; a negative one counts from the end.
+            padding_idx: Option<isize> = None,
+        }
+    }
+}
+
+impl EmbeddingBagConfig {
+    /// A table with fresh rows.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a padding row that is out of range, `sparse`, sizes that exceed memory.
+    pub fn build(&self) -> Result<EmbeddingBag> {
+        let padding_idx = self.checked()?;
+        let shape = [self.num_embeddings, self.embedding_dim];
+        let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
+        Ok(self.with_weight(padding_idx, weight))
+    }
+
+    /// A table with these rows: PyTorch's `EmbeddingBag.from_pretrained`, whose `freeze` is true by
+    /// default.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
+    pub fn from_pretrained(&self, embeddings: Tensor, freeze: bool) -> Result<EmbeddingBag> {
+        let padding_idx = self.checked()?;
+        let weight = pretrained(
+            [self.num_embeddings, self.embedding_dim],
+            embeddings,
+            freeze,
+        )?;
+        Ok(self.with_weight(padding_idx, weight))
+    }
+
+    fn with_weight(&self, padding_idx: Option<usize>, weight: Parameter) -> EmbeddingBag {
+        EmbeddingBag {
+            config: self.clone(),
+            padding_idx,
+            weight,
+        }
+    }
+
+    fn checked(&self) -> Result<Option<usize>> {
+        check_table(
+            "EmbeddingBag",
+            [self.num_embeddings, self.embedding_dim],
+            self.padding_idx,
+            self.sparse,
+        )
+    }
+}
+
+impl EmbeddingBag {
+    /// The table, `[num_embeddings, embedding_dim]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        write!(f, "{}, {}", config.num_embeddings, config.embedding_dim)?;
+        let scaled = config.scale_grad_by_freq;
+        norm_repr(f, config.max_norm, config.norm_type, scaled)?;
+        let mode = match config.mode {
+            BagMode::Sum => "sum",
+            BagMode::Mean => "mean",
+            BagMode::Max => "max",
+        };
+        write!(f, ", mode='{mode}'")?;
+        match self.padding_idx {
+            Some(row) => write!(f, ", padding_idx={row}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Forward for EmbeddingBag {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.forward((input, None, None))
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for EmbeddingBag {
+    type Output = Tensor;
+
+    fn forward(&self, (input, offsets): (Tensor, Tensor)) -> Result<Tensor> {
+        self.forward((input, Some(offsets), None))
+    }
+}
+
+impl Forward<(Tensor, Option<Tensor>, Option<Tensor>)> for EmbeddingBag {
+    type Output = Tensor;
+
+    fn forward(
+        &self,
+        (input, offsets, weights): (Tensor, Option<Tensor>, Option<Tensor>),
+    ) -> Result<Tensor> {
+        let (config, input) = (&self.config, indices(&input)?);
+        renormalise(&self.weight, &input, config.max_norm, config.norm_type)?;
+        let options = EmbeddingBagOptions {
+            offsets: offsets.as_ref(),
+            mode: config.mode,
+            per_sample_weights: weights.as_ref(),
+            include_last_offset: config.include_last_offset,
+            padding_idx: self.padding_idx,
+            scale_grad_by_freq: config.scale_grad_by_freq,
+        };
+        functional::embedding_bag(&input, &self.weight.tensor(), options)
+    }
+}

@@ -1,0 +1,86 @@
+use module_core::module::Repr;
+use module_core::{Forward, Module, Result, Tensor, Training};
+
+use crate::config::{between, config};
+
+/// [`AlphaDropout`](super::AlphaDropout) of whole channels.
+///
+/// The mask is the one that PyTorch draws from the same generator state.
+///
+/// Source: Klambauer, Unterthiner, Mayr and Hochreiter, *Self-Normalizing Neural Networks* (2017).
+///
+/// # Shapes
+///
+/// `[batch, channels, …]` to the same.
+///
+/// # Errors
+///
+/// In training, fewer than two dimensions, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let dropout = FeatureAlphaDropout::new(0.5)?;
+/// dropout.eval();
+/// assert_eq!(dropout.call(Tensor::from([[1.0_f32]]))?.to_vec::<f32>()?, [1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct FeatureAlphaDropout {
+    p: f64,
+    training: Training,
+}
+
+config! {
+    /// The arguments of [`FeatureAlphaDropout`].
+    pub struct FeatureAlphaDropoutConfig {
+        optional {
+            /// The probability that an element is zeroed.
+            p: f64 = 0.5,
+        }
+    }
+}
+
+impl FeatureAlphaDropoutConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn build(&self) -> Result<FeatureAlphaDropout> {
+        between("FeatureAlphaDropout", "p", self.p, [0.0, 1.0])?;
+        Ok(FeatureAlphaDropout {
+            p: self.p,
+            training: Training::new(),
+        })
+    }
+}
+
+impl FeatureAlphaDropout {
+    /// With a probability of zeroing; PyTorch's default is 0.5.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`.
+    pub fn new(p: f64) -> Result<Self> {
+        FeatureAlphaDropoutConfig::new().p(p).build()
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "p={}, inplace=False", Repr(&self.p))
+    }
+}
+
+impl Forward for FeatureAlphaDropout {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        match self.training.is_training() {
+            true => input.feature_alpha_dropout(self.p),
+            false => Ok(input),
+        }
+    }
+}

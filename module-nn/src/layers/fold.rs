@@ -1,0 +1,94 @@
+use std::fmt;
+
+use module_core::{Forward, Module, Result, Sizes, Tensor};
+
+use super::UnfoldConfig;
+use crate::config::{config, positive_sizes};
+
+/// Columns added to an image at the windows that they belong to: [`Tensor::col2im`].
+///
+/// # Shapes
+///
+/// `[batch, channels · kernel places, windows]` to `[batch, channels, height, width]`, or both without the
+/// batch.
+///
+/// # Errors
+///
+/// Columns that are not those of such an image, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let columns = Tensor::randn([2, 18, 9], DType::F32)?;
+/// let image = Fold::new((4, 5), (2, 3))?.call(columns)?;
+/// assert_eq!(image.shape().to_string(), "[2, 3, 4, 5]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Fold {
+    #[module(skip)]
+    output_size: Sizes<2>,
+    #[module(skip)]
+    windows: UnfoldConfig,
+}
+
+config! {
+    /// The arguments of [`Fold`].
+    pub struct FoldConfig => Fold {
+        required {
+            /// The height and the width of the image.
+            output_size: Sizes<2>,
+            /// The size of the window.
+            kernel_size: Sizes<2>,
+        }
+        optional {
+            /// The distance between neighbours of the window.
+            dilation: Sizes<2> = 1,
+            /// Zeros around the image.
+            padding: Sizes<2> = 0,
+            /// The step of the window.
+            stride: Sizes<2> = 1,
+        }
+    }
+}
+
+impl FoldConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// An empty image, a zero window, dilation or stride.
+    pub fn build(&self) -> Result<Fold> {
+        positive_sizes("Fold", "output_size", self.output_size)?;
+        let windows = UnfoldConfig {
+            kernel_size: self.kernel_size,
+            dilation: self.dilation,
+            padding: self.padding,
+            stride: self.stride,
+        };
+        windows.check("Fold")?;
+        let output_size = self.output_size;
+        Ok(Fold {
+            output_size,
+            windows,
+        })
+    }
+}
+
+impl Fold {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "output_size={}, ", self.output_size.as_given())?;
+        self.windows.print(f)
+    }
+}
+
+impl Forward for Fold {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.col2im(self.output_size.get(), self.windows.options())
+    }
+}

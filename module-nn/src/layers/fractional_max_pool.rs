@@ -1,0 +1,152 @@
+use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
+
+use super::WithIndices;
+use super::spatial::{check_images, of_dims};
+use crate::config::{config, positive_sizes};
+
+/// The greatest element of each window, where the windows are spread over the input at random, so that any
+/// output size is reached: [`Tensor::fractional_max_pool`] says how.
+///
+/// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are its names. The samples are drawn anew in each pass, also in
+/// evaluation, for each channel of each element of the batch. Called with [`WithIndices`]`(x)` it also tells where
+/// the elements were.
+///
+/// Source: Graham, *Fractional Max-Pooling* (2014).
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with `output_size` or
+/// `⌊size · output_ratio⌋`.
+///
+/// # Errors
+///
+/// Another number of dimensions, fewer than `kernel + out - 1` places in a dimension, a dtype that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = FractionalMaxPool2dConfig::new(2).output_ratio(0.7).build()?;
+/// let x = Tensor::randn([1, 3, 10, 20], DType::F32)?;
+/// assert_eq!(pool.call(x)?.shape().to_string(), "[1, 3, 7, 14]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct FractionalMaxPool<const N: usize> {
+    #[module(skip)]
+    config: FractionalMaxPoolConfig<N>,
+}
+
+/// The greatest elements of images, [`FractionalMaxPool`] over two dimensions.
+pub type FractionalMaxPool2d = FractionalMaxPool<2>;
+
+/// The greatest elements of volumes, [`FractionalMaxPool`] over three dimensions.
+pub type FractionalMaxPool3d = FractionalMaxPool<3>;
+
+config! {
+    /// The arguments of [`FractionalMaxPool`], of which either `output_size` or `output_ratio` is given; those of
+    /// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are [`FractionalMaxPool2dConfig`] and
+    /// [`FractionalMaxPool3dConfig`].
+    ///
+    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    pub struct FractionalMaxPoolConfig<const N: usize> {
+        required {
+            /// The size of the window.
+            kernel_size: Sizes<N>,
+        }
+        optional {
+            /// The size of the output.
+            output_size: Option<Sizes<N>> = None,
+            /// What the size of the input is multiplied with, between 0 and 1.
+            output_ratio: Option<Sizes<N, f64>> = None,
+        }
+    }
+}
+
+/// The arguments of [`FractionalMaxPool2d`].
+pub type FractionalMaxPool2dConfig = FractionalMaxPoolConfig<2>;
+
+/// The arguments of [`FractionalMaxPool3d`].
+pub type FractionalMaxPool3dConfig = FractionalMaxPoolConfig<3>;
+
+impl<const N: usize> FractionalMaxPoolConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A zero window or output, a ratio that is not between 0 and 1, neither `output_size` nor `output_ratio` or
+    /// both.
+    pub fn build(&self) -> Result<FractionalMaxPool<N>> {
+        let name = FractionalMaxPool::<N>::NAME;
+        positive_sizes(name, "kernel_size", self.kernel_size)?;
+        match (self.output_size, self.output_ratio) {
+            (Some(size), None) => positive_sizes(name, "output_size", size)?,
+            (None, Some(ratio)) => {
+                if !ratio.get().iter().all(|&ratio| 0.0 < ratio && ratio < 1.0) {
+                    let problem = "must be between 0 and 1";
+                    return Err(Error::argument(name, "output_ratio", ratio, problem));
+                }
+            }
+            (None, None) => {
+                let problem = "either it or output_ratio must be given";
+                return Err(Error::argument(name, "output_size", "None", problem));
+            }
+            (Some(size), Some(ratio)) => {
+                let problem = format!("cannot be given beside output_ratio = {ratio}");
+                return Err(Error::argument(name, "output_size", size, problem));
+            }
+        }
+        let config = self.clone();
+        Ok(FractionalMaxPool { config })
+    }
+}
+
+impl<const N: usize> FractionalMaxPool<N> {
+    const NAME: &'static str = of_dims::<N>([
+        "FractionalMaxPool1d",
+        "FractionalMaxPool2d",
+        "FractionalMaxPool3d",
+    ]);
+
+    /// PyTorch prints nothing.
+    fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Ok(())
+    }
+}
+
+impl<const N: usize> Forward for FractionalMaxPool<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        Ok(self.forward(WithIndices(input))?.0)
+    }
+}
+
+impl<const N: usize> Forward<WithIndices> for FractionalMaxPool<N> {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, WithIndices(input): WithIndices) -> Result<(Tensor, Tensor)> {
+        check_images::<N>(Self::NAME, &input)?;
+        let FractionalMaxPoolConfig {
+            kernel_size,
+            output_size,
+            output_ratio,
+        } = self.config;
+        let lead = input.rank() - N;
+        let mut size = [0; N];
+        for (d, &from) in input.shape().iter().skip(lead).enumerate() {
+            size[d] = match (output_size, output_ratio) {
+                (Some(size), _) => size.get()[d],
+                (None, Some(ratio)) => (from as f64 * ratio.get()[d]) as usize,
+                (None, None) => from,
+            };
+        }
+        let batch = if lead == 2 { input.shape()[0] } else { 1 };
+        let samples = [batch, input.shape()[lead - 1], N];
+        let samples = Tensor::rand(samples, input.dtype())?.to_device(&input.device())?;
+        input.fractional_max_pool(kernel_size.get(), size, &samples)
+    }
+}

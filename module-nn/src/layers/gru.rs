@@ -1,0 +1,155 @@
+use std::fmt;
+
+use module_core::{Forward, Module, RecurrentOp, Result, Tensor};
+
+use super::recurrent::{Arguments, Recurrent};
+use crate::config::config;
+use crate::rnn::PackedSequence;
+
+/// A gated recurrent unit.
+///
+/// ```text
+/// r, z = σ of the first parts of W_ih·xₜ + b_ih + W_hh·hₜ₋₁ + b_hh
+/// n = tanh(x + r·s) of the last parts x of W_ih·xₜ + b_ih and s of W_hh·hₜ₋₁ + b_hh
+/// hₜ = (1 - z)·n + z·hₜ₋₁
+/// ```
+///
+/// Each layer above the first has the states of the one below as its input, in training with
+/// `dropout` between them; with `bidirectional` a second pass starts at the end of the sequences, and
+/// the states of both stand side by side.
+///
+/// Source: Cho et al., *Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
+/// Translation* (2014).
+///
+/// # Shapes
+///
+/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
+/// `[length, input_size]`, or a [`PackedSequence`]. The first state stands beside it in a tuple, or is 0:
+/// `h` of shape `[num_layers · directions, batch, hidden_size]`.
+///
+/// The output is a tuple of the states of the last layer, `[…, directions · hidden_size]`, and of the last
+/// state of every layer in the shape of the first.
+///
+/// # State dict
+///
+/// For each layer `k`: `weight_ih_l{k}` `[3·hidden_size, inputs]`, `weight_hh_l{k}`
+/// `[3·hidden_size, hidden_size]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[3·hidden_size]`; with `bidirectional` the same once
+/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · hidden_size`.
+///
+/// # Initialisation
+///
+/// All uniform in `±1/√hidden_size`, in the order of the state dict.
+///
+/// # Errors
+///
+/// Another number of dimensions or features, no step, first states of another shape, another dtype
+/// or device than the weights'.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let gru = GRUConfig::new(3, 4).batch_first(true).build()?;
+/// let first = Tensor::zeros([1, 2, 4], DType::F32, &Device::cpu())?;
+/// let (output, hidden) = gru.call((Tensor::randn([2, 5, 3], DType::F32)?, first))?;
+/// assert_eq!(output.shape().to_string(), "[2, 5, 4]");
+/// assert_eq!(hidden.shape().to_string(), "[1, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct GRU {
+    #[module(flatten)]
+    layers: Recurrent,
+}
+
+config! {
+    /// The arguments of [`GRU`].
+    pub struct GRUConfig => GRU {
+        required {
+            /// The number of features of the input.
+            input_size: usize,
+            /// The number of features of the state.
+            hidden_size: usize,
+        }
+        optional {
+            /// The number of layers upon each other.
+            num_layers: usize = 1,
+            /// Whether biases are learned.
+            bias: bool = true,
+            /// Whether the batch stands before the steps in the input and the output; the states are
+            /// as ever.
+            batch_first: bool = false,
+            /// The probability that an element between two layers is zeroed in training.
+            dropout: f64 = 0.0,
+            /// Whether a second pass starts at the end.
+            bidirectional: bool = false,
+        }
+    }
+}
+
+impl GRUConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a `dropout` outside `[0, 1]`.
+    pub fn build(&self) -> Result<GRU> {
+        let layers = Recurrent::new(Arguments {
+            layer: "GRU",
+            op: RecurrentOp::Gru,
+            input_size: self.input_size,
+            hidden_size: self.hidden_size,
+            num_layers: self.num_layers,
+            bias: self.bias,
+            batch_first: self.batch_first,
+            dropout: self.dropout,
+            bidirectional: self.bidirectional,
+            proj_size: 0,
+        })?;
+        Ok(GRU { layers })
+    }
+}
+
+impl GRU {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.layers.extra_repr(f)
+    }
+}
+
+impl Forward for GRU {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, input: Tensor) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward(&input, None)?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for GRU {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, (input, first): (Tensor, Tensor)) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward(&input, Some(first.into()))?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<PackedSequence> for GRU {
+    type Output = (PackedSequence, Tensor);
+
+    fn forward(&self, input: PackedSequence) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward_packed(&input, None)?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<(PackedSequence, Tensor)> for GRU {
+    type Output = (PackedSequence, Tensor);
+
+    fn forward(&self, (input, first): (PackedSequence, Tensor)) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward_packed(&input, Some(first.into()))?;
+        Ok((output, last.into()))
+    }
+}

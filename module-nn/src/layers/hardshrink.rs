@@ -1,0 +1,76 @@
+use module_core::module::Repr;
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// 0 where `|x| ≤ λ`, else `x`, elementwise; NaN stays NaN.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Hardshrink::new().call(Tensor::from([-2.0_f32, 0.5, 2.0]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [-2.0, 0.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Hardshrink {
+    lambd: f64,
+}
+
+config! {
+    /// The arguments of [`Hardshrink`].
+    pub struct HardshrinkConfig {
+        optional {
+            /// The `λ`.
+            lambd: f64 = 0.5,
+        }
+    }
+}
+
+impl HardshrinkConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: every number is served.
+    pub fn build(&self) -> Result<Hardshrink> {
+        let &Self { lambd } = self;
+        Ok(Hardshrink { lambd })
+    }
+}
+
+impl Hardshrink {
+    /// With PyTorch's defaults; [`HardshrinkConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self { lambd: 0.5 }
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", Repr(&self.lambd))
+    }
+}
+
+impl Default for Hardshrink {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for Hardshrink {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.hardshrink(self.lambd)
+    }
+}

@@ -1,0 +1,82 @@
+use module_core::{Error, Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// `min(max(x, min_val), max_val)`, elementwise.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Hardtanh::new().call(Tensor::from([-2.0_f32, 0.5, 2.0]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Hardtanh {
+    min_val: f64,
+    max_val: f64,
+}
+
+config! {
+    /// The arguments of [`Hardtanh`].
+    pub struct HardtanhConfig {
+        optional {
+            /// The lower bound.
+            min_val: f64 = -1.0,
+            /// The upper bound.
+            max_val: f64 = 1.0,
+        }
+    }
+}
+
+impl HardtanhConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// A `min_val` that is not below `max_val`.
+    pub fn build(&self) -> Result<Hardtanh> {
+        let &Self { min_val, max_val } = self;
+        // So that a NaN fails.
+        let ordered = min_val < max_val;
+        if !ordered {
+            let problem = format!("must be below max_val = {max_val}");
+            return Err(Error::argument("Hardtanh", "min_val", min_val, problem));
+        }
+        Ok(Hardtanh { min_val, max_val })
+    }
+}
+
+impl Hardtanh {
+    /// With PyTorch's defaults; [`HardtanhConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self {
+            min_val: -1.0,
+            max_val: 1.0,
+        }
+    }
+}
+
+impl Default for Hardtanh {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for Hardtanh {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.hardtanh(self.min_val, self.max_val)
+    }
+}

@@ -1,0 +1,74 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// `x` where it is positive, else `negative_slope · x`, elementwise.
+///
+/// Source: Maas, Hannun and Ng, *Rectifier Nonlinearities Improve Neural Network Acoustic Models* (2013).
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = LeakyReLU::new().call(Tensor::from([2.0_f32, -2.0]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [2.0, -0.02]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct LeakyReLU {
+    negative_slope: f64,
+}
+
+config! {
+    /// The arguments of [`LeakyReLU`].
+    pub struct LeakyReLUConfig {
+        optional {
+            /// The slope of the negative side.
+            negative_slope: f64 = 0.01,
+        }
+    }
+}
+
+impl LeakyReLUConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: every number is served.
+    pub fn build(&self) -> Result<LeakyReLU> {
+        let &Self { negative_slope } = self;
+        Ok(LeakyReLU { negative_slope })
+    }
+}
+
+impl LeakyReLU {
+    /// With PyTorch's defaults; [`LeakyReLUConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self {
+            negative_slope: 0.01,
+        }
+    }
+}
+
+impl Default for LeakyReLU {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for LeakyReLU {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.leaky_relu(self.negative_slope)
+    }
+}

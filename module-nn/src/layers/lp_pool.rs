@@ -1,0 +1,127 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Error, Forward, LpPoolOptions, Module, Result, Sizes, Tensor};
+
+use super::spatial::of_dims;
+use crate::config::{config, positive_sizes};
+
+/// The norm of each window, `(Σ xᵖ)^(1/p)`: the sum with `p = 1`, with `p = ∞` the greatest size of an
+/// element.
+///
+/// [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are its names. As in PyTorch the elements are not made
+/// positive, and a window that ends outside is scaled up to a whole one. Where a sum is 0, the gradient is 0.
+///
+/// Source: Gulcehre et al., *Learned-Norm Pooling for Deep Feedforward and Recurrent Neural Networks* (2014).
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size becomes
+/// `⌊(size - kernel)/stride⌋ + 1`, rounded up with `ceil_mode`.
+///
+/// # Errors
+///
+/// Another number of dimensions, a window larger than the input, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[3.0_f32, 4.0, 6.0, 8.0]]);
+/// assert_eq!(LPPool1d::new(2.0, 2)?.call(x)?.to_vec::<f32>()?, [5.0, 10.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct LPPool<const N: usize> {
+    #[module(skip)]
+    config: LPPoolConfig<N>,
+}
+
+/// The norms of sequences, [`LPPool`] over one dimension.
+pub type LPPool1d = LPPool<1>;
+
+/// The norms of images, [`LPPool`] over two dimensions.
+pub type LPPool2d = LPPool<2>;
+
+/// The norms of volumes, [`LPPool`] over three dimensions.
+pub type LPPool3d = LPPool<3>;
+
+config! {
+    /// The arguments of [`LPPool`]; those of [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are [`LPPool1dConfig`],
+    /// [`LPPool2dConfig`] and [`LPPool3dConfig`].
+    pub struct LPPoolConfig<const N: usize> => LPPool {
+        required {
+            /// The power `p`, not 0; it may be infinite.
+            norm_type: f64,
+            /// The size of the window.
+            kernel_size: Sizes<N>,
+        }
+        optional {
+            /// The step of the window; `None` is its size.
+            stride: Option<Sizes<N>> = None,
+            /// Whether a last window that starts inside but ends outside counts.
+            ceil_mode: bool = false,
+        }
+    }
+}
+
+/// The arguments of [`LPPool1d`].
+pub type LPPool1dConfig = LPPoolConfig<1>;
+
+/// The arguments of [`LPPool2d`].
+pub type LPPool2dConfig = LPPoolConfig<2>;
+
+/// The arguments of [`LPPool3d`].
+pub type LPPool3dConfig = LPPoolConfig<3>;
+
+impl<const N: usize> LPPoolConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A power of 0 or NaN, a zero window or stride.
+    pub fn build(&self) -> Result<LPPool<N>> {
+        let name = LPPool::<N>::NAME;
+        positive_sizes(name, "kernel_size", self.kernel_size)?;
+        positive_sizes(name, "stride", self.stride.unwrap_or(self.kernel_size))?;
+        if self.norm_type == 0.0 || self.norm_type.is_nan() {
+            let problem = "must be a number other than 0";
+            return Err(Error::argument(name, "norm_type", self.norm_type, problem));
+        }
+        let config = self.clone();
+        Ok(LPPool { config })
+    }
+}
+
+impl<const N: usize> LPPool<N> {
+    const NAME: &'static str = of_dims::<N>(["LPPool1d", "LPPool2d", "LPPool3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        let stride = config.stride.map(|stride| stride.as_given().to_string());
+        write!(
+            f,
+            "norm_type={}, kernel_size={}, stride={}, ceil_mode={}",
+            Repr(&config.norm_type),
+            config.kernel_size.as_given(),
+            stride.as_deref().unwrap_or("None"),
+            Repr(&config.ceil_mode),
+        )
+    }
+}
+
+impl<const N: usize> Forward for LPPool<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let config = &self.config;
+        let options = LpPoolOptions {
+            kernel_size: config.kernel_size.get(),
+            stride: config.stride.unwrap_or(config.kernel_size).get(),
+            ceil_mode: config.ceil_mode,
+        };
+        input.lp_pool(config.norm_type, options)
+    }
+}

@@ -1,0 +1,168 @@
+use std::fmt;
+
+use module_core::{Forward, Module, RecurrentOp, Result, Tensor};
+
+use super::recurrent::{Arguments, Recurrent};
+use crate::config::config;
+use crate::rnn::PackedSequence;
+
+/// A long short-term memory.
+///
+/// ```text
+/// i, f, g, o = the parts of W_ih·xₜ + b_ih + W_hh·hₜ₋₁ + b_hh; i, f, o through σ, g through tanh
+/// cₜ = f·cₜ₋₁ + i·g
+/// hₜ = o·tanh(cₜ), with `proj_size` W_hr·(o·tanh(cₜ))
+/// ```
+///
+/// Each layer above the first has the states of the one below as its input, in training with
+/// `dropout` between them; with `bidirectional` a second pass starts at the end of the sequences, and
+/// the states of both stand side by side.
+///
+/// Source: Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997); the projection Sak et al., *Long
+/// Short-Term Memory Based Recurrent Neural Network Architectures for Large Vocabulary Speech
+/// Recognition* (2014).
+///
+/// # Shapes
+///
+/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
+/// `[length, input_size]`, or a [`PackedSequence`]. The first states stand beside it in a tuple, or are 0:
+/// `(h, c)` of shapes `[num_layers · directions, batch, width]` and `[num_layers · directions, batch,
+/// hidden_size]`.
+///
+/// The output is a tuple of the states of the last layer, `[…, directions · width]`, and of the last
+/// states of every layer in the shapes of the first.
+/// `width` is `proj_size`, or `hidden_size` without one.
+///
+/// # State dict
+///
+/// For each layer `k`: `weight_ih_l{k}` `[4·hidden_size, inputs]`, `weight_hh_l{k}`
+/// `[4·hidden_size, width]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[4·hidden_size]`,
+/// with `proj_size` `weight_hr_l{k}` `[proj_size, hidden_size]`; with `bidirectional` the same once
+/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · width`.
+///
+/// # Initialisation
+///
+/// All uniform in `±1/√hidden_size`, in the order of the state dict.
+///
+/// # Errors
+///
+/// Another number of dimensions or features, no step, first states of another shape, another dtype
+/// or device than the weights'.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+/// use module_nn::rnn::{pack_sequence, pad_packed_sequence};
+///
+/// let lstm = LSTM::new(3, 4)?;
+/// let (output, (hidden, cell)) = lstm.call(Tensor::randn([5, 2, 3], DType::F32)?)?;
+/// assert_eq!(output.shape().to_string(), "[5, 2, 4]");
+/// assert_eq!((hidden.rank(), cell.rank()), (3, 3));
+///
+/// // Sequences of several lengths, packed.
+/// let sequences = [Tensor::randn([4, 3], DType::F32)?, Tensor::randn([2, 3], DType::F32)?];
+/// let (output, _) = lstm.call(pack_sequence(&sequences, true)?)?;
+/// let (padded, lengths) = pad_packed_sequence(&output, Default::default())?;
+/// assert_eq!(padded.shape().to_string(), "[4, 2, 4]");
+/// assert_eq!(lengths, [4, 2]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct LSTM {
+    #[module(flatten)]
+    layers: Recurrent,
+}
+
+config! {
+    /// The arguments of [`LSTM`].
+    pub struct LSTMConfig => LSTM {
+        required {
+            /// The number of features of the input.
+            input_size: usize,
+            /// The number of features of the state.
+            hidden_size: usize,
+        }
+        optional {
+            /// The number of layers upon each other.
+            num_layers: usize = 1,
+            /// Whether biases are learned.
+            bias: bool = true,
+            /// Whether the batch stands before the steps in the input and the output; the states are
+            /// as ever.
+            batch_first: bool = false,
+            /// The probability that an element between two layers is zeroed in training.
+            dropout: f64 = 0.0,
+            /// Whether a second pass starts at the end.
+            bidirectional: bool = false,
+            /// The size to which the state `h` is projected; 0 for none.
+            proj_size: usize = 0,
+        }
+    }
+}
+
+impl LSTMConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a `dropout` outside `[0, 1]`, a `proj_size` that is not less than `hidden_size`.
+    pub fn build(&self) -> Result<LSTM> {
+        let layers = Recurrent::new(Arguments {
+            layer: "LSTM",
+            op: RecurrentOp::Lstm,
+            input_size: self.input_size,
+            hidden_size: self.hidden_size,
+            num_layers: self.num_layers,
+            bias: self.bias,
+            batch_first: self.batch_first,
+            dropout: self.dropout,
+            bidirectional: self.bidirectional,
+            proj_size: self.proj_size,
+        })?;
+        Ok(LSTM { layers })
+    }
+}
+
+impl LSTM {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.layers.extra_repr(f)
+    }
+}
+
+impl Forward for LSTM {
+    type Output = (Tensor, (Tensor, Tensor));
+
+    fn forward(&self, input: Tensor) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward(&input, None)?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<(Tensor, (Tensor, Tensor))> for LSTM {
+    type Output = (Tensor, (Tensor, Tensor));
+
+    fn forward(&self, (input, first): (Tensor, (Tensor, Tensor))) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward(&input, Some(first.into()))?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<PackedSequence> for LSTM {
+    type Output = (PackedSequence, (Tensor, Tensor));
+
+    fn forward(&self, input: PackedSequence) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward_packed(&input, None)?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<(PackedSequence, (Tensor, Tensor))> for LSTM {
+    type Output = (PackedSequence, (Tensor, Tensor));
+
+    fn forward(&self, (input, first): (PackedSequence, (Tensor, Tensor))) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward_packed(&input, Some(first.into()))?;
+        Ok((output, last.into()))
+    }
+}

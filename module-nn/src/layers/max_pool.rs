@@ -1,0 +1,154 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{Error, Forward, Module, PoolOptions, Result, Sizes, Tensor};
+
+use super::WithIndices;
+use super::spatial::of_dims;
+use crate::config::{config, positive_sizes};
+
+/// The greatest element of each window; NaN wins.
+///
+/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its names. Called with
+/// [`WithIndices`]`(x)` it also tells where the elements were.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size becomes
+/// `⌊(size + 2·padding - dilation·(kernel - 1) - 1)/stride⌋ + 1`, rounded up with `ceil_mode`.
+///
+/// # Errors
+///
+/// Another number of dimensions, a window larger than the padded input.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::zeros([1, 3, 8, 8], DType::F32, &Device::cpu())?;
+/// assert_eq!(MaxPool2d::new(2)?.call(x)?.shape().to_string(), "[1, 3, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct MaxPool<const N: usize> {
+    #[module(skip)]
+    config: MaxPoolConfig<N>,
+}
+
+/// The greatest elements of sequences, [`MaxPool`] over one dimension.
+pub type MaxPool1d = MaxPool<1>;
+
+/// The greatest elements of images, [`MaxPool`] over two dimensions.
+pub type MaxPool2d = MaxPool<2>;
+
+/// The greatest elements of volumes, [`MaxPool`] over three dimensions.
+pub type MaxPool3d = MaxPool<3>;
+
+config! {
+    /// The arguments of [`MaxPool`]; those of [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are [`MaxPool1dConfig`],
+    /// [`MaxPool2dConfig`] and [`MaxPool3dConfig`].
+    ///
+    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    pub struct MaxPoolConfig<const N: usize> => MaxPool {
+        required {
+            /// The size of the window.
+            kernel_size: Sizes<N>,
+        }
+        optional {
+            /// The step of the window.
+            stride: Sizes<N> = kernel_size,
+            /// Places around the input that never win; at most half the window.
+            padding: Sizes<N> = 0,
+            /// The distance between neighbours of the window.
+            dilation: Sizes<N> = 1,
+            /// Whether a last window that starts inside but ends outside counts.
+            ceil_mode: bool = false,
+        }
+    }
+}
+
+/// The arguments of [`MaxPool1d`].
+pub type MaxPool1dConfig = MaxPoolConfig<1>;
+
+/// The arguments of [`MaxPool2d`].
+pub type MaxPool2dConfig = MaxPoolConfig<2>;
+
+/// The arguments of [`MaxPool3d`].
+pub type MaxPool3dConfig = MaxPoolConfig<3>;
+
+impl<const N: usize> MaxPoolConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A zero window, stride or dilation, padding of more than half the window.
+    pub fn build(&self) -> Result<MaxPool<N>> {
+        let name = MaxPool::<N>::NAME;
+        check_windows(name, self.kernel_size, self.stride, self.padding)?;
+        positive_sizes(name, "dilation", self.dilation)?;
+        let config = self.clone();
+        Ok(MaxPool { config })
+    }
+
+    fn options(&self) -> PoolOptions<N> {
+        PoolOptions {
+            kernel_size: self.kernel_size.get(),
+            stride: self.stride.get(),
+            padding: self.padding.get(),
+            dilation: self.dilation.get(),
+            ceil_mode: self.ceil_mode,
+        }
+    }
+}
+
+/// What the windows of every pooling must hold.
+pub(super) fn check_windows<const N: usize>(
+    layer: &'static str,
+    kernel_size: Sizes<N>,
+    stride: Sizes<N>,
+    padding: Sizes<N>,
+) -> Result<()> {
+    positive_sizes(layer, "kernel_size", kernel_size)?;
+    positive_sizes(layer, "stride", stride)?;
+    let mut pairs = padding.get().into_iter().zip(kernel_size.get());
+    if pairs.any(|(padding, kernel)| padding > kernel / 2) {
+        let problem = format!("must be at most half of kernel_size = {kernel_size}");
+        return Err(Error::argument(layer, "padding", padding, problem));
+    }
+    Ok(())
+}
+
+impl<const N: usize> MaxPool<N> {
+    const NAME: &'static str = of_dims::<N>(["MaxPool1d", "MaxPool2d", "MaxPool3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        write!(
+            f,
+            "kernel_size={}, stride={}, padding={}, dilation={}, ceil_mode={}",
+            config.kernel_size.as_given(),
+            config.stride.as_given(),
+            config.padding.as_given(),
+            config.dilation.as_given(),
+            Repr(&config.ceil_mode),
+        )
+    }
+}
+
+impl<const N: usize> Forward for MaxPool<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.max_pool(self.config.options())
+    }
+}
+
+impl<const N: usize> Forward<WithIndices> for MaxPool<N> {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, WithIndices(input): WithIndices) -> Result<(Tensor, Tensor)> {
+        input.max_pool_with_indices(self.config.options())
+    }
+}

@@ -1,0 +1,169 @@
+use std::fmt;
+
+use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
+
+use super::spatial::of_dims;
+use crate::config::{config, positive_sizes};
+
+/// Zeros with the elements where [`MaxPool`](super::MaxPool) found them.
+///
+/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its names. It is called with the
+/// elements and their places, or with the size of the output as well, since pooling brings several sizes to one.
+///
+/// Source: Zeiler et al., *Adaptive Deconvolutional Networks for Mid and High Level Feature
+/// Learning* (2011).
+///
+/// # Shapes
+///
+/// Both inputs `[batch, channels, size…]` with `N` sizes, or without the batch; each size becomes
+/// `(size - 1)·stride - 2·padding + kernel`, or what was asked for, less than a stride away from that.
+///
+/// # Errors
+///
+/// Another number of dimensions, places of another shape or dtype than `I64`, or outside the output,
+/// an output size that is too far from the default.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0, 0.5]]);
+/// let (y, places) = MaxPool1d::new(2)?.call(WithIndices(x))?;
+/// let unpool = MaxUnpool1d::new(2)?;
+/// let whole = unpool.call((y.clone(), places.clone(), [5]))?;
+/// assert_eq!(whole.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0, 0.0]);
+/// assert_eq!(unpool.call((y, places))?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct MaxUnpool<const N: usize> {
+    #[module(skip)]
+    config: MaxUnpoolConfig<N>,
+}
+
+/// The inverse of the pooling of sequences, [`MaxUnpool`] over one dimension.
+pub type MaxUnpool1d = MaxUnpool<1>;
+
+/// The inverse of the pooling of images, [`MaxUnpool`] over two dimensions.
+pub type MaxUnpool2d = MaxUnpool<2>;
+
+/// The inverse of the pooling of volumes, [`MaxUnpool`] over three dimensions.
+pub type MaxUnpool3d = MaxUnpool<3>;
+
+config! {
+    /// The arguments of [`MaxUnpool`]; those of [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are [`MaxUnpool1dConfig`],
+    /// [`MaxUnpool2dConfig`] and [`MaxUnpool3dConfig`].
+    pub struct MaxUnpoolConfig<const N: usize> => MaxUnpool {
+        required {
+            /// The size of the window of the pooling.
+            kernel_size: Sizes<N>,
+        }
+        optional {
+            /// Its step.
+            stride: Sizes<N> = kernel_size,
+            /// Its padding.
+            padding: Sizes<N> = 0,
+        }
+    }
+}
+
+/// The arguments of [`MaxUnpool1d`].
+pub type MaxUnpool1dConfig = MaxUnpoolConfig<1>;
+
+/// The arguments of [`MaxUnpool2d`].
+pub type MaxUnpool2dConfig = MaxUnpoolConfig<2>;
+
+/// The arguments of [`MaxUnpool3d`].
+pub type MaxUnpool3dConfig = MaxUnpoolConfig<3>;
+
+impl<const N: usize> MaxUnpoolConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A zero window or stride.
+    pub fn build(&self) -> Result<MaxUnpool<N>> {
+        positive_sizes(MaxUnpool::<N>::NAME, "kernel_size", self.kernel_size)?;
+        positive_sizes(MaxUnpool::<N>::NAME, "stride", self.stride)?;
+        let config = self.clone();
+        Ok(MaxUnpool { config })
+    }
+}
+
+impl<const N: usize> MaxUnpool<N> {
+    const NAME: &'static str = of_dims::<N>(["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]);
+    const OP: &'static str = of_dims::<N>(["max_unpool1d", "max_unpool2d", "max_unpool3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MaxUnpoolConfig {
+            kernel_size,
+            stride,
+            padding,
+        } = self.config;
+        write!(
+            f,
+            "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+        )
+    }
+
+    /// The sizes that undo a pooling whose windows fill the input.
+    fn default_size(&self, input: &Tensor) -> Result<[usize; N]> {
+        let [kernel, stride, padding] = [
+            self.config.kernel_size,
+            self.config.stride,
+            self.config.padding,
+        ]
+        .map(Sizes::get);
+        let lead = input.rank().saturating_sub(N);
+        let mut sizes = [0; N];
+        for (d, &size) in input.shape().iter().skip(lead).enumerate() {
+            // Without a place there is one step less than none.
+            let full = size
+                .checked_mul(stride[d])
+                .and_then(|n| n.checked_add(kernel[d]));
+            let cut = padding[d]
+                .checked_mul(2)
+                .and_then(|n| n.checked_add(stride[d]));
+            let size = full.zip(cut).and_then(|(full, cut)| full.checked_sub(cut));
+            sizes[d] = size.ok_or_else(|| {
+                let problem = format!("cuts off more than the output of {}", input.shape());
+                Error::argument(Self::OP, "padding", self.config.padding, problem)
+            })?;
+        }
+        Ok(sizes)
+    }
+}
+
+/// The elements and their places.
+impl<const N: usize> Forward<(Tensor, Tensor)> for MaxUnpool<N> {
+    type Output = Tensor;
+
+    fn forward(&self, (input, indices): (Tensor, Tensor)) -> Result<Tensor> {
+        input.max_unpool(&indices, self.default_size(&input)?)
+    }
+}
+
+/// The elements, their places and the spatial sizes that the output is to have.
+impl<const N: usize> Forward<(Tensor, Tensor, [usize; N])> for MaxUnpool<N> {
+    type Output = Tensor;
+
+    fn forward(
+        &self,
+        (input, indices, output_size): (Tensor, Tensor, [usize; N]),
+    ) -> Result<Tensor> {
+        let (default, stride) = (self.default_size(&input)?, self.config.stride.get());
+        for d in 0..N {
+            if default[d].abs_diff(output_size[d]) >= stride[d] {
+                let problem = format!(
+                    "must be less than the stride of {} away from {} in dimension {d}",
+                    stride[d], default[d]
+                );
+                let given = Sizes::<N>::from(output_size);
+                return Err(Error::argument(Self::OP, "output_size", given, problem));
+            }
+        }
+        input.max_unpool(&indices, output_size)
+    }
+}

@@ -1,0 +1,63 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{config, positive};
+
+/// Channels spread over places: `r²` channels become a square of `r` by `r` places of one.
+///
+/// `y[…, c, h·r + i, w·r + j] = x[…, c·r² + i·r + j, h, w]`.
+///
+/// Source: Shi et al., *Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+/// Convolutional Neural Network* (2016).
+///
+/// # Shapes
+///
+/// `[…, channels, height, width]` to `[…, channels / r², height · r, width · r]`.
+///
+/// # Errors
+///
+/// Fewer than three dimensions, channels that `r²` does not divide.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([1, 8, 3, 4], DType::F32)?;
+/// assert_eq!(PixelShuffle::new(2)?.call(x)?.shape().to_string(), "[1, 2, 6, 8]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct PixelShuffle {
+    upscale_factor: usize,
+}
+
+config! {
+    /// The arguments of [`PixelShuffle`].
+    pub struct PixelShuffleConfig => PixelShuffle {
+        required {
+            /// How often each size is multiplied.
+            upscale_factor: usize,
+        }
+    }
+}
+
+impl PixelShuffleConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A 0.
+    pub fn build(&self) -> Result<PixelShuffle> {
+        let upscale_factor = self.upscale_factor;
+        positive("PixelShuffle", "upscale_factor", upscale_factor)?;
+        Ok(PixelShuffle { upscale_factor })
+    }
+}
+
+impl Forward for PixelShuffle {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.pixel_shuffle(self.upscale_factor)
+    }
+}

@@ -1,0 +1,61 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{config, positive};
+
+/// Places gathered into channels: the inverse of [`PixelShuffle`](super::PixelShuffle).
+///
+/// Source: Shi et al., *Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+/// Convolutional Neural Network* (2016).
+///
+/// # Shapes
+///
+/// `[…, channels, height, width]` to `[…, channels · r², height / r, width / r]`.
+///
+/// # Errors
+///
+/// Fewer than three dimensions, sizes that `r` does not divide.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([1, 2, 6, 8], DType::F32)?;
+/// assert_eq!(PixelUnshuffle::new(2)?.call(x)?.shape().to_string(), "[1, 8, 3, 4]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct PixelUnshuffle {
+    downscale_factor: usize,
+}
+
+config! {
+    /// The arguments of [`PixelUnshuffle`].
+    pub struct PixelUnshuffleConfig => PixelUnshuffle {
+        required {
+            /// By what each size is divided.
+            downscale_factor: usize,
+        }
+    }
+}
+
+impl PixelUnshuffleConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A 0.
+    pub fn build(&self) -> Result<PixelUnshuffle> {
+        let downscale_factor = self.downscale_factor;
+        positive("PixelUnshuffle", "downscale_factor", downscale_factor)?;
+        Ok(PixelUnshuffle { downscale_factor })
+    }
+}
+
+impl Forward for PixelUnshuffle {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.pixel_unshuffle(self.downscale_factor)
+    }
+}

@@ -1,0 +1,96 @@
+use module_core::{Forward, Module, Parameter, Result, Tensor};
+
+use crate::config::{config, positive};
+use crate::init::Constant;
+
+/// `x` where it is positive, else `x` times a learned slope, one for all or one for each channel.
+///
+/// Source: He, Zhang, Ren and Sun, *Delving Deep into Rectifiers: Surpassing Human-Level Performance on
+/// ImageNet Classification* (2015).
+///
+/// # Shapes
+///
+/// `[batch, channels, …]`, or any other with one parameter, to the same.
+///
+/// # State dict
+///
+/// `weight` `[num_parameters]`.
+///
+/// # Initialisation
+///
+/// `init`, without a draw.
+///
+/// # Errors
+///
+/// Channels that are neither 1 nor `num_parameters`, another dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let prelu = PReLUConfig::new().num_parameters(2).init(0.5).build()?;
+/// let y = prelu.call(Tensor::from([[-4.0_f32, 2.0]]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [-2.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct PReLU {
+    num_parameters: usize,
+    weight: Parameter,
+}
+
+config! {
+    /// The arguments of [`PReLU`].
+    pub struct PReLUConfig {
+        optional {
+            /// The number of slopes: 1, or the number of channels.
+            num_parameters: usize = 1,
+            /// The first value of every slope.
+            init: f64 = 0.25,
+        }
+    }
+}
+
+impl PReLUConfig {
+    /// A layer with fresh slopes.
+    ///
+    /// # Errors
+    ///
+    /// No parameters, more than memory holds.
+    pub fn build(&self) -> Result<PReLU> {
+        let &Self {
+            num_parameters,
+            init,
+        } = self;
+        positive("PReLU", "num_parameters", num_parameters)?;
+        Ok(PReLU {
+            num_parameters,
+            weight: Parameter::with_init(num_parameters, Constant(init))?,
+        })
+    }
+}
+
+impl PReLU {
+    /// With one slope of 0.25; [`PReLUConfig`] has the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    pub fn new() -> Result<Self> {
+        PReLUConfig::new().build()
+    }
+
+    /// The slopes, `[num_parameters]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+}
+
+impl Forward for PReLU {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.prelu(&self.weight.tensor())
+    }
+}

@@ -1,0 +1,439 @@
+//! What the recurrent layers share: their weights under computed keys, and the passes through all
+//! layers and directions.
+
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{
+    Error, ErrorKind, IndexMap, Module, Parameter, RecurrentOp, RecurrentOptions, Result, Tensor,
+    Training,
+};
+
+use crate::config::{between, positive};
+use crate::init::Uniform;
+use crate::rnn::{PackedSequence, listed};
+
+/// The arguments of every recurrent layer.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments {
+    pub(super) layer: &'static str,
+    pub(super) op: RecurrentOp,
+    pub(super) input_size: usize,
+    pub(super) hidden_size: usize,
+    pub(super) num_layers: usize,
+    pub(super) bias: bool,
+    pub(super) batch_first: bool,
+    pub(super) dropout: f64,
+    pub(super) bidirectional: bool,
+    pub(super) proj_size: usize,
+}
+
+impl Arguments {
+    fn directions(&self) -> usize {
+        if self.bidirectional { 2 } else { 1 }
+    }
+
+    /// The size of the state `h`.
+    fn width(&self) -> usize {
+        match self.proj_size {
+            0 => self.hidden_size,
+            width => width,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let layer = self.layer;
+        positive(layer, "input_size", self.input_size)?;
+        positive(layer, "hidden_size", self.hidden_size)?;
+        positive(layer, "num_layers", self.num_layers)?;
+        between(layer, "dropout", self.dropout, [0.0, 1.0])?;
+        if self.proj_size >= self.hidden_size {
+            let problem = format!("must be less than hidden_size = {}", self.hidden_size);
+            return Err(Error::argument(layer, "proj_size", self.proj_size, problem));
+        }
+        let (gates, sides) = (self.op.gates(), self.directions());
+        let fits = gates.checked_mul(self.hidden_size).is_some()
+            && sides.checked_mul(self.width()).is_some()
+            && sides.checked_mul(self.num_layers).is_some();
+        if !fits {
+            let problem = "makes more weights than memory holds";
+            return Err(Error::argument(
+                layer,
+                "hidden_size",
+                self.hidden_size,
+                problem,
+            ));
+        }
+        Ok(())
+    }
+
+    /// The names and shapes of the weights of one direction of a layer, in PyTorch's order.
+    fn weights(&self, layer: usize, reverse: bool) -> Vec<(String, Vec<usize>)> {
+        let gates = self.op.gates() * self.hidden_size;
+        let input = match layer {
+            0 => self.input_size,
+            _ => self.width() * self.directions(),
+        };
+        let mut weights = vec![
+            ("weight_ih", vec![gates, input]),
+            ("weight_hh", vec![gates, self.width()]),
+        ];
+        if self.bias {
+            weights.extend([("bias_ih", vec![gates]), ("bias_hh", vec![gates])]);
+        }
+        if self.proj_size > 0 {
+            weights.push(("weight_hr", vec![self.proj_size, self.hidden_size]));
+        }
+        let side = if reverse { "_reverse" } else { "" };
+        let named = weights.into_iter();
+        named
+            .map(|(name, shape)| (format!("{name}_l{layer}{side}"), shape))
+            .collect()
+    }
+}
+
+/// The members of every recurrent layer, which flattens it into itself.
+#[derive(Module)]
+pub(super) struct Recurrent {
+    #[module(skip)]
+    arguments: Arguments,
+    #[module(flatten)]
+    weights: IndexMap<String, Parameter>,
+    training: Training,
+}
+
+/// The first or the last states of all layers and directions.
+pub(super) struct States {
+    /// `[layers · directions, batch, width]`
+    pub(super) hidden: Tensor,
+    /// `[layers · directions, batch, hidden_size]` of an LSTM.
+    pub(super) cell: Option<Tensor>,
+}
+
+/// Those of an RNN or a GRU.
+impl From<Tensor> for States {
+    fn from(hidden: Tensor) -> Self {
+        Self { hidden, cell: None }
+    }
+}
+
+/// Those of an LSTM.
+impl From<(Tensor, Tensor)> for States {
+    fn from((hidden, cell): (Tensor, Tensor)) -> Self {
+        let cell = Some(cell);
+        Self { hidden, cell }
+    }
+}
+
+impl From<States> for Tensor {
+    fn from(states: States) -> Self {
+        states.hidden
+    }
+}
+
+impl From<States> for (Tensor, Tensor) {
+    fn from(States { hidden, cell }: States) -> Self {
+        // An LSTM has both.
+        let cell = cell.unwrap_or_else(|| hidden.clone());
+        (hidden, cell)
+    }
+}
+
+impl States {
+    pub(super) fn map(&self, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Self> {
+        Ok(Self {
+            hidden: f(&self.hidden)?,
+            cell: self.cell.as_ref().map(f).transpose()?,
+        })
+    }
+}
+
+impl Recurrent {
+    pub(super) fn new(arguments: Arguments) -> Result<Self> {
+        arguments.check()?;
+        let mut weights = IndexMap::new();
+        for layer in 0..arguments.num_layers {
+            for direction in 0..arguments.directions() {
+                for (name, shape) in arguments.weights(layer, direction == 1) {
+                    let init = Uniform::of_fan_in(arguments.hidden_size);
+                    weights.insert(name, Parameter::with_init(shape, init)?);
+                }
+            }
+        }
+        Ok(Self {
+            arguments,
+            weights,
+            training: Training::new(),
+        })
+    }
+
+    fn shape_error(&self, got: &Tensor, expected: String) -> Error {
+        let (op, got) = (self.arguments.layer, got.shape().clone());
+        ErrorKind::Shape { op, expected, got }.into()
+    }
+
+    /// A pass over sequences of one length, with or without a batch dimension.
+    pub(super) fn forward(
+        &self,
+        input: &Tensor,
+        first: Option<States>,
+    ) -> Result<(Tensor, States)> {
+        let arguments = &self.arguments;
+        let layout = if arguments.batch_first {
+            "[batch, length, input_size]"
+        } else {
+            "[length, batch, input_size]"
+        };
+        let batched = input.rank() == 3;
+        if !matches!(input.rank(), 2 | 3) {
+            let expected = format!("{layout} or, without a batch, [length, input_size]");
+            return Err(self.shape_error(input, expected));
+        }
+        if let Some(first) = &first {
+            for state in [Some(&first.hidden), first.cell.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                if state.rank() != input.rank() {
+                    let expected = format!(
+                        "a first state of {0} dimensions beside an input of {0}",
+                        input.rank()
+                    );
+                    return Err(self.shape_error(state, expected));
+                }
+            }
+        }
+        let (steps, first) = match (batched, arguments.batch_first) {
+            (false, _) => {
+                let first = first.map(|first| first.map(|x| x.unsqueeze(1)));
+                (input.unsqueeze(1)?, first.transpose()?)
+            }
+            (true, true) => (input.transpose(0, 1)?, first),
+            (true, false) => (input.clone(), first),
+        };
+        let (length, batch) = (steps.size(0)?, steps.size(1)?);
+        if length == 0 {
+            return Err(self.shape_error(input, format!("{layout} of at least one step")));
+        }
+        self.check_width(input)?;
+        let rows = steps.reshape([-1, arguments.input_size as isize])?;
+        let mut batch_sizes = listed(arguments.layer, input, Some(length))?;
+        batch_sizes.resize(length, batch);
+        let (output, last) = self.run(rows, &batch_sizes, first)?;
+        let width = output.size(1)?;
+        let output = output.reshape_to(&[length, batch, width].into())?;
+        if !batched {
+            return Ok((output.squeeze(1)?, last.map(|x| x.squeeze(1))?));
+        }
+        let output = if arguments.batch_first {
+            output.transpose(0, 1)?
+        } else {
+            output
+        };
+        Ok((output, last))
+    }
+
+    /// A pass over packed sequences.
+    pub(super) fn forward_packed(
+        &self,
+        input: &PackedSequence,
+        first: Option<States>,
+    ) -> Result<(PackedSequence, States)> {
+        let data = input.data();
+        if data.rank() != 2 {
+            let expected = "packed data [rows, input_size]".to_owned();
+            return Err(self.shape_error(data, expected));
+        }
+        self.check_width(data)?;
+        let ordered = |states: States, order: Option<&Tensor>| match order {
+            Some(order) => states.map(|x| x.index_select(1, order)),
+            None => Ok(states),
+        };
+        let first = match first {
+            Some(first) => {
+                self.check_states(&first, input.batch_sizes())?;
+                Some(ordered(first, input.sorted_indices())?)
+            }
+            None => None,
+        };
+        let (output, last) = self.run(data.clone(), input.batch_sizes(), first)?;
+        let last = ordered(last, input.unsorted_indices())?;
+        Ok((input.with_data(output)?, last))
+    }
+
+    fn check_width(&self, input: &Tensor) -> Result<()> {
+        let expected = self.arguments.input_size;
+        if input.size(-1)? == expected {
+            return Ok(());
+        }
+        let expected = format!("an input whose last dimension is input_size = {expected}");
+        Err(self.shape_error(input, expected))
+    }
+
+    fn check_states(&self, first: &States, batch_sizes: &[usize]) -> Result<()> {
+        let arguments = &self.arguments;
+        let passes = arguments.num_layers * arguments.directions();
+        let batch = batch_sizes.first().copied().unwrap_or(0);
+        let expect = |what: &str, state: &Tensor, size: usize| {
+            if **state.shape() == [passes, batch, size] {
+                return Ok(());
+            }
+            let expected = format!("a first state {what} [{passes}, {batch}, {size}]");
+            Err(self.shape_error(state, expected))
+        };
+        expect("h", &first.hidden, arguments.width())?;
+        (first.cell.iter()).try_for_each(|cell| expect("c", cell, arguments.hidden_size))
+    }
+
+    /// All layers over rows as in a packed sequence.
+    fn run(
+        &self,
+        input: Tensor,
+        batch_sizes: &[usize],
+        first: Option<States>,
+    ) -> Result<(Tensor, States)> {
+        let arguments = &self.arguments;
+        let first = match first {
+            Some(first) => {
+                self.check_states(&first, batch_sizes)?;
+                first
+            }
+            None => self.zeros(&input, batch_sizes)?,
+        };
+        let training = self.training.is_training();
+        let mut weights = self.weights.values().map(Parameter::tensor);
+        let (mut rows, mut hidden, mut cell) = (input, Vec::new(), Vec::new());
+        for layer in 0..arguments.num_layers {
+            let mut sides = Vec::with_capacity(2);
+            for direction in 0..arguments.directions() {
+                let Some(weights) = Weights::next(arguments, &mut weights) else {
+                    // There are weights for every pass.
+                    break;
+                };
+                let first = first.map(|x| x.select(0, hidden.len() as isize))?;
+                let (output, last) =
+                    weights.run(arguments.op, &rows, &first, batch_sizes, direction == 1)?;
+                sides.push(output);
+                hidden.push(last.hidden);
+                cell.extend(last.cell);
+            }
+            rows = match sides.len() {
+                1 => sides.remove(0),
+                _ => Tensor::cat(&sides, 1)?,
+            };
+            if training && layer + 1 < arguments.num_layers {
+                rows = rows.dropout(arguments.dropout)?;
+            }
+        }
+        let last = States {
+            hidden: Tensor::stack(&hidden, 0)?,
+            cell: match cell.is_empty() {
+                true => None,
+                false => Some(Tensor::stack(&cell, 0)?),
+            },
+        };
+        Ok((rows, last))
+    }
+
+    fn zeros(&self, input: &Tensor, batch_sizes: &[usize]) -> Result<States> {
+        let arguments = &self.arguments;
+        let passes = arguments.num_layers * arguments.directions();
+        let batch = batch_sizes.first().copied().unwrap_or(0);
+        let zeros =
+            |size: usize| Tensor::zeros([passes, batch, size], input.dtype(), &input.device());
+        Ok(States {
+            hidden: zeros(arguments.width())?,
+            cell: match arguments.op {
+                RecurrentOp::Lstm => Some(zeros(arguments.hidden_size)?),
+                _ => None,
+            },
+        })
+    }
+
+    pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Arguments {
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            ..
+        } = &self.arguments;
+        write!(f, "{input_size}, {hidden_size}")?;
+        if *proj_size != 0 {
+            write!(f, ", proj_size={proj_size}")?;
+        }
+        if *num_layers != 1 {
+            write!(f, ", num_layers={num_layers}")?;
+        }
+        if !bias {
+            write!(f, ", bias=False")?;
+        }
+        if *batch_first {
+            write!(f, ", batch_first=True")?;
+        }
+        if *dropout != 0.0 {
+            write!(f, ", dropout={}", Repr(dropout))?;
+        }
+        if *bidirectional {
+            write!(f, ", bidirectional=True")?;
+        }
+        Ok(())
+    }
+}
+
+/// The weights of one direction of one layer.
+struct Weights {
+    ih: Tensor,
+    hh: Tensor,
+    biases: Option<[Tensor; 2]>,
+    hr: Option<Tensor>,
+}
+
+impl Weights {
+    /// The next ones in the order of [`Arguments::weights`].
+    fn next(arguments: &Arguments, from: &mut impl Iterator<Item = Tensor>) -> Option<Self> {
+        Some(Self {
+            ih: from.next()?,
+            hh: from.next()?,
+            biases: match arguments.bias {
+                true => Some([from.next()?, from.next()?]),
+                false => None,
+            },
+            hr: match arguments.proj_size {
+                0 => None,
+                _ => Some(from.next()?),
+            },
+        })
+    }
+
+    /// Through all steps.
+    fn run(
+        &self,
+        op: RecurrentOp,
+        rows: &Tensor,
+        first: &States,
+        batch_sizes: &[usize],
+        reverse: bool,
+    ) -> Result<(Tensor, States)> {
+        let [bias_ih, bias_hh] = match &self.biases {
+            Some([ih, hh]) => [Some(ih), Some(hh)],
+            None => [None, None],
+        };
+        let options = RecurrentOptions {
+            op,
+            weight_hh: &self.hh,
+            bias_hh,
+            weight_hr: self.hr.as_ref(),
+            batch_sizes,
+            reverse,
+        };
+        let gates = rows.linear(&self.ih, bias_ih)?;
+        let out = gates.recurrent(&first.hidden, first.cell.as_ref(), &options)?;
+        let (hidden, cell) = (out.hidden, out.cell);
+        Ok((out.output, States { hidden, cell }))
+    }
+}

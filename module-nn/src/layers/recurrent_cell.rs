@@ -1,0 +1,126 @@
+//! What the recurrent cells share: one step with its weights.
+
+use std::fmt;
+
+use module_core::{
+    Bias, ErrorKind, Maybe, Module, Parameter, RecurrentOp, RecurrentOptions, Result, Tensor,
+};
+
+use super::recurrent::States;
+use crate::config::positive;
+use crate::init::Uniform;
+
+/// The members of every recurrent cell, which flattens it into itself.
+#[derive(Module)]
+pub(super) struct RecurrentCell {
+    #[module(skip)]
+    layer: &'static str,
+    #[module(skip)]
+    op: RecurrentOp,
+    weight_ih: Parameter,
+    weight_hh: Parameter,
+    bias_ih: Bias,
+    bias_hh: Bias,
+}
+
+impl RecurrentCell {
+    pub(super) fn new(
+        layer: &'static str,
+        op: RecurrentOp,
+        [input_size, hidden_size]: [usize; 2],
+        bias: bool,
+    ) -> Result<Self> {
+        positive(layer, "input_size", input_size)?;
+        positive(layer, "hidden_size", hidden_size)?;
+        let init = Uniform::of_fan_in(hidden_size);
+        // A product beyond memory is refused by the parameter.
+        let gates = op.gates().saturating_mul(hidden_size);
+        let bias = || Maybe::when(bias, || Parameter::with_init(gates, init));
+        Ok(Self {
+            layer,
+            op,
+            weight_ih: Parameter::with_init([gates, input_size], init)?,
+            weight_hh: Parameter::with_init([gates, hidden_size], init)?,
+            bias_ih: bias()?,
+            bias_hh: bias()?,
+        })
+    }
+
+    fn sizes(&self) -> (usize, usize) {
+        let size = |weight: &Parameter| weight.shape().last().copied().unwrap_or(0);
+        (size(&self.weight_ih), size(&self.weight_hh))
+    }
+
+    /// The next state, from zeros if none is given.
+    pub(super) fn forward(&self, input: &Tensor, first: Option<States>) -> Result<States> {
+        let (input_size, hidden_size) = self.sizes();
+        let refuse = |got: &Tensor, expected: String| -> module_core::Error {
+            let (op, got) = (self.layer, got.shape().clone());
+            ErrorKind::Shape { op, expected, got }.into()
+        };
+        let (rows, batched) = match **input.shape() {
+            [_, size] if size == input_size => (input.clone(), true),
+            [size] if size == input_size => (input.unsqueeze(0)?, false),
+            _ => {
+                let expected = format!("[batch, input_size = {input_size}] or without the batch");
+                return Err(refuse(input, expected));
+            }
+        };
+        let shape = [rows.size(0)?, hidden_size];
+        let first = match first {
+            Some(first) => first,
+            None => {
+                let zeros = || Tensor::zeros(shape, input.dtype(), &input.device());
+                let cell = (self.op == RecurrentOp::Lstm).then(zeros).transpose()?;
+                let hidden = zeros()?;
+                States { hidden, cell }
+            }
+        };
+        let first = first.map(|state| {
+            let state = match state.rank() {
+                1 if !batched => state.unsqueeze(0)?,
+                _ => state.clone(),
+            };
+            if **state.shape() == shape {
+                return Ok(state);
+            }
+            let [batch, size] = shape;
+            let expected = format!(
+                "a state [{batch}, {size}] beside an input {}",
+                input.shape()
+            );
+            Err(refuse(&state, expected))
+        })?;
+        let bias = |bias: &Bias| bias.get().map(Parameter::tensor);
+        let gates = rows.linear(&self.weight_ih.tensor(), bias(&self.bias_ih).as_ref())?;
+        let (weight_hh, bias_hh) = (self.weight_hh.tensor(), bias(&self.bias_hh));
+        let options = RecurrentOptions {
+            op: self.op,
+            weight_hh: &weight_hh,
+            bias_hh: bias_hh.as_ref(),
+            weight_hr: None,
+            batch_sizes: &shape[..1],
+            reverse: false,
+        };
+        let out = gates.recurrent(&first.hidden, first.cell.as_ref(), &options)?;
+        let (hidden, cell) = (out.hidden, out.cell);
+        let next = States { hidden, cell };
+        if batched {
+            Ok(next)
+        } else {
+            next.map(|x| x.squeeze(0))
+        }
+    }
+
+    pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (input_size, hidden_size) = self.sizes();
+        write!(f, "{input_size}, {hidden_size}")?;
+        if !self.bias_ih.is_present() {
+            write!(f, ", bias=False")?;
+        }
+        if self.op == RecurrentOp::Relu {
+            write!(f, ", nonlinearity=relu")?;
+        }
+        Ok(())
+    }
+}

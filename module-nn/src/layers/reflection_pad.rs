@@ -1,0 +1,99 @@
+use std::fmt;
+
+use module_core::{Forward, Module, PadMode, Result, Tensor};
+
+use super::spatial::{check_images, of_dims};
+use crate::OneOrEach;
+use crate::config::{config, tuple};
+
+/// The input mirrored at its edges, which are not repeated.
+///
+/// [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are its names.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
+/// which a negative one cuts off.
+///
+/// # Errors
+///
+/// Another number of dimensions, an amount that is not below the size, cutting off everything.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+/// let y = ReflectionPad1d::new(2)?.call(x)?;
+/// assert_eq!(y.to_vec::<f32>()?, [3.0, 2.0, 1.0, 2.0, 3.0, 2.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct ReflectionPad<const N: usize> {
+    #[module(skip)]
+    amounts: Vec<isize>,
+}
+
+/// The mirrored edges of sequences, [`ReflectionPad`] over one dimension.
+pub type ReflectionPad1d = ReflectionPad<1>;
+
+/// The mirrored edges of images, [`ReflectionPad`] over two dimensions.
+pub type ReflectionPad2d = ReflectionPad<2>;
+
+/// The mirrored edges of volumes, [`ReflectionPad`] over three dimensions.
+pub type ReflectionPad3d = ReflectionPad<3>;
+
+config! {
+    /// The arguments of [`ReflectionPad`]; those of [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are [`ReflectionPad1dConfig`],
+    /// [`ReflectionPad2dConfig`] and [`ReflectionPad3dConfig`].
+    pub struct ReflectionPadConfig<const N: usize> => ReflectionPad {
+        required {
+            /// One amount for every side, or the amounts before and after the last dimension, then
+            /// before and after the one in front of it, and so on.
+            padding: OneOrEach<isize>,
+        }
+    }
+}
+
+/// The arguments of [`ReflectionPad1d`].
+pub type ReflectionPad1dConfig = ReflectionPadConfig<1>;
+
+/// The arguments of [`ReflectionPad2d`].
+pub type ReflectionPad2dConfig = ReflectionPadConfig<2>;
+
+/// The arguments of [`ReflectionPad3d`].
+pub type ReflectionPad3dConfig = ReflectionPadConfig<3>;
+
+impl<const N: usize> ReflectionPadConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Amounts for another number of dimensions.
+    pub fn build(&self) -> Result<ReflectionPad<N>> {
+        let amounts = self
+            .padding
+            .get(ReflectionPad::<N>::NAME, "padding", 2 * N)?;
+        Ok(ReflectionPad { amounts })
+    }
+}
+
+impl<const N: usize> ReflectionPad<N> {
+    const NAME: &'static str =
+        of_dims::<N>(["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        tuple(f, self.amounts.iter())
+    }
+}
+
+impl<const N: usize> Forward for ReflectionPad<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        check_images::<N>("pad", &input)?;
+        input.pad(&self.amounts, PadMode::Reflect)
+    }
+}

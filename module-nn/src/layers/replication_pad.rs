@@ -1,0 +1,99 @@
+use std::fmt;
+
+use module_core::{Forward, Module, PadMode, Result, Tensor};
+
+use super::spatial::{check_images, of_dims};
+use crate::OneOrEach;
+use crate::config::{config, tuple};
+
+/// The edges of the input repeated.
+///
+/// [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are its names.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
+/// which a negative one cuts off.
+///
+/// # Errors
+///
+/// Another number of dimensions, no edge to repeat, cutting off everything.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+/// let y = ReplicationPad1d::new(1)?.call(x)?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, 1.0, 2.0, 3.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct ReplicationPad<const N: usize> {
+    #[module(skip)]
+    amounts: Vec<isize>,
+}
+
+/// The repeated edges of sequences, [`ReplicationPad`] over one dimension.
+pub type ReplicationPad1d = ReplicationPad<1>;
+
+/// The repeated edges of images, [`ReplicationPad`] over two dimensions.
+pub type ReplicationPad2d = ReplicationPad<2>;
+
+/// The repeated edges of volumes, [`ReplicationPad`] over three dimensions.
+pub type ReplicationPad3d = ReplicationPad<3>;
+
+config! {
+    /// The arguments of [`ReplicationPad`]; those of [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are [`ReplicationPad1dConfig`],
+    /// [`ReplicationPad2dConfig`] and [`ReplicationPad3dConfig`].
+    pub struct ReplicationPadConfig<const N: usize> => ReplicationPad {
+        required {
+            /// One amount for every side, or the amounts before and after the last dimension, then
+            /// before and after the one in front of it, and so on.
+            padding: OneOrEach<isize>,
+        }
+    }
+}
+
+/// The arguments of [`ReplicationPad1d`].
+pub type ReplicationPad1dConfig = ReplicationPadConfig<1>;
+
+/// The arguments of [`ReplicationPad2d`].
+pub type ReplicationPad2dConfig = ReplicationPadConfig<2>;
+
+/// The arguments of [`ReplicationPad3d`].
+pub type ReplicationPad3dConfig = ReplicationPadConfig<3>;
+
+impl<const N: usize> ReplicationPadConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Amounts for another number of dimensions.
+    pub fn build(&self) -> Result<ReplicationPad<N>> {
+        let amounts = self
+            .padding
+            .get(ReplicationPad::<N>::NAME, "padding", 2 * N)?;
+        Ok(ReplicationPad { amounts })
+    }
+}
+
+impl<const N: usize> ReplicationPad<N> {
+    const NAME: &'static str =
+        of_dims::<N>(["ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        tuple(f, self.amounts.iter())
+    }
+}
+
+impl<const N: usize> Forward for ReplicationPad<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        check_images::<N>("pad", &input)?;
+        input.pad(&self.amounts, PadMode::Replicate)
+    }
+}

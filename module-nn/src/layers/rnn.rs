@@ -1,0 +1,174 @@
+use std::fmt;
+
+use module_core::{Forward, Module, RecurrentOp, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::recurrent::{Arguments, Recurrent};
+use crate::config::config;
+use crate::rnn::PackedSequence;
+
+/// A recurrent network of Elman's.
+///
+/// ```text
+/// hₜ = tanh(W_ih·xₜ + b_ih + W_hh·hₜ₋₁ + b_hh)
+/// ```
+///
+/// Each layer above the first has the states of the one below as its input, in training with
+/// `dropout` between them; with `bidirectional` a second pass starts at the end of the sequences, and
+/// the states of both stand side by side.
+///
+/// Source: Elman, *Finding Structure in Time* (1990).
+///
+/// # Shapes
+///
+/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
+/// `[length, input_size]`, or a [`PackedSequence`]. The first state stands beside it in a tuple, or is 0:
+/// `h` of shape `[num_layers · directions, batch, hidden_size]`.
+///
+/// The output is a tuple of the states of the last layer, `[…, directions · hidden_size]`, and of the last
+/// state of every layer in the shape of the first.
+///
+/// # State dict
+///
+/// For each layer `k`: `weight_ih_l{k}` `[hidden_size, inputs]`, `weight_hh_l{k}`
+/// `[hidden_size, hidden_size]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[hidden_size]`; with `bidirectional` the same once
+/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · hidden_size`.
+///
+/// # Initialisation
+///
+/// All uniform in `±1/√hidden_size`, in the order of the state dict.
+///
+/// # Errors
+///
+/// Another number of dimensions or features, no step, first states of another shape, another dtype
+/// or device than the weights'.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let rnn = RNNConfig::new(3, 4).num_layers(2).bidirectional(true).build()?;
+/// let (output, hidden) = rnn.call(Tensor::randn([5, 2, 3], DType::F32)?)?;
+/// assert_eq!(output.shape().to_string(), "[5, 2, 8]");
+/// assert_eq!(hidden.shape().to_string(), "[4, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct RNN {
+    #[module(flatten)]
+    layers: Recurrent,
+}
+
+/// The function of each step of an [`RNN`] or an [`RNNCell`](super::RNNCell).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RNNNonlinearity {
+    /// The hyperbolic tangent.
+    #[default]
+    Tanh,
+    /// What is above 0.
+    Relu,
+}
+
+impl RNNNonlinearity {
+    pub(super) fn op(self) -> RecurrentOp {
+        match self {
+            Self::Tanh => RecurrentOp::Tanh,
+            Self::Relu => RecurrentOp::Relu,
+        }
+    }
+}
+
+config! {
+    /// The arguments of [`RNN`].
+    pub struct RNNConfig => RNN {
+        required {
+            /// The number of features of the input.
+            input_size: usize,
+            /// The number of features of the state.
+            hidden_size: usize,
+        }
+        optional {
+            /// The number of layers upon each other.
+            num_layers: usize = 1,
+            /// The function of each step.
+            nonlinearity: RNNNonlinearity = RNNNonlinearity::Tanh,
+            /// Whether biases are learned.
+            bias: bool = true,
+            /// Whether the batch stands before the steps in the input and the output; the states are
+            /// as ever.
+            batch_first: bool = false,
+            /// The probability that an element between two layers is zeroed in training.
+            dropout: f64 = 0.0,
+            /// Whether a second pass starts at the end.
+            bidirectional: bool = false,
+        }
+    }
+}
+
+impl RNNConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a `dropout` outside `[0, 1]`.
+    pub fn build(&self) -> Result<RNN> {
+        let layers = Recurrent::new(Arguments {
+            layer: "RNN",
+            op: self.nonlinearity.op(),
+            input_size: self.input_size,
+            hidden_size: self.hidden_size,
+            num_layers: self.num_layers,
+            bias: self.bias,
+            batch_first: self.batch_first,
+            dropout: self.dropout,
+            bidirectional: self.bidirectional,
+            proj_size: 0,
+        })?;
+        Ok(RNN { layers })
+    }
+}
+
+impl RNN {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.layers.extra_repr(f)
+    }
+}
+
+impl Forward for RNN {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, input: Tensor) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward(&input, None)?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for RNN {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, (input, first): (Tensor, Tensor)) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward(&input, Some(first.into()))?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<PackedSequence> for RNN {
+    type Output = (PackedSequence, Tensor);
+
+    fn forward(&self, input: PackedSequence) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward_packed(&input, None)?;
+        Ok((output, last.into()))
+    }
+}
+
+impl Forward<(PackedSequence, Tensor)> for RNN {
+    type Output = (PackedSequence, Tensor);
+
+    fn forward(&self, (input, first): (PackedSequence, Tensor)) -> Result<Self::Output> {
+        let (output, last) = self.layers.forward_packed(&input, Some(first.into()))?;
+        Ok((output, last.into()))
+    }
+}

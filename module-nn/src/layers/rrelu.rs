@@ -1,0 +1,97 @@
+use module_core::{Error, Forward, Module, Result, Tensor, Training};
+
+use crate::config::config;
+
+/// In training `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`; in
+/// evaluation the slope is their mean. The slopes are those that PyTorch draws from the same generator
+/// state.
+///
+/// Source: Xu, Wang, Chen and Li, *Empirical Evaluation of Rectified Activations in Convolutional
+/// Network* (2015).
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let rrelu = RReLUConfig::new().lower(0.25).upper(0.75).build()?;
+/// rrelu.eval();
+/// assert_eq!(rrelu.call(Tensor::from([2.0_f32, -2.0]))?.to_vec::<f32>()?, [2.0, -1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct RReLU {
+    lower: f64,
+    upper: f64,
+    training: Training,
+}
+
+config! {
+    /// The arguments of [`RReLU`].
+    pub struct RReLUConfig {
+        optional {
+            /// The least slope.
+            lower: f64 = 1.0 / 8.0,
+            /// The greatest slope.
+            upper: f64 = 1.0 / 3.0,
+        }
+    }
+}
+
+impl RReLUConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// A `lower` above `upper`.
+    pub fn build(&self) -> Result<RReLU> {
+        let &Self { lower, upper } = self;
+        // So that a NaN fails.
+        let ordered = lower <= upper;
+        if !ordered {
+            let problem = format!("must be at most upper = {upper}");
+            return Err(Error::argument("RReLU", "lower", lower, problem));
+        }
+        Ok(RReLU {
+            lower,
+            upper,
+            training: Training::new(),
+        })
+    }
+}
+
+impl RReLU {
+    /// With PyTorch's defaults; [`RReLUConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self {
+            lower: 1.0 / 8.0,
+            upper: 1.0 / 3.0,
+            training: Training::new(),
+        }
+    }
+}
+
+impl Default for RReLU {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for RReLU {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        match self.training.is_training() {
+            true => input.rrelu(self.lower, self.upper),
+            false => input.leaky_relu((self.lower + self.upper) / 2.0),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use std::fmt;
+
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// `exᵢ / Σⱼ exⱼ` along a dimension.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dimension that is out of range, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Softmax::new(-1)?.call(Tensor::from([0.0_f32, 0.0]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.5, 0.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Softmax {
+    #[module(skip)]
+    dim: Option<isize>,
+}
+
+config! {
+    /// The arguments of [`Softmax`].
+    pub struct SoftmaxConfig {
+        optional {
+            /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
+            /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
+            dim: Option<isize> = None,
+        }
+    }
+}
+
+impl SoftmaxConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: the dimension is checked against each input.
+    pub fn build(&self) -> Result<Softmax> {
+        Ok(Softmax { dim: self.dim })
+    }
+}
+
+impl Softmax {
+    /// Along this dimension; a negative one counts from the end.
+    ///
+    /// # Errors
+    ///
+    /// None: the dimension is checked against each input.
+    pub fn new(dim: isize) -> Result<Self> {
+        SoftmaxConfig::new().dim(dim).build()
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        repr(self.dim, f)
+    }
+}
+
+/// The dimension that PyTorch chooses where none is given.
+pub(super) fn implicit(dim: Option<isize>, input: &Tensor) -> isize {
+    dim.unwrap_or(match input.rank() {
+        0 | 1 | 3 => 0,
+        _ => 1,
+    })
+}
+
+/// `dim=1`, or `dim=None`.
+pub(super) fn repr(dim: Option<isize>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match dim {
+        Some(dim) => write!(f, "dim={dim}"),
+        None => f.write_str("dim=None"),
+    }
+}
+
+impl Forward for Softmax {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let dim = implicit(self.dim, &input);
+        input.softmax(dim)
+    }
+}

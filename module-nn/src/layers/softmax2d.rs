@@ -1,0 +1,53 @@
+use module_core::{ErrorKind, Forward, Marker, Module, Result, Tensor};
+
+/// Softmax over the channels of each place of an image.
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]`, or without the batch, to the same.
+///
+/// # Errors
+///
+/// Another number of dimensions, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Softmax2d::new().call(Tensor::zeros([1, 2, 3, 3], DType::F32, &Device::cpu())?)?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.5; 18]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Softmax2d {
+    marker: Marker,
+}
+
+impl Softmax2d {
+    /// The activation.
+    pub const fn new() -> Self {
+        Self {
+            marker: Marker::new(),
+        }
+    }
+}
+
+impl Default for Softmax2d {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for Softmax2d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        if matches!(input.rank(), 3 | 4) {
+            return input.softmax(-3);
+        }
+        let expected = "[batch, channels, height, width], with or without the batch".to_owned();
+        let (op, got) = ("softmax2d", input.shape().clone());
+        Err(ErrorKind::Shape { op, expected, got }.into())
+    }
+}

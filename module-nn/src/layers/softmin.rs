@@ -1,0 +1,78 @@
+use std::fmt;
+
+use module_core::{Forward, Module, Result, Tensor};
+
+use super::softmax::{implicit, repr};
+use crate::config::config;
+
+/// `e⁻xᵢ / Σⱼ e⁻xⱼ` along a dimension.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dimension that is out of range, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Softmin::new(-1)?.call(Tensor::from([0.0_f32, 0.0]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.5, 0.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Softmin {
+    #[module(skip)]
+    dim: Option<isize>,
+}
+
+config! {
+    /// The arguments of [`Softmin`].
+    pub struct SoftminConfig {
+        optional {
+            /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
+            /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
+            dim: Option<isize> = None,
+        }
+    }
+}
+
+impl SoftminConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: the dimension is checked against each input.
+    pub fn build(&self) -> Result<Softmin> {
+        Ok(Softmin { dim: self.dim })
+    }
+}
+
+impl Softmin {
+    /// Along this dimension; a negative one counts from the end.
+    ///
+    /// # Errors
+    ///
+    /// None: the dimension is checked against each input.
+    pub fn new(dim: isize) -> Result<Self> {
+        SoftminConfig::new().dim(dim).build()
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        repr(self.dim, f)
+    }
+}
+
+impl Forward for Softmin {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let dim = implicit(self.dim, &input);
+        input.neg()?.softmax(dim)
+    }
+}

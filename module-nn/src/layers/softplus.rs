@@ -1,0 +1,76 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// `ln(1 + e^(βx)) / β`, elementwise; `x` itself where `βx` exceeds the threshold.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Softplus::new().call(Tensor::from([0.0_f64, 25.0]))?;
+/// assert_eq!(y.to_vec::<f64>()?, [std::f64::consts::LN_2, 25.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Softplus {
+    beta: f64,
+    threshold: f64,
+}
+
+config! {
+    /// The arguments of [`Softplus`].
+    pub struct SoftplusConfig {
+        optional {
+            /// The `β`.
+            beta: f64 = 1.0,
+            /// Where the function is taken for a line.
+            threshold: f64 = 20.0,
+        }
+    }
+}
+
+impl SoftplusConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: every number is served.
+    pub fn build(&self) -> Result<Softplus> {
+        let &Self { beta, threshold } = self;
+        Ok(Softplus { beta, threshold })
+    }
+}
+
+impl Softplus {
+    /// With PyTorch's defaults; [`SoftplusConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self {
+            beta: 1.0,
+            threshold: 20.0,
+        }
+    }
+}
+
+impl Default for Softplus {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for Softplus {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.softplus(self.beta, self.threshold)
+    }
+}

@@ -1,0 +1,77 @@
+use module_core::module::Repr;
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{between, config};
+
+/// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Softshrink::new().call(Tensor::from([-2.0_f32, 0.5, 2.0]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [-1.5, 0.0, 1.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Softshrink {
+    lambd: f64,
+}
+
+config! {
+    /// The arguments of [`Softshrink`].
+    pub struct SoftshrinkConfig {
+        optional {
+            /// The `λ`.
+            lambd: f64 = 0.5,
+        }
+    }
+}
+
+impl SoftshrinkConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// A `lambd` below 0.
+    pub fn build(&self) -> Result<Softshrink> {
+        let &Self { lambd } = self;
+        between("Softshrink", "lambd", lambd, [0.0, f64::INFINITY])?;
+        Ok(Softshrink { lambd })
+    }
+}
+
+impl Softshrink {
+    /// With PyTorch's defaults; [`SoftshrinkConfig`] has the arguments.
+    pub fn new() -> Self {
+        Self { lambd: 0.5 }
+    }
+
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", Repr(&self.lambd))
+    }
+}
+
+impl Default for Softshrink {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Forward for Softshrink {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.softshrink(self.lambd)
+    }
+}

@@ -1,0 +1,40 @@
+//! What layers over one to three spatial dimensions have in common.
+
+use module_core::{Error, ErrorKind, Result, Tensor};
+
+/// The name of a layer over `N` spatial dimensions. There are one to three: with another number it does
+/// not compile.
+pub(super) const fn of_dims<const N: usize>(names: [&'static str; 3]) -> &'static str {
+    assert!(0 < N && N < 4, "there are one to three spatial dimensions");
+    names[N - 1]
+}
+
+/// Refuses what is not `[batch, channels, size…]`, nor that without the batch.
+pub(super) fn check_images<const N: usize>(op: &'static str, input: &Tensor) -> Result<()> {
+    match input.rank().checked_sub(N) {
+        Some(1 | 2) => Ok(()),
+        _ => Err(not_images::<N>(op, input, "channels")),
+    }
+}
+
+/// [`check_images`] with this number of channels.
+pub(super) fn check_channels<const N: usize>(
+    op: &'static str,
+    input: &Tensor,
+    channels: usize,
+) -> Result<()> {
+    let lead = input.rank().checked_sub(N);
+    if matches!(lead, Some(1 | 2)) && input.size(-1 - (N as isize))? == channels {
+        return Ok(());
+    }
+    Err(not_images::<N>(op, input, &channels.to_string()))
+}
+
+fn not_images<const N: usize>(op: &'static str, input: &Tensor, channels: &str) -> Error {
+    let sizes = of_dims::<N>(["length", "height, width", "depth, height, width"]);
+    let (expected, got) = (
+        format!("[batch, {channels}, {sizes}] or [{channels}, {sizes}]"),
+        input.shape().clone(),
+    );
+    ErrorKind::Shape { op, expected, got }.into()
+}

@@ -1,0 +1,60 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// `x` where it exceeds the threshold, else `value`, elementwise; NaN stays NaN.
+///
+/// # Shapes
+///
+/// Any shape to the same.
+///
+/// # Errors
+///
+/// A dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let y = Threshold::new(1.0, -2.0)?.call(Tensor::from([0.5_f32, 1.5]))?;
+/// assert_eq!(y.to_vec::<f32>()?, [-2.0, 1.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Threshold {
+    threshold: f64,
+    value: f64,
+}
+
+config! {
+    /// The arguments of [`Threshold`].
+    pub struct ThresholdConfig => Threshold {
+        required {
+            /// What is to be exceeded.
+            threshold: f64,
+            /// What stands in for the rest.
+            value: f64,
+        }
+    }
+}
+
+impl ThresholdConfig {
+    /// The activation.
+    ///
+    /// # Errors
+    ///
+    /// None: every number is served.
+    pub fn build(&self) -> Result<Threshold> {
+        let &Self { threshold, value } = self;
+        Ok(Threshold { threshold, value })
+    }
+}
+
+impl Forward for Threshold {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.threshold(self.threshold, self.value)
+    }
+}

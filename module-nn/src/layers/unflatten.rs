@@ -1,0 +1,86 @@
+use std::fmt;
+
+use module_core::{Error, Forward, Module, Result, Tensor};
+
+use crate::config::{config, tuple};
+
+/// One dimension as several.
+///
+/// # Shapes
+///
+/// `[…, a·b·c, …]` to `[…, a, b, c, …]`; of the sizes one may be -1 and is what is left.
+///
+/// # Errors
+///
+/// A dimension that is out of range, sizes whose product is not that of the dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::zeros([2, 12], DType::F32, &Device::cpu())?;
+/// assert_eq!(Unflatten::new(1, [3, -1])?.call(x)?.shape().to_string(), "[2, 3, 4]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Unflatten {
+    #[module(skip)]
+    config: UnflattenConfig,
+}
+
+config! {
+    /// The arguments of [`Unflatten`].
+    pub struct UnflattenConfig => Unflatten {
+        required {
+            /// The dimension; a negative one counts from the end.
+            dim: isize,
+            /// The sizes that it is to have.
+            unflattened_size: Vec<isize>,
+        }
+    }
+}
+
+impl UnflattenConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size below -1, and more than one that is to be found.
+    pub fn build(&self) -> Result<Unflatten> {
+        let sizes = &self.unflattened_size;
+        let problem = match sizes.iter().filter(|&&size| size < 0).count() {
+            0 => None,
+            1 if sizes.contains(&-1) => None,
+            1 => Some("must not have a size below -1"),
+            _ => Some("must leave only one size to be found"),
+        };
+        if let Some(problem) = problem {
+            let sizes = fmt::from_fn(|f| tuple(f, sizes.iter()));
+            return Err(Error::argument(
+                "Unflatten",
+                "unflattened_size",
+                sizes,
+                problem,
+            ));
+        }
+        let config = self.clone();
+        Ok(Unflatten { config })
+    }
+}
+
+impl Unflatten {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "dim={}, unflattened_size=", self.config.dim)?;
+        tuple(f, self.config.unflattened_size.iter())
+    }
+}
+
+impl Forward for Unflatten {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.unflatten(self.config.dim, self.config.unflattened_size.as_slice())
+    }
+}

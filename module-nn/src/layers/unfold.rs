@@ -1,0 +1,107 @@
+use std::fmt;
+
+use module_core::{Forward, Module, Result, Sizes, Tensor, UnfoldOptions};
+
+use crate::config::{config, positive_sizes};
+
+/// The windows over an image as columns: [`Tensor::im2col`].
+///
+/// A convolution is the product of its weight, as a matrix, with them. [`Fold`](super::Fold) is the way
+/// back, which adds where windows overlap.
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]` to `[batch, channels · kernel places, windows]`, or both without the
+/// batch.
+///
+/// # Errors
+///
+/// Another number of dimensions, a window larger than the padded image, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([2, 3, 4, 5], DType::F32)?;
+/// assert_eq!(Unfold::new((2, 3))?.call(x)?.shape().to_string(), "[2, 18, 9]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Unfold {
+    #[module(skip)]
+    config: UnfoldConfig,
+}
+
+config! {
+    /// The arguments of [`Unfold`].
+    pub struct UnfoldConfig => Unfold {
+        required {
+            /// The size of the window.
+            kernel_size: Sizes<2>,
+        }
+        optional {
+            /// The distance between neighbours of the window.
+            dilation: Sizes<2> = 1,
+            /// Zeros around the image.
+            padding: Sizes<2> = 0,
+            /// The step of the window.
+            stride: Sizes<2> = 1,
+        }
+    }
+}
+
+impl UnfoldConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A zero window, dilation or stride.
+    pub fn build(&self) -> Result<Unfold> {
+        self.check("Unfold")?;
+        let config = self.clone();
+        Ok(Unfold { config })
+    }
+
+    /// What must hold of the windows of a layer that lays them out or adds them up.
+    pub(super) fn check(&self, layer: &'static str) -> Result<()> {
+        positive_sizes(layer, "kernel_size", self.kernel_size)?;
+        positive_sizes(layer, "dilation", self.dilation)?;
+        positive_sizes(layer, "stride", self.stride)
+    }
+
+    pub(super) fn options(&self) -> UnfoldOptions<2> {
+        UnfoldOptions {
+            kernel_size: self.kernel_size.get(),
+            dilation: self.dilation.get(),
+            padding: self.padding.get(),
+            stride: self.stride.get(),
+        }
+    }
+
+    pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "kernel_size={}, dilation={}, padding={}, stride={}",
+            self.kernel_size.as_given(),
+            self.dilation.as_given(),
+            self.padding.as_given(),
+            self.stride.as_given(),
+        )
+    }
+}
+
+impl Unfold {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.config.print(f)
+    }
+}
+
+impl Forward for Unfold {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.im2col(self.config.options())
+    }
+}

@@ -1,0 +1,178 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{
+    Error, Forward, InterpolateMode, InterpolateOptions, Module, Resize, Result, Tensor,
+};
+
+use crate::OneOrEach;
+use crate::config::config;
+
+/// The input at another size: [`Tensor::interpolate`], which says how each mode reads between places.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with one to three spatial dimensions, as the mode needs; each size becomes
+/// `size`, or `⌊size · scale_factor⌋`.
+///
+/// # Errors
+///
+/// Another number of dimensions than the mode serves or the sizes are for, an empty input or output, a
+/// dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[[1.0_f32, 2.0]]]);
+/// let linear = UpsampleConfig::new().scale_factor(2.0).mode(InterpolateMode::Linear).build()?;
+/// assert_eq!(linear.call(x)?.to_vec::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct Upsample {
+    #[module(skip)]
+    resizing: Resizing,
+}
+
+config! {
+    /// The arguments of [`Upsample`], of which either `size` or `scale_factor` is given.
+    pub struct UpsampleConfig {
+        optional {
+            /// The sizes of the output, one for all dimensions or one for each.
+            size: Option<OneOrEach<usize>> = None,
+            /// What the sizes of the input are multiplied with.
+            scale_factor: Option<OneOrEach<f64>> = None,
+            /// How to read between places.
+            mode: InterpolateMode = InterpolateMode::Nearest,
+            /// Whether the middles of the first and last places of input and output meet, and not their
+            /// outer edges; for the linear modes and the cubic one.
+            align_corners: Option<bool> = None,
+            /// Whether to read between places by the ratio of the sizes, and not by the factor, which
+            /// rounding down may have changed.
+            recompute_scale_factor: Option<bool> = None,
+        }
+    }
+}
+
+impl UpsampleConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Neither `size` nor `scale_factor` or both, a size of 0, a factor that is not positive and finite,
+    /// `align_corners` for a mode that has none, `recompute_scale_factor` without a factor.
+    pub fn build(&self) -> Result<Upsample> {
+        let resizing = Resizing::new("Upsample", self)?;
+        Ok(Upsample { resizing })
+    }
+}
+
+impl Upsample {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.resizing.print(f)
+    }
+}
+
+impl Forward for Upsample {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.resizing.run(&input)
+    }
+}
+
+/// What the layers of this family do; the arguments have been checked.
+pub(super) struct Resizing {
+    options: InterpolateOptions,
+    /// As it is printed.
+    by: String,
+    recompute: bool,
+}
+
+impl Resizing {
+    pub(super) fn new(layer: &'static str, config: &UpsampleConfig) -> Result<Self> {
+        let UpsampleConfig {
+            size,
+            scale_factor,
+            mode,
+            align_corners,
+            recompute_scale_factor,
+        } = config;
+        let (resize, by) = match (size, scale_factor) {
+            (Some(size), None) => {
+                if size.given().contains(&0) {
+                    return Err(Error::argument(layer, "size", size, "must be at least 1"));
+                }
+                (Resize::Size(size.given().to_vec()), format!("size={size}"))
+            }
+            (None, Some(factor)) => {
+                if !factor.given().iter().all(|&f| f.is_finite() && f > 0.0) {
+                    let problem = "must be positive and finite";
+                    return Err(Error::argument(layer, "scale_factor", factor, problem));
+                }
+                let by = format!("scale_factor={factor}");
+                (Resize::ScaleFactor(factor.given().to_vec()), by)
+            }
+            (None, None) => {
+                let problem = "either it or scale_factor must be given";
+                return Err(Error::argument(layer, "size", "None", problem));
+            }
+            (Some(size), Some(factor)) => {
+                let problem = format!("cannot be given beside scale_factor = {factor}");
+                return Err(Error::argument(layer, "size", size, problem));
+            }
+        };
+        use InterpolateMode::{Area, Nearest, NearestExact};
+        if let (Some(given), Nearest | NearestExact | Area) = (align_corners, mode) {
+            let (given, problem) = (Repr(given), format!("has no meaning for mode = {mode}"));
+            return Err(Error::argument(layer, "align_corners", given, problem));
+        }
+        let recompute = recompute_scale_factor.unwrap_or(false);
+        if recompute && size.is_some() {
+            let problem = format!("has no meaning for {by}");
+            let given = Repr(&recompute);
+            return Err(Error::argument(
+                layer,
+                "recompute_scale_factor",
+                given,
+                problem,
+            ));
+        }
+        let options = InterpolateOptions {
+            resize,
+            mode: *mode,
+            align_corners: align_corners.unwrap_or(false),
+        };
+        Ok(Self {
+            options,
+            by,
+            recompute,
+        })
+    }
+
+    pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, mode='{}'", self.by, self.options.mode)
+    }
+
+    pub(super) fn run(&self, input: &Tensor) -> Result<Tensor> {
+        let (Resize::ScaleFactor(factors), true) = (&self.options.resize, self.recompute) else {
+            return input.interpolate(&self.options);
+        };
+        let sizes = input.shape().iter().skip(2).enumerate();
+        let to = sizes.map(|(d, &size)| {
+            let factor = factors.get(if factors.len() == 1 { 0 } else { d });
+            // A factor that is missing leaves the size to the error below.
+            factor.map_or(size, |factor| (size as f64 * factor) as usize)
+        });
+        let mut to: Vec<usize> = to.collect();
+        if factors.len() > 1 {
+            to.resize(factors.len(), 1);
+        }
+        let mut options = self.options.clone();
+        options.resize = Resize::Size(to);
+        input.interpolate(&options)
+    }
+}

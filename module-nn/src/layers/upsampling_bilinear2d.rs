@@ -1,0 +1,82 @@
+use std::fmt;
+
+use module_core::{Forward, InterpolateMode, Module, Result, Tensor};
+
+use super::UpsampleConfig;
+use super::upsample::Resizing;
+use crate::OneOrEach;
+use crate::config::config;
+
+/// An image at another size, read on lines between its places, of which the corners stay where they are.
+///
+/// It is [`Upsample`](super::Upsample) with the mode bilinear and aligned corners, and older than that.
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]` to the same with `size`, or with `⌊size · scale_factor⌋`.
+///
+/// # Errors
+///
+/// Another number of dimensions, an empty input or output, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([1, 3, 4, 5], DType::F32)?;
+/// let up = UpsamplingBilinear2dConfig::new().scale_factor(2.0).build()?;
+/// assert_eq!(up.call(x)?.shape().to_string(), "[1, 3, 8, 10]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct UpsamplingBilinear2d {
+    #[module(skip)]
+    resizing: Resizing,
+}
+
+config! {
+    /// The arguments of [`UpsamplingBilinear2d`], of which one is given.
+    pub struct UpsamplingBilinear2dConfig {
+        optional {
+            /// The height and the width of the output; one number is for both.
+            size: Option<OneOrEach<usize>> = None,
+            /// What those of the input are multiplied with.
+            scale_factor: Option<OneOrEach<f64>> = None,
+        }
+    }
+}
+
+impl UpsamplingBilinear2dConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Neither argument or both, a size of 0, a factor that is not positive and finite.
+    pub fn build(&self) -> Result<UpsamplingBilinear2d> {
+        let config = UpsampleConfig {
+            size: self.size.clone(),
+            scale_factor: self.scale_factor.clone(),
+            mode: InterpolateMode::Bilinear,
+            align_corners: Some(true),
+            recompute_scale_factor: None,
+        };
+        let resizing = Resizing::new("UpsamplingBilinear2d", &config)?;
+        Ok(UpsamplingBilinear2d { resizing })
+    }
+}
+
+impl UpsamplingBilinear2d {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.resizing.print(f)
+    }
+}
+
+impl Forward for UpsamplingBilinear2d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.resizing.run(&input)
+    }
+}

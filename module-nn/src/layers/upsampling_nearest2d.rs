@@ -1,0 +1,82 @@
+use std::fmt;
+
+use module_core::{Forward, InterpolateMode, Module, Result, Tensor};
+
+use super::UpsampleConfig;
+use super::upsample::Resizing;
+use crate::OneOrEach;
+use crate::config::config;
+
+/// The nearest places of an image at another size.
+///
+/// It is [`Upsample`](super::Upsample) with the mode nearest, and older than that.
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]` to the same with `size`, or with `⌊size · scale_factor⌋`.
+///
+/// # Errors
+///
+/// Another number of dimensions, an empty input or output, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([1, 3, 4, 5], DType::F32)?;
+/// let up = UpsamplingNearest2dConfig::new().scale_factor(2.0).build()?;
+/// assert_eq!(up.call(x)?.shape().to_string(), "[1, 3, 8, 10]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct UpsamplingNearest2d {
+    #[module(skip)]
+    resizing: Resizing,
+}
+
+config! {
+    /// The arguments of [`UpsamplingNearest2d`], of which one is given.
+    pub struct UpsamplingNearest2dConfig {
+        optional {
+            /// The height and the width of the output; one number is for both.
+            size: Option<OneOrEach<usize>> = None,
+            /// What those of the input are multiplied with.
+            scale_factor: Option<OneOrEach<f64>> = None,
+        }
+    }
+}
+
+impl UpsamplingNearest2dConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Neither argument or both, a size of 0, a factor that is not positive and finite.
+    pub fn build(&self) -> Result<UpsamplingNearest2d> {
+        let config = UpsampleConfig {
+            size: self.size.clone(),
+            scale_factor: self.scale_factor.clone(),
+            mode: InterpolateMode::Nearest,
+            align_corners: None,
+            recompute_scale_factor: None,
+        };
+        let resizing = Resizing::new("UpsamplingNearest2d", &config)?;
+        Ok(UpsamplingNearest2d { resizing })
+    }
+}
+
+impl UpsamplingNearest2d {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.resizing.print(f)
+    }
+}
+
+impl Forward for UpsamplingNearest2d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.resizing.run(&input)
+    }
+}

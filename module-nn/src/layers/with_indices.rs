@@ -1,0 +1,31 @@
+use module_core::Tensor;
+use module_core::hooks::Tensors;
+
+/// An input whose pooling is to tell also where it found each element: PyTorch's `return_indices`.
+///
+/// The layer then gives the elements and, as `I64`, their places in the flattened spatial dimensions of
+/// the input, which [`MaxUnpool`](super::MaxUnpool) takes.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+/// let (y, places) = MaxPool1d::new(2)?.call(WithIndices(x))?;
+/// assert_eq!(y.to_vec::<f32>()?, [4.0, 3.0]);
+/// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct WithIndices(pub Tensor);
+
+impl Tensors for WithIndices {
+    fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
+        f(&self.0);
+    }
+
+    fn for_each_mut(&mut self, f: &mut dyn FnMut(&mut Tensor)) {
+        f(&mut self.0);
+    }
+}

@@ -1,0 +1,94 @@
+use std::fmt;
+
+use module_core::{Forward, Module, PadMode, Result, Tensor};
+
+use super::spatial::of_dims;
+use crate::OneOrEach;
+use crate::config::{config, tuple};
+
+/// Zeros around the last dimensions.
+///
+/// [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are its names.
+///
+/// # Shapes
+///
+/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; a negative amount cuts off.
+///
+/// # Errors
+///
+/// Fewer dimensions than are padded, cutting off more than there is.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0]]);
+/// assert_eq!(ZeroPad1d::new(1)?.call(x.clone())?.to_vec::<f32>()?, [0.0, 1.0, 2.0, 0.0]);
+/// assert_eq!(ZeroPad1d::new([-1, 1])?.call(x)?.to_vec::<f32>()?, [2.0, 0.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct ZeroPad<const N: usize> {
+    #[module(skip)]
+    amounts: Vec<isize>,
+}
+
+/// Zeros around sequences, [`ZeroPad`] over one dimension.
+pub type ZeroPad1d = ZeroPad<1>;
+
+/// Zeros around images, [`ZeroPad`] over two dimensions.
+pub type ZeroPad2d = ZeroPad<2>;
+
+/// Zeros around volumes, [`ZeroPad`] over three dimensions.
+pub type ZeroPad3d = ZeroPad<3>;
+
+config! {
+    /// The arguments of [`ZeroPad`]; those of [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are [`ZeroPad1dConfig`],
+    /// [`ZeroPad2dConfig`] and [`ZeroPad3dConfig`].
+    pub struct ZeroPadConfig<const N: usize> => ZeroPad {
+        required {
+            /// One amount for every side, or the amounts before and after the last dimension, then
+            /// before and after the one in front of it, and so on.
+            padding: OneOrEach<isize>,
+        }
+    }
+}
+
+/// The arguments of [`ZeroPad1d`].
+pub type ZeroPad1dConfig = ZeroPadConfig<1>;
+
+/// The arguments of [`ZeroPad2d`].
+pub type ZeroPad2dConfig = ZeroPadConfig<2>;
+
+/// The arguments of [`ZeroPad3d`].
+pub type ZeroPad3dConfig = ZeroPadConfig<3>;
+
+impl<const N: usize> ZeroPadConfig<N> {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// Amounts for another number of dimensions.
+    pub fn build(&self) -> Result<ZeroPad<N>> {
+        let amounts = self.padding.get(ZeroPad::<N>::NAME, "padding", 2 * N)?;
+        Ok(ZeroPad { amounts })
+    }
+}
+
+impl<const N: usize> ZeroPad<N> {
+    const NAME: &'static str = of_dims::<N>(["ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        tuple(f, self.amounts.iter())
+    }
+}
+
+impl<const N: usize> Forward for ZeroPad<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.pad(&self.amounts, PadMode::default())
+    }
+}

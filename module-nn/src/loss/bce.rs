@@ -1,0 +1,97 @@
+use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
+
+use crate::Weights;
+use crate::config::config;
+use crate::functional::{Reduction, binary_cross_entropy};
+use crate::loss::{buffer, defaults};
+
+/// The cross-entropy of probabilities with targets between 0 and 1:
+/// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`]. The weight broadcasts to it.
+///
+/// # State dict
+///
+/// `weight`, a buffer, if there is one.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point; an input outside `[0, 1]`; a
+/// weight that does not broadcast to the losses.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = BCELoss::new();
+/// let loss = criterion.call((Tensor::from([0.5_f32]), Tensor::from([1.0_f32])))?;
+/// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct BCELoss {
+    weight: Maybe<Buffer>,
+    #[module(skip)]
+    config: BCELossConfig,
+}
+
+config! {
+    /// The arguments of [`BCELoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = BCELossConfig::new().reduction(Reduction::Sum).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct BCELossConfig {
+        optional {
+            /// A weight of the losses, to which it broadcasts.
+            weight: Option<Weights> = None,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl BCELossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<BCELoss> {
+        Ok(BCELoss::of(self))
+    }
+}
+
+defaults!(BCELoss, BCELossConfig);
+
+impl BCELoss {
+    fn of(config: &BCELossConfig) -> Self {
+        Self {
+            weight: buffer(config.weight.as_ref()),
+            // The buffers hold the weights.
+            config: BCELossConfig {
+                weight: None,
+                ..config.clone()
+            },
+        }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for BCELoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        let weight = self.weight.get().map(Buffer::tensor);
+        binary_cross_entropy(&input, &target, weight.as_ref(), self.config.reduction)
+    }
+}

@@ -1,0 +1,89 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, cosine_embedding_loss};
+use crate::loss::defaults;
+
+/// Brings vectors together where the target is 1, by `1 - cos(x₁, x₂)`, and apart where it is -1, by
+/// `max(0, cos(x₁, x₂) - margin)`.
+///
+/// # Shapes
+///
+/// Three tensors: vectors `[batch, features]` twice and a target `[batch]`, or `[features]` and `[]`. The
+/// output has no dimensions, or those of the target with [`Reduction::None`].
+///
+/// # Errors
+///
+/// Other shapes, also where they would broadcast; different dtypes of the inputs, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = CosineEmbeddingLoss::new();
+/// let (a, b) = (Tensor::from([[1.0_f32, 0.0]]), Tensor::from([[0.0_f32, 2.0]]));
+/// assert_eq!(criterion.call((a, b, Tensor::from([1_i64])))?.item::<f32>()?, 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct CosineEmbeddingLoss {
+    #[module(skip)]
+    config: CosineEmbeddingLossConfig,
+}
+
+config! {
+    /// The arguments of [`CosineEmbeddingLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = CosineEmbeddingLossConfig::new().margin(0.5).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct CosineEmbeddingLossConfig {
+        optional {
+            /// How much cosine is left to vectors that belong apart, from -1 to 1.
+            margin: f64 = 0.0,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl CosineEmbeddingLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<CosineEmbeddingLoss> {
+        Ok(CosineEmbeddingLoss::of(self))
+    }
+}
+
+defaults!(CosineEmbeddingLoss, CosineEmbeddingLossConfig);
+
+impl CosineEmbeddingLoss {
+    fn of(config: &CosineEmbeddingLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor, Tensor)> for CosineEmbeddingLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input1, input2, target): (Tensor, Tensor, Tensor)) -> Result<Tensor> {
+        cosine_embedding_loss(
+            &input1,
+            &input2,
+            &target,
+            self.config.margin,
+            self.config.reduction,
+        )
+    }
+}

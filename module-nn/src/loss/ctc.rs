@@ -1,0 +1,105 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, ctc_loss};
+use crate::loss::defaults;
+
+/// Connectionist temporal classification: the negative logarithm of the probability of a text, summed
+/// over all paths of labels that spell it, whichever moments its letters fall on. Repeated labels are one
+/// letter, and blanks are dropped.
+///
+/// The gradient is exact for any input; PyTorch's holds together with that of `log_softmax` before it,
+/// where both agree. A target that no path can spell has the gradient 0.
+///
+/// Source: Graves et al., *Connectionist Temporal Classification: Labelling Unsegmented Sequence Data with
+/// Recurrent Neural Networks* (2006).
+///
+/// # Shapes
+///
+/// Four tensors: logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `[batch, letters]`
+/// with padding behind each, or one after the other `[letters of all]`; how many moments and how many
+/// letters of each count, `I64` `[batch]`. Without the batch: `[time, labels]`, `[letters]` and lengths
+/// `[]`. The output has no dimensions, or `[batch]` with [`Reduction::None`].
+///
+/// # Errors
+///
+/// Other shapes; a letter that is out of range or the blank; lengths beyond the tensors.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// // Two moments, a blank and one letter, each as likely: three of four paths spell the letter.
+/// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64, &Device::cpu())?;
+/// let lengths = (Tensor::from([2_i64]), Tensor::from([1_i64]));
+/// let loss = CTCLoss::new().call((x, Tensor::from([[1_i64]]), lengths.0, lengths.1))?;
+/// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct CTCLoss {
+    #[module(skip)]
+    config: CTCLossConfig,
+}
+
+config! {
+    /// The arguments of [`CTCLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = CTCLossConfig::new().zero_infinity(true).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct CTCLossConfig {
+        optional {
+            /// The label that stands for no letter.
+            blank: usize = 0_usize,
+            /// How the losses of the sequences are joined; the mean is that of the losses divided by
+            /// the lengths of their targets.
+            reduction: Reduction = Reduction::Mean,
+            /// Whether a target that no path can spell has the loss 0 rather than infinity.
+            zero_infinity: bool = false,
+        }
+    }
+}
+
+impl CTCLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<CTCLoss> {
+        Ok(CTCLoss::of(self))
+    }
+}
+
+defaults!(CTCLoss, CTCLossConfig);
+
+impl CTCLoss {
+    fn of(config: &CTCLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor, Tensor, Tensor)> for CTCLoss {
+    type Output = Tensor;
+
+    fn forward(
+        &self,
+        (log_probs, targets, input_lengths, target_lengths): (Tensor, Tensor, Tensor, Tensor),
+    ) -> Result<Tensor> {
+        ctc_loss(
+            &log_probs,
+            &targets,
+            &input_lengths,
+            &target_lengths,
+            &self.config,
+        )
+    }
+}

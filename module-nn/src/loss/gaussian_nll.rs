@@ -1,0 +1,96 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{above_0, config};
+use crate::functional::{Reduction, gaussian_nll_loss};
+use crate::loss::defaults;
+
+/// The negative logarithm of the density of the target `y` under normal distributions of the mean `x` and
+/// the variance `v`, which counts at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full` also the
+/// constant `ln(2π) / 2`.
+///
+/// Source: Nix and Weigend, *Estimating the mean and variance of the target probability distribution* (1994).
+///
+/// # Shapes
+///
+/// Three tensors: an input and a target of one shape, and a variance of that shape, or with 1 in one
+/// dimension, or without the last one. The output has no dimensions, or the shape of the input with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Other shapes, also where they would broadcast; a negative variance; different dtypes, or one that is
+/// not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = GaussianNLLLoss::new();
+/// let one = || Tensor::from([1.0_f32]);
+/// assert_eq!(criterion.call((one(), Tensor::from([3.0_f32]), one()))?.item::<f32>()?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct GaussianNLLLoss {
+    #[module(skip)]
+    config: GaussianNLLLossConfig,
+}
+
+config! {
+    /// The arguments of [`GaussianNLLLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = GaussianNLLLossConfig::new().full(true).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct GaussianNLLLossConfig {
+        optional {
+            /// Whether the constant counts.
+            full: bool = false,
+            /// What a variance counts at least.
+            eps: f64 = 1e-6,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl GaussianNLLLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// An `eps` that is not above 0.
+    pub fn build(&self) -> Result<GaussianNLLLoss> {
+        const NAME: &str = "GaussianNLLLoss";
+        self.check(NAME)?;
+        Ok(GaussianNLLLoss::of(self))
+    }
+
+    /// Refuses an `eps` that is not above 0.
+    pub(crate) fn check(&self, op: &'static str) -> Result<()> {
+        above_0(op, "eps", self.eps)
+    }
+}
+
+defaults!(GaussianNLLLoss, GaussianNLLLossConfig);
+
+impl GaussianNLLLoss {
+    fn of(config: &GaussianNLLLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor, Tensor)> for GaussianNLLLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target, var): (Tensor, Tensor, Tensor)) -> Result<Tensor> {
+        gaussian_nll_loss(&input, &target, &var, &self.config)
+    }
+}

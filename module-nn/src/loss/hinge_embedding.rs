@@ -1,0 +1,82 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, hinge_embedding_loss};
+use crate::loss::defaults;
+
+/// Of a distance `x`: the distance itself where the target is 1, and `max(0, margin - x)` where it is
+/// -1.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = HingeEmbeddingLoss::new();
+/// let loss = criterion.call((Tensor::from([0.25_f32]), Tensor::from([-1_i64])))?;
+/// assert_eq!(loss.item::<f32>()?, 0.75);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct HingeEmbeddingLoss {
+    #[module(skip)]
+    config: HingeEmbeddingLossConfig,
+}
+
+config! {
+    /// The arguments of [`HingeEmbeddingLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = HingeEmbeddingLossConfig::new().margin(0.5).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct HingeEmbeddingLossConfig {
+        optional {
+            /// How far apart is far enough.
+            margin: f64 = 1.0,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl HingeEmbeddingLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<HingeEmbeddingLoss> {
+        Ok(HingeEmbeddingLoss::of(self))
+    }
+}
+
+defaults!(HingeEmbeddingLoss, HingeEmbeddingLossConfig);
+
+impl HingeEmbeddingLoss {
+    fn of(config: &HingeEmbeddingLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for HingeEmbeddingLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        hinge_embedding_loss(&input, &target, self.config.margin, self.config.reduction)
+    }
+}

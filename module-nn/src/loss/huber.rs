@@ -1,0 +1,87 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{above_0, config};
+use crate::functional::{Reduction, huber_loss};
+use crate::loss::defaults;
+
+/// Squared up to a distance of `delta`, absolute beyond: with `z = |x - y|` it is `z² / 2` if `z ≤ delta`
+/// and `delta (z - delta / 2)` otherwise.
+///
+/// Source: Huber, *Robust Estimation of a Location Parameter* (1964).
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = HuberLossConfig::new().delta(0.5).build()?;
+/// let loss = criterion.call((Tensor::from([2.0_f32]), Tensor::from([4.0_f32])))?;
+/// assert_eq!(loss.item::<f32>()?, 0.875);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct HuberLoss {
+    #[module(skip)]
+    config: HuberLossConfig,
+}
+
+config! {
+    /// The arguments of [`HuberLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = HuberLossConfig::new().delta(0.5).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct HuberLossConfig {
+        optional {
+            /// The distance up to which the loss is a square.
+            delta: f64 = 1.0,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl HuberLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// A `delta` that is not above 0.
+    pub fn build(&self) -> Result<HuberLoss> {
+        const NAME: &str = "HuberLoss";
+        above_0(NAME, "delta", self.delta)?;
+        Ok(HuberLoss::of(self))
+    }
+}
+
+defaults!(HuberLoss, HuberLossConfig);
+
+impl HuberLoss {
+    fn of(config: &HuberLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for HuberLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        huber_loss(&input, &target, self.config.reduction, self.config.delta)
+    }
+}

@@ -1,0 +1,91 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{KLDivReduction, kl_div};
+use crate::loss::defaults;
+
+/// The divergence of Kullback and Leibler from logarithms of probabilities `x` to probabilities `y`:
+/// `y (ln y - x)`, or with `log_target` to their logarithms: `eʸ (y - x)`.
+///
+/// The mean over all elements, PyTorch's default, is not the divergence:
+/// [`KLDivReduction::BatchMean`](crate::KLDivReduction::BatchMean) is.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`KLDivReduction::None`](crate::KLDivReduction::None).
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = KLDivLossConfig::new().reduction(KLDivReduction::BatchMean).build()?;
+/// let x = Tensor::from([[0.5_f32.ln(), 0.5_f32.ln()]]);
+/// assert_eq!(criterion.call((x, Tensor::from([[1.0_f32, 0.0]])))?.item::<f32>()?, 2.0_f32.ln());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct KLDivLoss {
+    #[module(skip)]
+    config: KLDivLossConfig,
+}
+
+config! {
+    /// The arguments of [`KLDivLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = KLDivLossConfig::new().log_target(true).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct KLDivLossConfig {
+        optional {
+            /// Whether the target holds logarithms of probabilities.
+            log_target: bool = false,
+            /// How the divergences of the elements are joined.
+            reduction: KLDivReduction = KLDivReduction::Mean,
+        }
+    }
+}
+
+impl KLDivLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<KLDivLoss> {
+        Ok(KLDivLoss::of(self))
+    }
+}
+
+defaults!(KLDivLoss, KLDivLossConfig);
+
+impl KLDivLoss {
+    fn of(config: &KLDivLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for KLDivLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        kl_div(
+            &input,
+            &target,
+            self.config.reduction,
+            self.config.log_target,
+        )
+    }
+}

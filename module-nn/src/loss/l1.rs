@@ -1,0 +1,80 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, l1_loss};
+use crate::loss::defaults;
+
+/// The mean absolute error: `|x - y|`.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = L1Loss::new();
+/// let loss = criterion.call((Tensor::from([1.0_f32, 2.0]), Tensor::from([1.0_f32, 4.0])))?;
+/// assert_eq!(loss.item::<f32>()?, 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct L1Loss {
+    #[module(skip)]
+    config: L1LossConfig,
+}
+
+config! {
+    /// The arguments of [`L1Loss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = L1LossConfig::new().reduction(Reduction::Sum).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct L1LossConfig {
+        optional {
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl L1LossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<L1Loss> {
+        Ok(L1Loss::of(self))
+    }
+}
+
+defaults!(L1Loss, L1LossConfig);
+
+impl L1Loss {
+    fn of(config: &L1LossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for L1Loss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        l1_loss(&input, &target, self.config.reduction)
+    }
+}

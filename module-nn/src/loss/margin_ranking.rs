@@ -1,0 +1,89 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, margin_ranking_loss};
+use crate::loss::defaults;
+
+/// Orders pairs: `max(0, -y (x₁ - x₂) + margin)`, where a target `y` of 1 asks the first to be greater
+/// and one of -1 the second.
+///
+/// # Shapes
+///
+/// Three tensors of one shape: two inputs and a target. The output has no dimensions, or that shape
+/// with [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes of the inputs, or one that is
+/// not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = MarginRankingLoss::new();
+/// let (a, b) = (Tensor::from([1.0_f32]), Tensor::from([3.0_f32]));
+/// assert_eq!(criterion.call((a, b, Tensor::from([1_i64])))?.item::<f32>()?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct MarginRankingLoss {
+    #[module(skip)]
+    config: MarginRankingLossConfig,
+}
+
+config! {
+    /// The arguments of [`MarginRankingLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = MarginRankingLossConfig::new().margin(0.5).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct MarginRankingLossConfig {
+        optional {
+            /// By how much the one should be greater.
+            margin: f64 = 0.0,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl MarginRankingLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<MarginRankingLoss> {
+        Ok(MarginRankingLoss::of(self))
+    }
+}
+
+defaults!(MarginRankingLoss, MarginRankingLossConfig);
+
+impl MarginRankingLoss {
+    fn of(config: &MarginRankingLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor, Tensor)> for MarginRankingLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input1, input2, target): (Tensor, Tensor, Tensor)) -> Result<Tensor> {
+        margin_ranking_loss(
+            &input1,
+            &input2,
+            &target,
+            self.config.margin,
+            self.config.reduction,
+        )
+    }
+}

@@ -1,0 +1,96 @@
+use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
+
+use crate::Weights;
+use crate::config::config;
+use crate::functional::{Reduction, multilabel_soft_margin_loss};
+use crate::loss::{buffer, defaults};
+
+/// The mean over the classes of the cross-entropies of logits with targets between 0 and 1:
+/// `-w (y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape `[…, classes]`. The output has no dimensions, or that
+/// shape without the classes with [`Reduction::None`].
+///
+/// # State dict
+///
+/// `weight`, a buffer, if there is one.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point; a weight that does not broadcast to the losses.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = MultiLabelSoftMarginLoss::new();
+/// let loss = criterion.call((Tensor::from([[0.0_f32, 0.0]]), Tensor::from([[1.0_f32, 0.0]])))?;
+/// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct MultiLabelSoftMarginLoss {
+    weight: Maybe<Buffer>,
+    #[module(skip)]
+    config: MultiLabelSoftMarginLossConfig,
+}
+
+config! {
+    /// The arguments of [`MultiLabelSoftMarginLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = MultiLabelSoftMarginLossConfig::new().reduction(Reduction::Sum).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct MultiLabelSoftMarginLossConfig {
+        optional {
+            /// A weight for each class, `[classes]`.
+            weight: Option<Weights> = None,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl MultiLabelSoftMarginLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<MultiLabelSoftMarginLoss> {
+        Ok(MultiLabelSoftMarginLoss::of(self))
+    }
+}
+
+defaults!(MultiLabelSoftMarginLoss, MultiLabelSoftMarginLossConfig);
+
+impl MultiLabelSoftMarginLoss {
+    fn of(config: &MultiLabelSoftMarginLossConfig) -> Self {
+        Self {
+            weight: buffer(config.weight.as_ref()),
+            // The buffers hold the weights.
+            config: MultiLabelSoftMarginLossConfig {
+                weight: None,
+                ..config.clone()
+            },
+        }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for MultiLabelSoftMarginLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        let weight = self.weight.get().map(Buffer::tensor);
+        multilabel_soft_margin_loss(&input, &target, weight.as_ref(), self.config.reduction)
+    }
+}

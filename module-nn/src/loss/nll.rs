@@ -1,0 +1,109 @@
+use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
+
+use crate::Weights;
+use crate::config::config;
+use crate::functional::{NllLossOptions, Reduction, nll_loss};
+use crate::loss::{buffer, defaults, one_dimension};
+
+/// The negative log-likelihood of classes under logarithms of probabilities: `-wᶜ · xᶜ` at the class `c` of
+/// each element. The mean divides by the sum of the weights.
+///
+/// # Shapes
+///
+/// A pair of logarithms `[batch, classes]`, `[batch, classes, …]` or `[classes]` and a target of `I64` classes
+/// in that shape without the classes. The output has no dimensions, or those of the target with
+/// [`Reduction::None`].
+///
+/// # State dict
+///
+/// `weight` `[classes]`, a buffer, if there are weights.
+///
+/// # Errors
+///
+/// A target of another shape, also where it would broadcast; a class that is out of range; an input that
+/// is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = NLLLoss::new();
+/// let loss = criterion.call((Tensor::from([[-1.0_f32, -2.0]]), Tensor::from([1_i64])))?;
+/// assert_eq!(loss.item::<f32>()?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct NLLLoss {
+    weight: Maybe<Buffer>,
+    #[module(skip)]
+    config: NLLLossConfig,
+}
+
+config! {
+    /// The arguments of [`NLLLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = NLLLossConfig::new().ignore_index(0).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct NLLLossConfig {
+        optional {
+            /// A weight for each class, `[classes]`.
+            weight: Option<Weights> = None,
+            /// A class whose elements count nothing.
+            ignore_index: i64 = -100_i64,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl NLLLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// A weight that has not one dimension.
+    pub fn build(&self) -> Result<NLLLoss> {
+        const NAME: &str = "NLLLoss";
+        one_dimension(NAME, self.weight.as_ref())?;
+        Ok(NLLLoss::of(self))
+    }
+}
+
+defaults!(NLLLoss, NLLLossConfig);
+
+impl NLLLoss {
+    fn of(config: &NLLLossConfig) -> Self {
+        Self {
+            weight: buffer(config.weight.as_ref()),
+            // The buffers hold the weights.
+            config: NLLLossConfig {
+                weight: None,
+                ..config.clone()
+            },
+        }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for NLLLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        let weight = self.weight.get().map(Buffer::tensor);
+        nll_loss(
+            &input,
+            &target,
+            NllLossOptions {
+                weight: weight.as_ref(),
+                ignore_index: self.config.ignore_index,
+                reduction: self.config.reduction,
+            },
+        )
+    }
+}

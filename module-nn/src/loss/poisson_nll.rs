@@ -1,0 +1,88 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, poisson_nll_loss};
+use crate::loss::defaults;
+
+/// The negative logarithm of the probability of counts `y` under a Poisson distribution with the
+/// logarithm of the mean `x`: `eˣ - y·x`; without `log_input`, with the mean `x`: `x - y · ln(x + eps)`.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = PoissonNLLLoss::new();
+/// let loss = criterion.call((Tensor::from([0.0_f32]), Tensor::from([2.0_f32])))?;
+/// assert_eq!(loss.item::<f32>()?, 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct PoissonNLLLoss {
+    #[module(skip)]
+    config: PoissonNLLLossConfig,
+}
+
+config! {
+    /// The arguments of [`PoissonNLLLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = PoissonNLLLossConfig::new().full(true).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct PoissonNLLLossConfig {
+        optional {
+            /// Whether the input is the logarithm of the mean.
+            log_input: bool = true,
+            /// Whether the factorial of the counts is approximated, by Stirling's formula, rather than
+            /// left out.
+            full: bool = false,
+            /// What is added to a mean, so that there is no logarithm of 0.
+            eps: f64 = 1e-8,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl PoissonNLLLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<PoissonNLLLoss> {
+        Ok(PoissonNLLLoss::of(self))
+    }
+}
+
+defaults!(PoissonNLLLoss, PoissonNLLLossConfig);
+
+impl PoissonNLLLoss {
+    fn of(config: &PoissonNLLLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for PoissonNLLLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        poisson_nll_loss(&input, &target, &self.config)
+    }
+}

@@ -1,0 +1,42 @@
+//! What the losses share.
+
+use module_core::{Buffer, ErrorKind, Maybe, Result};
+
+use crate::Weights;
+
+/// `new` and `Default` of a loss all of whose arguments are optional, from its `of`.
+macro_rules! defaults {
+    ($loss:ident, $config:ident) => {
+        impl $loss {
+            #[doc = concat!("With the defaults of [`", stringify!($config), "`].")]
+            pub fn new() -> Self {
+                Self::of(&$config::new())
+            }
+        }
+
+        impl Default for $loss {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+pub(super) use defaults;
+
+/// The buffer that holds the weights, if there are any.
+pub(super) fn buffer(weights: Option<&Weights>) -> Maybe<Buffer> {
+    match weights {
+        Some(weights) => Maybe::Present(Buffer::new(weights.tensor().clone())),
+        None => Maybe::Absent,
+    }
+}
+
+/// Refuses weights of the classes in another form than a list.
+pub(super) fn one_dimension(op: &'static str, weights: Option<&Weights>) -> Result<()> {
+    let Some(weights) = weights.filter(|weights| weights.tensor().rank() != 1) else {
+        return Ok(());
+    };
+    let expected = "a weight [classes]".to_owned();
+    let got = weights.tensor().shape().clone();
+    Err(ErrorKind::Shape { op, expected, got }.into())
+}

@@ -1,0 +1,87 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{between, config};
+use crate::functional::{Reduction, smooth_l1_loss};
+use crate::loss::defaults;
+
+/// Squared below a distance of `beta`, absolute from there on: with `z = |x - y|` it is `z² / (2 beta)`
+/// if `z < beta` and `z - beta / 2` otherwise.
+///
+/// Source: Girshick, *Fast R-CNN* (2015).
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = SmoothL1Loss::new();
+/// let loss = criterion.call((Tensor::from([0.0_f32]), Tensor::from([0.5_f32])))?;
+/// assert_eq!(loss.item::<f32>()?, 0.125);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct SmoothL1Loss {
+    #[module(skip)]
+    config: SmoothL1LossConfig,
+}
+
+config! {
+    /// The arguments of [`SmoothL1Loss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = SmoothL1LossConfig::new().beta(0.5).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct SmoothL1LossConfig {
+        optional {
+            /// The distance up to which the loss is a square; 0 makes it that of [`L1Loss`](crate::L1Loss).
+            beta: f64 = 1.0,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl SmoothL1LossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// A `beta` below 0.
+    pub fn build(&self) -> Result<SmoothL1Loss> {
+        const NAME: &str = "SmoothL1Loss";
+        between(NAME, "beta", self.beta, [0.0, f64::INFINITY])?;
+        Ok(SmoothL1Loss::of(self))
+    }
+}
+
+defaults!(SmoothL1Loss, SmoothL1LossConfig);
+
+impl SmoothL1Loss {
+    fn of(config: &SmoothL1LossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for SmoothL1Loss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        smooth_l1_loss(&input, &target, self.config.reduction, self.config.beta)
+    }
+}

@@ -1,0 +1,79 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+use crate::functional::{Reduction, soft_margin_loss};
+use crate::loss::defaults;
+
+/// `ln(1 + e^(-y·x))` with targets `y` of 1 and -1, without overflow.
+///
+/// # Shapes
+///
+/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = SoftMarginLoss::new();
+/// let loss = criterion.call((Tensor::from([0.0_f32]), Tensor::from([1.0_f32])))?;
+/// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct SoftMarginLoss {
+    #[module(skip)]
+    config: SoftMarginLossConfig,
+}
+
+config! {
+    /// The arguments of [`SoftMarginLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = SoftMarginLossConfig::new().reduction(Reduction::Sum).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct SoftMarginLossConfig {
+        optional {
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl SoftMarginLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn build(&self) -> Result<SoftMarginLoss> {
+        Ok(SoftMarginLoss::of(self))
+    }
+}
+
+defaults!(SoftMarginLoss, SoftMarginLossConfig);
+
+impl SoftMarginLoss {
+    fn of(config: &SoftMarginLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor)> for SoftMarginLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
+        soft_margin_loss(&input, &target, self.config.reduction)
+    }
+}

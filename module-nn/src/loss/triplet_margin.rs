@@ -1,0 +1,94 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::{above_0, config};
+use crate::functional::{Reduction, triplet_margin_loss};
+use crate::loss::defaults;
+
+/// Brings an anchor nearer to a positive than to a negative by a margin:
+/// `max(0, d(a, p) - d(a, n) + margin)` with the distance `‖x - y + eps‖ₚ`.
+///
+/// Source: Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses* (2016).
+///
+/// # Shapes
+///
+/// Three tensors of one shape `[…, features]`: anchors, positives, negatives. The output has no
+/// dimensions, or that shape without the last one with [`Reduction::None`].
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
+/// floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let criterion = TripletMarginLoss::new();
+/// let vector = |x: f32| Tensor::from([[x, 0.0]]);
+/// let loss = criterion.call((vector(0.0), vector(1.0), vector(9.0)))?;
+/// assert_eq!(loss.item::<f32>()?, 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct TripletMarginLoss {
+    #[module(skip)]
+    config: TripletMarginLossConfig,
+}
+
+config! {
+    /// The arguments of [`TripletMarginLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = TripletMarginLossConfig::new().margin(0.5).swap(true).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct TripletMarginLossConfig {
+        optional {
+            /// By how much the positive should be nearer.
+            margin: f64 = 1.0,
+            /// Which norm the distance is.
+            p: f64 = 2.0,
+            /// What is added to the differences, so that no slope is infinite.
+            eps: f64 = 1e-6,
+            /// Whether the negative may be measured from the positive, if that is nearer.
+            swap: bool = false,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl TripletMarginLossConfig {
+    /// The loss.
+    ///
+    /// # Errors
+    ///
+    /// A margin that is not above 0.
+    pub fn build(&self) -> Result<TripletMarginLoss> {
+        const NAME: &str = "TripletMarginLoss";
+        above_0(NAME, "margin", self.margin)?;
+        Ok(TripletMarginLoss::of(self))
+    }
+}
+
+defaults!(TripletMarginLoss, TripletMarginLossConfig);
+
+impl TripletMarginLoss {
+    fn of(config: &TripletMarginLossConfig) -> Self {
+        let config = config.clone();
+        Self { config }
+    }
+}
+
+impl Forward<(Tensor, Tensor, Tensor)> for TripletMarginLoss {
+    type Output = Tensor;
+
+    fn forward(&self, (anchor, positive, negative): (Tensor, Tensor, Tensor)) -> Result<Tensor> {
+        triplet_margin_loss(&anchor, &positive, &negative, &self.config)
+    }
+}

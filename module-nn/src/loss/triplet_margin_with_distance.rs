@@ -1,0 +1,124 @@
+use module_core::{Call, Forward, Module, Result, Tensor};
+
+use crate::PairwiseDistance;
+use crate::config::{above_0, config};
+use crate::functional::{Reduction, triplet_margin_with_distance_loss};
+
+/// [`TripletMarginLoss`](crate::TripletMarginLoss) with a distance of one's own: brings an anchor
+/// nearer to a positive than to a negative by a margin: `max(0, d(a, p) - d(a, n) + margin)`.
+///
+/// The distance is a module, from a pair of tensors to a tensor, whose parameters are trained too.
+///
+/// # Shapes
+///
+/// Three tensors of one shape: anchors, positives, negatives. The output has no dimensions, or the
+/// shape of the distances with [`Reduction::None`].
+///
+/// # State dict
+///
+/// That of the distance under `distance_function`.
+///
+/// # Errors
+///
+/// Shapes that differ, also where they would broadcast; those of the distance.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// #[derive(Module)]
+/// struct Greatest {
+///     marker: Marker,
+/// }
+///
+/// impl Forward<(Tensor, Tensor)> for Greatest {
+///     type Output = Tensor;
+///
+///     fn forward(&self, (a, b): (Tensor, Tensor)) -> Result<Tensor> {
+///         a.sub(&b)?.abs()?.amax(-1, false)
+///     }
+/// }
+///
+/// let config = TripletMarginWithDistanceLossConfig::new();
+/// let criterion = config.with_distance(Greatest { marker: Marker::new() })?;
+/// let vector = |x: f32| Tensor::from([[x, 0.0]]);
+/// let loss = criterion.call((vector(0.0), vector(2.0), vector(2.5)))?;
+/// assert_eq!(loss.item::<f32>()?, 0.5);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct TripletMarginWithDistanceLoss<D: Module = PairwiseDistance> {
+    distance_function: D,
+    #[module(skip)]
+    config: TripletMarginWithDistanceLossConfig,
+}
+
+config! {
+    /// The arguments of [`TripletMarginWithDistanceLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let criterion = TripletMarginWithDistanceLossConfig::new().swap(true).build()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct TripletMarginWithDistanceLossConfig {
+        optional {
+            /// By how much the positive should be nearer.
+            margin: f64 = 1.0,
+            /// Whether the negative may be measured from the positive, if that is nearer.
+            swap: bool = false,
+            /// How the losses of the triplets are joined.
+            reduction: Reduction = Reduction::Mean,
+        }
+    }
+}
+
+impl TripletMarginWithDistanceLossConfig {
+    /// The loss with [`PairwiseDistance`].
+    ///
+    /// # Errors
+    ///
+    /// A margin that is not above 0.
+    pub fn build(&self) -> Result<TripletMarginWithDistanceLoss> {
+        self.with_distance(PairwiseDistance::new())
+    }
+
+    /// The loss with another distance.
+    ///
+    /// # Errors
+    ///
+    /// A margin that is not above 0.
+    pub fn with_distance<D: Module>(
+        &self,
+        distance_function: D,
+    ) -> Result<TripletMarginWithDistanceLoss<D>> {
+        above_0("TripletMarginWithDistanceLoss", "margin", self.margin)?;
+        Ok(TripletMarginWithDistanceLoss {
+            distance_function,
+            config: self.clone(),
+        })
+    }
+}
+
+impl<D> Forward<(Tensor, Tensor, Tensor)> for TripletMarginWithDistanceLoss<D>
+where
+    D: Forward<(Tensor, Tensor), Output = Tensor>,
+{
+    type Output = Tensor;
+
+    fn forward(&self, (anchor, positive, negative): (Tensor, Tensor, Tensor)) -> Result<Tensor> {
+        let &TripletMarginWithDistanceLossConfig {
+            margin,
+            swap,
+            reduction,
+        } = &self.config;
+        let distance = |a, b| self.distance_function.call((a, b));
+        triplet_margin_with_distance_loss(
+            &anchor, &positive, &negative, distance, margin, swap, reduction,
+        )
+    }
+}

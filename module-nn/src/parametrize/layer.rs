@@ -1,0 +1,325 @@
+use std::fmt;
+
+use module_core::module::{Constant, Visitor, VisitorMut};
+use module_core::{
+    Buffer, Describe, Error, ErrorKind, FieldInfo, Forward, IndexMap, Module, Parameter, Result,
+    Tensor, Training, no_grad,
+};
+
+/// The member of a layer that is computed.
+const WEIGHT: &str = "weight";
+
+/// A layer that can run with another weight than its own.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::parametrize::WithWeight;
+/// use module_nn::prelude::*;
+///
+/// let layer = LinearConfig::new(2, 1).bias(false).build()?;
+/// let weight = Tensor::from([[1.0_f32, 10.0]]);
+/// let y = layer.forward_with(Tensor::from([3.0_f32, 4.0]), &weight)?;
+/// assert_eq!(y.to_vec::<f32>()?, [43.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait WithWeight<Input = Tensor>: Forward<Input> {
+    /// What the layer is called with a computed weight: `ParametrizedLinear`.
+    const PARAMETRIZED: &'static str;
+
+    /// The layer's own weight, its member `weight`.
+    fn own_weight(&self) -> &Parameter;
+
+    /// The forward pass with this weight.
+    ///
+    /// # Errors
+    ///
+    /// Those of the forward pass.
+    fn forward_with(&self, input: Input, weight: &Tensor) -> Result<Self::Output>;
+}
+
+/// How a weight is computed from one or several others, its originals.
+///
+/// # Example
+///
+/// A weight that is symmetric whatever the optimiser does:
+///
+/// ```
+/// use module_nn::parametrize::{Parametrization, parametrize};
+/// use module_nn::prelude::*;
+///
+/// #[derive(Module)]
+/// struct Symmetric {
+///     marker: Marker,
+/// }
+///
+/// impl Parametrization for Symmetric {
+///     fn compute(&self, originals: &[Tensor]) -> Result<Tensor> {
+///         let upper = originals[0].triu(0)?;
+///         upper.add(&originals[0].triu(1)?.t()?)
+///     }
+/// }
+///
+/// let layer = parametrize(Linear::new(3, 3)?, Symmetric { marker: Marker::new() })?;
+/// let weight = layer.weight()?;
+/// assert!(weight.equal(&weight.t()?)?);
+/// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), ["bias", "parametrizations.weight.original"]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Parametrization: Module {
+    /// The weight, from the originals in order.
+    ///
+    /// # Errors
+    ///
+    /// Originals that the computation refuses.
+    fn compute(&self, originals: &[Tensor]) -> Result<Tensor>;
+
+    /// The originals that give a layer's weight, of which one may be the same parameter; by default
+    /// it is the only one.
+    ///
+    /// # Errors
+    ///
+    /// A weight that the computation does not give.
+    fn originals(&self, weight: &Parameter) -> Result<Vec<Parameter>> {
+        Ok(vec![weight.share()])
+    }
+}
+
+/// A layer whose weight is computed at every call.
+///
+/// # State dict
+///
+/// That of the layer with `parametrizations.weight.original`, or `original0`, `original1`, …, in the
+/// place of `weight`, and `parametrizations.weight.0.…` for what the computation keeps.
+///
+/// # Errors
+///
+/// Those of the computation and of the layer.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::parametrize::weight_norm;
+/// use module_nn::prelude::*;
+///
+/// let layer = weight_norm(Linear::new(3, 2)?, Some(0))?;
+/// let keys = ["bias", "parametrizations.weight.original0", "parametrizations.weight.original1"];
+/// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), keys);
+/// let plain: Linear = layer.remove()?;
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Parametrized<L, P> {
+    /// Its own weight is one of the originals, or takes no part.
+    layer: L,
+    name: &'static str,
+    /// Of the one key `weight`.
+    parametrizations: IndexMap<String, ParametrizationList<P>>,
+}
+
+/// The originals of one weight and how it is computed from them.
+pub struct ParametrizationList<P> {
+    originals: IndexMap<String, Parameter>,
+    parametrization: P,
+}
+
+/// The layer with a computed weight.
+///
+/// # Errors
+///
+/// Those of the computation, and a weight of another shape than the layer's.
+///
+/// # Example
+///
+/// See [`Parametrization`].
+pub fn parametrize<I, L, P>(layer: L, parametrization: P) -> Result<Parametrized<L, P>>
+where
+    L: WithWeight<I>,
+    P: Parametrization,
+{
+    let weight = layer.own_weight();
+    let originals = parametrization.originals(weight)?;
+    let alone = originals.len() == 1;
+    let name = |i: usize| match alone {
+        true => "original".to_owned(),
+        false => format!("original{i}"),
+    };
+    let named = originals.into_iter().enumerate();
+    let list = ParametrizationList {
+        originals: named.map(|(i, original)| (name(i), original)).collect(),
+        parametrization,
+    };
+    let computed = no_grad(|| list.weight())?;
+    if *computed.shape() != weight.shape() {
+        return Err(ErrorKind::ShapeMismatch {
+            op: "parametrize",
+            lhs: weight.shape(),
+            rhs: computed.shape().clone(),
+            rule: "the computed weight must have the shape of the layer's".to_owned(),
+        }
+        .into());
+    }
+    Ok(Parametrized {
+        name: L::PARAMETRIZED,
+        layer,
+        parametrizations: IndexMap::from([(WEIGHT.to_owned(), list)]),
+    })
+}
+
+impl<P: Parametrization> ParametrizationList<P> {
+    fn weight(&self) -> Result<Tensor> {
+        let originals: Vec<Tensor> = self.originals.values().map(Parameter::tensor).collect();
+        self.parametrization.compute(&originals)
+    }
+}
+
+impl<L: Module, P: Parametrization> Parametrized<L, P> {
+    /// The computed weight, tracked.
+    ///
+    /// # Errors
+    ///
+    /// Those of the computation.
+    pub fn weight(&self) -> Result<Tensor> {
+        match self.parametrizations.get(WEIGHT) {
+            Some(list) => list.weight(),
+            None => Err(Error::argument("weight", "name", WEIGHT, "is not computed")),
+        }
+    }
+
+    /// The parameters that the weight is computed from.
+    pub fn originals(&self) -> impl Iterator<Item = &Parameter> {
+        self.parametrizations
+            .values()
+            .flat_map(|list| list.originals.values())
+    }
+
+    /// The plain layer, whose weight is the computed one.
+    ///
+    /// Its parameter is the original of the same shape, if there is one, so that an optimiser goes on
+    /// with it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the computation.
+    pub fn remove<I>(self) -> Result<L>
+    where
+        L: WithWeight<I>,
+    {
+        let weight = no_grad(|| self.weight())?;
+        self.layer.own_weight().set(weight)?;
+        Ok(self.layer)
+    }
+}
+
+impl<I, L, P> Forward<I> for Parametrized<L, P>
+where
+    L: WithWeight<I>,
+    P: Parametrization,
+{
+    type Output = L::Output;
+
+    fn forward(&self, input: I) -> Result<L::Output> {
+        self.layer.forward_with(input, &self.weight()?)
+    }
+}
+
+/// Written by hand, because the layer's members but its weight are this module's own.
+impl<L: Module, P: Parametrization> Module for Parametrized<L, P> {
+    fn kind(&self) -> &'static str {
+        self.name
+    }
+
+    fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        self.layer.visit(&mut WithoutWeight(visitor));
+        visitor.module("parametrizations", &self.parametrizations);
+    }
+
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        self.layer.visit_mut(&mut WithoutWeightMut(visitor));
+        visitor.module("parametrizations", &mut self.parametrizations);
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.layer.extra_repr(f)
+    }
+}
+
+/// Written by hand, because the originals and the computation are named by numbers.
+impl<P: Parametrization> Module for ParametrizationList<P> {
+    fn kind(&self) -> &'static str {
+        "ParametrizationList"
+    }
+
+    fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        for (name, original) in &self.originals {
+            visitor.parameter(name, original);
+        }
+        self.parametrization.visit_as("0", visitor);
+    }
+
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        for (name, original) in &mut self.originals {
+            visitor.parameter(name, original);
+        }
+        self.parametrization.visit_as_mut("0", visitor);
+    }
+}
+
+/// The keys are known at run time only.
+impl<L: Module, P: Parametrization> Describe for Parametrized<L, P> {
+    const FIELDS: &'static [FieldInfo] = &[];
+}
+
+/// The keys are known at run time only.
+impl<P: Parametrization> Describe for ParametrizationList<P> {
+    const FIELDS: &'static [FieldInfo] = &[];
+}
+
+/// Shows everything but the weight.
+struct WithoutWeight<'v, 'a>(&'v mut dyn Visitor<'a>);
+
+impl<'a> Visitor<'a> for WithoutWeight<'_, 'a> {
+    fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
+        if name != WEIGHT {
+            self.0.parameter(name, parameter);
+        }
+    }
+
+    fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
+        self.0.buffer(name, buffer);
+    }
+
+    fn module(&mut self, name: &str, module: &'a dyn Module) {
+        self.0.module(name, module);
+    }
+
+    fn training(&mut self, flag: &'a Training) {
+        self.0.training(flag);
+    }
+
+    fn constant(&mut self, name: &str, value: &'a dyn Constant) {
+        self.0.constant(name, value);
+    }
+}
+
+/// Shows everything but the weight, exclusively.
+struct WithoutWeightMut<'v, 'a>(&'v mut dyn VisitorMut<'a>);
+
+impl<'a> VisitorMut<'a> for WithoutWeightMut<'_, 'a> {
+    fn parameter(&mut self, name: &str, parameter: &'a mut Parameter) {
+        if name != WEIGHT {
+            self.0.parameter(name, parameter);
+        }
+    }
+
+    fn buffer(&mut self, name: &str, buffer: &'a mut Buffer) {
+        self.0.buffer(name, buffer);
+    }
+
+    fn module(&mut self, name: &str, module: &'a mut dyn Module) {
+        self.0.module(name, module);
+    }
+
+    fn shared(&mut self, name: &str, module: &'a dyn Module) {
+        self.0.shared(name, module);
+    }
+}

@@ -1,0 +1,13 @@
+//! Weights that are computed from others: PyTorch's `torch.nn.utils.parametrize`.
+//!
+//! PyTorch replaces a member of a module while the program runs. Here a layer says how it runs with
+//! another weight than its own ([`WithWeight`]), a [`Parametrization`] computes a weight, and
+//! [`Parametrized`] is the layer with the computed weight, under PyTorch's keys.
+
+mod layer;
+mod spectral_norm;
+mod weight_norm;
+
+pub use layer::{Parametrization, ParametrizationList, Parametrized, WithWeight, parametrize};
+pub use spectral_norm::{SpectralNorm, SpectralNormConfig, spectral_norm};
+pub use weight_norm::{WeightNorm, weight_norm};

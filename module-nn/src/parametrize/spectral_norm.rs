@@ -1,0 +1,207 @@
+use module_core::module::{Visitor, VisitorMut};
+use module_core::{
+    Buffer, Describe, Error, ErrorKind, Field, FieldInfo, Maybe, Module, Result, Tensor, Training,
+    no_grad,
+};
+
+use super::{Parametrization, Parametrized, WithWeight, parametrize};
+use crate::config::{above_0, config};
+
+/// How many steps the first estimate takes.
+const FIRST_ITERATIONS: usize = 15;
+
+/// A weight divided by its greatest singular value, which is estimated by power iteration: one step at
+/// each call in training. A weight of one dimension is divided by its length.
+///
+/// Source: Miyato et al., *Spectral Normalization for Generative Adversarial Networks* (2018).
+///
+/// # State dict
+///
+/// `_u` and `_v`, buffers: estimates of the singular vectors.
+///
+/// # Initialisation
+///
+/// `_u`, then `_v`, normal, of length 1, then 15 steps and those of one call.
+///
+/// # Example
+///
+/// See [`spectral_norm`].
+pub struct SpectralNorm {
+    config: SpectralNormConfig,
+    u: Maybe<Buffer>,
+    v: Maybe<Buffer>,
+    training: Training,
+}
+
+config! {
+    /// The arguments of [`spectral_norm`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::parametrize::{SpectralNormConfig, spectral_norm};
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = SpectralNormConfig::new().n_power_iterations(2_usize);
+    /// let layer = spectral_norm(Linear::new(3, 2)?, &config)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct SpectralNormConfig {
+        optional {
+            /// How many steps a call in training takes.
+            n_power_iterations: usize = 1_usize,
+            /// What a length counts at least.
+            eps: f64 = 1e-12,
+            /// The dimension of the outputs; 1 for transposed convolutions.
+            dim: usize = 0_usize,
+        }
+    }
+}
+
+/// The layer with a [`SpectralNorm`].
+///
+/// # Errors
+///
+/// No step, an `eps` that is not above 0, a dimension that the weight does not have.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::parametrize::{SpectralNormConfig, spectral_norm};
+/// use module_nn::prelude::*;
+///
+/// let layer = spectral_norm(Linear::new(3, 2)?, &SpectralNormConfig::new())?;
+/// let keys = [
+///     "bias",
+///     "parametrizations.weight.original",
+///     "parametrizations.weight.0._u",
+///     "parametrizations.weight.0._v",
+/// ];
+/// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), keys);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn spectral_norm<I, L: WithWeight<I>>(
+    layer: L,
+    config: &SpectralNormConfig,
+) -> Result<Parametrized<L, SpectralNorm>> {
+    let norm = SpectralNorm::of(&layer.own_weight().detach(), config)?;
+    parametrize(layer, norm)
+}
+
+impl SpectralNorm {
+    fn of(weight: &Tensor, config: &SpectralNormConfig) -> Result<Self> {
+        const NAME: &str = "spectral_norm";
+        let &SpectralNormConfig {
+            n_power_iterations,
+            eps,
+            dim,
+        } = config;
+        crate::config::positive(NAME, "n_power_iterations", n_power_iterations)?;
+        above_0(NAME, "eps", eps)?;
+        if dim >= weight.rank() {
+            let dim = isize::try_from(dim).unwrap_or(isize::MAX);
+            let shape = weight.shape().clone();
+            return Err(ErrorKind::Dimension {
+                op: NAME,
+                dim,
+                shape,
+            }
+            .into());
+        }
+        let norm = Self {
+            config: config.clone(),
+            u: Maybe::Absent,
+            v: Maybe::Absent,
+            training: Training::new(),
+        };
+        if weight.rank() == 1 {
+            return Ok(norm);
+        }
+        let matrix = norm.matrix(weight)?;
+        let drawn = |size: usize| normalised(&Tensor::randn(size, weight.dtype())?, eps);
+        let u = drawn(matrix.size(0)?)?.to_device(&weight.device())?;
+        let v = drawn(matrix.size(1)?)?.to_device(&weight.device())?;
+        let (u, v) = iterated(&matrix, u, v, FIRST_ITERATIONS, eps)?;
+        Ok(Self {
+            u: Buffer::new(u).into(),
+            v: Buffer::new(v).into(),
+            ..norm
+        })
+    }
+
+    /// The weight as a matrix whose rows are the outputs.
+    fn matrix(&self, weight: &Tensor) -> Result<Tensor> {
+        weight.movedim(self.config.dim, 0)?.flatten(1, -1)
+    }
+}
+
+/// A vector of length 1, or shorter if its length is below `eps`.
+fn normalised(x: &Tensor, eps: f64) -> Result<Tensor> {
+    x.div(&x.norm(2.0, .., false)?.clamp_min(eps)?)
+}
+
+/// Both vectors after some steps of the power method.
+fn iterated(
+    matrix: &Tensor,
+    mut u: Tensor,
+    mut v: Tensor,
+    steps: usize,
+    eps: f64,
+) -> Result<(Tensor, Tensor)> {
+    let turned = matrix.t()?;
+    for _ in 0..steps {
+        u = normalised(&matrix.matmul(&v)?, eps)?;
+        v = normalised(&turned.matmul(&u)?, eps)?;
+    }
+    Ok((u, v))
+}
+
+impl Parametrization for SpectralNorm {
+    fn compute(&self, originals: &[Tensor]) -> Result<Tensor> {
+        let [weight] = originals else {
+            let problem = "one original is needed";
+            return Err(Error::argument(
+                "spectral_norm",
+                "originals",
+                originals.len(),
+                problem,
+            ));
+        };
+        let eps = self.config.eps;
+        let (Some(u), Some(v)) = (self.u.get(), self.v.get()) else {
+            return normalised(weight, eps);
+        };
+        let matrix = self.matrix(weight)?;
+        if self.training.is_training() {
+            let steps = self.config.n_power_iterations;
+            let (u_now, v_now) =
+                no_grad(|| iterated(&matrix.detach(), u.tensor(), v.tensor(), steps, eps))?;
+            u.set(u_now)?;
+            v.set(v_now)?;
+        }
+        let sigma = u.tensor().dot(&matrix.matmul(&v.tensor())?)?;
+        weight.div(&sigma)
+    }
+}
+
+/// Written by hand, because PyTorch prints another name, and no arguments.
+impl Module for SpectralNorm {
+    fn kind(&self) -> &'static str {
+        "_SpectralNorm"
+    }
+
+    fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        self.u.visit_field("_u", visitor);
+        self.v.visit_field("_v", visitor);
+        self.training.visit_field("training", visitor);
+    }
+
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        self.u.visit_field_mut("_u", visitor);
+        self.v.visit_field_mut("_v", visitor);
+    }
+}
+
+impl Describe for SpectralNorm {
+    const FIELDS: &'static [FieldInfo] = &[];
+}

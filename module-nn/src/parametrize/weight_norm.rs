@@ -1,0 +1,134 @@
+use module_core::module::{Visitor, VisitorMut};
+use module_core::{
+    DType, Describe, ErrorKind, FieldInfo, Generator, Init, Module, Parameter, Result, Shape,
+    Tensor, with_default_dtype,
+};
+
+use super::{Parametrization, Parametrized, WithWeight, parametrize};
+
+/// A direction and a length instead of a weight: `w = g · v / ‖v‖`, the length over all dimensions but
+/// one, or over all.
+///
+/// Source: Salimans and Kingma, *Weight Normalization: A Simple Reparameterization to Accelerate
+/// Training of Deep Neural Networks* (2016).
+///
+/// # State dict
+///
+/// `original0` is `g`, of size 1 in all dimensions but the one that is left out, or without
+/// dimensions; `original1` is `v`, in the shape of the weight.
+///
+/// # Initialisation
+///
+/// `v` as the layer's weight, `g` its length, so that the weight is the same.
+///
+/// # Example
+///
+/// See [`weight_norm`].
+pub struct WeightNorm {
+    /// The dimension of which each part has a length of its own.
+    dim: Option<usize>,
+}
+
+/// The layer with a [`WeightNorm`] of each part along `dim`, PyTorch's default being `Some(0)`, or of
+/// the whole weight.
+///
+/// # Errors
+///
+/// A dimension that the weight does not have.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::parametrize::weight_norm;
+/// use module_nn::prelude::*;
+///
+/// let layer = weight_norm(Linear::new(3, 2)?, Some(0))?;
+/// assert_eq!(layer.get_parameter("parametrizations.weight.original0")?.shape().to_string(), "[2, 1]");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn weight_norm<I, L: WithWeight<I>>(
+    layer: L,
+    dim: Option<usize>,
+) -> Result<Parametrized<L, WeightNorm>> {
+    let shape = layer.own_weight().shape();
+    if let Some(dim) = dim.filter(|&dim| dim >= shape.rank()) {
+        let dim = isize::try_from(dim).unwrap_or(isize::MAX);
+        let op = "weight_norm";
+        return Err(ErrorKind::Dimension { op, dim, shape }.into());
+    }
+    parametrize(layer, WeightNorm { dim })
+}
+
+/// The length over all dimensions but `dim`, which stay with size 1; over all without one.
+fn length(v: &Tensor, dim: Option<usize>) -> Result<Tensor> {
+    match dim {
+        None => v.norm(2.0, .., false),
+        Some(dim) => {
+            let others: Vec<usize> = (0..v.rank()).filter(|&d| d != dim).collect();
+            match others.is_empty() {
+                true => v.abs(),
+                false => v.norm(2.0, others.as_slice(), true),
+            }
+        }
+    }
+}
+
+impl Parametrization for WeightNorm {
+    fn compute(&self, originals: &[Tensor]) -> Result<Tensor> {
+        let [g, v] = originals else {
+            let problem = "a length and a direction are needed";
+            return Err(module_core::Error::argument(
+                "weight_norm",
+                "originals",
+                originals.len(),
+                problem,
+            ));
+        };
+        v.mul(&g.div(&length(v, self.dim)?)?)
+    }
+
+    fn originals(&self, weight: &Parameter) -> Result<Vec<Parameter>> {
+        let value = length(&weight.detach(), self.dim)?;
+        let g = if weight.can_reset() {
+            let (dim, v) = (self.dim, weight.share());
+            let init = LengthOfNext { v, dim };
+            let g =
+                with_default_dtype(weight.dtype(), || Parameter::with_init(value.shape(), init))?;
+            g.set(value)?;
+            g.drawn_before(weight)
+        } else {
+            Parameter::new(value)?
+        };
+        Ok(vec![g, weight.share()])
+    }
+}
+
+/// The length of what the direction, whose turn is next, will draw: both are drawn anew together.
+struct LengthOfNext {
+    v: Parameter,
+    dim: Option<usize>,
+}
+
+impl Init for LengthOfNext {
+    fn init(&self, _: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let before = generator.state();
+        let next = self.v.drawn(generator);
+        generator.set_state(&before)?;
+        length(&next?, self.dim)?.to_dtype(dtype)
+    }
+}
+
+/// Written by hand, because PyTorch prints another name, and no arguments.
+impl Module for WeightNorm {
+    fn kind(&self) -> &'static str {
+        "_WeightNorm"
+    }
+
+    fn visit<'a>(&'a self, _: &mut dyn Visitor<'a>) {}
+
+    fn visit_mut<'a>(&'a mut self, _: &mut dyn VisitorMut<'a>) {}
+}
+
+impl Describe for WeightNorm {
+    const FIELDS: &'static [FieldInfo] = &[];
+}

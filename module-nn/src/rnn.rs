@@ -1,0 +1,62 @@
+//! Sequences of several lengths for recurrent layers: PyTorch's `torch.nn.utils.rnn`.
+
+mod pack;
+mod packed_sequence;
+mod pad;
+
+pub use pack::{
+    PackOptions, PadPackedOptions, pack_padded_sequence, pack_sequence, pad_packed_sequence,
+    unpack_sequence,
+};
+pub use packed_sequence::{PackedSequence, invert_permutation};
+pub use pad::{PadSequenceOptions, PaddingSide, pad_sequence, unpad_sequence};
+
+use module_core::{Error, ErrorKind, Result, Shape, Tensor};
+
+/// The rows of `rows` that `places` names, in the order in which they fill `lead` dimensions; a place
+/// that is none is filled with `padding`.
+fn gathered(
+    op: &'static str,
+    rows: &Tensor,
+    places: impl Iterator<Item = Option<usize>>,
+    lead: [usize; 2],
+    padding: f64,
+) -> Result<Tensor> {
+    let (count, row) = (rows.size(0)?, &rows.shape()[1..]);
+    let shape: Shape = lead.iter().chain(row).copied().collect();
+    let mut list: Vec<i64> = listed(op, rows, lead[0].checked_mul(lead[1]))?;
+    list.extend(places.map(|place| place.unwrap_or(count) as i64));
+    let list = Tensor::from_vec(list, lead[0] * lead[1])?.to_device(&rows.device())?;
+    let behind: Shape = [1].iter().chain(row).copied().collect();
+    let behind = Tensor::full(behind, padding, rows.dtype(), &rows.device())?;
+    let rows = Tensor::cat(&[rows, &behind], 0)?.index_select(0, &list)?;
+    rows.reshape_to(&shape)
+}
+
+/// An empty list with room for `count` items, which are about `x`.
+pub(crate) fn listed<T>(op: &'static str, x: &Tensor, count: Option<usize>) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    match count.map(|count| list.try_reserve_exact(count)) {
+        Some(Ok(())) => Ok(list),
+        _ => {
+            let shape = x.shape().clone();
+            Err(ErrorKind::TooLarge { op, shape }.into())
+        }
+    }
+}
+
+/// Refuses lengths that are not those of `batch` sequences of at most `longest` steps.
+fn check_lengths(op: &'static str, lengths: &[usize], batch: usize, longest: usize) -> Result<()> {
+    let problem = if lengths.len() != batch {
+        format!("there must be one for each of {batch} sequences")
+    } else if let Some(length) = lengths.iter().find(|&&length| length > longest) {
+        format!("{length} is more than the {longest} steps there are")
+    } else {
+        return Ok(());
+    };
+    Err(wrong_lengths(op, lengths, problem))
+}
+
+fn wrong_lengths(op: &'static str, lengths: &[usize], problem: impl Into<String>) -> Error {
+    Error::argument(op, "lengths", format!("{lengths:?}"), problem)
+}

@@ -1,0 +1,256 @@
+use module_core::{Error, ErrorKind, Result, Tensor};
+
+use super::{
+    PackedSequence, PadSequenceOptions, check_lengths, gathered, listed, pad_sequence,
+    unpad_sequence, wrong_lengths,
+};
+
+/// The arguments of [`pack_padded_sequence`], with PyTorch's defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackOptions {
+    /// Whether the batch stands before the steps.
+    pub batch_first: bool,
+    /// Whether the sequences must stand sorted, the longest first; otherwise they are sorted here.
+    pub enforce_sorted: bool,
+}
+
+impl Default for PackOptions {
+    fn default() -> Self {
+        Self {
+            batch_first: false,
+            enforce_sorted: true,
+        }
+    }
+}
+
+/// Packs sequences that were padded to one length: `[length, batch, …]`, or `[batch, length, …]` with
+/// `batch_first`.
+///
+/// # Errors
+///
+/// Fewer than two dimensions, another number of lengths than of sequences, a length of 0 or beyond the
+/// padded one, and lengths that grow although `enforce_sorted` is true.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::Tensor;
+/// use module_nn::rnn::{PackOptions, pack_padded_sequence};
+///
+/// let padded = Tensor::from([[1_i64, 0, 0], [2, 3, 4]]);
+/// let options = PackOptions { batch_first: true, enforce_sorted: false };
+/// let packed = pack_padded_sequence(&padded, &[1, 3], options)?;
+/// assert_eq!(packed.data().to_vec::<i64>()?, [2, 1, 3, 4]);
+/// assert_eq!(packed.batch_sizes(), [2, 1, 1]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pack_padded_sequence(
+    input: &Tensor,
+    lengths: &[usize],
+    options: PackOptions,
+) -> Result<PackedSequence> {
+    const NAME: &str = "pack_padded_sequence";
+    let &[first, second, ..] = &**input.shape() else {
+        let expected = "at least two dimensions, the steps and the batch".to_owned();
+        let got = input.shape().clone();
+        return Err(ErrorKind::Shape {
+            op: NAME,
+            expected,
+            got,
+        }
+        .into());
+    };
+    let (steps, batch) = match options.batch_first {
+        true => (second, first),
+        false => (first, second),
+    };
+    check_lengths(NAME, lengths, batch, steps)?;
+    if lengths.contains(&0) {
+        return Err(wrong_lengths(NAME, lengths, "each must be at least 1"));
+    }
+    let mut order: Vec<usize> = (0..batch).collect();
+    if options.enforce_sorted {
+        if !lengths.is_sorted_by(|a, b| a >= b) {
+            let problem = "must not grow when `enforce_sorted` is true; set it to false to have the \
+                           sequences sorted";
+            return Err(wrong_lengths(NAME, lengths, problem));
+        }
+    } else {
+        order.sort_by_key(|&i| std::cmp::Reverse(lengths[i]));
+    }
+    // A view of few elements may have more steps than memory can list.
+    let total = lengths
+        .iter()
+        .try_fold(0_usize, |sum, &length| sum.checked_add(length));
+    let longest = order.first().map_or(0, |&i| lengths[i]);
+    let mut batch_sizes: Vec<usize> = listed(NAME, input, Some(longest))?;
+    let mut rows: Vec<i64> = listed(NAME, input, total)?;
+    for step in 0..longest {
+        let size = order.partition_point(|&i| lengths[i] > step);
+        batch_sizes.push(size);
+        rows.extend(
+            order[..size]
+                .iter()
+                .map(|&sequence| match options.batch_first {
+                    true => (sequence * steps + step) as i64,
+                    false => (step * batch + sequence) as i64,
+                }),
+        );
+    }
+    let indices = |list: Vec<i64>| {
+        let count = list.len();
+        Tensor::from_vec(list, count)?.to_device(&input.device())
+    };
+    let data = input.flatten(0, 1)?.index_select(0, &indices(rows)?)?;
+    let sorted = match options.enforce_sorted {
+        true => None,
+        false => Some(indices(order.iter().map(|&i| i as i64).collect())?),
+    };
+    PackedSequence::new(data, batch_sizes, sorted)
+}
+
+/// The arguments of [`pad_packed_sequence`], with PyTorch's defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PadPackedOptions {
+    /// Whether the batch stands before the steps.
+    pub batch_first: bool,
+    /// What stands behind the sequences that are shorter.
+    pub padding_value: f64,
+    /// How many steps to pad to; as many as the longest sequence has, if not given.
+    pub total_length: Option<usize>,
+}
+
+/// Packed sequences as one tensor, `[length, batch, …]` or with `batch_first` `[batch, length, …]`, in
+/// their first order, and their lengths.
+///
+/// # Errors
+///
+/// A `total_length` below the longest sequence's, sizes beyond memory.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::Tensor;
+/// use module_nn::rnn::{PadPackedOptions, pack_sequence, pad_packed_sequence};
+///
+/// let packed = pack_sequence(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])], false)?;
+/// let options = PadPackedOptions { batch_first: true, ..Default::default() };
+/// let (padded, lengths) = pad_packed_sequence(&packed, options)?;
+/// assert_eq!(padded.to_vec::<i64>()?, [1, 0, 2, 3]);
+/// assert_eq!(lengths, [1, 2]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pad_packed_sequence(
+    sequence: &PackedSequence,
+    options: PadPackedOptions,
+) -> Result<(Tensor, Vec<usize>)> {
+    const NAME: &str = "pad_packed_sequence";
+    let batch_sizes = sequence.batch_sizes();
+    let steps = batch_sizes.len();
+    let more = match options.total_length {
+        Some(length) if length < steps => {
+            let problem = format!("must be at least {steps}, the length of the longest sequence");
+            return Err(Error::argument(NAME, "total_length", length, problem));
+        }
+        Some(length) => length - steps,
+        None => 0,
+    };
+    let lengths = sequence.lengths()?;
+    let packed: Vec<usize> = match sequence.unsorted_indices() {
+        // Permutations of the sequences were checked.
+        Some(unsorted) => unsorted
+            .to_vec::<i64>()?
+            .iter()
+            .map(|&i| i as usize)
+            .collect(),
+        None => (0..lengths.len()).collect(),
+    };
+    let mut start = 0;
+    let starts: Vec<usize> = (batch_sizes.iter())
+        .map(|size| {
+            start += size;
+            start - size
+        })
+        .collect();
+    let batch = lengths.len();
+    let place = |step: usize, i: usize| (step < lengths[i]).then(|| starts[step] + packed[i]);
+    let value = options.padding_value;
+    let data = sequence.data();
+    let padded = if options.batch_first {
+        let places = (0..batch).flat_map(|i| (0..steps).map(move |step| (step, i)));
+        let places = places.map(|(step, i)| place(step, i));
+        gathered(NAME, data, places, [batch, steps], value)?
+    } else {
+        let places = (0..steps).flat_map(|step| (0..batch).map(move |i| (step, i)));
+        let places = places.map(|(step, i)| place(step, i));
+        gathered(NAME, data, places, [steps, batch], value)?
+    };
+    Ok((longer(&padded, more, options)?, lengths))
+}
+
+/// With more steps of padding.
+fn longer(padded: &Tensor, more: usize, options: PadPackedOptions) -> Result<Tensor> {
+    if more == 0 {
+        return Ok(padded.clone());
+    }
+    let dim = usize::from(options.batch_first);
+    let mut shape = padded.shape().to_vec();
+    shape[dim] = more;
+    let value = options.padding_value;
+    let behind = Tensor::full(shape, value, padded.dtype(), &padded.device())?;
+    Tensor::cat(&[padded, &behind], dim as isize)
+}
+
+/// Packs sequences `[length, …]`.
+///
+/// # Errors
+///
+/// No sequence, one without a step, further dimensions that differ, and sequences that grow although
+/// `enforce_sorted` is true.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, rnn::pack_sequence};
+///
+/// let packed = pack_sequence(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])], false)?;
+/// assert_eq!(packed.data().to_vec::<i64>()?, [2, 1, 3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pack_sequence(sequences: &[Tensor], enforce_sorted: bool) -> Result<PackedSequence> {
+    let padded = pad_sequence(sequences, PadSequenceOptions::default())?;
+    let lengths = sequences
+        .iter()
+        .map(|x| x.size(0))
+        .collect::<Result<Vec<_>>>()?;
+    let options = PackOptions {
+        enforce_sorted,
+        ..PackOptions::default()
+    };
+    pack_padded_sequence(&padded, &lengths, options)
+}
+
+/// The sequences that were packed, in their first order.
+///
+/// # Errors
+///
+/// Sizes beyond memory.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::Tensor;
+/// use module_nn::rnn::{pack_sequence, unpack_sequence};
+///
+/// let packed = pack_sequence(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])], false)?;
+/// assert_eq!(unpack_sequence(&packed)?[1].to_vec::<i64>()?, [2, 3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn unpack_sequence(packed: &PackedSequence) -> Result<Vec<Tensor>> {
+    let options = PadPackedOptions {
+        batch_first: true,
+        ..PadPackedOptions::default()
+    };
+    let (padded, lengths) = pad_packed_sequence(packed, options)?;
+    unpad_sequence(&padded, &lengths, true)
+}

@@ -1,0 +1,128 @@
+use module_core::{Error, ErrorKind, Result, Tensor};
+
+use super::{check_lengths, gathered};
+
+/// Where shorter sequences are padded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PaddingSide {
+    /// Behind them.
+    #[default]
+    Right,
+    /// Before them.
+    Left,
+}
+
+/// The arguments of [`pad_sequence`], with PyTorch's defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PadSequenceOptions {
+    /// Whether the batch stands before the steps.
+    pub batch_first: bool,
+    /// What stands beside the sequences that are shorter.
+    pub padding_value: f64,
+    /// Where it stands.
+    pub padding_side: PaddingSide,
+}
+
+/// Sequences `[length, …]` padded to the length of the longest: `[length, batch, …]`, or with
+/// `batch_first` `[batch, length, …]`.
+///
+/// # Errors
+///
+/// No sequence, one without dimensions, further dimensions, dtypes or devices that differ, sizes
+/// beyond memory.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::Tensor;
+/// use module_nn::rnn::{PadSequenceOptions, pad_sequence};
+///
+/// let sequences = [Tensor::from([1_i64, 2]), Tensor::from([3_i64])];
+/// let options = PadSequenceOptions { batch_first: true, padding_value: -1.0, ..Default::default() };
+/// assert_eq!(pad_sequence(&sequences, options)?.to_vec::<i64>()?, [1, 2, 3, -1]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result<Tensor> {
+    const NAME: &str = "pad_sequence";
+    if sequences.is_empty() {
+        let problem = "there must be at least one sequence";
+        return Err(Error::argument(NAME, "sequences", "[]", problem));
+    }
+    let mut starts = Vec::with_capacity(sequences.len());
+    let (mut total, mut longest) = (0, 0);
+    for sequence in sequences {
+        let Some(&length) = sequence.shape().first() else {
+            let (op, got) = (NAME, sequence.shape().clone());
+            let expected = "sequences of at least one dimension".to_owned();
+            return Err(ErrorKind::Shape { op, expected, got }.into());
+        };
+        starts.push((total, length));
+        // What does not exist twice cannot sum up beyond a number: `cat` refuses views that do.
+        total = length.saturating_add(total);
+        longest = length.max(longest);
+    }
+    let rows = Tensor::cat(sequences, 0)?;
+    let batch = sequences.len();
+    let place = |step: usize, i: usize| {
+        let (start, length) = starts[i];
+        let step = match options.padding_side {
+            PaddingSide::Right => Some(step),
+            PaddingSide::Left => (step + length).checked_sub(longest),
+        };
+        step.filter(|&step| step < length).map(|step| start + step)
+    };
+    let value = options.padding_value;
+    if options.batch_first {
+        let places = (0..batch).flat_map(|i| (0..longest).map(move |step| (step, i)));
+        let places = places.map(|(step, i)| place(step, i));
+        gathered(NAME, &rows, places, [batch, longest], value)
+    } else {
+        let places = (0..longest).flat_map(|step| (0..batch).map(move |i| (step, i)));
+        let places = places.map(|(step, i)| place(step, i));
+        gathered(NAME, &rows, places, [longest, batch], value)
+    }
+}
+
+/// The sequences of a padded tensor, as views: `[length, batch, …]`, or with `batch_first` `[batch,
+/// length, …]`.
+///
+/// # Errors
+///
+/// Fewer than two dimensions, another number of lengths than of sequences, a length beyond the padded
+/// one.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, rnn::unpad_sequence};
+///
+/// let padded = Tensor::from([[1_i64, 2], [3, 0]]);
+/// let sequences = unpad_sequence(&padded, &[2, 1], true)?;
+/// assert_eq!(sequences[1].to_vec::<i64>()?, [3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn unpad_sequence(
+    padded_sequences: &Tensor,
+    lengths: &[usize],
+    batch_first: bool,
+) -> Result<Vec<Tensor>> {
+    const NAME: &str = "unpad_sequence";
+    let &[first, second, ..] = &**padded_sequences.shape() else {
+        let (op, got) = (NAME, padded_sequences.shape().clone());
+        let expected = "at least two dimensions, the steps and the batch".to_owned();
+        return Err(ErrorKind::Shape { op, expected, got }.into());
+    };
+    let (steps, batch, dim) = match batch_first {
+        true => (second, first, 0),
+        false => (first, second, 1),
+    };
+    check_lengths(NAME, lengths, batch, steps)?;
+    let sequences = lengths.iter().enumerate();
+    sequences
+        .map(|(i, &length)| {
+            padded_sequences
+                .select(dim, i as isize)?
+                .narrow(0, 0..length)
+        })
+        .collect()
+}

@@ -1,0 +1,61 @@
+//! Channels and places exchanged, elements put back, negative padding, norms of infinite power.
+
+use module_core::{LpPoolOptions, PadMode, Result, Tensor};
+use module_tests::golden::{self, Case, Tolerance};
+
+use crate::{differences, ints};
+
+fn norm<const N: usize>(x: &Tensor, case: &Case) -> Result<Tensor> {
+    let p = case.args["norm_type"].as_str().unwrap().parse().unwrap();
+    let options = LpPoolOptions {
+        stride: [1; N],
+        ..LpPoolOptions::new([2; N])
+    };
+    x.lp_pool(p, options)
+}
+
+fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+    let (x, args) = (&inputs[0], &case.args);
+    let factor = || usize::try_from(args["factor"].as_u64().unwrap()).unwrap();
+    let size = |d: usize| usize::try_from(args["output_size"][d].as_u64().unwrap()).unwrap();
+    let (output, tolerance) = match case.op.as_str() {
+        "pixel_shuffle" => (x.pixel_shuffle(factor()), Tolerance::EXACT),
+        "pixel_unshuffle" => (x.pixel_unshuffle(factor()), Tolerance::EXACT),
+        "channel_shuffle" => (x.channel_shuffle(factor()), Tolerance::EXACT),
+        "max_unpool1d" => (x.max_unpool(&inputs[1], [size(0)]), Tolerance::EXACT),
+        "max_unpool2d" => (x.max_unpool(&inputs[1], [0, 1].map(size)), Tolerance::EXACT),
+        "max_unpool3d" => (
+            x.max_unpool(&inputs[1], [0, 1, 2].map(size)),
+            Tolerance::EXACT,
+        ),
+        "pad" => {
+            let mode = match args["mode"].as_str().unwrap() {
+                "reflect" => PadMode::Reflect,
+                "replicate" => PadMode::Replicate,
+                _ => PadMode::Circular,
+            };
+            (x.pad(ints(&args["pad"]), mode), Tolerance::EXACT)
+        }
+        "lp_pool1d" => (norm::<1>(x, case), Tolerance::CONTRACTION),
+        "lp_pool2d" => (norm::<2>(x, case), Tolerance::CONTRACTION),
+        "lp_pool3d" => (norm::<3>(x, case), Tolerance::CONTRACTION),
+        _ => return None,
+    };
+    Some((output.map(|output| vec![output]), tolerance))
+}
+
+#[test]
+fn elements_go_where_pytorch_puts_them() {
+    let (cases, tensors) = golden::load("ops_shuffle.safetensors");
+    let cases = cases.as_array().unwrap();
+    let failures: Vec<String> = cases
+        .iter()
+        .map(Case::new)
+        .flat_map(|case| {
+            let found = differences(&case, &tensors, run).into_iter();
+            found.map(move |difference| format!("{}: {difference}", case.key))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(cases.len(), 197, "cases went missing or are new");
+}

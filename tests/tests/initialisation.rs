@@ -1,0 +1,267 @@
+//! Initialisers on parameters, by type over a tree, and as recommended.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use module_nn::init::{self, Constant, Nonlinearity, Normal, Recommended, XavierUniform};
+use module_nn::prelude::*;
+
+fn numbers(parameter: &Parameter) -> Vec<f32> {
+    parameter.detach().to_vec().unwrap()
+}
+
+#[test]
+fn a_parameter_owns_the_initialiser_it_was_given_last() {
+    let layer = Linear::new(4, 3).unwrap();
+    layer.weight().initialise(Constant(0.25)).unwrap();
+    layer
+        .weight()
+        .set(Tensor::zeros([3, 4], DType::F32, &Device::cpu()).unwrap())
+        .unwrap();
+    layer.reset_parameters().unwrap();
+    assert_eq!(numbers(layer.weight()), [0.25; 12]);
+
+    // One that was made from a tensor can be drawn anew from then on; a refusal changes nothing.
+    let parameter = Parameter::new(Tensor::from([1.0_f32, 2.0])).unwrap();
+    assert!(parameter.initialise(init::Eye).is_err());
+    assert!(!parameter.can_reset());
+    assert_eq!(numbers(&parameter), [1.0, 2.0]);
+    parameter.initialise(Constant(3.0)).unwrap();
+    parameter.reset(&mut module_nn::Generator::new(0)).unwrap();
+    assert_eq!(numbers(&parameter), [3.0, 3.0]);
+}
+
+#[test]
+fn initialisers_reach_the_modules_of_one_type() {
+    let net = Sequential::new()
+        .push(Linear::new(2, 2).unwrap())
+        .push(Conv2d::new(1, 1, 1).unwrap());
+    let net = net.push(Sequential::new().push(Linear::new(2, 1).unwrap()));
+    let mut paths = Vec::new();
+    init::each(&net, |path, linear: &Linear| {
+        paths.push(path.to_owned());
+        linear.weight().initialise(Constant(1.0))
+    })
+    .unwrap();
+    assert_eq!(paths, ["0", "2.0"]);
+    let mut order = Vec::new();
+    init::apply(&net, |path, module| {
+        order.push(format!("{path}: {}", module.kind()));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(
+        order,
+        [
+            "0: Linear",
+            "1: Conv2d",
+            "2.0: Linear",
+            "2: Sequential",
+            ": Sequential"
+        ]
+    );
+}
+
+/// With the members of PyTorch's, of which the recommendation knows the names.
+#[allow(clippy::upper_case_acronyms)]
+#[derive(Module)]
+struct LSTM {
+    weight_ih_l0: Parameter,
+    weight_hh_l0: Parameter,
+    bias_ih_l0: Parameter,
+    bias_hh_l0: Parameter,
+}
+
+#[derive(Module)]
+struct MultiheadAttention {
+    in_proj_weight: Parameter,
+    in_proj_bias: Parameter,
+    out_proj: Linear,
+}
+
+#[derive(Module)]
+struct Embedding {
+    weight: Parameter,
+}
+
+#[derive(Module)]
+struct Own {
+    scale: Parameter,
+}
+
+#[derive(Module)]
+struct Net {
+    conv: Conv2d,
+    norm: BatchNorm2d,
+    hidden: Linear,
+    lstm: LSTM,
+    attention: MultiheadAttention,
+    words: Embedding,
+    own: Own,
+}
+
+fn normal(shape: impl Into<Shape>) -> Parameter {
+    Parameter::with_init(
+        shape,
+        Normal {
+            mean: 3.0,
+            std: 1.0,
+        },
+    )
+    .unwrap()
+}
+
+fn net() -> Net {
+    let words = Embedding {
+        weight: normal([50, 40]),
+    };
+    let padded =
+        words
+            .weight
+            .detach()
+            .scatter(0, &Tensor::from(1_i64).expand([1, 40]).unwrap(), 0.0);
+    words.weight.set(padded.unwrap()).unwrap();
+    Net {
+        conv: Conv2d::new(8, 64, 3).unwrap(),
+        norm: BatchNorm2d::new(64).unwrap(),
+        hidden: Linear::new(100, 200).unwrap(),
+        lstm: LSTM {
+            weight_ih_l0: normal([64, 30]),
+            weight_hh_l0: normal([64, 16]),
+            bias_ih_l0: normal(64),
+            bias_hh_l0: normal(64),
+        },
+        attention: MultiheadAttention {
+            in_proj_weight: normal([96, 32]),
+            in_proj_bias: normal(96),
+            out_proj: Linear::new(32, 32).unwrap(),
+        },
+        words,
+        own: Own { scale: normal(3) },
+    }
+}
+
+/// The root of the mean square.
+fn spread(parameter: &Parameter) -> f64 {
+    let square = parameter
+        .detach()
+        .to_dtype(DType::F64)
+        .unwrap()
+        .square()
+        .unwrap();
+    square
+        .mean(.., false)
+        .unwrap()
+        .item::<f64>()
+        .unwrap()
+        .sqrt()
+}
+
+#[test]
+fn recommended_initialisers_have_the_spread_of_their_rules() {
+    let net = net();
+    let report = fork_rng(0, || {
+        Recommended::new(Nonlinearity::Relu)
+            .forget_bias(1.0)
+            .apply(&net)
+    })
+    .unwrap();
+    assert_eq!(report.unknown, ["own.scale"]);
+    assert!(report.loaded.is_empty());
+    assert_eq!(report.set.len(), net.parameters().count() - 1);
+    let near = |parameter: &Parameter, expected: f64| {
+        let got = spread(parameter);
+        assert!(
+            (got / expected - 1.0).abs() < 0.06,
+            "{got} instead of {expected}"
+        );
+    };
+    near(net.conv.weight(), (2.0 / (64.0 * 9.0_f64)).sqrt());
+    near(net.hidden.weight(), (2.0 / 100.0_f64).sqrt());
+    near(&net.attention.in_proj_weight, (2.0 / 64.0_f64).sqrt());
+    near(net.attention.out_proj.weight(), (2.0 / 32.0_f64).sqrt());
+    near(&net.lstm.weight_ih_l0, (2.0 / 46.0_f64).sqrt());
+    near(&net.words.weight, (49.0 / 50.0_f64).sqrt());
+    assert!(numbers(&net.words.weight)[40..80].iter().all(|&x| x == 0.0));
+    let gate = net.lstm.weight_hh_l0.detach().narrow(0, 16..32).unwrap();
+    let products = gate.matmul(&gate.t().unwrap()).unwrap();
+    let one = Tensor::eye(16, 16, DType::F32, &Device::cpu()).unwrap();
+    assert!(products.allclose(&one, 0.0, 1e-5, false).unwrap());
+    let bias = numbers(&net.lstm.bias_ih_l0);
+    assert!((0..64).all(|i| bias[i] == if (16..32).contains(&i) { 1.0 } else { 0.0 }));
+    for zero in [
+        &net.lstm.bias_hh_l0,
+        &net.attention.in_proj_bias,
+        net.hidden.bias().get().unwrap(),
+    ] {
+        assert!(numbers(zero).iter().all(|&x| x == 0.0));
+    }
+
+    // Each parameter owns what it was given.
+    let first = net.state_dict().unwrap();
+    fork_rng(1, || net.reset_parameters()).unwrap();
+    near(net.conv.weight(), (2.0 / (64.0 * 9.0_f64)).sqrt());
+    assert!(
+        !net.conv
+            .weight()
+            .detach()
+            .equal(first.get("conv.weight").unwrap())
+            .unwrap()
+    );
+
+    let report = Recommended::new(Nonlinearity::Tanh)
+        .residual(["hidden"], 0.1)
+        .apply(&net)
+        .unwrap();
+    assert!(!report.set.is_empty());
+    near(
+        net.hidden.weight(),
+        0.1 * 5.0 / 3.0 * (2.0 / 300.0_f64).sqrt(),
+    );
+    near(
+        net.conv.weight(),
+        5.0 / 3.0 * (2.0 / (72.0 * 9.0_f64)).sqrt(),
+    );
+}
+
+#[test]
+fn loaded_weights_are_kept_unless_asked() {
+    let (net, other) = (net(), net());
+    let mut part = StateDict::new();
+    for (key, value) in other
+        .state_dict()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| key.starts_with("hidden."))
+    {
+        part.insert(key, value.clone());
+    }
+    let report = net
+        .load_state_dict_with(&part, LoadOptions::new().strict(false))
+        .unwrap();
+    assert_eq!(report.loaded, ["hidden.weight", "hidden.bias"]);
+    assert!(net.hidden.weight().is_loaded() && !net.conv.weight().is_loaded());
+    let before = numbers(net.hidden.weight());
+    // Training a loaded weight does not make it fresh.
+    net.hidden
+        .weight()
+        .set(net.hidden.weight().detach())
+        .unwrap();
+    let report = Recommended::new(Nonlinearity::Relu).apply(&net).unwrap();
+    assert_eq!(report.loaded, ["hidden.weight", "hidden.bias"]);
+    assert_eq!(numbers(net.hidden.weight()), before);
+    let report = Recommended::new(Nonlinearity::Relu)
+        .over_loaded(true)
+        .apply(&net)
+        .unwrap();
+    assert!(report.loaded.is_empty());
+    assert_ne!(numbers(net.hidden.weight()), before);
+    // Drawn anew, it is fresh.
+    assert!(!net.hidden.weight().is_loaded());
+    let _ = net.load_state_dict(&other.state_dict().unwrap()).unwrap();
+    assert!(net.parameters().all(Parameter::is_loaded));
+    net.hidden
+        .weight()
+        .initialise(XavierUniform::default())
+        .unwrap();
+    net.hidden.reset_parameters().unwrap();
+    assert!(net.hidden.parameters().all(|p| !p.is_loaded()) && net.conv.weight().is_loaded());
+}

@@ -1,0 +1,13 @@
+//! A name that is no text.
+
+use module_nn::prelude::*;
+
+const NAME: usize = 3;
+
+#[derive(Module)]
+#[module(kind = NAME)]
+struct Net {
+    weight: Parameter,
+}
+
+fn main() {}

@@ -114,26 +114,6 @@ impl Forward for ResNet18 {
     }
 }
 
-/// Rows of a table, as `nn.Embedding` looks them up.
-#[derive(Module)]
-struct Embedding {
-    weight: Parameter,
-}
-
-impl Forward for Embedding {
-    type Output = Tensor;
-
-    fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let width = self.weight.shape()[1];
-        let sizes = [x.shape()[0], x.shape()[1], width];
-        let rows = self
-            .weight
-            .tensor()
-            .index_select(0, &x.reshape([x.numel()])?)?;
-        rows.reshape(sizes)
-    }
-}
-
 #[derive(Module)]
 struct Classifier {
     embedding: Embedding,
@@ -143,9 +123,8 @@ struct Classifier {
 
 impl Classifier {
     fn new() -> Result<Self> {
-        let weight = Parameter::new(Tensor::zeros([50, 32], DType::F32, &Device::cpu())?)?;
         let model = Self {
-            embedding: Embedding { weight },
+            embedding: Embedding::new(50, 32)?,
             encoder: encoder(32, 64)?,
             head: Linear::new(32, 5)?,
         };
@@ -170,31 +149,6 @@ fn encoder(width: usize, inside: usize) -> Result<TransformerEncoder> {
 
 fn zeros<const N: usize>(sizes: [usize; N]) -> Result<Tensor> {
     Tensor::zeros(sizes, DType::F32, &Device::cpu())
-}
-
-/// Layers of which only the parameters and the output matter here.
-macro_rules! shaped {
-    ($name:ident { $($field:ident),* } gives $sizes:expr) => {
-        #[derive(Module)]
-        struct $name {
-            $($field: Parameter,)*
-        }
-
-        impl Forward for $name {
-            type Output = Tensor;
-
-            fn forward(&self, _: Tensor) -> Result<Tensor> {
-                zeros($sizes)
-            }
-        }
-    };
-}
-
-shaped!(Recurrent { weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_ih_l1, weight_hh_l1, bias_ih_l1, bias_hh_l1 } gives [5, 3, 6]);
-shaped!(Conv1d { weight, bias } gives [2, 6, 7]);
-
-fn parameter<const N: usize>(sizes: [usize; N]) -> Parameter {
-    Parameter::new(zeros(sizes).unwrap()).unwrap()
 }
 
 fn case(name: &str) -> Value {
@@ -324,35 +278,16 @@ fn classifier_of_tokens() {
 }
 
 #[test]
-fn weights_of_several_names() {
-    let cells = |inside: usize| {
-        (
-            parameter([24, inside]),
-            parameter([24, 6]),
-            parameter([24]),
-            parameter([24]),
-        )
-    };
-    let (first, second) = (cells(4), cells(6));
-    let lstm = Recurrent {
-        weight_ih_l0: first.0,
-        weight_hh_l0: first.1,
-        bias_ih_l0: first.2,
-        bias_hh_l0: first.3,
-        weight_ih_l1: second.0,
-        weight_hh_l1: second.1,
-        bias_ih_l1: second.2,
-        bias_hh_l1: second.3,
-    };
-    compare_totals("lstm", &summary(&lstm, zeros([5, 3, 4]).unwrap()).unwrap());
-    let conv = Conv1d {
-        weight: parameter([6, 4, 3]),
-        bias: parameter([6]),
-    };
-    let mult_adds = Trace::record(&conv, zeros([2, 4, 9]).unwrap())
-        .unwrap()
-        .mult_adds();
-    assert_eq!(mult_adds, number(&case("conv1d")["rows"][1][4]));
+fn recurrent_and_one_dimensional_layers() {
+    let lstm = LSTMConfig::new(4, 6).num_layers(2).build().unwrap();
+    let found = summary(&lstm, zeros([5, 3, 4]).unwrap()).unwrap();
+    compare("lstm", &lstm, &found);
+    let grouped = Conv1dConfig::new(6, 6, 3).groups(2).build().unwrap();
+    let model = Sequential::new()
+        .push(Conv1d::new(4, 6, 3).unwrap())
+        .push(grouped);
+    let found = summary(&model, zeros([2, 4, 9]).unwrap()).unwrap();
+    compare("conv1d", &model, &found);
 }
 
 #[derive(Module)]

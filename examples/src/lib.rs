@@ -1,5 +1,8 @@
-//! The data that the examples train on.
+//! The data that the examples train on, and the network that learns it.
 
+mod digits_net;
+
+pub use digits_net::DigitsNet;
 use module_nn::prelude::*;
 
 /// 1,797 handwritten digits, part of the program, so that nothing is downloaded.

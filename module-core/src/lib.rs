@@ -58,6 +58,6 @@ pub use state::{
     StateDictCall, StateDictPreCall, StateDiff, Unlike,
 };
 pub use tensor::{
-    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, NoGradGuard, NoGradient,
-    Tensor, enable_grad, is_grad_enabled, no_grad,
+    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, NoGradGuard,
+    NoGradient, Tensor, enable_grad, is_grad_enabled, no_grad,
 };

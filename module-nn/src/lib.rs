@@ -30,6 +30,7 @@ extern crate self as module_nn;
 mod config;
 pub mod functional;
 pub mod init;
+pub mod inspect;
 pub mod layers;
 pub mod loss;
 pub mod optim;
@@ -45,6 +46,9 @@ pub use module_core::*;
 
 /// Everything that a network is written with.
 pub mod prelude {
+    pub use crate::inspect::{
+        FeatureExtractor, GradientFlag, GradientInspector, Summary, Trace, summary,
+    };
     pub use crate::layers::*;
     pub use crate::loss::*;
     pub use crate::optim::{AdamW, AdamWConfig, Optimizer, SGD, SGDConfig};

@@ -29,11 +29,12 @@ import optimisers
 import printing
 import rnn_sequences
 import strict
+import summaries
 import trees
 from common import DATA
 
 
-EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle]
+EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle, summaries]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

@@ -90,6 +90,9 @@ pub trait Upcast {
     fn upcast(&self) -> &dyn Module;
 
     fn upcast_mut(&mut self) -> &mut dyn Module;
+
+    /// Exchanges two modules of one type; says whether they are.
+    fn swap_with(&mut self, other: &mut dyn Module) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
@@ -100,6 +103,11 @@ impl<M: Module> Upcast for M {
 
     fn upcast_mut(&mut self) -> &mut dyn Module {
         self
+    }
+
+    fn swap_with(&mut self, other: &mut dyn Module) -> bool {
+        let other = (other as &mut dyn Any).downcast_mut::<M>();
+        other.map(|other| std::mem::swap(self, other)).is_some()
     }
 }
 

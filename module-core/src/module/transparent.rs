@@ -1,9 +1,10 @@
 //! Boxes and shared pointers answer as the module they hold.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Forward, Module, ModuleId, Visitor, VisitorMut};
+use super::{Forward, Layer, Module, ModuleId, Visitor, VisitorMut};
 use crate::Result;
 
 impl<M: Module + ?Sized> Module for Box<M> {
@@ -32,7 +33,13 @@ impl<M: Module + ?Sized> Module for Box<M> {
     }
 
     fn visit_as_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
-        (**self).visit_as_mut(name, visitor);
+        if !(self as &dyn Any).is::<Box<dyn Layer>>() {
+            return (**self).visit_as_mut(name, visitor);
+        }
+        let layer = (self as &'a mut dyn Any).downcast_mut::<Box<dyn Layer>>();
+        if let Some(layer) = layer.and_then(|layer| visitor.layer(name, layer)) {
+            (**layer).visit_as_mut(name, visitor);
+        }
     }
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{Buffer, Constant, ExtraState, Module, Parameter, Training};
+use super::{Buffer, Constant, ExtraState, Layer, Module, Parameter, Training};
 
 /// Is shown the members of a module by [`Module::visit`].
 ///
@@ -52,6 +52,17 @@ pub trait VisitorMut<'a> {
     /// A child; its own members are shown by its own `visit_mut`.
     fn module(&mut self, name: &str, module: &'a mut dyn Module) {
         let _ = (name, module);
+    }
+
+    /// A boxed layer, which may become one of another type. Who does not want it gives it back, and
+    /// is shown the [`module`](Self::module) that it holds.
+    fn layer(
+        &mut self,
+        name: &str,
+        layer: &'a mut Box<dyn Layer>,
+    ) -> Option<&'a mut Box<dyn Layer>> {
+        let _ = name;
+        Some(layer)
     }
 
     /// A child behind an `Arc` that somebody else holds too, so that nobody has it exclusively;

@@ -7,6 +7,7 @@ mod draw;
 mod function;
 mod grad_hook;
 mod grad_mode;
+mod graph;
 mod node;
 mod read;
 mod sequence;
@@ -21,6 +22,7 @@ pub(crate) use function::{one, two};
 pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
+pub use graph::GraphNode;
 pub(crate) use node::{Input, Inputs, Node, NodeKind, Op, lock};
 pub(crate) use shelf::Shelf;
 

@@ -1,0 +1,79 @@
+//! Where the inputs of a call come from.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::trace::TensorInfo;
+use crate::Tensor;
+
+/// A tensor that went from one place to another, as it was when it left the first.
+///
+/// Calls here are those that made no other calls. What happened to a tensor between two of them is
+/// not told: one that was added to another leads, with that other, to where their sum went.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Flow {
+    /// Where it came from.
+    pub from: Place,
+    /// Where it went.
+    pub to: Place,
+    /// What it was like.
+    pub tensor: TensorInfo,
+}
+
+/// An end of a [`Flow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// An input of the model, by its number.
+    Input(usize),
+    /// A call, as an index into [`Trace::calls`](super::Trace::calls).
+    Call(usize),
+    /// An output of the model, by its number.
+    Output(usize),
+}
+
+/// Where known tensors were made.
+#[derive(Default)]
+pub(super) struct Origins {
+    /// Of tracked tensors, by their node.
+    nodes: HashMap<u64, (Place, TensorInfo)>,
+    /// Of the others, by their memory, which this keeps from being used again.
+    untracked: Vec<(Tensor, Place)>,
+}
+
+impl Origins {
+    /// What came out of `place`; of a tensor that is handed on as it is, the last place counts.
+    pub(super) fn add(&mut self, place: Place, tensor: &Tensor) {
+        match tensor.graph_node() {
+            Some(node) => {
+                self.nodes
+                    .insert(node.id(), (place, TensorInfo::of(tensor)));
+            }
+            None => self.untracked.push((tensor.clone(), place)),
+        }
+    }
+
+    /// The places that a tensor was made from, nearest first, with what left them.
+    pub(super) fn of(&self, tensor: &Tensor) -> Vec<(Place, TensorInfo)> {
+        let mut found: Vec<(Place, TensorInfo)> = Vec::new();
+        let Some(node) = tensor.graph_node() else {
+            let mut made = self.untracked.iter().rev();
+            let same = made.find(|(known, _)| known.shares_memory_with(tensor));
+            return same
+                .map(|(known, place)| (*place, TensorInfo::of(known)))
+                .into_iter()
+                .collect();
+        };
+        let mut seen = HashSet::from([node.id()]);
+        let mut queue = VecDeque::from([node]);
+        while let Some(node) = queue.pop_front() {
+            match self.nodes.get(&node.id()) {
+                Some(origin) => found.push(origin.clone()),
+                None => {
+                    let next = node.next_functions().into_iter().flatten();
+                    queue.extend(next.filter(|node| seen.insert(node.id())));
+                }
+            }
+        }
+        found
+    }
+}

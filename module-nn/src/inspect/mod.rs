@@ -1,0 +1,24 @@
+//! Looking into models: what a forward pass does, what comes out of parts, which gradients arrive
+//! there, and pictures of it.
+
+mod about;
+mod chrome;
+mod cost;
+mod features;
+mod flow;
+mod gradients;
+mod picture;
+mod record;
+mod replace;
+mod rows;
+mod summary;
+mod table;
+mod trace;
+
+pub use features::{Feature, FeatureExtractor, Features};
+pub use flow::{Flow, Place};
+pub use gradients::{GradientFlag, GradientInspector, GradientReport, GradientStats};
+pub use picture::Picture;
+pub use replace::{replace, replace_typed, wrap};
+pub use summary::{Column, Summary, summary};
+pub use trace::{ParameterInfo, TensorInfo, Trace, TracedCall};

@@ -1,0 +1,209 @@
+//! What is drawn.
+
+use std::collections::HashSet;
+
+use crate::inspect::summary::grouped;
+use crate::inspect::{Place, TensorInfo, Trace};
+
+/// Boxes in boxes, and lines between those that hold no others. Node 0 stands around all.
+pub(super) struct Graph {
+    pub(super) nodes: Vec<Node>,
+    pub(super) edges: Vec<Edge>,
+}
+
+pub(super) struct Node {
+    /// For files in which nodes have names.
+    pub(super) id: String,
+    pub(super) role: Role,
+    /// The type of the module, or what stands in its place.
+    pub(super) kind: String,
+    /// What tells it from others of its type.
+    pub(super) name: String,
+    /// What is shown when somebody points at it.
+    pub(super) about: String,
+    pub(super) parent: usize,
+    pub(super) children: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Module,
+    /// A module that has parameters of its own.
+    Learned,
+    Input,
+    Output,
+}
+
+pub(super) struct Edge {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) label: String,
+}
+
+impl Graph {
+    pub(super) fn new(trace: &Trace, depth: usize) -> Self {
+        let mut graph = Self {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+        };
+        graph.add(
+            0,
+            "model".to_owned(),
+            Role::Module,
+            String::new(),
+            String::new(),
+            String::new(),
+        );
+        let ends = |tensors: &[TensorInfo]| tensors.iter().cloned().enumerate().collect::<Vec<_>>();
+        let inputs = ends(trace.inputs()).into_iter().map(|(i, tensor)| {
+            let text = about_tensors("", std::slice::from_ref(&tensor));
+            graph.add(
+                0,
+                format!("input{i}"),
+                Role::Input,
+                "input".to_owned(),
+                tensor.shape.to_string(),
+                text,
+            )
+        });
+        let inputs: Vec<usize> = inputs.collect();
+        let calls = graph.add_calls(trace, depth);
+        let outputs = ends(trace.outputs()).into_iter().map(|(i, tensor)| {
+            let text = about_tensors("", std::slice::from_ref(&tensor));
+            graph.add(
+                0,
+                format!("output{i}"),
+                Role::Output,
+                "output".to_owned(),
+                tensor.shape.to_string(),
+                text,
+            )
+        });
+        let outputs: Vec<usize> = outputs.collect();
+        let node = |place: Place| match place {
+            Place::Input(i) => inputs.get(i),
+            Place::Call(i) => calls.get(i),
+            Place::Output(i) => outputs.get(i),
+        };
+        let mut known = HashSet::new();
+        for flow in trace.flows() {
+            let (Some(&from), Some(&to)) = (node(flow.from), node(flow.to)) else {
+                continue;
+            };
+            let label = flow.tensor.shape.to_string();
+            if from != to && known.insert((from, to, label.clone())) {
+                graph.edges.push(Edge { from, to, label });
+            }
+        }
+        graph
+    }
+
+    fn add(
+        &mut self,
+        parent: usize,
+        id: String,
+        role: Role,
+        kind: String,
+        name: String,
+        about: String,
+    ) -> usize {
+        let index = self.nodes.len();
+        self.nodes.push(Node {
+            id,
+            role,
+            kind,
+            name,
+            about,
+            parent,
+            children: Vec::new(),
+        });
+        if index > 0 {
+            self.nodes[parent].children.push(index);
+        }
+        index
+    }
+
+    /// The node of each call; of one that lies too deep, that of the call around it.
+    fn add_calls(&mut self, trace: &Trace, depth: usize) -> Vec<usize> {
+        let mut nodes: Vec<usize> = Vec::new();
+        let mut depths: Vec<usize> = Vec::new();
+        for (index, call) in trace.calls().iter().enumerate() {
+            let level = call.parent.map_or(0, |parent| depths[parent] + 1);
+            depths.push(level);
+            let around = call.parent.map_or(0, |parent| nodes[parent]);
+            if level > depth {
+                nodes.push(around);
+                continue;
+            }
+            let outer = call
+                .parent
+                .map(|parent| trace.calls()[parent].path.as_str());
+            let name = outer.and_then(|outer| call.path.strip_prefix(outer));
+            let name = name.unwrap_or(&call.path).trim_start_matches('.');
+            let own: usize = call
+                .parameters
+                .iter()
+                .map(|own| own.tensor.shape.numel())
+                .sum();
+            let role = if own > 0 { Role::Learned } else { Role::Module };
+            let mut about = match call.path.as_str() {
+                "" => call.kind.to_owned(),
+                path => format!("{path} ({})", call.kind),
+            };
+            about.push_str(&about_tensors("\nin: ", &call.inputs));
+            about.push_str(&about_tensors("\nout: ", &call.outputs));
+            if own > 0 {
+                about.push_str(&format!("\nparameters: {}", grouped(own as u64)));
+            }
+            about.push_str(&format!("\ntime: {:.3} ms", call.time.as_secs_f64() * 1e3));
+            let id = format!("call{index}");
+            nodes.push(self.add(
+                around,
+                id,
+                role,
+                call.kind.to_owned(),
+                name.to_owned(),
+                about,
+            ));
+        }
+        nodes
+    }
+
+    /// A node and those around it, innermost first.
+    pub(super) fn around(&self, node: usize) -> Vec<usize> {
+        let mut chain = vec![node];
+        let mut at = node;
+        while at != 0 {
+            at = self.nodes[at].parent;
+            chain.push(at);
+        }
+        chain
+    }
+
+    /// The innermost node around both ends of an edge, and the children of it in which they lie.
+    pub(super) fn meeting(&self, edge: &Edge) -> Option<(usize, usize, usize)> {
+        let (from, to) = (self.around(edge.from), self.around(edge.to));
+        let shared = from
+            .iter()
+            .rev()
+            .zip(to.iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
+        let (from_end, to_end) = (from.len() - shared, to.len() - shared);
+        let inside =
+            |chain: &[usize], end: usize| end.checked_sub(1).and_then(|i| chain.get(i).copied());
+        let meeting = from.get(from_end).copied()?;
+        Some((meeting, inside(&from, from_end)?, inside(&to, to_end)?))
+    }
+}
+
+fn about_tensors(before: &str, tensors: &[TensorInfo]) -> String {
+    let each = tensors
+        .iter()
+        .map(|tensor| format!("{} {}", tensor.dtype, tensor.shape));
+    let each: Vec<String> = each.collect();
+    if each.is_empty() {
+        return String::new();
+    }
+    format!("{before}{}", each.join(", "))
+}

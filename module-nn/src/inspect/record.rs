@@ -1,0 +1,215 @@
+//! The hooks that record a pass.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::cost;
+use super::flow::{Flow, Origins, Place};
+use super::trace::{ParameterInfo, TensorInfo, Trace, TracedCall};
+use crate::module::ModuleId;
+use crate::{HookOptions, Module, ModuleExt, Tensor, Walk};
+
+/// What a pass has shown so far.
+struct Recorder {
+    began: Instant,
+    calls: Vec<TracedCall>,
+    /// The calls that run, outermost first, with the tensors that they were given.
+    running: Vec<(usize, ModuleId)>,
+    called: HashSet<ModuleId>,
+    has_calls: Vec<bool>,
+    /// `None` if nobody asks where tensors went: it keeps them alive.
+    origins: Option<Origins>,
+    /// Where the inputs of each call came from.
+    sources: Vec<Vec<(Place, TensorInfo)>>,
+    flows: Vec<Flow>,
+    inputs: Vec<TensorInfo>,
+    outputs: Vec<TensorInfo>,
+}
+
+impl Recorder {
+    fn new(flows: bool) -> Self {
+        Self {
+            began: Instant::now(),
+            calls: Vec::new(),
+            running: Vec::new(),
+            called: HashSet::new(),
+            has_calls: Vec::new(),
+            origins: flows.then(Origins::default),
+            sources: Vec::new(),
+            flows: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, path: &str, module: &dyn Module, inputs: &[Tensor]) {
+        let parent = self.running.last().map(|(index, _)| *index);
+        match parent {
+            Some(parent) => self.has_calls[parent] = true,
+            None => {
+                for input in inputs {
+                    let place = Place::Input(self.inputs.len());
+                    self.inputs.push(TensorInfo::of(input));
+                    if let Some(origins) = &mut self.origins {
+                        origins.add(place, input);
+                    }
+                }
+            }
+        }
+        self.running.push((self.calls.len(), module.id()));
+        self.has_calls.push(false);
+        let sources = self.origins.iter().flat_map(|origins| {
+            let sources = inputs.iter().flat_map(|input| origins.of(input));
+            sources.collect::<Vec<_>>()
+        });
+        self.sources.push(sources.collect());
+        let is_leaf = module.children().next().is_none();
+        self.calls.push(TracedCall {
+            path: path.to_owned(),
+            kind: module.kind(),
+            parent,
+            inputs: inputs.iter().map(TensorInfo::of).collect(),
+            outputs: Vec::new(),
+            parameters: own_parameters(module),
+            kernel: kernel(module),
+            is_leaf,
+            is_counted: is_leaf && module.kind() != "NonDynamicallyQuantizableLinear",
+            is_repeat: !self.called.insert(module.id()),
+            failed: false,
+            start: self.began.elapsed(),
+            time: Duration::ZERO,
+            mult_adds: 0,
+        });
+    }
+
+    fn end(&mut self, module: &dyn Module, outputs: &[Tensor], failed: bool) {
+        let now = self.began.elapsed();
+        let id = module.id();
+        // A call that failed in a pre-hook of somebody else may never have begun here.
+        if !self.running.iter().any(|(_, running)| *running == id) {
+            return;
+        }
+        while let Some((index, running)) = self.running.pop() {
+            let call = &mut self.calls[index];
+            call.time = now.saturating_sub(call.start);
+            if running != id {
+                call.failed = true;
+                continue;
+            }
+            call.failed = failed;
+            call.outputs = outputs.iter().map(TensorInfo::of).collect();
+            if call.is_counted {
+                call.mult_adds = cost::mult_adds(&call.parameters, call.outputs.first());
+            }
+            let outermost = call.parent.is_none();
+            if !self.has_calls[index] {
+                let to = Place::Call(index);
+                for (from, tensor) in std::mem::take(&mut self.sources[index]) {
+                    self.flow(Flow { from, to, tensor });
+                }
+                if let Some(origins) = &mut self.origins {
+                    outputs.iter().for_each(|output| origins.add(to, output));
+                }
+            }
+            if outermost {
+                for output in outputs {
+                    let to = Place::Output(self.outputs.len());
+                    self.outputs.push(TensorInfo::of(output));
+                    let from = self.origins.as_ref().map(|origins| origins.of(output));
+                    for (from, tensor) in from.unwrap_or_default() {
+                        self.flow(Flow { from, to, tensor });
+                    }
+                }
+            }
+            return;
+        }
+    }
+
+    fn flow(&mut self, flow: Flow) {
+        let same = |known: &&Flow| known.to == flow.to;
+        let known = self
+            .flows
+            .iter()
+            .rev()
+            .take_while(same)
+            .any(|known| *known == flow);
+        if !known {
+            self.flows.push(flow);
+        }
+    }
+
+    fn finish(mut self) -> Trace {
+        let now = self.began.elapsed();
+        for (index, _) in self.running {
+            let call = &mut self.calls[index];
+            (call.failed, call.time) = (true, now.saturating_sub(call.start));
+        }
+        Trace {
+            calls: self.calls,
+            flows: self.flows,
+            inputs: self.inputs,
+            outputs: self.outputs,
+        }
+    }
+}
+
+fn own_parameters(module: &dyn Module) -> Vec<ParameterInfo> {
+    let own = module.named_parameters_with(Walk::new().recurse(false));
+    let infos = own.map(|(name, parameter)| ParameterInfo {
+        name,
+        id: parameter.id(),
+        tensor: TensorInfo {
+            shape: parameter.shape(),
+            dtype: parameter.dtype(),
+        },
+        trainable: parameter.requires_grad(),
+    });
+    infos.collect()
+}
+
+/// What a module prints as `kernel_size=…`, so that modules of users have a kernel too.
+fn kernel(module: &dyn Module) -> Option<String> {
+    struct Extra<'m>(&'m dyn Module);
+
+    impl std::fmt::Display for Extra<'_> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.extra_repr(f)
+        }
+    }
+
+    let text = Extra(module).to_string();
+    let (_, rest) = text.split_once("kernel_size=")?;
+    let end = match rest.starts_with('(') {
+        true => rest.find(')').map(|end| end + 1),
+        false => rest.find(','),
+    };
+    Some(rest[..end.unwrap_or(rest.len())].to_owned())
+}
+
+/// Runs `run` with hooks on all modules of `model`; with `flows`, where tensors go is recorded too.
+pub(super) fn record<R>(model: &dyn Module, flows: bool, run: impl FnOnce() -> R) -> (R, Trace) {
+    let recorder = Rc::new(RefCell::new(Recorder::new(flows)));
+    let mut handles = Vec::new();
+    for (path, module) in model.named_modules() {
+        let before = recorder.clone();
+        handles.push(module.register_forward_pre_hook(move |call| {
+            before
+                .borrow_mut()
+                .begin(&path, call.module(), &call.tracked_inputs());
+        }));
+        let after = recorder.clone();
+        let always = HookOptions::new().always_call(true);
+        handles.push(module.register_forward_hook_with(always, move |call| {
+            after
+                .borrow_mut()
+                .end(call.module(), &call.tracked_outputs(), call.failed());
+        }));
+    }
+    recorder.borrow_mut().began = Instant::now();
+    let result = run();
+    drop(handles);
+    let recorder = recorder.replace(Recorder::new(false));
+    (result, recorder.finish())
+}

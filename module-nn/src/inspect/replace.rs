@@ -1,0 +1,261 @@
+use std::any::Any;
+
+use indexmap::IndexMap;
+
+use crate::module::VisitorMut;
+use crate::{Error, ErrorKind, Identity, Layer, Module, ModuleExt, Result, Select, Walk};
+
+/// Puts new layers into the places of selected ones, all or, if anything fails, none; returns their
+/// paths.
+///
+/// `make` gets the path and the module that stands there. Where a layer is boxed (`Box<dyn Layer>`,
+/// as in a [`Sequential`](crate::Sequential)) the new one may be of any type; a field of a type of
+/// its own takes that type only.
+///
+/// # Errors
+///
+/// A pattern that is none or matches nothing, with the nearest name; a selected module inside
+/// another one; a module that is shared by an `Arc`; a type that cannot change; what `make` fails
+/// with.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::replace;
+/// use module_nn::prelude::*;
+///
+/// let mut model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new());
+/// let paths = replace(&mut model, "1", |_, _| Ok(Box::new(Identity::new())))?;
+/// assert_eq!(paths, ["1"]);
+/// assert_eq!(model.get_submodule("1")?.kind(), "Identity");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn replace(
+    model: &mut impl Module,
+    select: impl Into<Select>,
+    mut make: impl FnMut(&str, &dyn Module) -> Result<Box<dyn Layer>>,
+) -> Result<Vec<String>> {
+    let places = places("replace", model, &select.into())?;
+    let mut made = IndexMap::new();
+    for (path, boxed) in places {
+        let old = model.get_submodule(&path)?;
+        let new = make(&path, old)?;
+        if !boxed && old.as_module().type_id() != (*new).as_module().type_id() {
+            let (old, new) = (old.kind(), new.kind());
+            let problem = format!(
+                "is a field of type {old}, which cannot hold a {new}; make the field a `Box<dyn Layer>`"
+            );
+            return Err(Error::argument("replace", "select", path, problem));
+        }
+        made.insert(path, new);
+    }
+    Ok(install(model, made, &mut |slot, mut new| match slot {
+        Slot::Boxed(layer) => *layer = new,
+        Slot::Typed(module) => {
+            module.swap_with((*new).as_module_mut());
+        }
+    }))
+}
+
+/// Puts something around selected boxed layers, or otherwise makes new ones out of them; returns
+/// their paths. Should `around` panic, an [`Identity`] stands where the old layer was.
+///
+/// # Errors
+///
+/// As for [`replace`], before anything is changed; a place that is no `Box<dyn Layer>`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::wrap;
+/// use module_nn::prelude::*;
+///
+/// let mut model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new());
+/// wrap(&mut model, "0", |_, linear| Box::new(Sequential::from_iter([linear]).push(ReLU::new())))?;
+/// assert_eq!(model.get_submodule("0.0")?.kind(), "Linear");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn wrap(
+    model: &mut impl Module,
+    select: impl Into<Select>,
+    mut around: impl FnMut(&str, Box<dyn Layer>) -> Box<dyn Layer>,
+) -> Result<Vec<String>> {
+    let places = places("wrap", model, &select.into())?;
+    if let Some((path, _)) = places.iter().find(|(_, boxed)| !boxed) {
+        let kind = model.get_submodule(path)?.kind();
+        let problem = format!(
+            "is a field of type {kind}, which can hold nothing else; make the field a `Box<dyn Layer>`"
+        );
+        return Err(Error::argument("wrap", "select", path, problem));
+    }
+    let paths = places.into_iter().map(|(path, _)| (path.clone(), path));
+    Ok(install(model, paths.collect(), &mut |slot, path| {
+        if let Slot::Boxed(layer) = slot {
+            let old = std::mem::replace(layer, Box::new(Identity::new()));
+            *layer = around(&path, old);
+        }
+    }))
+}
+
+/// Makes new modules of one type out of selected ones, wherever they stand, all or, if anything
+/// fails, none; returns their paths.
+///
+/// # Errors
+///
+/// As for [`replace`]; a selected module of another type.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::replace_typed;
+/// use module_nn::prelude::*;
+///
+/// let mut layers = vec![Linear::new(4, 8)?, Linear::new(8, 2)?];
+/// replace_typed(&mut layers, "1", |_, old: &Linear| Linear::new(old.weight().shape()[1], 5))?;
+/// assert_eq!(layers[1].weight().shape().to_string(), "[5, 8]");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn replace_typed<M: Module>(
+    model: &mut impl Module,
+    select: impl Into<Select>,
+    mut make: impl FnMut(&str, &M) -> Result<M>,
+) -> Result<Vec<String>> {
+    let mut made = IndexMap::new();
+    for (path, _) in places("replace_typed", model, &select.into())? {
+        let old = model.get_submodule(&path)?;
+        let Some(old) = (old.as_module() as &dyn Any).downcast_ref::<M>() else {
+            let problem = format!("is a {} and no {}", old.kind(), std::any::type_name::<M>());
+            return Err(Error::argument("replace_typed", "select", path, problem));
+        };
+        let new = make(&path, old)?;
+        made.insert(path, new);
+    }
+    Ok(install(model, made, &mut |slot, mut new| {
+        let module = match slot {
+            Slot::Boxed(layer) => (**layer).as_module_mut(),
+            Slot::Typed(module) => module,
+        };
+        module.swap_with(&mut new);
+    }))
+}
+
+/// Where a module stands.
+enum Slot<'a> {
+    Boxed(&'a mut Box<dyn Layer>),
+    Typed(&'a mut dyn Module),
+}
+
+/// Walks over the places of a model, and stops at those that `at` takes.
+struct Places<'s> {
+    path: String,
+    at: &'s mut dyn FnMut(&str, Slot<'_>),
+    taken: &'s dyn Fn(&str) -> bool,
+    shared: &'s mut Vec<(String, &'static str)>,
+}
+
+impl Places<'_> {
+    fn join(&self, name: &str) -> String {
+        match (self.path.as_str(), name) {
+            ("", name) => name.to_owned(),
+            (path, "") => path.to_owned(),
+            (path, name) => format!("{path}.{name}"),
+        }
+    }
+}
+
+impl<'a> VisitorMut<'a> for Places<'_> {
+    fn layer(
+        &mut self,
+        name: &str,
+        layer: &'a mut Box<dyn Layer>,
+    ) -> Option<&'a mut Box<dyn Layer>> {
+        let path = self.join(name);
+        if (self.taken)(&path) {
+            (self.at)(&path, Slot::Boxed(layer));
+            return None;
+        }
+        Some(layer)
+    }
+
+    fn module(&mut self, name: &str, module: &'a mut dyn Module) {
+        let path = self.join(name);
+        if (self.taken)(&path) {
+            return (self.at)(&path, Slot::Typed(module));
+        }
+        let mut inner = Places {
+            path,
+            at: &mut *self.at,
+            taken: self.taken,
+            shared: &mut *self.shared,
+        };
+        module.visit_mut(&mut inner);
+    }
+
+    fn shared(&mut self, name: &str, module: &'a dyn Module) {
+        self.shared.push((self.join(name), module.kind()));
+    }
+}
+
+/// The selected places, each with whether it is boxed.
+fn places(
+    op: &'static str,
+    model: &mut impl Module,
+    select: &Select,
+) -> Result<Vec<(String, bool)>> {
+    let every_path = Walk::new().remove_duplicate(false);
+    let paths = model.named_modules_with(every_path).map(|(path, _)| path);
+    let paths: Vec<String> = paths.filter(|path| !path.is_empty()).collect();
+    let selected = select.resolve_modules(paths.iter().map(String::as_str))?;
+    for inner in &selected {
+        let is_inside = |outer: &&&str| {
+            inner
+                .strip_prefix(**outer)
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
+        if let Some(outer) = selected.iter().find(is_inside) {
+            let problem = format!("stands inside `{outer}`, which is selected too");
+            return Err(Error::argument(op, "select", inner, problem));
+        }
+    }
+    let (mut found, mut shared) = (Vec::new(), Vec::new());
+    let mut places = Places {
+        path: String::new(),
+        at: &mut |path, slot| found.push((path.to_owned(), matches!(slot, Slot::Boxed(_)))),
+        taken: &|path| selected.contains(&path),
+        shared: &mut shared,
+    };
+    model.visit_mut(&mut places);
+    let around = |path: &str, shared: &str| {
+        let rest = path.strip_prefix(shared);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let missing = shared
+        .into_iter()
+        .find(|(shared, _)| selected.iter().any(|path| around(path, shared)));
+    match missing {
+        Some((path, module)) => Err(ErrorKind::SharedModule { path, module }.into()),
+        None => Ok(found),
+    }
+}
+
+/// Hands each place its new value.
+fn install<T>(
+    model: &mut impl Module,
+    made: IndexMap<String, T>,
+    put: &mut dyn FnMut(Slot<'_>, T),
+) -> Vec<String> {
+    let paths: Vec<String> = made.keys().cloned().collect();
+    let mut made = made;
+    let mut places = Places {
+        path: String::new(),
+        at: &mut |path, slot| {
+            if let Some(new) = made.shift_remove(path) {
+                put(slot, new);
+            }
+        },
+        taken: &|path| paths.iter().any(|known| known == path),
+        shared: &mut Vec::new(),
+    };
+    model.visit_mut(&mut places);
+    paths
+}

@@ -1,0 +1,382 @@
+use std::fmt::{self, Write as _};
+use std::time::Duration;
+
+use super::about::{About, Modes, flags};
+use super::rows::{Row, rows};
+use super::table::Table;
+use super::trace::{TensorInfo, Trace};
+use crate::{Call, ModuleExt, Result, Tensors, no_grad};
+
+/// What a model is made of and what a forward pass through it costs, as
+/// [torchinfo](https://github.com/TylerYep/torchinfo) prints it.
+///
+/// The pass runs in evaluation mode under `no_grad`, after which every module has its mode back.
+///
+/// # Errors
+///
+/// Those of the model.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::{Column, summary};
+/// use module_nn::prelude::*;
+///
+/// let model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new());
+/// let summary = summary(&model, Tensor::randn([2, 4], DType::F32)?)?;
+/// assert_eq!((summary.num_parameters(), summary.mult_adds()), (40, 80));
+/// let text = summary.depth(1).columns([Column::Output, Column::Parameters]).to_string();
+/// let rows: Vec<&str> = text.lines().skip(3).take(3).collect();
+/// assert_eq!(
+///     rows,
+///     [
+///         "Sequential              [2, 8]        --",
+///         "├─Linear: 1-1           [2, 8]        40",
+///         "├─ReLU: 1-2             [2, 8]        --",
+///     ]
+/// );
+/// # Ok::<(), Error>(())
+/// ```
+pub fn summary<I: Tensors, M>(model: &M, input: I) -> Result<Summary>
+where
+    M: Call<I, Output: Tensors> + ?Sized,
+{
+    let module = model.as_module();
+    let about = About::of(module);
+    let trace = {
+        let _modes = Modes(flags(module));
+        model.eval();
+        no_grad(|| Trace::record(model, input))?
+    };
+    let rows = rows(module, &trace);
+    Ok(Summary {
+        rows,
+        about,
+        trace,
+        depth: 3,
+        columns: Column::DEFAULT.to_vec(),
+    })
+}
+
+/// What [`summary`] found, which prints as a table.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    rows: Vec<Row>,
+    about: About,
+    trace: Trace,
+    depth: usize,
+    columns: Vec<Column>,
+}
+
+/// A column of a [`Summary`], after the first one, which is the layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Column {
+    /// The path of the module.
+    Path,
+    /// The shapes of the tensors that it is given.
+    Input,
+    /// The shapes of the tensors that it gives.
+    Output,
+    /// The size of its kernel, if it prints one.
+    Kernel,
+    /// Its parameters, but for those of rows below it; in brackets if they are frozen.
+    Parameters,
+    /// The share of these in all parameters.
+    Share,
+    /// Its multiply-adds: see [`Trace::mult_adds`].
+    MultAdds,
+    /// Whether all, some or none of its parameters learn.
+    Trainable,
+    /// Whether it was in training before the summary.
+    Mode,
+    /// How long the call took.
+    Time,
+}
+
+impl Column {
+    const DEFAULT: [Self; 8] = [
+        Self::Path,
+        Self::Input,
+        Self::Output,
+        Self::Kernel,
+        Self::Parameters,
+        Self::Share,
+        Self::MultAdds,
+        Self::Trainable,
+    ];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Path => "Path",
+            Self::Input => "Input Shape",
+            Self::Output => "Output Shape",
+            Self::Kernel => "Kernel Shape",
+            Self::Parameters => "Param #",
+            Self::Share => "Param %",
+            Self::MultAdds => "Mult-Adds",
+            Self::Trainable => "Trainable",
+            Self::Mode => "Mode",
+            Self::Time => "Time",
+        }
+    }
+}
+
+impl Summary {
+    /// How many levels below the model are printed; 3 unless this says otherwise.
+    #[must_use]
+    pub fn depth(self, depth: usize) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// The columns after the first.
+    #[must_use]
+    pub fn columns(self, columns: impl IntoIterator<Item = Column>) -> Self {
+        let columns = columns.into_iter().collect();
+        Self { columns, ..self }
+    }
+
+    /// The pass that was recorded.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The number of parameters, tied ones once.
+    pub fn num_parameters(&self) -> usize {
+        self.about.parameters
+    }
+
+    /// The number of parameters that learn.
+    pub fn num_trainable(&self) -> usize {
+        self.about.trainable
+    }
+
+    /// [`Trace::mult_adds`] of the pass.
+    pub fn mult_adds(&self) -> u64 {
+        self.trace.mult_adds()
+    }
+
+    /// The bytes of the input.
+    pub fn input_bytes(&self) -> usize {
+        self.trace.inputs().iter().map(TensorInfo::bytes).sum()
+    }
+
+    /// What torchinfo estimates for activations: twice, for their gradients, the first outputs of
+    /// the modules without modules in them that have parameters.
+    pub fn forward_backward_bytes(&self) -> usize {
+        let calls = self.trace.calls().iter();
+        let counted = calls.filter(|call| call.is_counted && !call.parameters.is_empty());
+        let outputs = counted.filter_map(|call| call.outputs.first());
+        outputs.map(|output| 2 * output.bytes()).sum()
+    }
+
+    /// What torchinfo counts as parameters' bytes: those of called modules without modules in them.
+    pub fn parameter_bytes(&self) -> usize {
+        let calls = self.trace.calls().iter();
+        let counted = calls.filter(|call| call.is_counted && !call.is_repeat);
+        let parameters = counted.flat_map(|call| &call.parameters);
+        parameters.map(|parameter| parameter.tensor.bytes()).sum()
+    }
+
+    /// The bytes of all parameters and buffers, tied ones once.
+    pub fn state_bytes(&self) -> usize {
+        self.about.bytes
+    }
+
+    /// The paths of modules that the pass did not call, nor any in them.
+    pub fn never_called(&self) -> Vec<&str> {
+        let rows = self.rows.iter().filter(|row| !row.reached);
+        rows.map(|row| row.path.as_str()).collect()
+    }
+
+    /// Names of parameters that do not learn.
+    pub fn frozen(&self) -> &[String] {
+        &self.about.frozen
+    }
+
+    /// The names of each parameter that has several.
+    pub fn ties(&self) -> &[Vec<String>] {
+        &self.about.ties
+    }
+
+    fn cell(&self, row: &Row, column: Column) -> String {
+        let nothing = || "--".to_owned();
+        let deepest = row.depth == self.depth;
+        let whole = row.is_leaf || deepest;
+        let parameters = if whole { row.parameters } else { row.left };
+        let number = |number: u64| {
+            if number == 0 {
+                nothing()
+            } else {
+                grouped(number)
+            }
+        };
+        match column {
+            Column::Path => row.path.clone(),
+            Column::Input => shapes(&row.inputs),
+            Column::Output => shapes(&row.outputs),
+            Column::Kernel => row.kernel.clone().unwrap_or_else(nothing),
+            Column::Parameters | Column::Share if row.is_repeat && row.parameters > 0 => {
+                "(recursive)".to_owned()
+            }
+            Column::Parameters if parameters > 0 && row.trainable == 0 => {
+                format!("({})", grouped(parameters as u64))
+            }
+            Column::Parameters => number(parameters as u64),
+            Column::Share if parameters > 0 => {
+                let share = parameters as f64 / self.about.parameters as f64;
+                format!("{:.2}%", 100.0 * share)
+            }
+            Column::Share => nothing(),
+            Column::MultAdds => number(if whole { row.mult_adds } else { 0 }),
+            Column::Trainable => match (row.trainable, row.parameters) {
+                (_, 0) => nothing(),
+                (0, _) => "False".to_owned(),
+                (some, all) if some == all => "True".to_owned(),
+                _ => "Partial".to_owned(),
+            },
+            Column::Mode => match row.training {
+                Some(true) => "train".to_owned(),
+                Some(false) => "eval".to_owned(),
+                None => nothing(),
+            },
+            Column::Time => row.time.map_or_else(nothing, time),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let titles = self.columns.iter().map(|column| column.title().to_owned());
+        let title = "Layer (type:depth-idx)".to_owned();
+        let mut table = Table::new([title].into_iter().chain(titles));
+        let mut numbers = Vec::new();
+        for row in &self.rows {
+            if numbers.len() <= row.depth {
+                numbers.resize(row.depth + 1, 0_usize);
+            }
+            numbers[row.depth] += 1;
+            if row.depth > self.depth {
+                continue;
+            }
+            let mut name = match row.depth {
+                0 => row.kind.to_owned(),
+                1 => format!("├─{}: 1-{}", row.kind, numbers[1]),
+                depth => {
+                    let (indent, number) = ("│    ".repeat(depth - 1), numbers[depth]);
+                    format!("{indent}└─{}: {depth}-{number}", row.kind)
+                }
+            };
+            if !row.reached {
+                name.push_str(" (never called)");
+            }
+            let cells = self.columns.iter().map(|column| self.cell(row, *column));
+            table.push([name].into_iter().chain(cells));
+        }
+        table
+    }
+}
+
+/// As torchinfo prints it, with columns as wide as they need to be; below it what torchinfo does
+/// not say: all state, modes, frozen and tied parameters, and modules that were not called.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = self.table();
+        let line = "=".repeat(table.width());
+        let megabytes = |bytes: usize| bytes as f64 / 1e6;
+        let all = self.num_parameters();
+        let trainable = self.num_trainable();
+        let (unit, mult_adds) = scaled(self.mult_adds());
+        let sizes = [
+            ("Input size", self.input_bytes()),
+            ("Forward/backward pass size", self.forward_backward_bytes()),
+            ("Params size", self.parameter_bytes()),
+        ];
+        writeln!(f, "{line}\n{}{line}", table.header())?;
+        writeln!(f, "{}{line}", table.body())?;
+        writeln!(f, "Total params: {}", grouped(all as u64))?;
+        writeln!(f, "Trainable params: {}", grouped(trainable as u64))?;
+        writeln!(
+            f,
+            "Non-trainable params: {}",
+            grouped((all - trainable) as u64)
+        )?;
+        writeln!(f, "Total mult-adds ({unit}): {mult_adds}\n{line}")?;
+        for (name, bytes) in sizes {
+            writeln!(f, "{name} (MB): {:.2}", megabytes(bytes))?;
+        }
+        let total: usize = sizes.iter().map(|(_, bytes)| bytes).sum();
+        writeln!(
+            f,
+            "Estimated Total Size (MB): {:.2}\n{line}",
+            megabytes(total)
+        )?;
+        let state = megabytes(self.state_bytes());
+        writeln!(f, "All parameters and buffers (MB): {state:.2}")?;
+        writeln!(f, "Mode: {}", self.about.mode())?;
+        writeln!(f, "Frozen: {}", list(&self.about.frozen))?;
+        let ties: Vec<_> = self
+            .about
+            .ties
+            .iter()
+            .map(|names| names.join(" = "))
+            .collect();
+        writeln!(f, "Ties: {}", list(&ties))?;
+        writeln!(f, "Never called: {}\n{line}", list(&self.never_called()))
+    }
+}
+
+/// The first few of them.
+fn list(names: &[impl AsRef<str>]) -> String {
+    const SHOWN: usize = 5;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    let mut text = shown.join(", ");
+    if names.len() > SHOWN {
+        let _ = write!(text, " and {} more", names.len() - SHOWN);
+    }
+    text
+}
+
+fn shapes(tensors: &[TensorInfo]) -> String {
+    let shapes: Vec<_> = tensors
+        .iter()
+        .map(|tensor| tensor.shape.to_string())
+        .collect();
+    if shapes.is_empty() {
+        return "--".to_owned();
+    }
+    shapes.join(", ")
+}
+
+/// A number of millions, thousands of millions or millions of millions, as torchinfo writes it.
+fn scaled(number: u64) -> (&'static str, String) {
+    let (unit, by) = match number {
+        1_000_000_000_000.. => ("T", 1e12),
+        1_000_000_000.. => ("G", 1e9),
+        _ => ("M", 1e6),
+    };
+    let scaled = number as f64 / by;
+    let text = match scaled.fract() == 0.0 {
+        true => format!("{scaled:.0}"),
+        false => format!("{scaled:.2}"),
+    };
+    (unit, text)
+}
+
+fn time(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+/// `12,345`
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -22,10 +22,10 @@ const PATIENCE: Duration = Duration::from_micros(20);
 /// If a part did.
 pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) {
     let crew = CREW.get_or_init(Crew::hire);
-    // SAFETY: only the lifetime changes. `work` is called in `Job::help` alone, for a part that was
-    // claimed there, and each claimed part is counted as finished after the call. This function does not
-    // return or unwind before all parts are finished, and there is no part to claim afterwards.
-    let work: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(work) };
+    // SAFETY: the pointer only forgets how long the function lives. It is read in `Job::help` alone, for
+    // a part that was claimed there, and each claimed part is counted as finished after the call. This
+    // function neither returns nor unwinds before all parts are finished, and then there is no part to claim.
+    let work = Work(unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Function>(work) });
     let job = Arc::new(Job {
         work,
         parts,
@@ -44,9 +44,19 @@ pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync))
     }
 }
 
+type Function = *const (dyn Fn(usize) + Sync + 'static);
+
+/// A function that may be gone once all parts are finished.
+struct Work(Function);
+
+// SAFETY: what it points to is `Sync`, so that any thread may call it.
+unsafe impl Send for Work {}
+// SAFETY: as above.
+unsafe impl Sync for Work {}
+
 /// Some work and how far it has come.
 struct Job {
-    work: &'static (dyn Fn(usize) + Sync),
+    work: Work,
     parts: usize,
     /// The first part that nobody has claimed.
     next: AtomicUsize,
@@ -66,7 +76,9 @@ impl Job {
             if part >= self.parts {
                 return;
             }
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.work)(part))) {
+            // SAFETY: the part is claimed and not finished, so the owner still waits in `share`.
+            let call = || unsafe { (*self.work.0)(part) };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
                 lock(&self.panic).get_or_insert(panic);
             }
             // What the part has written is seen by the owner, who reads this number.

@@ -11,6 +11,7 @@
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
+use super::super::memory::with_room;
 use super::super::view::{to_cow, to_vec};
 use super::super::{CpuStorage, NormGeometry, NormInputs, NormOver, Operand, Storage, room};
 use super::{ROWS, Statistics, columns, parameter, settle};
@@ -48,7 +49,7 @@ impl FloatKernel for Gradient<'_> {
             scales: statistics.scales(geometry.eps),
             statistics,
             geometry,
-            out: Vec::with_capacity(x.len()),
+            out: with_room(x.len())?,
             sums: [vec![0.0; weight.len()], vec![0.0; weight.len()]],
             grad: &grad,
             x: &x,

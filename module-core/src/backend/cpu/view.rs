@@ -78,7 +78,7 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
 fn copied<T: Element>(x: &Operand) -> Result<Vec<T>> {
     let numel = x.layout.shape().numel();
     room::<T>(numel)?;
-    let (mut values, data) = (Vec::with_capacity(numel), elements::<T>(x)?);
+    let (mut values, data) = (with_room(numel)?, elements::<T>(x)?);
     for r in Runs::new([&x.layout]) {
         let data = data.get(r.offsets[0]..).unwrap_or_default();
         match (r.steps[0], data) {

@@ -183,7 +183,7 @@ class Family:
             if inputs is not None:
                 built(*made.positional, **made.named)
         except Exception as error:  # Whatever it raises is the record.
-            raised = {"type": type(error).__name__, "text": ordered(str(error))}
+            raised = {"type": type(error).__name__, "text": ordered(str(error).partition("\nException raised from")[0])}
         assert (raised is None) == accepted, (layer, kwargs, raised)
         case = {"layer": layer, "kwargs": described(kwargs), "mode": mode, "quotes": list(quotes), "torch": raised,
                 "label": label}

@@ -105,6 +105,39 @@ fn a_field_of_a_type_keeps_it() {
 }
 
 #[test]
+fn boxes_around_a_layer_do_not_count_and_other_pointers_do() {
+    let shared = Arc::new(linear());
+    let mut model = net(&shared);
+    let twice = |_: &str, _: &dyn Module| -> Result<Box<dyn Layer>> {
+        let once: Box<dyn Layer> = Box::new(Linear::new(2, 5)?);
+        Ok(Box::new(once))
+    };
+    replace(&mut model, "typed", twice).unwrap();
+    assert_eq!(model.typed.weight().shape().to_string(), "[5, 2]");
+
+    let pointer =
+        |_: &str, _: &dyn Module| -> Result<Box<dyn Layer>> { Ok(Box::new(shared.clone())) };
+    let error = replace(&mut model, "typed", pointer)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("is a field of type Linear, which cannot hold a Linear behind a pointer"),
+        "{error}"
+    );
+    assert_eq!(model.typed.weight().shape().to_string(), "[5, 2]");
+
+    // An enum in a box is not what it holds.
+    model.boxed = Box::new(Choice::Relu(ReLU::new()));
+    let error = replace_typed(&mut model, "boxed", |_, _: &ReLU| Ok(ReLU::new()))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("select = boxed: is a Choice and no "),
+        "{error}"
+    );
+}
+
+#[test]
 fn typed_ones_know_what_they_replace() {
     let shared = Arc::new(linear());
     let mut model = net(&shared);

@@ -199,7 +199,7 @@ impl Pass {
             Entry::Occupied(place) => {
                 let place = place.into_mut();
                 place.1 = match place.1.can_be_added_to(&grad) {
-                    true => std::mem::replace(&mut place.1, grad.clone()).add_over(&grad)?,
+                    true => std::mem::replace(&mut place.1, grad.clone()).add_over(&grad, 1.0)?,
                     false => place.1.add(&grad)?,
                 };
                 place

@@ -90,9 +90,6 @@ pub trait Upcast {
     fn upcast(&self) -> &dyn Module;
 
     fn upcast_mut(&mut self) -> &mut dyn Module;
-
-    /// Exchanges two modules of one type; says whether they are.
-    fn swap_with(&mut self, other: &mut dyn Module) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
@@ -103,11 +100,6 @@ impl<M: Module> Upcast for M {
 
     fn upcast_mut(&mut self) -> &mut dyn Module {
         self
-    }
-
-    fn swap_with(&mut self, other: &mut dyn Module) -> bool {
-        let other = (other as &mut dyn Any).downcast_mut::<M>();
-        other.map(|other| std::mem::swap(self, other)).is_some()
     }
 }
 
@@ -167,12 +159,21 @@ pub trait Forward<Input = Tensor>: Module {
 pub trait Layer: Module {
     #[doc(hidden)]
     fn forward_layer(&self, input: Tensor) -> Result<Tensor>;
+
+    /// Exchanges this layer with a module of its type; says whether it is one.
+    #[doc(hidden)]
+    fn swap_with(&mut self, place: &mut dyn Module) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
 impl<L: Forward<Tensor, Output = Tensor>> Layer for L {
     fn forward_layer(&self, input: Tensor) -> Result<Tensor> {
         self.forward(input)
+    }
+
+    fn swap_with(&mut self, place: &mut dyn Module) -> bool {
+        let place = (place as &mut dyn Any).downcast_mut::<L>();
+        place.map(|place| std::mem::swap(self, place)).is_some()
     }
 }
 

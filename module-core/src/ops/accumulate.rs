@@ -14,15 +14,15 @@ impl Tensor {
         plain && alike && whole && self.storage.is_unshared()
     }
 
-    /// `self + other`, over the memory of `self` where its backend can; both are untracked and alike.
-    pub(crate) fn add_over(self, other: &Self) -> Result<Self> {
+    /// `self + α·other`, over the memory of `self` where its backend can; both are untracked and alike.
+    pub(crate) fn add_over(self, other: &Self, alpha: f64) -> Result<Self> {
         let Self {
             storage, layout, ..
         } = self;
         let shape = layout.shape().clone();
         let a = crate::backend::Operand { storage, layout };
         let backend = other.device().backend();
-        let sum = backend.add_scaled(a, other.operand(), 1.0.into())?;
+        let sum = backend.add_scaled(a, other.operand(), alpha.into())?;
         Ok(Self::fresh(sum, shape))
     }
 }
@@ -42,9 +42,40 @@ mod tests {
         assert!(!one.can_be_added_to(&other.to_dtype(DType::F64)?));
         assert!(!one.can_be_added_to(&other.narrow(0, 0..2)?));
         let address = one.storage.address();
-        let sum = one.add_over(&other)?;
+        let sum = one.add_over(&other, 1.0)?;
         assert_eq!(sum.to_vec::<f32>()?, [11.0, 22.0, 33.0]);
         assert_eq!(sum.storage.address(), address);
+        Ok(())
+    }
+
+    #[test]
+    fn an_operator_writes_over_a_value_and_never_over_a_reference() -> Result<()> {
+        let b = Tensor::from([3.0_f64, f64::INFINITY, -0.0]);
+        for (operator, method) in [
+            (
+                (|a, b| a + b) as fn(Tensor, &Tensor) -> Result<Tensor>,
+                (|a, b| a.add(b)) as fn(&Tensor, &Tensor) -> Result<Tensor>,
+            ),
+            (|a, b| a - b, |a, b| a.sub(b)),
+        ] {
+            let a = Tensor::from([0.1_f64, f64::INFINITY, -0.0]);
+            let bits = |x: Tensor| {
+                let values = x.to_vec::<f64>()?;
+                Ok::<_, crate::Error>(values.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+            };
+            let expected = bits(method(&a, &b)?)?;
+            assert_eq!(a.to_vec::<f64>()?, [0.1, f64::INFINITY, -0.0]);
+
+            let (address, held) = (a.storage.address(), a.clone());
+            let fresh = operator(a, &b)?;
+            assert_ne!(fresh.storage.address(), address);
+            assert_eq!(held.to_vec::<f64>()?, [0.1, f64::INFINITY, -0.0]);
+
+            let over = operator(held, &b)?;
+            assert_eq!(over.storage.address(), address);
+            assert_eq!(bits(over)?, expected);
+            assert_eq!(bits(fresh)?, expected);
+        }
         Ok(())
     }
 

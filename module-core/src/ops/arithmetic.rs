@@ -8,9 +8,13 @@ use crate::{Result, Scalar, Shape};
 
 impl Tensor {
     pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
+        let backend = self.device().backend();
+        if self.shape() == other.shape() {
+            self.check_same(name, other)?;
+            return Ok(self.like_shape(backend.binary(op, self.operand(), other.operand())?));
+        }
         let (a, b, shape) = self.broadcast_operands(name, other)?;
-        let storage = self.device().backend().binary(op, a, b)?;
-        Ok(Self::fresh(storage, shape))
+        Ok(Self::fresh(backend.binary(op, a, b)?, shape))
     }
 
     /// What a kernel of two operands reads, and the shape of its result.

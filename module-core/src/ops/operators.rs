@@ -9,7 +9,7 @@ use crate::Result;
 use crate::tensor::Tensor;
 
 macro_rules! operators {
-    ($($trait:ident $method:ident),*) => {$(
+    ($($trait:ident $method:ident $of_value:expr),*) => {$(
         impl<'a, V: Into<Value<'a>>> ops::$trait<V> for &Tensor {
             type Output = Result<Tensor>;
 
@@ -22,13 +22,32 @@ macro_rules! operators {
             type Output = Result<Tensor>;
 
             fn $method(self, other: V) -> Result<Tensor> {
-                Tensor::$method(&self, other)
+                $of_value(self, other.into())
             }
         }
     )*};
 }
 
-operators!(Add add, Sub sub, Mul mul, Div div);
+// A sum or difference may lie where the value on the left lay, if nobody else holds it.
+operators!(
+    Add add |a, b| over(a, b, 1.0, Tensor::add),
+    Sub sub |a, b| over(a, b, -1.0, Tensor::sub),
+    Mul mul |a, b| Tensor::mul(&a, b),
+    Div div |a, b| Tensor::div(&a, b)
+);
+
+/// `a + sign·b`, over the memory of `a` where that is free, or as `method` gives it.
+fn over<'a>(
+    a: Tensor,
+    b: Value<'a>,
+    sign: f64,
+    method: impl Fn(&Tensor, Value<'a>) -> Result<Tensor>,
+) -> Result<Tensor> {
+    match &b {
+        Value::Tensor(other) if a.can_be_added_to(other) => a.add_over(other, sign),
+        _ => method(&a, b),
+    }
+}
 
 macro_rules! numbers_on_the_left {
     ($($number:ty),*) => {$(

@@ -163,11 +163,19 @@ impl Tensor {
         if !is_grad_enabled() || !self.dtype().is_floating_point() {
             return None;
         }
-        // Several inputs at most, and nothing is made for an operation that nobody tracks.
-        let inputs: SmallVec<[&Self; 3]> = inputs.collect();
-        if inputs.iter().all(|input| input.node.is_none()) {
-            return None;
-        }
-        Some(inputs.into_iter().map(Input::of).collect())
+        // Nothing is made for an operation that nobody tracks.
+        let mut untracked = 0;
+        let first = loop {
+            let input = inputs.next()?;
+            if input.node.is_some() {
+                break input;
+            }
+            untracked += 1;
+        };
+        let mut kept = Inputs::new();
+        kept.resize_with(untracked, || None);
+        kept.push(Input::of(first));
+        kept.extend(inputs.map(Input::of));
+        Some(kept)
     }
 }

@@ -131,7 +131,7 @@ impl Node {
         let before = slot.grad.take();
         let sum = match before {
             Some(before) if before.can_be_added_to(grad) => {
-                slot.grad = Some(before.add_over(grad)?);
+                slot.grad = Some(before.add_over(grad, 1.0)?);
                 return Ok(());
             }
             Some(before) => {

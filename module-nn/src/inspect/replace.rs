@@ -1,4 +1,4 @@
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 use indexmap::IndexMap;
 
@@ -37,13 +37,19 @@ pub fn replace(
 ) -> Result<Vec<String>> {
     let places = places("replace", model, &select.into())?;
     let mut made = IndexMap::new();
-    for (path, boxed) in places {
-        let old = model.get_submodule(&path)?;
-        let new = make(&path, old)?;
-        if !boxed && old.as_module().type_id() != (*new).as_module().type_id() {
-            let (old, new) = (old.kind(), new.kind());
+    for Place {
+        path,
+        boxed,
+        holds,
+        kind,
+    } in places
+    {
+        let new = unboxed(make(&path, model.get_submodule(&path)?)?);
+        if !boxed && holds != (&*new as &dyn Any).type_id() {
+            let new = new.kind();
+            let other = if new == kind { " behind a pointer" } else { "" };
             let problem = format!(
-                "is a field of type {old}, which cannot hold a {new}; make the field a `Box<dyn Layer>`"
+                "is a field of type {kind}, which cannot hold a {new}{other}; make the field a `Box<dyn Layer>`"
             );
             return Err(Error::argument("replace", "select", path, problem));
         }
@@ -52,7 +58,7 @@ pub fn replace(
     Ok(install(model, made, &mut |slot, mut new| match slot {
         Slot::Boxed(layer) => *layer = new,
         Slot::Typed(module) => {
-            module.swap_with((*new).as_module_mut());
+            (*new).swap_with(module);
         }
     }))
 }
@@ -81,14 +87,15 @@ pub fn wrap(
     mut around: impl FnMut(&str, Box<dyn Layer>) -> Box<dyn Layer>,
 ) -> Result<Vec<String>> {
     let places = places("wrap", model, &select.into())?;
-    if let Some((path, _)) = places.iter().find(|(_, boxed)| !boxed) {
-        let kind = model.get_submodule(path)?.kind();
+    if let Some(Place { path, kind, .. }) = places.iter().find(|place| !place.boxed) {
         let problem = format!(
             "is a field of type {kind}, which can hold nothing else; make the field a `Box<dyn Layer>`"
         );
         return Err(Error::argument("wrap", "select", path, problem));
     }
-    let paths = places.into_iter().map(|(path, _)| (path.clone(), path));
+    let paths = places
+        .into_iter()
+        .map(|place| (place.path.clone(), place.path));
     Ok(install(model, paths.collect(), &mut |slot, path| {
         if let Slot::Boxed(layer) = slot {
             let old = std::mem::replace(layer, Box::new(Identity::new()));
@@ -121,28 +128,62 @@ pub fn replace_typed<M: Module>(
     mut make: impl FnMut(&str, &M) -> Result<M>,
 ) -> Result<Vec<String>> {
     let mut made = IndexMap::new();
-    for (path, _) in places("replace_typed", model, &select.into())? {
-        let old = model.get_submodule(&path)?;
-        let Some(old) = (old.as_module() as &dyn Any).downcast_ref::<M>() else {
-            let problem = format!("is a {} and no {}", old.kind(), std::any::type_name::<M>());
-            return Err(Error::argument("replace_typed", "select", path, problem));
+    for place in places("replace_typed", model, &select.into())? {
+        let old = model.get_submodule(&place.path)?.as_module();
+        let old = (old as &dyn Any).downcast_ref::<M>();
+        // An enum answers as what it holds, and cannot be given another of that.
+        let Some(old) = old.filter(|_| place.holds == TypeId::of::<M>()) else {
+            let (kind, asked) = (place.kind, std::any::type_name::<M>());
+            let problem = format!("is a {kind} and no {asked}");
+            return Err(Error::argument(
+                "replace_typed",
+                "select",
+                place.path,
+                problem,
+            ));
         };
-        let new = make(&path, old)?;
-        made.insert(path, new);
+        let new = make(&place.path, old)?;
+        made.insert(place.path, new);
     }
-    Ok(install(model, made, &mut |slot, mut new| {
-        let module = match slot {
-            Slot::Boxed(layer) => (**layer).as_module_mut(),
-            Slot::Typed(module) => module,
-        };
-        module.swap_with(&mut new);
+    Ok(install(model, made, &mut |slot, new| {
+        let module = (slot.module() as &mut dyn Any).downcast_mut::<M>();
+        if let Some(module) = module {
+            *module = new;
+        }
     }))
+}
+
+/// A layer without the boxes around its box, so that its type is that of a field.
+fn unboxed(mut layer: Box<dyn Layer>) -> Box<dyn Layer> {
+    while let Some(inner) = (&mut *layer as &mut dyn Any).downcast_mut::<Box<dyn Layer>>() {
+        layer = std::mem::replace(inner, Box::new(Identity::new()));
+    }
+    layer
 }
 
 /// Where a module stands.
 enum Slot<'a> {
     Boxed(&'a mut Box<dyn Layer>),
     Typed(&'a mut dyn Module),
+}
+
+impl<'a> Slot<'a> {
+    /// The module that stands there.
+    fn module(self) -> &'a mut dyn Module {
+        match self {
+            Self::Boxed(layer) => (**layer).as_module_mut(),
+            Self::Typed(module) => module,
+        }
+    }
+}
+
+/// A place that is selected.
+struct Place {
+    path: String,
+    boxed: bool,
+    /// The type of the module that stands there; an enum is its own, whatever it holds.
+    holds: TypeId,
+    kind: &'static str,
 }
 
 /// Walks over the places of a model, and stops at those that `at` takes.
@@ -196,12 +237,8 @@ impl<'a> VisitorMut<'a> for Places<'_> {
     }
 }
 
-/// The selected places, each with whether it is boxed.
-fn places(
-    op: &'static str,
-    model: &mut impl Module,
-    select: &Select,
-) -> Result<Vec<(String, bool)>> {
+/// The selected places.
+fn places(op: &'static str, model: &mut impl Module, select: &Select) -> Result<Vec<Place>> {
     let every_path = Walk::new().remove_duplicate(false);
     let paths = model.named_modules_with(every_path).map(|(path, _)| path);
     let paths: Vec<String> = paths.filter(|path| !path.is_empty()).collect();
@@ -220,7 +257,17 @@ fn places(
     let (mut found, mut shared) = (Vec::new(), Vec::new());
     let mut places = Places {
         path: String::new(),
-        at: &mut |path, slot| found.push((path.to_owned(), matches!(slot, Slot::Boxed(_)))),
+        at: &mut |path, slot| {
+            let (path, boxed) = (path.to_owned(), matches!(slot, Slot::Boxed(_)));
+            let module = slot.module();
+            let (holds, kind) = ((module as &dyn Any).type_id(), module.kind());
+            found.push(Place {
+                path,
+                boxed,
+                holds,
+                kind,
+            });
+        },
         taken: &|path| selected.contains(&path),
         shared: &mut shared,
     };

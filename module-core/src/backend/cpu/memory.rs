@@ -71,6 +71,12 @@ pub(super) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
         block.resize(len, T::default());
         return Ok(block);
     }
+    if len.saturating_mul(size_of::<T>()) < KEPT.start {
+        // The allocator has small blocks at hand, but not zeros.
+        let mut block = Vec::with_capacity(len);
+        block.resize(len, T::default());
+        return Ok(block);
+    }
     // Zeros come from the allocator without being written.
     Ok(vec![T::default(); len])
 }

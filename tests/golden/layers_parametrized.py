@@ -32,7 +32,7 @@ def write():
     both("spectral_norm", linear(4, 3), [5, 4], n_power_iterations=3, warmup=1)
     both("spectral_norm", conv(2, 3, 3), [1, 2, 4, 5], dim=1, eps=1e-6)
     both("spectral_norm", linear(1, 1), [2, 1])
-    for inner, dims, wrong in ((linear(4, 3), 2, [5, 3]), (conv(2, 3, [3, 2]), 4, [2, 3, 4, 5])):
+    for inner, dims, wrong, size in ((linear(4, 3), 2, [5, 3], "4"), (conv(2, 3, [3, 2]), 4, [2, 3, 4, 5], "2")):
         name = f"Parametrized{inner['layer']}"
         for norm, kwargs, quote, accepted in (
             ("weight_norm", {"dim": dims}, f"{dims}", False),
@@ -42,5 +42,5 @@ def write():
         ):
             family.refuses(name, {"norm": norm, "module": inner, **kwargs}, quotes=[quote], accepted=accepted)
         for norm, kwargs in (("weight_norm", {"dim": 0}), ("spectral_norm", {})):
-            family.refuses(name, {"norm": norm, "module": inner, **kwargs}, [wrong], quotes=[str(wrong)])
+            family.refuses(name, {"norm": norm, "module": inner, **kwargs}, [wrong], quotes=[str(wrong), size])
     return family.write()

@@ -9,6 +9,7 @@ A family is a file `layers_<family>.py` with a function `write`:
         return family.write()
 """
 
+import collections
 import re
 
 import torch
@@ -145,10 +146,14 @@ def tensors_of(output):
 
 
 class Family:
-    def __init__(self, name):
-        self.name, self.tensors, self.cases, self.refused, self.first = name, {}, [], [], {}
+    """`modes` are those of the cases that name none, by turns for each layer and dtype: two where the mode makes no
+    difference."""
 
-    def case(self, layer, kwargs, inputs, named=None, dtypes=("f32", "f64"), mode="train", seed=0, warmup=0,
+    def __init__(self, name, modes=("train",)):
+        self.name, self.tensors, self.cases, self.refused, self.first = name, {}, [], [], {}
+        self.modes, self.turns = modes, collections.Counter()
+
+    def case(self, layer, kwargs, inputs, named=None, dtypes=("f32", "f64"), mode=None, seed=0, warmup=0,
              label="", backward=True, perturbed=True):
         """Record one configuration in each dtype.
 
@@ -193,6 +198,9 @@ class Family:
 
     def one(self, layer, kwargs, inputs, named, dtype, mode, seed, warmup, label, backward, perturbed):
         name, kind = str(len(self.cases)), DTYPES[dtype]
+        if mode is None:
+            mode = self.modes[self.turns[layer, dtype] % len(self.modes)]
+            self.turns[layer, dtype] += 1
         torch.manual_seed(seed)
         built = build(layer, kwargs, kind)
         case = {"layer": layer, "kwargs": described(kwargs), "dtype": dtype, "mode": mode, "seed": seed,

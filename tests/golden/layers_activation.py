@@ -57,13 +57,17 @@ def elementwise(family):
         elif name != "Threshold":
             accepted = name not in ("Hardshrink", "Softshrink")
             family.refuses(name, every[0], [torch.tensor([1, 2])], quotes=["int64"], accepted=accepted)
-    family.refuses("ELU", {"alpha": "one"}, quotes=["one"], accepted=True)
+    family.refuses("Threshold", ELEMENTWISE[-1][1][0], [torch.tensor([True])], quotes=["bool"])
+    # PyTorch looks at numbers only where it computes with them.
+    for name, argument in (("ELU", "alpha"), ("Hardshrink", "lambd"), ("LeakyReLU", "negative_slope"), ("Softplus", "beta")):
+        family.refuses(name, {argument: "one"}, quotes=["one"], accepted=True)
     family.refuses("CELU", {"alpha": 0.0}, [[3]], quotes=["alpha = 0"])
     family.refuses("GELU", {"approximate": "sin"}, [[3]], quotes=["sin"])
     family.refuses("Hardtanh", {"min_val": 1.0, "max_val": -1.0}, quotes=["min_val = 1", "max_val = -1"])
     family.refuses("Hardtanh", {"min_val": 1.0, "max_val": 1.0}, quotes=["min_val = 1", "max_val = 1"])
     family.refuses("Softshrink", {"lambd": -0.5}, [[3]], quotes=["lambd = -0.5"])
     family.refuses("Threshold", {"threshold": 0.5}, quotes=["value"])
+    family.refuses("Threshold", {"threshold": 0.5, "value": "one"}, quotes=["one"], accepted=True)
     family.refuses("SELU", {"alpha": 1.0}, quotes=["alpha"])
 
 
@@ -74,9 +78,9 @@ def rrelu(family):
         family.case("RReLU", {"lower": 0.25, "upper": 0.25}, [[5]], mode=mode)
         family.case("RReLU", {"lower": -1.0, "upper": 2.0}, [SPECIAL], mode=mode, seed=1)
         family.case("RReLU", {}, [torch.tensor(-0.5)], mode=mode)
-    family.case("RReLU", {}, [[0, 3]])
-    family.layouts("RReLU", {}, [4, 3], "transposed:0,1", "strided:1", "expanded:0", seed=2)
-    family.case("RReLU", {}, [[3, 7]], dtypes=["bf16"], seed=3)
+    family.case("RReLU", {}, [[0, 3]], mode="train")
+    family.layouts("RReLU", {}, [4, 3], "transposed:0,1", "strided:1", "expanded:0", mode="train", seed=2)
+    family.case("RReLU", {}, [[3, 7]], dtypes=["bf16"], mode="train", seed=3)
     family.refuses("RReLU", {"lower": 0.5, "upper": 0.1}, [[3]], quotes=["lower = 0.5", "upper = 0.1"])
     family.refuses("RReLU", {}, [torch.tensor([1, 2])], quotes=["int64"])
 
@@ -107,6 +111,7 @@ def glu(family):
     family.case("GLU", {}, [[0, 4]], label="empty")
     family.layouts("GLU", {}, [4, 6], "transposed:0,1", "strided:1")
     family.halves("GLU", {}, [[3, 6]])
+    family.refuses("GLU", {"dim": 0.5}, quotes=["0.5"], accepted=True)
     family.refuses("GLU", {}, [[2, 3]], quotes=["dimension -1", "[2, 3]"])
     family.refuses("GLU", {"dim": 3}, [[2, 4]], quotes=["3", "[2, 4]"])
     family.refuses("GLU", {}, [torch.tensor(1.0)], quotes=["[]"])
@@ -131,6 +136,7 @@ def softmaxes(family):
     family.case("Softmax2d", {}, [[2, 3, 2, 2]])
     family.case("Softmax2d", {}, [[3, 2, 2]], mode="eval", label="no batch")
     family.case("Softmax2d", {}, [[1, 5, 3, 1]])
+    family.case("Softmax2d", {}, [[3, 1, 1, 7]], label="one channel")
     family.case("Softmax2d", {}, [[0, 3, 2, 2]], label="empty")
     family.layouts("Softmax2d", {}, [2, 3, 4, 2], "transposed:1,3")
     family.halves("Softmax2d", {}, [[2, 3, 2, 2]])
@@ -139,10 +145,11 @@ def softmaxes(family):
 
 
 def write():
-    family = Family("activation")
+    family = Family("activation", modes=("train", "eval"))
     family.case("ReLU", {}, [[3, 5]])
     family.case("ReLU", {}, [SPECIAL], label="zeros, NaN and infinities")
     family.case("ReLU", {}, [torch.tensor(-0.5)], label="no dimension")
+    family.case("ReLU", {}, [[2, 3, 1, 5]])
     family.case("ReLU", {}, [[0, 3]], label="empty")
     family.layouts("ReLU", {}, [4, 3], "transposed:0,1", "strided:1")
     family.halves("ReLU", {}, [SPECIAL])

@@ -68,7 +68,7 @@ def write():
         both(arguments(4, 2), [q, k, k], {"attn_mask": fixed(torch.tensor([[False] * 5, [True] * 5, [False] * 5])), **asked},
              dtypes=["f32"], backward=False, label="a query that sees nothing: NaN, or 0 without weights")
         both(arguments(4, 2), [[0, 2, 4], k, k], asked, dtypes=["f32"], label="no queries")
-        both(arguments(4, 2), [[3, 0, 4], [5, 0, 4], [5, 0, 4]], asked, dtypes=["f32"], label="empty batch")
+        both(arguments(4, 2), [[3, 0, 4], [5, 0, 4], [5, 0, 4]], asked, label="empty batch")
     both(arguments(4, 2), [Input(q, "transposed:0,1"), Input(k, "narrowed:2"), Input(k, "strided:0")], dtypes=["f32"])
     family.halves(NAME, arguments(4, 2), [q, k, k], named={"need_weights": False})
     family.refuses(NAME, arguments(4, 3), quotes=["embed_dim = 4", "num_heads = 3"])

@@ -7,7 +7,7 @@ from layers_pooling import SPATIAL, pool
 
 
 def write():
-    family = Family("average_pooling")
+    family = Family("average_pooling", modes=("train", "eval"))
     for dims, size in SPATIAL.items():
         means(family, dims, size)
         adaptive(family, dims, size)
@@ -45,8 +45,9 @@ def adaptive(family, dims, size):
     if dims > 1:
         # PyTorch's one-dimensional layer takes no None.
         family.case(layer, {"output_size": each(4, None, 3)}, [[1, 2, *size]])
-    family.case(layer, {"output_size": 10}, [[2, *size]], label="no batch dimension, more places than there are",
-                dtypes=["f32"])
+    family.case(layer, {"output_size": 10 if dims < 3 else 7}, [[2, *size]],
+                label="no batch dimension, more places than there are")
+    family.case(layer, {"output_size": each(5, 1, 3)}, [[1, 3, *size]])
     family.case(layer, {"output_size": 2}, [[0, 2, *size]], label="empty batch")
     family.layouts(layer, {"output_size": 2}, [2, 3, *size], f"transposed:1,{dims + 1}", "narrowed:2")
     family.refuses(layer, {"output_size": [2] * (dims + 1)}, [[1, 2, *size]], quotes=["(2, 2", str(dims)])

@@ -9,7 +9,7 @@ NAME = "CrossEntropyLoss"
 
 
 def write():
-    family = Family("classification")
+    family = Family("classification", modes=("train", "eval"))
 
     def both(shape, target, weight=None, layout="contiguous", soft=False, label="", dtypes=("f32", "f64"), **kwargs):
         if weight is not None:

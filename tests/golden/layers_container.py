@@ -23,6 +23,8 @@ def write():
     both(sequential(("body", sequential(linear(3, 3), linear(3, 3), linear(3, 3))), ("empty", sequential()),
                     ("head", sequential(("norm", module("BatchNorm1d", num_features=3)), ("fc", linear(3, 2))))),
          [4, 3], mode="eval", warmup=2)
+    both(sequential(linear(4, 5), module("ReLU"), linear(5, 2)), [0, 4], label="empty batch")
+    family.refuses("Sequential", sequential(linear(4, 5), module("ReLU"), linear(5, 2))["kwargs"], [[3, 5]], quotes=["0", "[3, 5]", "4"])
     family.refuses("Sequential", sequential(("a.b", linear(1, 1)))["kwargs"], quotes=["a.b"])
     family.refuses("Sequential", sequential(linear(4, 3), linear(4, 3))["kwargs"], [[2, 4]], quotes=["1", "[2, 3]"])
     return family.write()

@@ -7,7 +7,7 @@ SPATIAL = {1: [5], 2: [4, 3], 3: [2, 3, 3]}
 
 
 def write():
-    family = Family("conv_transpose")
+    family = Family("conv_transpose", modes=("train", "eval"))
     for dims, size in SPATIAL.items():
         over(family, f"ConvTranspose{dims}d", dims, size)
     family.halves("ConvTranspose2d", conv(2, 3, 3, stride=2, padding=1), [[1, 2, 4, 3]])

@@ -8,7 +8,7 @@ def conv(cin, cout, kernel, **kwargs):
 
 
 def write():
-    family = Family("convolution")
+    family = Family("convolution", modes=("train", "eval"))
 
     def both(kwargs, shape, **options):
         family.case("Conv2d", kwargs, [shape], **options)

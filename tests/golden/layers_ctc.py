@@ -8,7 +8,7 @@ NAME = "CTCLoss"
 
 
 def write():
-    family = Family("ctc")
+    family = Family("ctc", modes=("train", "eval"))
 
     def probabilities(*shape):
         return Input(list(shape), log_softmax=True)
@@ -48,6 +48,9 @@ def write():
     refuses(1, torch.tensor([1, 2, 3, 2, 2]), "[5]")
     refuses(2, torch.tensor([7, 5]), "[2]", "[3]")
     refuses(0, [7], "[7]")
+    none = torch.zeros(0, dtype=torch.int64)
+    family.refuses(NAME, {}, [[7, 0, 4], none.reshape(0, 3), none, none], quotes=["[7, 0, 4]"], label="empty batch")
+    family.refuses(NAME, {"reduction": "average"}, given, quotes=["average"])
     family.refuses(NAME, {"blank": 4}, given, quotes=["blank = 4"])
     for letter in (4, -1):
         wrong = padded.clone()

@@ -57,6 +57,7 @@ def write():
                 label="a dropped NaN stays NaN: the input is multiplied by the mask")
     family.case("Dropout", {"p": 1.0}, [SPECIAL], seed=4)
     family.halves("Dropout", {"p": 0.3}, [[3, 7]], seed=3)
+    family.refuses("Dropout", {"p": 0.3}, [torch.tensor([1, 2])], quotes=["int64"])
     family.refuses("Dropout", {"p": 1.1}, quotes=["p = 1.1"])
     family.refuses("Dropout", {"p": -0.1}, quotes=["p = -0.1"])
     variants(family)

@@ -1,7 +1,10 @@
 """layers_linear.safetensors: linear layers and the identity."""
 
+import torch
+
 from common import random
 from layer_family import Family, Input
+from layers_activation import SPECIAL
 
 
 def linear(i, o, **kwargs):
@@ -9,7 +12,7 @@ def linear(i, o, **kwargs):
 
 
 def write():
-    family = Family("linear")
+    family = Family("linear", modes=("train", "eval"))
     family.case("Linear", linear(3, 2), [[5, 3]])
     family.case("Linear", linear(7, 5, bias=False), [[3, 7]], seed=1)
     family.case("Linear", linear(4, 3), [[4]], label="one dimension")
@@ -27,7 +30,8 @@ def write():
     family.refuses("Linear", linear(3, 2), [[5, 4]], quotes=["[5, 4]", "3"])
     family.refuses("Linear", linear(3, 2), [[]], quotes=["[]"])
 
-    family.case("Identity", {}, [[3, 5]])
-    family.layouts("Identity", {}, [3, 5], "transposed:0,1")
-    family.case("Identity", {}, [[0]])
+    for values in ([3, 5], [7], [2, 3, 1, 2], torch.tensor(-0.5), SPECIAL, [0, 3]):
+        family.case("Identity", {}, [values])
+    family.layouts("Identity", {}, [3, 5], "transposed:0,1", "expanded:0")
+    family.case("Identity", {}, [torch.tensor([1, 2])], label="integers", backward=False)
     return family.write()

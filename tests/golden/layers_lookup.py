@@ -33,9 +33,9 @@ def embedding(family):
     family.refuses(name, table(3, 2, padding_idx=3), quotes=["padding_idx = 3", "num_embeddings = 3"])
     family.refuses(name, table(3, 2, padding_idx=-4), quotes=["padding_idx = -4", "num_embeddings = 3"])
     family.refuses(name, table(3, 2, sparse=True), quotes=["sparse = true"], accepted=True)
-    family.refuses(name, table(3, 2), [torch.tensor([3])], quotes=["3"])
-    family.refuses(name, table(3, 2), [torch.tensor([-1])], quotes=["-1"])
-    family.refuses(name, table(3, 2), [[2]], quotes=["float32"])
+    family.refuses(name, table(5, 3), [torch.tensor([5])], quotes=["5"])
+    family.refuses(name, table(5, 3), [torch.tensor([-1])], quotes=["-1"])
+    family.refuses(name, table(5, 3), [[2]], quotes=["float32"])
 
 
 def embedding_bag(family):
@@ -72,7 +72,7 @@ def embedding_bag(family):
     family.refuses(name, table(5, 2), [listed, torch.tensor([[0, 3]])], quotes=["offsets = [1, 2]"])
     family.refuses(name, table(5, 2, include_last_offset=True), [listed, offsets[:0]], quotes=["offsets = [0]"])
     family.refuses(name, table(5, 2), [torch.tensor([[[1]]])], quotes=["[1, 1, 1]"])
-    family.refuses(name, table(5, 2), [torch.tensor([[5]])], quotes=["5"])
+    family.refuses(name, table(5, 3), [torch.tensor([[5]])], quotes=["5"])
     family.refuses(name, table(5, 2), [listed, offsets, weights], quotes=["per_sample_weights = [7]", "sum"])
     family.refuses(name, table(5, 2, mode="sum"), [listed, offsets, Input([6])], quotes=["[7]", "[6]"])
     family.refuses(name, table(5, 2, mode="max", scale_grad_by_freq=True), [grid], quotes=["scale_grad_by_freq = true"])
@@ -129,6 +129,7 @@ def similarities(family):
     family.halves(name, {}, [[4, 3], [4, 3]])
     family.refuses(name, {}, [[3, 4], [3, 5]], quotes=["[3, 4]", "[3, 5]"])
     family.refuses(name, {"norm": 1}, quotes=["norm"])
+    family.refuses(name, {"p": "two"}, quotes=["two"], accepted=True)
     family.refuses(name, {"p": 2.0}, [torch.ones(2, 3).long(), torch.ones(2, 3).long()], quotes=["int64"], accepted=True)
 
 
@@ -142,9 +143,11 @@ def adaptive(family):
         family.case(name, of(16, 12, [4, 8]), [[6, 16], target], mode=mode)
         family.case(name, of(9, 12, [4, 8], div_value=2.0, head_bias=True), [[6, 9], target], mode=mode)
     family.case(name, of(16, 12, [10], div_value=1.5), [[6, 16], target])
-    family.case(name, of(16, 12, [1, 2, 11], div_value=2.0), [[6, 16], target], seed=1)
+    family.case(name, of(16, 12, [1, 2, 11], div_value=2.0), [[6, 16], target], seed=1, label="a cluster of one")
+    family.case(name, of(16, 12, [1, 2, 8], div_value=2.0), [[6, 16], target], seed=1)
     family.case(name, of(16, 12, [4, 8]), [[6, 16], target % 4], label="the shortlist alone")
     family.case(name, of(16, 12, [4, 8]), [[16], torch.tensor(9)], label="no batch")
+    family.case(name, of(16, 12, [4, 8]), [[0, 16], target[:0]], label="empty batch: NaN")
     family.case(name, of(16, 12, [4, 8]), [Input([6, 16], "transposed:0,1"), target], dtypes=["f32"])
     family.refuses(name, of(16, 12, []), quotes=["cutoffs = []"])
     family.refuses(name, of(16, 12, [8, 4]), quotes=["cutoffs = [8, 4]"])

@@ -13,7 +13,7 @@ def between(low, high, *shape):
 
 
 def write():
-    family = Family("loss")
+    family = Family("loss", modes=("train", "eval"))
 
     def both(name, pair, *, layouts=(), **kwargs):
         """Each reduction; `pair` makes the inputs of a shape."""

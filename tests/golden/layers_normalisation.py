@@ -65,7 +65,7 @@ def layer_norm(family):
     family.refuses(name, {"normalized_shape": []}, [[2, 3]], quotes=["normalized_shape = []"])
     family.refuses(name, {"normalized_shape": [-3]}, quotes=["-3"])
     family.refuses(name, {"normalized_shape": 4, "eps": -1.0}, quotes=["eps = -1"], accepted=True)
-    family.refuses(name, {"normalized_shape": 4}, [[2, 3]], quotes=["[4]", "[2, 3]"])
+    family.refuses(name, {"normalized_shape": [4]}, [[2, 3]], quotes=["[4]", "[2, 3]"])
     family.refuses(name, {"normalized_shape": [2, 4], "elementwise_affine": False}, [[4]], quotes=["[2, 4]", "[4]"])
 
 
@@ -80,7 +80,7 @@ def rms_norm(family):
     family.layouts(name, {"normalized_shape": [4]}, [3, 4], "transposed:0,1", "strided:1")
     family.halves(name, {"normalized_shape": [7]}, [[3, 7]])
     family.refuses(name, {"normalized_shape": []}, [[2, 3]], quotes=["normalized_shape = []"])
-    family.refuses(name, {"normalized_shape": 4}, [[2, 3]], quotes=["[4]", "[2, 3]"])
+    family.refuses(name, {"normalized_shape": [4]}, [[2, 3]], quotes=["[4]", "[2, 3]"])
     family.refuses(name, {"normalized_shape": 4, "eps": -0.5}, quotes=["eps = -0.5"], accepted=True)
     family.refuses(name, {"normalized_shape": 4, "bias": True}, quotes=["bias"])
 

@@ -8,7 +8,7 @@ SPATIAL = {1: [5], 2: [4, 3], 3: [3, 4, 3]}
 
 
 def write():
-    family = Family("pad")
+    family = Family("pad", modes=("train", "eval"))
     for dims, size in SPATIAL.items():
         for kind in ("Zero", "Constant", "Reflection", "Replication", "Circular"):
             over(family, f"{kind}Pad{dims}d", dims, size)
@@ -30,8 +30,8 @@ def over(family, layer, dims, size):
     family.case(layer, amounts(-1, 2, 1, -2, -1, -1), [shape], label="negative amounts cut off")
     family.case(layer, amounts(2, -1, -2, 1, 0, 0), [shape], dtypes=["f32"])
     family.case(layer, amounts(-1, -1, -1, 0, -2, 1), [shape], dtypes=["f32"])
-    family.case(layer, amounts(1, 1, 1, 1, 1, 1), [shape[1:]], label="no batch dimension", dtypes=["f32"])
-    family.case(layer, {"padding": 0, **given}, [shape], dtypes=["f32"], label="nothing to do")
+    family.case(layer, amounts(1, 1, 1, 1, 1, 1), [shape[1:]], label="no batch dimension")
+    family.case(layer, {"padding": 0, **given}, [shape], label="nothing to do")
     family.case(layer, one, [[0, *shape[1:]]], label="empty batch")
     if dims < 3:
         family.layouts(layer, amounts(2, 1, 0, 1), [2, 2, *size], f"transposed:1,{dims + 1}", "strided:2")
@@ -41,7 +41,9 @@ def over(family, layer, dims, size):
     family.refuses(layer, {"padding": [1] * (2 * dims + 1), **given}, [shape], quotes=["(1, 1, ", count])
     family.refuses(layer, {"padding": 0.5, **given}, [shape], quotes=["0.5"])
     family.refuses(layer, {"padding": -7, **given}, [shape], quotes=["-7", "size"])
-    if not given and not layer.startswith("Zero"):
+    if given or layer.startswith("Zero"):
+        family.refuses(layer, one, [torch.tensor(1.5)], quotes=["[]"])
+    else:
         family.refuses(layer, one, [[2] * (dims + 3)], quotes=["[2, 2, "])
         family.refuses(layer, one, [[4] * (dims or 1)], quotes=["[4"])
     if layer.startswith(("Reflection", "Circular")):

@@ -18,7 +18,7 @@ def pool(kernel, **kwargs):
 
 
 def write():
-    family = Family("pooling")
+    family = Family("pooling", modes=("train", "eval"))
     ties = integers([2, 2, 7, 5], 1, 0, 3).double()
     one = integers([1, 2, 6, 7], 2, -1, 2).double()
 
@@ -139,6 +139,8 @@ def back(family, dims, size):
     both(pool(3, stride=2, padding=1), [1, 2, *odd])
     both(pool(3, stride=2), [1, 2, *size], {"output_size": size})
     both(pool(2), [2, *even], label="no batch dimension")
+    none = [0, 2, *size]
+    family.case(layer, pool(2), [none, Input(torch.zeros(none, dtype=torch.int64), grad=False)], label="empty batch")
     both(pool([2] * dims, stride=[3] * dims), [1, 1, *size], {"output_size": size}, dtypes=["f32"])
     far = [n + 2 for n in even]
     given = [Input(values), Input(places, grad=False)]
@@ -158,6 +160,7 @@ def fractional(family, dims, size):
     family.case(layer, pool(1, output_ratio=each(0.9, 0.5, 0.7)), [[1, 2, *size]], mode="eval")
     family.case(layer, pool(2, output_size=1), [[1, 2, *size]], label="one window, at the end")
     family.case(layer, pool(2, output_size=2), [[3, *size]], label="no batch dimension")
+    family.case(layer, pool(2, output_size=2), [[0, 2, *size]], label="empty batch")
     family.layouts(layer, pool(2, output_size=2), [2, 3, *size], f"transposed:1,{dims + 1}", "strided:2")
     image = [[1, 2, *size]]
     family.refuses(layer, pool(2), quotes=["output_size", "output_ratio"])

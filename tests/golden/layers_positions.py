@@ -25,6 +25,7 @@ def sinusoidal(family):
     ):
         family.case(name, kwargs, inputs)
     family.case(name, {"embedding_dim": 4, "max_len": 3}, [[0, 2, 4]], label="an empty sequence")
+    family.case(name, {"embedding_dim": 4, "max_len": 3}, [[2, 0, 4]], label="empty batch")
     small = {"embedding_dim": 4, "max_len": 3}
     family.refuses(name, {"embedding_dim": 0}, quotes=["embedding_dim = 0"], accepted=True)
     family.refuses(name, {"embedding_dim": 4, "max_len": 0}, quotes=["max_len = 0"], accepted=True)
@@ -53,6 +54,7 @@ def rotary(family):
         family.case(name, {"head_dim": 4, **kind}, [Input([2, 3, 4], "transposed:0,1")], dtypes=["f32"])
         family.case(name, {"head_dim": 4, **kind}, [Input([3, 4], "strided:1")], dtypes=["f32"])
     family.case(name, {"head_dim": 4}, [[2, 0, 4]], label="an empty sequence")
+    family.case(name, {"head_dim": 4}, [[0, 3, 4]], label="empty batch")
     family.refuses(name, {"head_dim": 5}, quotes=["rotary_dim = 5"])
     family.refuses(name, {"head_dim": 4, "rotary_dim": 6}, quotes=["rotary_dim = 6", "head_dim = 4"])
     family.refuses(name, {"head_dim": 4, "rotary_dim": 0}, quotes=["rotary_dim = 0"])
@@ -72,8 +74,8 @@ def grouped(family):
     turned = {"rotary": Arguments("RotaryEmbedding", head_dim=2)}
     few = {"embed_dim": 8, "num_heads": 4, "num_kv_heads": 2}
 
-    def both(kwargs, shape, named=None, **options):
-        family.case(name, kwargs, [shape], named, **options)
+    def both(kwargs, shape, named=None, mode="train", **options):
+        family.case(name, kwargs, [shape], named, mode=mode, **options)
 
     both({"embed_dim": 4, "num_heads": 2}, [2, 3, 4])
     both(few, [2, 3, 8])
@@ -96,7 +98,7 @@ def grouped(family):
     both(few | {"dropout": 0.3}, [2, 3, 8], seed=3)
     both(few | {"dropout": 0.3}, [2, 3, 8], mode="eval")
     family.case(name, few | turned, [Input([2, 3, 8], "transposed:1,2")], dtypes=["f32"])
-    both(few, [0, 3, 8], dtypes=["f32"], label="empty batch")
+    both(few, [0, 3, 8], label="empty batch")
     family.halves(name, few | turned, [[2, 3, 8]])
     family.refuses(name, few | {"num_kv_heads": 3}, quotes=["num_heads = 4", "num_kv_heads = 3"])
     family.refuses(name, {"embed_dim": 6, "num_heads": 4}, quotes=["embed_dim = 6", "num_heads = 4"])
@@ -113,7 +115,7 @@ def grouped(family):
 
 
 def write():
-    family = Family("positions")
+    family = Family("positions", modes=("train", "eval"))
     sinusoidal(family)
     rotary(family)
     grouped(family)

@@ -6,7 +6,7 @@ from layer_family import Family
 
 
 def write():
-    family = Family("shape")
+    family = Family("shape", modes=("train", "eval"))
     family.case("Flatten", {}, [[2, 3, 2, 2]])
     family.case("Flatten", {"start_dim": 0}, [[2, 3, 2]])
     family.case("Flatten", {"start_dim": 1, "end_dim": 2}, [[2, 3, 2, 2]])
@@ -16,6 +16,8 @@ def write():
     family.case("Flatten", {"start_dim": 0, "end_dim": -1}, [torch.tensor(1.5)], label="no dimension gives one")
     family.case("Flatten", {}, [[0, 3, 2]], label="empty batch")
     family.case("Flatten", {}, [[3, 0, 2]], label="an empty dimension")
+    family.refuses("Flatten", {"start_dim": 0.5}, quotes=["0.5"], accepted=True)
+    family.refuses("Flatten", {}, [[3]], quotes=["1", "[3]"])
     family.refuses("Flatten", {"start_dim": 2, "end_dim": 1}, [[1, 2, 3]], quotes=["2", "1"])
     family.refuses("Flatten", {"end_dim": 3}, [[1, 2, 3]], quotes=["3", "[1, 2, 3]"])
     unflatten(family)
@@ -32,6 +34,7 @@ def unflatten(family):
     family.case("Unflatten", to(1, [6]), [[2, 6, 2]])
     family.case("Unflatten", to(1, [2, 3]), [[0, 6]], label="empty batch")
     family.layouts("Unflatten", to(1, [2, 2]), [3, 4, 5], "transposed:1,2", "strided:1")
+    family.refuses("Unflatten", to(1, [2, 3]), [[4, 5]], quotes=["[2, 3]", "5"])
     family.refuses("Unflatten", to(1, [2, 4]), [[4, 6]], quotes=["[2, 4]", "6"])
     family.refuses("Unflatten", to(3, [2, 3]), [[4, 6]], quotes=["3", "[4, 6]"])
     family.refuses("Unflatten", to(1, [-1, -1]), [[4, 6]], quotes=["(-1, -1)"])
@@ -54,10 +57,10 @@ def shuffles(family):
         family.layouts(layer, {argument: 2}, shape, "transposed:1,3", "narrowed:1", "strided:2")
         if layer != "ChannelShuffle":
             family.case(layer, {argument: 2}, [shape[1:]], label="no batch dimension")
-            family.case(layer, {argument: 2}, [[2, *shape]], label="more dimensions in front", dtypes=["f32"])
+            family.case(layer, {argument: 2}, [[2, *shape]], label="more dimensions in front")
             family.refuses(layer, {argument: 2}, [[4, 6]], quotes=["[4, 6]"])
         else:
-            family.case(layer, {argument: 2}, [[1, 4, 2, 1, 3]], dtypes=["f32"])
+            family.case(layer, {argument: 2}, [[1, 4, 2, 1, 3]])
             family.refuses(layer, {argument: 2}, [[2, 4]], quotes=["[2, 4]"])
         family.refuses(layer, {argument: 5}, [shape], quotes=["5"])
         family.refuses(layer, {argument: 0}, [shape], quotes=[f"{argument} = 0"])
@@ -84,6 +87,7 @@ def columns(family):
     family.case("Fold", fold([5, 6], [2, 3], dilation=[2, 1], padding=[1, 0], stride=[1, 2]), [[1, 12, 10]])
     family.case("Fold", fold(4, 3, padding=1), [[18, 16]], label="no batch dimension")
     family.case("Fold", fold([4, 6], 2, stride=2), [[1, 8, 6]], label="windows side by side")
+    family.case("Fold", fold(5, 3), [[3, 9, 9]])
     family.case("Fold", fold(3, 2), [[0, 8, 4]], label="empty batch")
     family.layouts("Fold", fold([4, 5], 2), [2, 12, 12], "transposed:1,2", "narrowed:1")
     family.refuses("Fold", fold([4, 5], 2), [[2, 13, 12]], quotes=["13"])

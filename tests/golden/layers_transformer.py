@@ -35,7 +35,7 @@ def encoder_layer(family):
     family.case(name, arguments(), [src], {"src_mask": causal(3), "is_causal": True})
     family.case(name, arguments(batch_first=True), [[2, 3, 4]],
                 {"src_mask": Input([4, 3, 3]), "src_key_padding_mask": Input([2, 3])})
-    family.case(name, arguments(), [[3, 0, 4]], dtypes=["f32"], label="empty batch")
+    family.case(name, arguments(), [[3, 0, 4]], label="empty batch")
     family.case(name, arguments(), [Input(src, "transposed:0,1")], dtypes=["f32"])
     family.refuses(name, arguments(nhead=3), quotes=["4", "3"])
     family.refuses(name, arguments(activation="tanh"), quotes=["tanh"])
@@ -59,6 +59,8 @@ def decoder_layer(family):
                                           "memory_mask": Input([3, 5]), "memory_key_padding_mask": fixed(memory_padding)})
     family.case(name, arguments(), pair, {"tgt_mask": causal(3), "tgt_is_causal": True,
                                           "memory_mask": fixed(torch.tensor([[0.0] + [-math.inf] * 4] * 3))})
+    family.case(name, arguments(), pair, {"tgt_mask": Input([3, 3]), "tgt_key_padding_mask": Input([2, 3])}, mode="eval")
+    family.case(name, arguments(), [[3, 0, 4], [5, 0, 4]], label="empty batch")
     family.case(name, arguments(), [[3, 2, 4]] * 2, {"memory_mask": causal(3), "memory_is_causal": True})
     family.refuses(name, arguments(nhead=0), quotes=["num_heads = 0"])
     family.refuses(name, arguments(), [[3, 2, 4], [5, 1, 4]], quotes=["[5, 1, 4]", "2"])

@@ -1,4 +1,4 @@
-"""layers_transformer_stacks.safetensors: the stacks of the transformer's layers, and the whole."""
+"""layers_transformer_stacks.safetensors: the stacks of the transformer's layers."""
 
 import torch
 
@@ -23,6 +23,8 @@ def stacks(family):
     family.case(name, of(layer, 2), [src], {"mask": fixed(torch.ones(3, 3, dtype=torch.bool).triu(1))})
     family.case(name, of(layer, 2), [src], {"mask": fixed(BLOCKED), "src_key_padding_mask": fixed(PADDING), "is_causal": False})
     family.case(name, of(layer, 2), [[3, 4]], {"mask": causal(3), "is_causal": True}, label="no batch dimension")
+    family.case(name, of(layer, 2), [src], {"mask": Input([3, 3])}, label="the mask is learned")
+    family.case(name, of(layer, 2), [[3, 0, 4]], label="empty batch")
     family.refuses(name, of(layer, -1), quotes=["-1"], accepted=True)
     family.refuses(name, of(layer, 0), [src], quotes=["num_layers = 0"])
     family.refuses(name, of(layer, 2), [[3, 2, 6]], quotes=["[3, 2, 6]", "4"])
@@ -38,38 +40,17 @@ def stacks(family):
     family.case(name, of_decoder(layer, 1, **norm), pair)
     dropping = Arguments("TransformerDecoderLayer", **arguments(dropout=0.2, norm_first=True))
     family.case(name, of_decoder(dropping, 2, **norm), pair, seed=6)
-    family.case(name, of_decoder(dropping, 2, **norm), pair, mode="eval", dtypes=["f32"])
+    family.case(name, of_decoder(dropping, 2, **norm), pair, mode="eval")
     family.case(name, of_decoder(layer, 2), pair, {"tgt_mask": causal(3), "memory_key_padding_mask": Input([2, 5])})
     family.case(name, of_decoder(layer, 2), pair, {"tgt_mask": fixed(torch.ones(3, 3, dtype=torch.bool).triu(1)),
                                                    "tgt_key_padding_mask": fixed(PADDING), "memory_mask": Input([3, 5])})
+    family.case(name, of_decoder(layer, 2), pair, {"tgt_mask": Input([3, 3])}, label="the mask is learned")
+    family.case(name, of_decoder(layer, 2), [[3, 0, 4], [5, 0, 4]], label="empty batch")
     family.refuses(name, of_decoder(layer, 0), pair, quotes=["num_layers = 0"])
     family.refuses(name, of_decoder(layer, 2), [src, [5, 3, 4]], quotes=["[5, 3, 4]", "2"])
-
-
-def transformer(family):
-    name, pair = "Transformer", [[3, 2, 4], [2, 2, 4]]
-
-    def of(encoders=1, decoders=1, **kwargs):
-        return arguments(num_encoder_layers=encoders, num_decoder_layers=decoders, **kwargs)
-
-    family.case(name, of(2, 2), pair)
-    family.case(name, of(dropout=0.2, activation="gelu"), pair, seed=8)
-    family.case(name, of(norm_first=True, layer_norm_eps=0.1), pair, mode="eval")
-    family.case(name, of(bias=False, batch_first=True), [[2, 3, 4], [2, 2, 4]])
-    family.case(name, of(), [[3, 4], [2, 4]], label="no batch dimension")
-    family.case(name, of(), pair, {
-        "src_mask": fixed(BLOCKED), "tgt_mask": causal(2), "memory_mask": Input([2, 3]),
-        "src_key_padding_mask": fixed(PADDING), "tgt_key_padding_mask": Input([2, 2]),
-        "memory_key_padding_mask": fixed(PADDING)})
-    family.case(name, of(), pair, {"src_mask": causal(3), "src_is_causal": True, "tgt_mask": causal(2), "tgt_is_causal": True},
-                dtypes=["f32"])
-    family.refuses(name, of(nhead=3), quotes=["4", "3"])
-    family.refuses(name, of(), [[3, 2, 4], [2, 1, 4]], quotes=["2", "1"])
-    family.refuses(name, of(), [[3, 2, 5], [2, 2, 5]], quotes=["[3, 2, 5]", "4"])
 
 
 def write():
     family = Family("transformer_stacks")
     stacks(family)
-    transformer(family)
     return family.write()

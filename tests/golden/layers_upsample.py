@@ -7,7 +7,7 @@ LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
 def write():
-    family = Family("upsample")
+    family = Family("upsample", modes=("train", "eval"))
     for dims, size in SPATIAL.items():
         over(family, dims, [n // 2 + 1 for n in size])
     image = [1, 2, 4, 3]

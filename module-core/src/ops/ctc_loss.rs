@@ -51,7 +51,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Other shapes; a letter that is out of range or the blank; lengths beyond the tensors.
+    /// Other shapes, also without an element; a letter that is out of range or the blank; lengths beyond the tensors.
     ///
     /// # Example
     ///
@@ -83,6 +83,10 @@ impl Tensor {
             let expected = "[time, batch, labels] or [time, labels]";
             return Err(self.shape().error(NAME, expected));
         };
+        if x.numel() == 0 {
+            let expected = "at least one moment, one sequence and one label";
+            return Err(self.shape().error(NAME, expected));
+        }
         let CtcLossOptions { blank, .. } = options;
         if blank >= labels {
             let problem = format!("must be one of the {labels} label(s)");

@@ -23,7 +23,7 @@ use crate::loss::defaults;
 ///
 /// # Errors
 ///
-/// Other shapes; a letter that is out of range or the blank; lengths beyond the tensors.
+/// Other shapes, also without an element; a letter that is out of range or the blank; lengths beyond the tensors.
 ///
 /// # Example
 ///

@@ -14,7 +14,17 @@ pub struct Entry {
     pub name: &'static str,
     build: Make<Box<dyn Built>>,
     layer: Make<Box<dyn Layer>>,
-    round_trip: Make<Option<Value>>,
+    round_trip: Make<RoundTrip>,
+}
+
+/// What a configuration is after it was written as JSON and read back.
+pub enum RoundTrip {
+    /// The same; this is all of it.
+    Same(Value),
+    /// Another than it was.
+    Changed,
+    /// There is none: a layer that is built from other layers is no value that could be written.
+    NoConfiguration,
 }
 
 /// A module with the way to call it.
@@ -118,13 +128,16 @@ where
         round_trip: Box::new(move |kwargs| {
             let first: C = config(name, kwargs)?;
             let written = serde_json::to_value(&first).map_err(Error::custom)?;
-            Ok((config::<C>(name, &written)? == first).then_some(written))
+            Ok(match config::<C>(name, &written)? == first {
+                true => RoundTrip::Same(written),
+                false => RoundTrip::Changed,
+            })
         }),
     }
 }
 
 impl Entry {
-    /// A layer that is built from other layers: nothing is known of its configuration.
+    /// A layer that is built from other layers and has no configuration of its own.
     pub fn composed<L: Layer + Forward<Tensor, Output = Tensor>>(
         name: &'static str,
         build: fn(&Value) -> Result<L>,
@@ -137,7 +150,7 @@ impl Entry {
                 Ok(Box::new(Bound { module, run }))
             }),
             layer: Box::new(move |kwargs| Ok(Box::new(build(kwargs)?))),
-            round_trip: Box::new(|kwargs| Ok(Some(kwargs.clone()))),
+            round_trip: Box::new(|_| Ok(RoundTrip::NoConfiguration)),
         }
     }
 
@@ -159,13 +172,19 @@ impl Entry {
         (self.layer)(kwargs)
     }
 
-    /// The whole configuration as JSON; none if what is read back is another.
+    /// The configuration of these arguments, written as JSON and read back.
     ///
     /// # Errors
     ///
     /// As [`build`](Self::build).
-    pub fn round_trip(&self, kwargs: &Value) -> Result<Option<Value>> {
+    pub fn round_trip(&self, kwargs: &Value) -> Result<RoundTrip> {
         (self.round_trip)(kwargs)
+    }
+
+    /// Whether the constructor takes no arguments, so that none can be wrong.
+    pub fn takes_no_arguments(&self) -> bool {
+        let none = Value::Object(serde_json::Map::new());
+        matches!(self.round_trip(&none), Ok(RoundTrip::Same(all)) if all == none)
     }
 }
 

@@ -29,7 +29,7 @@ mod arguments;
 mod entry;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, layer, layer_with, loss, module, triple};
+pub use entry::{Built, Entry, NoArguments, RoundTrip, layer, layer_with, loss, module, triple};
 
 use module_nn::prelude::*;
 use serde_json::Value;

@@ -1,45 +1,51 @@
 use module_nn::parametrize::{SpectralNormConfig, WithWeight, spectral_norm, weight_norm};
 use module_nn::prelude::*;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
-use super::Entry;
+use super::{Entry, layer};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        Entry::composed("ParametrizedConv2d", |kwargs| {
-            parametrized(
-                config::<Conv2dConfig>(&kwargs["module"]["kwargs"])?.build()?,
-                kwargs,
-            )
+        layer("ParametrizedConv2d", |norm| {
+            parametrized(norm, Conv2dConfig::build)
         }),
-        Entry::composed("ParametrizedLinear", |kwargs| {
-            parametrized(
-                config::<LinearConfig>(&kwargs["module"]["kwargs"])?.build()?,
-                kwargs,
-            )
+        layer("ParametrizedLinear", |norm| {
+            parametrized(norm, LinearConfig::build)
         }),
     ]
 }
 
-/// The layer `module` under the parametrization `norm`.
-fn parametrized<L>(layer: L, kwargs: &Value) -> Result<Box<dyn Layer>>
+/// A layer's configuration with that of the parametrization of its weight.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "norm", rename_all = "snake_case")]
+enum Norm<C> {
+    WeightNorm {
+        module: Described<C>,
+        dim: Option<usize>,
+    },
+    SpectralNorm {
+        module: Described<C>,
+        #[serde(flatten)]
+        config: SpectralNormConfig,
+    },
+}
+
+/// A layer as the golden files describe one within another.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described<C> {
+    layer: String,
+    kwargs: C,
+}
+
+fn parametrized<C, L>(norm: &Norm<C>, build: fn(&C) -> Result<L>) -> Result<Box<dyn Layer>>
 where
     L: WithWeight<Output = Tensor>,
 {
-    if kwargs["norm"] == "weight_norm" {
-        let dim = kwargs["dim"].as_u64().map(|dim| dim as usize);
-        return Ok(Box::new(weight_norm(layer, dim)?));
-    }
-    let mut rest = kwargs.clone();
-    let arguments = rest.as_object_mut().expect("arguments");
-    arguments.retain(|name, _| name != "norm" && name != "module");
-    Ok(Box::new(spectral_norm(
-        layer,
-        &config::<SpectralNormConfig>(&rest)?,
-    )?))
-}
-
-fn config<C: DeserializeOwned>(kwargs: &Value) -> Result<C> {
-    C::deserialize(kwargs).map_err(Error::custom)
+    Ok(match norm {
+        Norm::WeightNorm { module, dim } => Box::new(weight_norm(build(&module.kwargs)?, *dim)?),
+        Norm::SpectralNorm { module, config } => {
+            Box::new(spectral_norm(build(&module.kwargs)?, config)?)
+        }
+    })
 }

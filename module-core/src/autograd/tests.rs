@@ -263,7 +263,8 @@ fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
     builder.spawn(f).unwrap().join().unwrap();
 }
 
-const LONG: usize = 500_000;
+// Miri, which looks at every step, has time for fewer.
+const LONG: usize = if cfg!(miri) { 200 } else { 500_000 };
 
 #[test]
 fn a_long_chain_is_built_run_and_dropped_without_recursion() {
@@ -318,7 +319,7 @@ fn a_long_recorded_backward_pass_is_dropped_without_recursion() {
 #[test]
 fn threads_add_up() {
     const THREADS: usize = 8;
-    const STEPS: usize = 200;
+    const STEPS: usize = if cfg!(miri) { 5 } else { 200 };
     // Sums of small multiples of a quarter are exact in any order.
     let (w, b) = (leaf(&[0.5, -0.25, 2.0]), leaf(&[1.0]));
     std::thread::scope(|scope| {
@@ -340,15 +341,16 @@ fn threads_add_up() {
 
 #[test]
 fn one_graph_serves_many_threads() {
+    const PASSES: i32 = if cfg!(miri) { 3 } else { 50 };
     let x = leaf(&[3.0]);
     let y = total(&x.mul(&x).unwrap());
     let one = y.detach().ones_like().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| (0..50).for_each(|_| y.backward_with(&one, RETAIN).unwrap()));
+            scope.spawn(|| (0..PASSES).for_each(|_| y.backward_with(&one, RETAIN).unwrap()));
         }
     });
-    assert_eq!(grad_of(&x), [6.0 * 400.0]);
+    assert_eq!(grad_of(&x), [f64::from(6 * 8 * PASSES)]);
 }
 
 /// Counts how many of it have been dropped; keeps the output, as `exp` does.

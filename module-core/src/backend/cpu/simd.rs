@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn no_level_changes_a_result() {
-        let numbers = (0..u32::MAX).step_by(65_537).map(f32::from_bits);
+        let step = if cfg!(miri) { 40_000_003 } else { 65_537 };
+        let numbers = (0..u32::MAX).step_by(step).map(f32::from_bits);
         let numbers: Vec<f32> = numbers.collect();
         // Any NaN is as good as another.
         let bits = |v: f32| (!v.is_nan()).then(|| u64::from(v.to_bits()));
@@ -93,9 +94,10 @@ mod tests {
         assert!(agrees(&numbers, single::erf, single::erf, bits));
         assert!(agrees(&numbers, single::gelu, single::gelu, bits));
         let numbers: Vec<f64> = (0..40_000).map(|i| f64::from(i) * 0.037 - 740.0).collect();
+        let numbers = &numbers[..if cfg!(miri) { 100 } else { numbers.len() }];
         let bits = |v: f64| (!v.is_nan()).then(|| v.to_bits());
-        assert!(agrees(&numbers, double::exp, double::exp, bits));
-        assert!(agrees(&numbers, double::ln, double::ln, bits));
-        assert!(agrees(&numbers, double::tanh, double::tanh, bits));
+        assert!(agrees(numbers, double::exp, double::exp, bits));
+        assert!(agrees(numbers, double::ln, double::ln, bits));
+        assert!(agrees(numbers, double::tanh, double::tanh, bits));
     }
 }

@@ -122,3 +122,36 @@ pub(super) fn divide<C: Cut>(
     let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     failure.map_or(Ok(()), |(_, error)| Err(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Items, LEAST, divide};
+    use crate::Error;
+
+    #[test]
+    fn every_item_is_written_once_wherever_the_work_is_cut() {
+        for count in [0, 1, 2 * LEAST - 1, 2 * LEAST + 3] {
+            let mut pairs = vec![0; 2 * count];
+            divide(count, 1, Items(&mut pairs, 2), &|range, mut out| {
+                for (place, item) in range.enumerate() {
+                    out.at(place)[0] += item;
+                    out.at(place)[1] += 1;
+                }
+                Ok(())
+            })
+            .unwrap();
+            for (item, pair) in pairs.chunks_exact(2).enumerate() {
+                assert_eq!(pair, [item, 1]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_part_that_fails_is_the_error() {
+        let items = Items(&mut [0_u8; 0], 0);
+        let error = divide(5 * LEAST, 1, items, &|range, _| {
+            Err(Error::custom(format!("the part from {}", range.start)))
+        });
+        assert_eq!(error.unwrap_err().to_string(), "the part from 0");
+    }
+}

@@ -143,6 +143,30 @@ impl Scalar {
     pub fn is_float(self) -> bool {
         matches!(self, Self::Float(_))
     }
+
+    /// Checks that a tensor of `dtype` can hold the value, whose fraction integers cut: that it neither
+    /// wraps nor becomes infinite. A negative number that a byte holds as its complement does fit, as in
+    /// PyTorch.
+    pub(crate) fn check_fits(self, op: &'static str, dtype: DType) -> crate::Result<()> {
+        let value = self.to_f64();
+        let within = |low: f64, high: f64| (low..high).contains(&value);
+        let fits = match (dtype, self) {
+            (DType::Bool | DType::F64, _) | (DType::I64, Self::Int(_)) => true,
+            _ if value.is_infinite() && dtype.is_floating_point() => true,
+            (DType::F32, _) => !(value as f32).is_infinite(),
+            (DType::F16, _) => !half::f16::from_f64(value).is_infinite(),
+            (DType::BF16, _) => !half::bf16::from_f64(value).is_infinite(),
+            (DType::I64, _) => within(-(2.0_f64.powi(63)), 2.0_f64.powi(63)),
+            (DType::I32, _) => within(-(2.0_f64.powi(31)), 2.0_f64.powi(31)),
+            (DType::U8, Self::Int(_)) => within(-255.0, 256.0),
+            (DType::U8, _) => within(0.0, 256.0),
+        };
+        if fits {
+            return Ok(());
+        }
+        let problem = format!("does not fit {dtype}; choose a wider dtype");
+        Err(crate::Error::argument(op, "value", self, problem))
+    }
 }
 
 impl fmt::Display for Scalar {

@@ -141,6 +141,65 @@ fn wrong_arguments_are_named() {
     }
 }
 
+/// What PyTorch's `full` takes and refuses, but for whole numbers that half precision cannot hold,
+/// which it makes infinite.
+#[test]
+fn a_value_that_does_not_fit_is_refused_and_quoted() {
+    let cpu = Device::cpu();
+    let full = |value: Scalar, dtype| Tensor::full([2], value, dtype, &cpu);
+    for (value, dtype) in [
+        (Scalar::Int(300), DType::U8),
+        (Scalar::Int(-256), DType::U8),
+        (Scalar::Float(-0.5), DType::U8),
+        (Scalar::Int(1 << 31), DType::I32),
+        (Scalar::Float(1e30), DType::I32),
+        (Scalar::Float(2.0_f64.powi(63)), DType::I64),
+        (Scalar::Float(f64::NAN), DType::I64),
+        (Scalar::Float(f64::INFINITY), DType::I64),
+        (Scalar::Float(70_000.0), DType::F16),
+        (Scalar::Int(70_000), DType::F16),
+        (Scalar::Float(1e60), DType::BF16),
+        (Scalar::Float(1e39), DType::F32),
+    ] {
+        assert_eq!(
+            full(value, dtype).unwrap_err().to_string(),
+            format!("full: value = {value}: does not fit {dtype}; choose a wider dtype")
+        );
+    }
+    for (value, dtype, held) in [
+        (Scalar::Int(-1), DType::U8, 255.0),
+        (Scalar::Int(-255), DType::U8, 1.0),
+        (Scalar::Float(255.9), DType::U8, 255.0),
+        (Scalar::Float(1.5), DType::I64, 1.0),
+        (Scalar::Int(2), DType::Bool, 1.0),
+        (Scalar::Float(f64::NAN), DType::Bool, 1.0),
+        (Scalar::Float(65_510.0), DType::F16, 65_504.0),
+        (Scalar::Float(f64::INFINITY), DType::F16, f64::INFINITY),
+        (
+            Scalar::Float(f64::NEG_INFINITY),
+            DType::F32,
+            f64::NEG_INFINITY,
+        ),
+    ] {
+        let held_as = full(value, dtype).unwrap().to_dtype(DType::F64).unwrap();
+        assert_eq!(
+            held_as.to_vec::<f64>().unwrap(),
+            [held; 2],
+            "{value} as {dtype}"
+        );
+    }
+    // Beside a tensor, the operation is named.
+    let x = Tensor::from([44_u8, 0]);
+    let mask = Tensor::from([true, false]);
+    let error = |result: Result<Tensor>| result.unwrap_err().to_string();
+    assert!(error(x.masked_fill(&mask, 300)).starts_with("masked_fill: value = 300: "));
+    assert!(error(x.eq(300)).starts_with("eq: value = 300: "));
+    assert!(
+        error(x.pad(&[1, 1], module_core::PadMode::Constant(300.into())))
+            .starts_with("pad: value = 300: ")
+    );
+}
+
 #[test]
 fn arrays_go_both_ways() {
     use module_core::ndarray::{Array2, ArrayD, ArrayViewD, s};

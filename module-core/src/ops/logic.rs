@@ -230,6 +230,7 @@ impl Tensor {
         let value = value.into();
         self.check_mask(NAME, mask)?;
         self.check_number(NAME, value)?;
+        value.check_fits(NAME, self.dtype())?;
         mask.where_(value, self)
     }
 

@@ -60,7 +60,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A shape that exceeds memory.
+    /// A shape that exceeds memory, a value that does not fit `dtype`.
     ///
     /// # Example
     ///
@@ -77,12 +77,11 @@ impl Tensor {
         dtype: DType,
         device: &Device,
     ) -> Result<Self> {
-        let shape = shape.into();
+        let (shape, value) = (shape.into(), value.into());
+        value.check_fits("full", dtype)?;
         let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
-        Ok(Self::fresh(
-            device.backend().full(numel, dtype, value.into())?,
-            shape,
-        ))
+        let storage = device.backend().full(numel, dtype, value)?;
+        Ok(Self::fresh(storage, shape))
     }
 
     /// A tensor of zeros.
@@ -165,7 +164,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Memory that is not to be had, a value that does not fit the dtype.
     ///
     /// # Example
     ///

@@ -30,7 +30,7 @@ pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
-pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result, Trace};
+pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result};
 pub use ext::ModuleExt;
 pub use hooks::{
     BackwardCall, BackwardPreCall, Call, ForwardCall, ForwardPreCall, HookHandle, HookOptions,

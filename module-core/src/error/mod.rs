@@ -10,7 +10,7 @@ use std::fmt;
 pub use kind::ErrorKind;
 pub use load::{LoadProblems, Mismatch};
 pub(crate) use suggest::suggest;
-pub use trace::Trace;
+pub(crate) use trace::Trace;
 
 /// The result of everything in these crates that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

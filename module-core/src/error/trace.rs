@@ -7,7 +7,7 @@ use std::fmt;
 /// Nothing is recorded while all goes well: each `call` that an error leaves looks for the
 /// previous one among its own descendants.
 #[derive(Clone, Debug)]
-pub struct Trace {
+pub(crate) struct Trace {
     kind: &'static str,
     path: String,
     registered: bool,
@@ -26,12 +26,12 @@ impl Trace {
     }
 
     /// The path of the module; empty for the outermost one.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// The type of the module.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         self.kind
     }
 

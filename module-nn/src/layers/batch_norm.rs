@@ -1,21 +1,73 @@
-//! What the batch normalisations of all dimensions share.
-
 use std::fmt;
 
-use module_core::module::Repr;
-use module_core::{
-    Buffer, DType, Device, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
-};
+use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
+use super::channel_norm::ChannelNorm;
+use super::spatial::{of_dims, sizes};
 use super::sync_batch_norm::Sync;
-use super::{BatchNorm1d, BatchNorm2d, BatchNorm3d};
-use crate::config::{between, config, positive};
-use crate::init::{ones, zeros};
+use crate::config::config;
+
+/// Batch normalisation of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
+///
+/// In training the statistics are the batch's, with the biased variance, and move the running
+/// ones, with the unbiased variance; in evaluation they are the running ones.
+///
+/// [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are its names.
+///
+/// Source: Ioffe and Szegedy, *Batch Normalization: Accelerating Deep Network Training by Reducing
+/// Internal Covariate Shift* (2015).
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, over one dimension also `[batch, channels]`, to the same.
+///
+/// # State dict
+///
+/// `weight`, `bias`, `running_mean`, `running_var`, all `[channels]`, and `num_batches_tracked`,
+/// an `I64` without dimensions; less what the configuration leaves out.
+///
+/// # Initialisation
+///
+/// Weight and running variance 1, bias and running mean 0, without a draw.
+///
+/// # Errors
+///
+/// Another number of dimensions or channels; in training, a single value per channel, whose
+/// variance is 0.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = BatchNorm2d::new(8)?;
+/// let y = norm.call(Tensor::randn([4, 8, 5, 5], DType::F32)?)?;
+/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// let y = BatchNorm1d::new(8)?.call(Tensor::randn([4, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[4, 8]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct BatchNorm<const N: usize> {
+    #[module(flatten)]
+    norm: ChannelNorm<N>,
+    #[module(skip)]
+    sync: Sync,
+}
+
+/// The batch normalisation of vectors or sequences, [`BatchNorm`] over one dimension.
+pub type BatchNorm1d = BatchNorm<1>;
+
+/// The batch normalisation of images, [`BatchNorm`] over two dimensions.
+pub type BatchNorm2d = BatchNorm<2>;
+
+/// The batch normalisation of volumes, [`BatchNorm`] over three dimensions.
+pub type BatchNorm3d = BatchNorm<3>;
 
 config! {
-    /// The arguments of the batch normalisations over inputs with `N` spatial dimensions; those of
-    /// [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are [`BatchNorm1dConfig`],
-    /// [`BatchNorm2dConfig`] and [`BatchNorm3dConfig`].
+    /// The arguments of [`BatchNorm`]; those of [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are
+    /// [`BatchNorm1dConfig`], [`BatchNorm2dConfig`] and [`BatchNorm3dConfig`].
     ///
     /// # Example
     ///
@@ -26,7 +78,7 @@ config! {
     /// assert_eq!(norm.num_parameters(), 16);
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct BatchNormConfig<const N: usize> {
+    pub struct BatchNormConfig<const N: usize> => BatchNorm {
         required {
             /// The number of channels.
             num_features: usize,
@@ -56,137 +108,48 @@ pub type BatchNorm2dConfig = BatchNormConfig<2>;
 /// The arguments of [`BatchNorm3d`].
 pub type BatchNorm3dConfig = BatchNormConfig<3>;
 
-impl BatchNorm1dConfig {
-    /// A layer for `[batch, channels]` or `[batch, channels, length]`.
+impl<const N: usize> BatchNormConfig<N> {
+    /// The layer.
     ///
     /// # Errors
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<BatchNorm1d> {
-        BatchNorm::new("BatchNorm1d", self).map(BatchNorm1d::from_norm)
-    }
-}
-
-impl BatchNorm2dConfig {
-    /// A layer for `[batch, channels, height, width]`.
-    ///
-    /// # Errors
-    ///
-    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<BatchNorm2d> {
-        BatchNorm::new("BatchNorm2d", self).map(BatchNorm2d::from_norm)
-    }
-}
-
-impl BatchNorm3dConfig {
-    /// A layer for `[batch, channels, depth, height, width]`.
-    ///
-    /// # Errors
-    ///
-    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<BatchNorm3d> {
-        BatchNorm::new("BatchNorm3d", self).map(BatchNorm3d::from_norm)
-    }
-}
-
-/// The members of every normalisation with running statistics; the layers flatten it into
-/// themselves.
-#[derive(Module)]
-pub(super) struct BatchNorm {
-    #[module(skip)]
-    pub(super) config: BatchNorm1dConfig,
-    #[module(skip)]
-    pub(super) sync: Sync,
-    pub(super) weight: Maybe<Parameter>,
-    pub(super) bias: Maybe<Parameter>,
-    pub(super) running_mean: Maybe<Buffer>,
-    pub(super) running_var: Maybe<Buffer>,
-    num_batches_tracked: Maybe<Buffer>,
-    pub(super) training: Training,
-}
-
-impl BatchNorm {
-    pub(super) fn new<const N: usize>(
-        layer: &'static str,
-        config: &BatchNormConfig<N>,
-    ) -> Result<Self> {
-        let &BatchNormConfig {
-            num_features,
-            eps,
-            momentum,
-            affine,
-            track_running_stats,
-            bias,
-        } = config;
-        let config = BatchNormConfig {
-            num_features,
-            eps,
-            momentum,
-            affine,
-            track_running_stats,
-            bias,
-        };
-        positive(layer, "num_features", num_features)?;
-        between(layer, "eps", eps, [0.0, f64::INFINITY])?;
-        between(layer, "momentum", momentum.unwrap_or(0.0), [0.0, 1.0])?;
-        let statistic = |value: i32| {
-            let values = Tensor::full(num_features, value, default_dtype(), &Device::cpu())?;
-            Ok(Buffer::new(values))
-        };
-        let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64, &Device::cpu())?));
-        Ok(Self {
-            config,
+    pub fn build(&self) -> Result<BatchNorm<N>> {
+        Ok(BatchNorm {
+            norm: ChannelNorm::new(BatchNorm::<N>::NAME, self.clone())?,
             sync: Sync::default(),
-            weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,
-            bias: Maybe::when(affine && bias, || {
-                Parameter::with_init(num_features, zeros())
-            })?,
-            running_mean: Maybe::when(track_running_stats, || statistic(0))?,
-            running_var: Maybe::when(track_running_stats, || statistic(1))?,
-            num_batches_tracked: Maybe::when(track_running_stats, counter)?,
-            training: Training::new(),
         })
     }
+}
 
-    /// Normalises each channel; the layer has checked the number of dimensions.
-    pub(super) fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let channels = self.config.num_features;
-        if input.size(1)? != channels {
-            let expected = format!("{channels} channels in dimension 1");
-            let got = input.shape().clone();
-            return Err(module_core::ErrorKind::Shape {
-                op: "batch_norm",
-                expected,
-                got,
-            }
-            .into());
-        }
-        let statistics = self.running_mean.get().zip(self.running_var.get());
-        // Read once: another thread may change the mode meanwhile.
-        let training = self.training.tracks_statistics();
-        let weight = self.weight.get().map(Parameter::tensor);
-        let bias = self.bias.get().map(Parameter::tensor);
-        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), self.config.eps);
-        if let Some((mean, var)) = statistics.filter(|_| !training) {
-            return input.batch_norm(&mean.tensor(), &var.tensor(), weight, bias, eps);
-        }
-        let sync = self.sync.get().filter(|_| training);
-        let (output, mean, var, count) = match sync {
-            Some(sync) => sync.batch_norm_train(input, weight, bias, eps)?,
-            None => {
-                let (output, mean, var) = input.batch_norm_train(weight, bias, eps)?;
-                (output, mean, var, input.numel() / channels)
-            }
+impl<const N: usize> BatchNorm<N> {
+    const NAME: &'static str = of_dims::<N>(["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]);
+
+    pub(super) fn sync(&self) -> &Sync {
+        &self.sync
+    }
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.norm.extra_repr(f)
+    }
+
+    fn check(&self, input: &Tensor) -> Result<()> {
+        let (rank, channels) = (input.rank(), self.norm.config.num_features);
+        let expected = if rank != N + 2 && (rank, N) != (2, 1) {
+            let flat = if N == 1 { "[batch, channels] or " } else { "" };
+            format!("{flat}[batch, channels, {}]", sizes::<N>())
+        } else if input.size(1)? != channels {
+            format!("{channels} channels in dimension 1")
+        } else {
+            return Ok(());
         };
-        if training {
-            self.track(count, &mean, &var)?;
-        }
-        Ok(output)
+        let (op, got) = ("batch_norm", input.shape().clone());
+        Err(ErrorKind::Shape { op, expected, got }.into())
     }
 
     /// Moves the running statistics towards those of a batch with `count` values per channel.
     fn track(&self, count: usize, mean: &Tensor, var: &Tensor) -> Result<()> {
-        let Some(counter) = self.num_batches_tracked.get() else {
+        let Some(counter) = self.norm.num_batches_tracked.get() else {
             return Ok(());
         };
         let batches = counter.tensor().add(1)?;
@@ -194,51 +157,40 @@ impl BatchNorm {
             // An empty batch is counted and moves nothing, as in PyTorch.
             return counter.set(batches);
         }
-        let factor = match self.config.momentum {
+        let factor = match self.norm.config.momentum {
             Some(momentum) => momentum,
             None => 1.0 / batches.item::<i64>()? as f64,
         };
         // The running variance is the unbiased one, although the batch is divided by the biased.
         let unbiased = var.mul(count as f64 / (count as f64 - 1.0))?;
-        self.blend(factor, mean, &unbiased)?;
+        self.norm.blend(factor, mean, &unbiased)?;
         counter.set(batches)
     }
+}
 
-    /// Moves the running statistics by `factor` of the way to these.
-    pub(super) fn blend(&self, factor: f64, mean: &Tensor, var: &Tensor) -> Result<()> {
-        let moved = |running: &Buffer, new: &Tensor| {
-            // Half precision is rounded once, where it is kept.
-            let old = running.tensor();
-            let rest = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
-            new.mul(factor)?.add(&rest)?.to_dtype(old.dtype())
-        };
-        let running = self.running_mean.get().zip(self.running_var.get());
-        if let Some((running_mean, running_var)) = running {
-            let (mean, var) = (moved(running_mean, mean)?, moved(running_var, var)?);
-            running_mean.set(mean)?;
-            running_var.set(var)?;
+impl<const N: usize> Forward for BatchNorm<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.check(&input)?;
+        let norm = &self.norm;
+        // Read once: another thread may change the mode meanwhile.
+        let training = norm.training.tracks_statistics();
+        let [weight, bias] = norm.affine();
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), norm.config.eps);
+        if let Some([mean, var]) = norm.running().filter(|_| !training) {
+            return input.batch_norm(&mean, &var, weight, bias, eps);
         }
-        Ok(())
-    }
-
-    pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BatchNormConfig {
-            num_features,
-            eps,
-            momentum,
-            affine,
-            track_running_stats,
-            bias,
-        } = &self.config;
-        let shift = *affine && *bias;
-        let momentum = momentum.map_or("None".to_owned(), |momentum| Repr(&momentum).to_string());
-        write!(
-            f,
-            "{num_features}, eps={}, momentum={momentum}, affine={}, bias={}, track_running_stats={}",
-            Repr(eps),
-            Repr(affine),
-            Repr(&shift),
-            Repr(track_running_stats),
-        )
+        let (output, mean, var, count) = match self.sync.get().filter(|_| training) {
+            Some(sync) => sync.batch_norm_train(&input, weight, bias, eps)?,
+            None => {
+                let (output, mean, var) = input.batch_norm_train(weight, bias, eps)?;
+                (output, mean, var, input.numel() / norm.config.num_features)
+            }
+        };
+        if training {
+            self.track(count, &mean, &var)?;
+        }
+        Ok(output)
     }
 }

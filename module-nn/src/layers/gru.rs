@@ -1,10 +1,9 @@
 use std::fmt;
 
-use module_core::{Forward, Module, RecurrentOp, Result, Tensor};
+use module_core::{Module, RecurrentOp, Result, Tensor};
 
-use super::recurrent::{Arguments, Recurrent};
+use super::recurrent::{Arguments, Recurrent, calls};
 use crate::config::config;
-use crate::rnn::PackedSequence;
 
 /// A gated recurrent unit.
 ///
@@ -24,8 +23,8 @@ use crate::rnn::PackedSequence;
 /// # Shapes
 ///
 /// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
-/// `[length, input_size]`, or a [`PackedSequence`]. The first state stands beside it in a tuple, or is 0:
-/// `h` of shape `[num_layers · directions, batch, hidden_size]`.
+/// `[length, input_size]`, or a [`PackedSequence`](crate::rnn::PackedSequence). The first state stands beside
+/// it in a tuple, or is 0: `h` of shape `[num_layers · directions, batch, hidden_size]`.
 ///
 /// The output is a tuple of the states of the last layer, `[…, directions · hidden_size]`, and of the last
 /// state of every layer in the shape of the first.
@@ -118,38 +117,4 @@ impl GRU {
     }
 }
 
-impl Forward for GRU {
-    type Output = (Tensor, Tensor);
-
-    fn forward(&self, input: Tensor) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward(&input, None)?;
-        Ok((output, last.into()))
-    }
-}
-
-impl Forward<(Tensor, Tensor)> for GRU {
-    type Output = (Tensor, Tensor);
-
-    fn forward(&self, (input, first): (Tensor, Tensor)) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward(&input, Some(first.into()))?;
-        Ok((output, last.into()))
-    }
-}
-
-impl Forward<PackedSequence> for GRU {
-    type Output = (PackedSequence, Tensor);
-
-    fn forward(&self, input: PackedSequence) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward_packed(&input, None)?;
-        Ok((output, last.into()))
-    }
-}
-
-impl Forward<(PackedSequence, Tensor)> for GRU {
-    type Output = (PackedSequence, Tensor);
-
-    fn forward(&self, (input, first): (PackedSequence, Tensor)) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward_packed(&input, Some(first.into()))?;
-        Ok((output, last.into()))
-    }
-}
+calls! { GRU: Tensor }

@@ -1,15 +1,75 @@
-//! What the instance normalisations of all dimensions share.
+use std::fmt;
 
-use module_core::{ErrorKind, Parameter, Result, Tensor};
+use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
-use super::batch_norm::{BatchNorm, BatchNormConfig};
-use super::{InstanceNorm1d, InstanceNorm2d, InstanceNorm3d};
+use super::BatchNormConfig;
+use super::channel_norm::ChannelNorm;
+use super::spatial::{of_dims, sizes};
 use crate::config::config;
 
+/// Instance normalisation, of each channel of each element of the batch by itself:
+/// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the biased variance.
+///
+/// With `track_running_stats` the mean of the elements' statistics, with the unbiased variance,
+/// moves running ones in training, and these are used in evaluation.
+///
+/// [`InstanceNorm1d`], [`InstanceNorm2d`] and [`InstanceNorm3d`] are its names.
+///
+/// Source: Ulyanov, Vedaldi and Lempitsky, *Instance Normalization: The Missing Ingredient for Fast
+/// Stylization* (2016).
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same.
+///
+/// # State dict
+///
+/// Nothing by default. `weight` and `bias` `[channels]` with `affine`; `running_mean` and
+/// `running_var` `[channels]` and `num_batches_tracked`, an `I64` without dimensions that stays 0,
+/// with `track_running_stats`.
+///
+/// # Initialisation
+///
+/// Weight and running variance 1, bias and running mean 0, without a draw.
+///
+/// # Errors
+///
+/// Another number of dimensions; another number of channels, if there are parameters or running
+/// statistics; a single value per channel, unless running statistics are used. An empty batch
+/// leaves running statistics as they are, where PyTorch's become NaN.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = InstanceNorm2d::new(8)?;
+/// let y = norm.call(Tensor::randn([4, 8, 5, 5], DType::F32)?)?;
+/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// let y = InstanceNorm1d::new(8)?.call(Tensor::randn([8, 5], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[8, 5]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+pub struct InstanceNorm<const N: usize> {
+    #[module(flatten)]
+    norm: ChannelNorm<N>,
+}
+
+/// The instance normalisation of sequences, [`InstanceNorm`] over one dimension.
+pub type InstanceNorm1d = InstanceNorm<1>;
+
+/// The instance normalisation of images, [`InstanceNorm`] over two dimensions.
+pub type InstanceNorm2d = InstanceNorm<2>;
+
+/// The instance normalisation of volumes, [`InstanceNorm`] over three dimensions.
+pub type InstanceNorm3d = InstanceNorm<3>;
+
 config! {
-    /// The arguments of the instance normalisations over inputs with `N` spatial dimensions; those of
-    /// [`InstanceNorm1d`], [`InstanceNorm2d`] and [`InstanceNorm3d`] are [`InstanceNorm1dConfig`],
-    /// [`InstanceNorm2dConfig`] and [`InstanceNorm3dConfig`].
+    /// The arguments of [`InstanceNorm`]; those of [`InstanceNorm1d`], [`InstanceNorm2d`] and
+    /// [`InstanceNorm3d`] are [`InstanceNorm1dConfig`], [`InstanceNorm2dConfig`] and
+    /// [`InstanceNorm3dConfig`].
     ///
     /// # Example
     ///
@@ -20,7 +80,7 @@ config! {
     /// assert_eq!(norm.num_parameters(), 16);
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct InstanceNormConfig<const N: usize> {
+    pub struct InstanceNormConfig<const N: usize> => InstanceNorm {
         required {
             /// The number of channels.
             num_features: usize,
@@ -50,97 +110,72 @@ pub type InstanceNorm2dConfig = InstanceNormConfig<2>;
 /// The arguments of [`InstanceNorm3d`].
 pub type InstanceNorm3dConfig = InstanceNormConfig<3>;
 
-impl InstanceNorm1dConfig {
-    /// A layer for `[batch, channels, length]`, with or without the batch.
+impl<const N: usize> InstanceNormConfig<N> {
+    /// The layer.
     ///
     /// # Errors
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<InstanceNorm1d> {
-        InstanceNorm::new_instance("InstanceNorm1d", self).map(InstanceNorm1d::from_norm)
-    }
-}
-
-impl InstanceNorm2dConfig {
-    /// A layer for `[batch, channels, height, width]`, with or without the batch.
-    ///
-    /// # Errors
-    ///
-    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<InstanceNorm2d> {
-        InstanceNorm::new_instance("InstanceNorm2d", self).map(InstanceNorm2d::from_norm)
-    }
-}
-
-impl InstanceNorm3dConfig {
-    /// A layer for `[batch, channels, depth, height, width]`, with or without the batch.
-    ///
-    /// # Errors
-    ///
-    /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<InstanceNorm3d> {
-        InstanceNorm::new_instance("InstanceNorm3d", self).map(InstanceNorm3d::from_norm)
-    }
-}
-
-/// The same members as those of batch normalisation, computed with in another way.
-pub(super) type InstanceNorm = BatchNorm;
-
-impl InstanceNorm {
-    fn new_instance<const N: usize>(
-        layer: &'static str,
-        config: &InstanceNormConfig<N>,
-    ) -> Result<Self> {
-        let &InstanceNormConfig {
-            num_features,
-            eps,
-            momentum,
-            affine,
-            track_running_stats,
-            bias,
-        } = config;
-        let config = BatchNormConfig::<N> {
-            num_features,
-            eps,
-            momentum: Some(momentum),
-            affine,
-            track_running_stats,
-            bias,
-        };
-        Self::new(layer, &config)
+    pub fn build(&self) -> Result<InstanceNorm<N>> {
+        let norm = ChannelNorm::new(InstanceNorm::<N>::NAME, self.shared())?;
+        Ok(InstanceNorm { norm })
     }
 
-    /// Normalises each channel of each element of the batch; `expected` names the dimensions, the
-    /// batch's first.
-    pub(super) fn forward_instance(&self, input: &Tensor, expected: &[&str]) -> Result<Tensor> {
-        let rank = input.rank();
-        let problem = |expected: String| {
-            let (op, got) = ("instance_norm", input.shape().clone());
-            ErrorKind::Shape { op, expected, got }
-        };
-        if rank + 1 == expected.len() {
-            let output = self.forward_instance(&input.unsqueeze(0)?, expected)?;
-            return output.squeeze(0);
+    /// The arguments as those of a batch normalisation, which has the same and more.
+    fn shared(&self) -> BatchNormConfig<N> {
+        BatchNormConfig {
+            num_features: self.num_features,
+            eps: self.eps,
+            momentum: Some(self.momentum),
+            affine: self.affine,
+            track_running_stats: self.track_running_stats,
+            bias: self.bias,
         }
-        if rank != expected.len() {
-            let expected = format!("[{}], with or without the batch", expected.join(", "));
-            return Err(problem(expected).into());
-        }
-        let channels = self.config.num_features;
+    }
+}
+
+impl<const N: usize> InstanceNorm<N> {
+    const NAME: &'static str = of_dims::<N>(["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]);
+
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.norm.extra_repr(f)
+    }
+
+    /// Refuses what is not `[batch, channels, size…]` and what does not fit the members.
+    fn check(&self, input: &Tensor) -> Result<()> {
+        let channels = self.norm.config.num_features;
         // Without members there is nothing that the number of channels could fail to fit.
-        let bound = self.weight.is_present() || self.running_mean.is_present();
-        if bound && input.size(1)? != channels {
-            return Err(problem(format!("{channels} channels")).into());
+        let bound = self.norm.weight.is_present() || self.norm.running_mean.is_present();
+        let expected = if input.rank() != N + 2 {
+            format!(
+                "[batch, channels, {}], with or without the batch",
+                sizes::<N>()
+            )
+        } else if bound && input.size(1)? != channels {
+            format!("{channels} channels")
+        } else {
+            return Ok(());
+        };
+        let (op, got) = ("instance_norm", input.shape().clone());
+        Err(ErrorKind::Shape { op, expected, got }.into())
+    }
+}
+
+impl<const N: usize> Forward for InstanceNorm<N> {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        if input.rank() == N + 1 {
+            return self.forward(input.unsqueeze(0)?)?.squeeze(0);
         }
-        let weight = self.weight.get().map(Parameter::tensor);
-        let bias = self.bias.get().map(Parameter::tensor);
-        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), self.config.eps);
-        let running = self.running_mean.get().zip(self.running_var.get());
-        let Some((running_mean, running_var)) = running else {
+        self.check(&input)?;
+        let norm = &self.norm;
+        let [weight, bias] = norm.affine();
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), norm.config.eps);
+        let Some([mean, var]) = norm.running() else {
             return input.instance_norm(None, weight, bias, eps);
         };
-        if !self.training.tracks_statistics() {
-            let (mean, var) = (running_mean.tensor(), running_var.tensor());
+        if !norm.training.tracks_statistics() {
             return input.instance_norm(Some((&mean, &var)), weight, bias, eps);
         }
         let (output, mean, var) = input.instance_norm_train(weight, bias, eps)?;
@@ -148,8 +183,8 @@ impl InstanceNorm {
             let count = (input.numel() / mean.numel()) as f64;
             let over_batch = |statistic: &Tensor| statistic.mean(0, false);
             let (mean, var) = (over_batch(&mean)?, over_batch(&var)?);
-            let factor = self.config.momentum.unwrap_or(0.0);
-            self.blend(factor, &mean, &var.mul(count / (count - 1.0))?)?;
+            let factor = norm.config.momentum.unwrap_or(0.0);
+            norm.blend(factor, &mean, &var.mul(count / (count - 1.0))?)?;
         }
         Ok(output)
     }

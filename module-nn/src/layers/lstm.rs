@@ -1,10 +1,9 @@
 use std::fmt;
 
-use module_core::{Forward, Module, RecurrentOp, Result, Tensor};
+use module_core::{Module, RecurrentOp, Result, Tensor};
 
-use super::recurrent::{Arguments, Recurrent};
+use super::recurrent::{Arguments, Recurrent, calls};
 use crate::config::config;
-use crate::rnn::PackedSequence;
 
 /// A long short-term memory.
 ///
@@ -25,9 +24,9 @@ use crate::rnn::PackedSequence;
 /// # Shapes
 ///
 /// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
-/// `[length, input_size]`, or a [`PackedSequence`]. The first states stand beside it in a tuple, or are 0:
-/// `(h, c)` of shapes `[num_layers · directions, batch, width]` and `[num_layers · directions, batch,
-/// hidden_size]`.
+/// `[length, input_size]`, or a [`PackedSequence`](crate::rnn::PackedSequence). The first states stand beside
+/// it in a tuple, or are 0: `(h, c)` of shapes `[num_layers · directions, batch, width]` and
+/// `[num_layers · directions, batch, hidden_size]`.
 ///
 /// The output is a tuple of the states of the last layer, `[…, directions · width]`, and of the last
 /// states of every layer in the shapes of the first.
@@ -131,38 +130,4 @@ impl LSTM {
     }
 }
 
-impl Forward for LSTM {
-    type Output = (Tensor, (Tensor, Tensor));
-
-    fn forward(&self, input: Tensor) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward(&input, None)?;
-        Ok((output, last.into()))
-    }
-}
-
-impl Forward<(Tensor, (Tensor, Tensor))> for LSTM {
-    type Output = (Tensor, (Tensor, Tensor));
-
-    fn forward(&self, (input, first): (Tensor, (Tensor, Tensor))) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward(&input, Some(first.into()))?;
-        Ok((output, last.into()))
-    }
-}
-
-impl Forward<PackedSequence> for LSTM {
-    type Output = (PackedSequence, (Tensor, Tensor));
-
-    fn forward(&self, input: PackedSequence) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward_packed(&input, None)?;
-        Ok((output, last.into()))
-    }
-}
-
-impl Forward<(PackedSequence, (Tensor, Tensor))> for LSTM {
-    type Output = (PackedSequence, (Tensor, Tensor));
-
-    fn forward(&self, (input, first): (PackedSequence, (Tensor, Tensor))) -> Result<Self::Output> {
-        let (output, last) = self.layers.forward_packed(&input, Some(first.into()))?;
-        Ok((output, last.into()))
-    }
-}
+calls! { LSTM: (Tensor, Tensor) }

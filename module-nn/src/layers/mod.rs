@@ -9,12 +9,10 @@ mod adaptive_max_pool;
 mod alpha_dropout;
 mod avg_pool;
 mod batch_norm;
-mod batch_norm1d;
-mod batch_norm2d;
-mod batch_norm3d;
 mod bilinear;
 mod causal;
 mod celu;
+mod channel_norm;
 mod channel_shuffle;
 mod circular_pad;
 mod constant_pad;
@@ -43,9 +41,6 @@ mod hardsigmoid;
 mod hardswish;
 mod hardtanh;
 mod instance_norm;
-mod instance_norm1d;
-mod instance_norm2d;
-mod instance_norm3d;
 mod key_value_cache;
 mod layer_norm;
 mod leaky_relu;
@@ -115,10 +110,10 @@ pub use avg_pool::{
     AvgPool, AvgPool1d, AvgPool1dConfig, AvgPool2d, AvgPool2dConfig, AvgPool3d, AvgPool3dConfig,
     AvgPoolConfig,
 };
-pub use batch_norm::{BatchNorm1dConfig, BatchNorm2dConfig, BatchNorm3dConfig, BatchNormConfig};
-pub use batch_norm1d::BatchNorm1d;
-pub use batch_norm2d::BatchNorm2d;
-pub use batch_norm3d::BatchNorm3d;
+pub use batch_norm::{
+    BatchNorm, BatchNorm1d, BatchNorm1dConfig, BatchNorm2d, BatchNorm2dConfig, BatchNorm3d,
+    BatchNorm3dConfig, BatchNormConfig,
+};
 pub use bilinear::{Bilinear, BilinearConfig};
 pub use celu::{CELU, CELUConfig};
 pub use channel_shuffle::{ChannelShuffle, ChannelShuffleConfig};
@@ -165,11 +160,9 @@ pub use hardsigmoid::Hardsigmoid;
 pub use hardswish::Hardswish;
 pub use hardtanh::{Hardtanh, HardtanhConfig};
 pub use instance_norm::{
-    InstanceNorm1dConfig, InstanceNorm2dConfig, InstanceNorm3dConfig, InstanceNormConfig,
+    InstanceNorm, InstanceNorm1d, InstanceNorm1dConfig, InstanceNorm2d, InstanceNorm2dConfig,
+    InstanceNorm3d, InstanceNorm3dConfig, InstanceNormConfig,
 };
-pub use instance_norm1d::InstanceNorm1d;
-pub use instance_norm2d::InstanceNorm2d;
-pub use instance_norm3d::InstanceNorm3d;
 pub use key_value_cache::KeyValueCache;
 pub use layer_norm::{LayerNorm, LayerNormConfig};
 pub use leaky_relu::{LeakyReLU, LeakyReLUConfig};

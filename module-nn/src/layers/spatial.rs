@@ -9,6 +9,11 @@ pub(super) const fn of_dims<const N: usize>(names: [&'static str; 3]) -> &'stati
     names[N - 1]
 }
 
+/// The sizes of an input with `N` spatial dimensions, as errors name them.
+pub(super) const fn sizes<const N: usize>() -> &'static str {
+    of_dims::<N>(["length", "height, width", "depth, height, width"])
+}
+
 /// Refuses what is not `[batch, channels, size…]`, nor that without the batch.
 pub(super) fn check_images<const N: usize>(op: &'static str, input: &Tensor) -> Result<()> {
     match input.rank().checked_sub(N) {
@@ -31,7 +36,7 @@ pub(super) fn check_channels<const N: usize>(
 }
 
 fn not_images<const N: usize>(op: &'static str, input: &Tensor, channels: &str) -> Error {
-    let sizes = of_dims::<N>(["length", "height, width", "depth, height, width"]);
+    let sizes = sizes::<N>();
     let (expected, got) = (
         format!("[batch, {channels}, {sizes}] or [{channels}, {sizes}]"),
         input.shape().clone(),

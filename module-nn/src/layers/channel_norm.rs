@@ -1,0 +1,107 @@
+//! What batch and instance normalisations share: their members, and how these are printed and moved.
+
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{
+    Buffer, DType, Device, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
+};
+
+use super::BatchNormConfig;
+use crate::config::{between, positive};
+use crate::init::{ones, zeros};
+
+/// The members of a normalisation with running statistics of each channel; the layers flatten it into
+/// themselves.
+#[derive(Module)]
+pub(super) struct ChannelNorm<const N: usize> {
+    #[module(skip)]
+    pub(super) config: BatchNormConfig<N>,
+    pub(super) weight: Maybe<Parameter>,
+    pub(super) bias: Maybe<Parameter>,
+    pub(super) running_mean: Maybe<Buffer>,
+    pub(super) running_var: Maybe<Buffer>,
+    pub(super) num_batches_tracked: Maybe<Buffer>,
+    pub(super) training: Training,
+}
+
+impl<const N: usize> ChannelNorm<N> {
+    pub(super) fn new(layer: &'static str, config: BatchNormConfig<N>) -> Result<Self> {
+        let BatchNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        } = config;
+        positive(layer, "num_features", num_features)?;
+        between(layer, "eps", eps, [0.0, f64::INFINITY])?;
+        between(layer, "momentum", momentum.unwrap_or(0.0), [0.0, 1.0])?;
+        let statistic = |value: i32| {
+            let values = Tensor::full(num_features, value, default_dtype(), &Device::cpu())?;
+            Ok(Buffer::new(values))
+        };
+        let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64, &Device::cpu())?));
+        Ok(Self {
+            config,
+            weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,
+            bias: Maybe::when(affine && bias, || {
+                Parameter::with_init(num_features, zeros())
+            })?,
+            running_mean: Maybe::when(track_running_stats, || statistic(0))?,
+            running_var: Maybe::when(track_running_stats, || statistic(1))?,
+            num_batches_tracked: Maybe::when(track_running_stats, counter)?,
+            training: Training::new(),
+        })
+    }
+
+    /// The scale and the shift, as far as there are any.
+    pub(super) fn affine(&self) -> [Option<Tensor>; 2] {
+        [&self.weight, &self.bias].map(|member| member.get().map(Parameter::tensor))
+    }
+
+    /// The running mean and variance.
+    pub(super) fn running(&self) -> Option<[Tensor; 2]> {
+        let (mean, var) = self.running_mean.get().zip(self.running_var.get())?;
+        Some([mean.tensor(), var.tensor()])
+    }
+
+    /// Moves the running statistics by `factor` of the way to these.
+    pub(super) fn blend(&self, factor: f64, mean: &Tensor, var: &Tensor) -> Result<()> {
+        let moved = |running: &Buffer, new: &Tensor| {
+            // Half precision is rounded once, where it is kept.
+            let old = running.tensor();
+            let rest = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
+            new.mul(factor)?.add(&rest)?.to_dtype(old.dtype())
+        };
+        let running = self.running_mean.get().zip(self.running_var.get());
+        if let Some((running_mean, running_var)) = running {
+            let (mean, var) = (moved(running_mean, mean)?, moved(running_var, var)?);
+            running_mean.set(mean)?;
+            running_var.set(var)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BatchNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        } = &self.config;
+        let shift = *affine && *bias;
+        let momentum = momentum.map_or("None".to_owned(), |momentum| Repr(&momentum).to_string());
+        write!(
+            f,
+            "{num_features}, eps={}, momentum={momentum}, affine={}, bias={}, track_running_stats={}",
+            Repr(eps),
+            Repr(affine),
+            Repr(&shift),
+            Repr(track_running_stats),
+        )
+    }
+}

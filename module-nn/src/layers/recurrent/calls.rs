@@ -1,0 +1,36 @@
+//! The macro that writes what a recurrent layer can be called with.
+
+/// The passes of a layer over a tensor or over packed sequences, alone or beside the first states, which have
+/// the type of the last. The layer flattens a [`Recurrent`](super::Recurrent) into its field `layers`.
+///
+/// ```text
+/// calls! { LSTM: (Tensor, Tensor) }
+/// ```
+macro_rules! calls {
+    ($layer:ident: $states:ty) => {
+        $crate::layers::recurrent::calls! { $layer: $states, $crate::Tensor => forward }
+        $crate::layers::recurrent::calls! {
+            $layer: $states, $crate::rnn::PackedSequence => forward_packed
+        }
+    };
+    ($layer:ident: $states:ty, $input:ty => $pass:ident) => {
+        impl $crate::Forward<$input> for $layer {
+            type Output = ($input, $states);
+
+            fn forward(&self, input: $input) -> $crate::Result<Self::Output> {
+                let (output, last) = self.layers.$pass(&input, None)?;
+                Ok((output, last.into()))
+            }
+        }
+
+        impl $crate::Forward<($input, $states)> for $layer {
+            type Output = ($input, $states);
+
+            fn forward(&self, (input, first): ($input, $states)) -> $crate::Result<Self::Output> {
+                let (output, last) = self.layers.$pass(&input, Some(first.into()))?;
+                Ok((output, last.into()))
+            }
+        }
+    };
+}
+pub(crate) use calls;

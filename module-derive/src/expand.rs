@@ -168,11 +168,18 @@ fn kind(input: &Input<'_>, checks: &TokenStream) -> TokenStream {
         Some(given) => given.value.to_token_stream(),
         None => input.ident.unraw().to_string().to_token_stream(),
     };
+    // A type that has the name of an alias is asked for it also where there is no value.
+    let type_kind = input
+        .attrs
+        .kind
+        .as_ref()
+        .map(|_| quote!(fn type_kind() -> &'static ::core::primitive::str { #name }));
     quote! {
         fn kind(&self) -> &'static ::core::primitive::str {
             #checks
             #name
         }
+        #type_kind
     }
 }
 

@@ -324,9 +324,7 @@ fn of_type<M: Module>(root: &dyn Module) -> Result<Vec<(String, &dyn Module)>> {
         let found = modules.into_iter().filter(|(_, module)| is_type(*module));
         return Ok(found.collect());
     }
-    let name = std::any::type_name::<M>();
-    let start = name.split('<').next().unwrap_or(name).rfind("::");
-    let name = start.map_or(name, |start| &name[start + 2..]);
+    let name = M::type_kind();
     Err(ErrorKind::NothingSelected {
         selection: format!("the type {name}"),
         suggestion: suggest(name, modules.iter().map(|(_, module)| module.kind())),

@@ -36,6 +36,18 @@ pub trait Module: Any + Send + Sync + Upcast {
     /// The name of the type, as the module tree and error messages print it: `Linear`.
     fn kind(&self) -> &'static str;
 
+    /// [`kind`](Self::kind) where there is no value to ask: the name that the compiler knows, which sees
+    /// through aliases, unless the derive was told of another.
+    #[doc(hidden)]
+    fn type_kind() -> &'static str
+    where
+        Self: Sized,
+    {
+        let name = std::any::type_name::<Self>();
+        let start = name.split('<').next().unwrap_or(name).rfind("::");
+        start.map_or(name, |start| &name[start + 2..])
+    }
+
     /// Shows each member to `visitor`, in declaration order, under its own name.
     ///
     /// Children are shown, not entered.

@@ -133,7 +133,7 @@ pub fn replace_typed<M: Module>(
         let old = (old as &dyn Any).downcast_ref::<M>();
         // An enum answers as what it holds, and cannot be given another of that.
         let Some(old) = old.filter(|_| place.holds == TypeId::of::<M>()) else {
-            let (kind, asked) = (place.kind, std::any::type_name::<M>());
+            let (kind, asked) = (place.kind, M::type_kind());
             let problem = format!("is a {kind} and no {asked}");
             return Err(Error::argument(
                 "replace_typed",

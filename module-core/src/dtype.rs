@@ -53,6 +53,16 @@ impl DType {
         matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::BF16)
     }
 
+    /// A number with the precision of this dtype, as far as `f64` is not what is computed in.
+    pub(crate) fn rounded(self, number: f64) -> f64 {
+        match self {
+            Self::F32 => (number as f32).into(),
+            Self::F16 => half::f16::from_f64(number).into(),
+            Self::BF16 => half::bf16::from_f64(number).into(),
+            _ => number,
+        }
+    }
+
     /// The size of one element.
     pub const fn size_in_bytes(self) -> usize {
         match self {

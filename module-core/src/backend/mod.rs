@@ -27,7 +27,8 @@ pub use geometry::{
 };
 pub use host::{Element, HostData};
 pub use ops::{
-    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, SoftmaxOp, UnaryOp, UnfoldOp,
+    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, Region, SoftmaxOp, UnaryOp,
+    UnfoldOp,
 };
 pub use shared::SharedBytes;
 
@@ -184,6 +185,13 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// As [`unary`](Self::unary).
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// `value` where `x` lies in the region, else the other element, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage>;
 
     /// An element and a number, which has the precision of the computation, to one element.
     ///

@@ -1,3 +1,5 @@
+use crate::Scalar;
+
 /// Operations from one element to one; the numbers that some take are rounded to the dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -146,8 +148,6 @@ pub enum BinaryOp {
     Maximum,
     /// The smaller, NaN if either is
     Minimum,
-    /// 0 where `a ≤ 0`, else `b`: the gradient `b` of [`UnaryOp::Relu`], whose output is `a`
-    Rectify,
 }
 
 impl BinaryOp {
@@ -161,9 +161,20 @@ impl BinaryOp {
             Self::Pow => "pow",
             Self::Maximum => "maximum",
             Self::Minimum => "minimum",
-            Self::Rectify => "relu",
         }
     }
+}
+
+/// Where a function of straight pieces is flat; the bounds have the dtype of the elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Region {
+    /// `low ≤ x ≤ high`
+    Within(Scalar, Scalar),
+    /// `x ≤ low` or `x ≥ high`
+    Outside(Scalar, Scalar),
+    /// Not `low < x < high`, as it is with NaN
+    NotBetween(Scalar, Scalar),
 }
 
 /// Comparisons.

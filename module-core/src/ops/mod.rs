@@ -21,6 +21,7 @@ mod einsum;
 mod exponential;
 mod exponential_unit;
 mod extreme;
+mod flat;
 mod fractional_pool;
 mod fused;
 mod gate;

@@ -1,8 +1,9 @@
 //! Functions of straight pieces.
 
-use crate::backend::UnaryOp;
+use super::flat::Flat;
+use crate::backend::{Region, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{Error, Result};
+use crate::{Error, Result, Scalar};
 
 impl Tensor {
     /// `min(max(x, low), high)`, elementwise, as [`clamp`](Self::clamp); the gradient of NaN passes.
@@ -53,11 +54,9 @@ impl Tensor {
     fn between(&self, name: &'static str, low: f64, high: f64) -> Result<Self> {
         self.check_floating(name)?;
         let out = self.detach().clamp(low, high)?;
-        Ok(out.record([self], |_| Piecewise {
-            name,
-            x: self.detach(),
-            flat: Flat::Outside(low, high),
-            slope: 1.0,
+        let [low, high] = self.bounds(low, high);
+        Ok(out.record([self], |_| {
+            Flat::new(name, self, Region::Outside(low, high))
         }))
     }
 
@@ -77,14 +76,8 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn hardsigmoid(&self) -> Result<Self> {
-        const NAME: &str = "hardsigmoid";
         let out = self.unary(UnaryOp::Hardsigmoid)?;
-        Ok(out.record([self], |_| Piecewise {
-            name: NAME,
-            x: self.detach(),
-            flat: Flat::NotInside(3.0),
-            slope: 1.0 / 6.0,
-        }))
+        Ok(out.record([self], |_| Hardsigmoid { x: self.detach() }))
     }
 
     /// 0 where `|x| ≤ λ`, else `x`, elementwise, of a floating-point tensor; NaN stays NaN.
@@ -103,8 +96,10 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn hardshrink(&self, lambd: f64) -> Result<Self> {
-        self.check_floating("hardshrink")?;
-        self.detach().abs()?.le(lambd)?.where_(0.0, self)
+        const NAME: &str = "hardshrink";
+        self.check_floating(NAME)?;
+        let [low, high] = self.bounds(-lambd, lambd);
+        self.flat(NAME, &self.detach(), Region::Within(low, high), 0)
     }
 
     /// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise, of a floating-point tensor.
@@ -130,51 +125,29 @@ impl Tensor {
         }
         let x = self.detach();
         let out = x.sub(&x.clamp(-lambd, lambd)?)?;
-        Ok(out.record([self], |_| Piecewise {
-            name: NAME,
-            x,
-            flat: Flat::Within(lambd),
-            slope: 1.0,
-        }))
+        let [low, high] = self.bounds(-lambd, lambd);
+        Ok(out.record([self], |_| Flat::new(NAME, &x, Region::Within(low, high))))
+    }
+
+    /// Bounds with the precision of this tensor's elements, with which they are compared.
+    fn bounds(&self, low: f64, high: f64) -> [Scalar; 2] {
+        [low, high].map(|bound| self.dtype().rounded(bound).into())
     }
 }
 
-/// Where a function of straight pieces is flat.
-enum Flat {
-    /// At or below the first, at or above the second; not at NaN.
-    Outside(f64, f64),
-    /// Where `|x|` is not below this; at NaN too.
-    NotInside(f64),
-    /// Where `|x|` is at most this; not at NaN.
-    Within(f64),
-}
-
-/// A function that has one slope wherever it is not flat.
-struct Piecewise {
-    name: &'static str,
+/// Flat outside of a stretch in which it has one slope.
+struct Hardsigmoid {
     x: Tensor,
-    flat: Flat,
-    slope: f64,
 }
 
-impl Function for Piecewise {
+impl Function for Hardsigmoid {
     fn name(&self) -> &'static str {
-        self.name
+        "hardsigmoid"
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let mut grad = ctx.grad().clone();
-        if self.slope != 1.0 {
-            grad = grad.mul(self.slope)?;
-        }
-        let x = &self.x;
-        one(match self.flat {
-            Flat::Outside(low, high) => {
-                let below = x.ge(high)?.where_(0.0, &grad)?;
-                x.le(low)?.where_(0.0, &below)?
-            }
-            Flat::NotInside(bound) => x.abs()?.lt(bound)?.where_(&grad, 0.0)?,
-            Flat::Within(bound) => x.abs()?.le(bound)?.where_(0.0, &grad)?,
-        })
+        let grad = ctx.grad().mul(1.0 / 6.0)?;
+        let flat = Region::NotBetween((-3.0).into(), 3.0.into());
+        one(grad.flat("hardsigmoid", &self.x, flat, 0)?)
     }
 }

@@ -1,7 +1,6 @@
 //! Functions that bend at 0, or at a threshold.
 
-use crate::backend::BinaryOp;
-use crate::backend::UnaryOp;
+use crate::backend::{Region, UnaryOp};
 use crate::rng::with_default;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, ErrorKind, Result, Scalar};
@@ -170,8 +169,18 @@ impl Tensor {
         threshold: impl Into<Scalar>,
         value: impl Into<Scalar>,
     ) -> Result<Self> {
-        let below = self.detach().le(threshold.into())?;
-        below.where_(value.into(), self)
+        const NAME: &str = "threshold";
+        let (threshold, value) = (threshold.into(), value.into());
+        for number in [threshold, value] {
+            self.check_number(NAME, number)?;
+            number.check_fits(NAME, self.dtype())?;
+        }
+        let threshold = match threshold {
+            Scalar::Float(bound) => self.dtype().rounded(bound).into(),
+            exact => exact,
+        };
+        let flat = Region::Within(f64::NEG_INFINITY.into(), threshold);
+        self.flat(NAME, &self.detach(), flat, value)
     }
 }
 
@@ -186,27 +195,8 @@ impl Function for Relu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         // PyTorch masks by `y <= 0`, so that NaN passes its gradient on.
-        one(rectify(&self.y, ctx.grad())?)
-    }
-}
-
-/// `grad` where `y` is not at most 0: linear in `grad`, and without a slope in `y`.
-fn rectify(y: &Tensor, grad: &Tensor) -> Result<Tensor> {
-    let out = y.binary("relu", BinaryOp::Rectify, grad)?;
-    Ok(out.record([grad], |_| Rectify { y: y.clone() }))
-}
-
-struct Rectify {
-    y: Tensor,
-}
-
-impl Function for Rectify {
-    fn name(&self) -> &'static str {
-        "relu_backward"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(rectify(&self.y, ctx.grad())?)
+        let flat = Region::Within(f64::NEG_INFINITY.into(), 0.into());
+        one(ctx.grad().flat("relu_backward", &self.y, flat, 0)?)
     }
 }
 

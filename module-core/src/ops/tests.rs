@@ -420,6 +420,18 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("compare::Where", &["where"]),
     ("cross_entropy::CrossEntropy", &["cross_entropy"]),
     (
+        "flat::Flat",
+        &[
+            "hardshrink",
+            "hardsigmoid",
+            "hardtanh",
+            "relu6",
+            "relu_backward",
+            "softshrink",
+            "threshold",
+        ],
+    ),
+    (
         "conv::Convolution",
         &[
             "conv1d",
@@ -464,10 +476,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "batch_norm",
         ],
     ),
-    (
-        "piecewise::Piecewise",
-        &["hardsigmoid", "hardtanh", "relu6", "softshrink"],
-    ),
+    ("piecewise::Hardsigmoid", &["hardsigmoid"]),
     (
         "pool::MaxPool",
         &[
@@ -481,7 +490,6 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ),
     ("product::Prod", &["prod"]),
     ("rectifier::LeakyRelu", &["leaky_relu"]),
-    ("rectifier::Rectify", &["relu_backward"]),
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),
     ("reduce::Extreme", &["amax", "amin"]),
@@ -552,6 +560,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "extreme",
     "exponential_unit",
     "fractional_pool",
+    "flat",
     "fused",
     "gate",
     "index",

@@ -8,7 +8,7 @@ use super::map::{
 use super::number::Number;
 use super::threads::{Items, divide};
 use super::view::{Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
-use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Storage, UnaryOp};
+use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Region, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
@@ -196,8 +196,51 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Minimum => {
                 operands.each(|a: T, b: T| if b.is_nan() { b } else { a.smaller(b) })
             }
-            BinaryOp::Rectify => {
-                operands.each(|a: T, b: T| if a <= T::zero() { T::zero() } else { b })
+        }?))
+    }
+}
+
+pub(super) fn flat(region: Region, value: Scalar, x: &Operand, other: &Operand) -> Result<Storage> {
+    run_number(x.storage.dtype(), Flat(region, value, x, other))
+}
+
+struct Flat<'a>(Region, Scalar, &'a Operand, &'a Operand);
+
+impl NumberKernel for Flat<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "flat"
+    }
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(region, value, x, other) = self;
+        let value = T::from_scalar(value);
+        let bounds = |low, high| [T::from_scalar(low), T::from_scalar(high)];
+        Ok(CpuStorage::wrap(match region {
+            Region::Within(low, high) => {
+                let [low, high] = bounds(low, high);
+                map2(
+                    x,
+                    other,
+                    |x: T, v: T| if x >= low && x <= high { value } else { v },
+                )
+            }
+            Region::Outside(low, high) => {
+                let [low, high] = bounds(low, high);
+                map2(
+                    x,
+                    other,
+                    |x: T, v: T| if x <= low || x >= high { value } else { v },
+                )
+            }
+            Region::NotBetween(low, high) => {
+                let [low, high] = bounds(low, high);
+                map2(
+                    x,
+                    other,
+                    |x: T, v: T| if x > low && x < high { v } else { value },
+                )
             }
         }?))
     }

@@ -36,8 +36,8 @@ mod workers;
 use super::{AdamWMemory, AdamWStep};
 use super::{
     ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
-    Element, HostData, Operand, ReduceOp, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp,
-    UnfoldGeometry, UnfoldOp, Windows,
+    Element, HostData, Operand, ReduceOp, Region, SharedBytes, SoftmaxOp, Storage, StorageData,
+    UnaryOp, UnfoldGeometry, UnfoldOp, Windows,
 };
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
@@ -116,6 +116,12 @@ impl Backend for CpuBackend {
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
         map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
+    }
+
+    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage> {
+        map::through_wide([x, other], |[x, other]| {
+            elementwise::flat(region, value, &x, &other)
+        })
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {

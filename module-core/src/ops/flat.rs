@@ -1,0 +1,45 @@
+//! What functions of straight pieces share: a region where they are flat.
+
+use crate::backend::Region;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{Result, Scalar};
+
+impl Tensor {
+    /// `value` where `x`, which is not differentiated, lies in the region, else this tensor.
+    pub(super) fn flat(
+        &self,
+        name: &'static str,
+        x: &Self,
+        region: Region,
+        value: impl Into<Scalar>,
+    ) -> Result<Self> {
+        let backend = self.device().backend();
+        let storage = backend.flat(region, value.into(), x.operand(), self.operand())?;
+        let out = self.like_shape(storage);
+        Ok(out.record([self], |_| Flat::new(name, x, region)))
+    }
+}
+
+/// The gradient of an operation that is flat in a region and has the slope 1 elsewhere.
+pub(super) struct Flat {
+    name: &'static str,
+    x: Tensor,
+    region: Region,
+}
+
+impl Flat {
+    pub(super) fn new(name: &'static str, x: &Tensor, region: Region) -> Self {
+        let x = x.detach();
+        Self { name, x, region }
+    }
+}
+
+impl Function for Flat {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().flat(self.name, &self.x, self.region, 0)?)
+    }
+}

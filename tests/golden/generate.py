@@ -20,9 +20,12 @@ import hook_orders
 import init
 import inits
 import ops
+import ops_activations
 import ops_data
+import ops_edges
 import ops_more
 import ops_normalisation
+import ops_rest
 import ops_shuffle
 import ops_windows
 import optimisers
@@ -34,7 +37,7 @@ import trees
 from common import DATA
 
 
-EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle, summaries]
+EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, summaries]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

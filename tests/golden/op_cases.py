@@ -5,7 +5,7 @@ Tensors are called `op.<name>.<variant>.<dtype>.<part>` with the parts in0, in1,
 gin1, … (the gradients of the floating inputs). The metadata lists the cases in order.
 """
 
-from common import DTYPES, lay_out, leaf, random
+from common import DTYPES, lay_out, leaf, random, write_safetensors
 
 CASES, TENSORS = [], {}
 NAN, INF = float("nan"), float("inf")
@@ -46,3 +46,16 @@ def each(name, variant, *args, both=False, **kwargs):
     """The case in every precision that its variant asks for."""
     for dtype in ("f32", "f64") if both else dtypes(variant):
         case(name, variant, *args, dtype=dtype, **kwargs)
+
+
+def write_files(files):
+    """Write each file with the cases of its groups; how many there are."""
+    count = 0
+    for path, groups in files.items():
+        CASES.clear()
+        TENSORS.clear()
+        for group in groups:
+            group()
+        write_safetensors(path, TENSORS, CASES)
+        count += len(CASES)
+    return count

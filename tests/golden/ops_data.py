@@ -6,8 +6,8 @@
 import torch
 from torch.nn import functional as F
 
-from common import DTYPES, integers, random, write_safetensors
-from op_cases import CASES, INF, NAN, TENSORS, case, each
+from common import DTYPES, integers, random
+from op_cases import INF, NAN, case, each, write_files
 
 LAYOUTS = {"contiguous": "contiguous", "transposed": "transposed:0,2", "narrowed": "narrowed:2", "strided": "strided:1"}
 HALVES = ("f16", "bf16")
@@ -294,12 +294,4 @@ FILES = {
 
 
 def write():
-    count = 0
-    for path, groups in FILES.items():
-        CASES.clear()
-        TENSORS.clear()
-        for group in groups:
-            group()
-        write_safetensors(path, TENSORS, CASES)
-        count += len(CASES)
-    return count
+    return write_files(FILES)

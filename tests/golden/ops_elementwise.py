@@ -9,7 +9,7 @@ from op_cases import INF, NAN, case, each
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 100.0, -100.0, 1e-30, 2.5])
 
 
-def variants(name, tag, f, low=-2.0, args=None):
+def variants(name, tag, f, low=-2.0, args=None, halves=("f16", "bf16"), special=SPECIAL):
     """One function at every layout; `tag` tells its arguments apart."""
     a = random([3, 4], 11, low=low)
     each(name, f"{tag}contiguous", f, [a], args=args, both=True)
@@ -19,8 +19,8 @@ def variants(name, tag, f, low=-2.0, args=None):
     each(name, f"{tag}expanded", f, [a[:1].expand(3, 4)], ["expanded:0"], args=args)
     each(name, f"{tag}scalar", f, [torch.tensor(0.625)], args=args)
     each(name, f"{tag}empty", f, [random([0, 3], 5)], args=args)
-    each(name, f"{tag}special", f, [SPECIAL], args=args, both=True)
-    for dtype in ("f16", "bf16"):
+    each(name, f"{tag}special", f, [special], args=args, both=True)
+    for dtype in halves:
         case(name, f"{tag}half", f, [a], args=args, dtype=dtype)
 
 

@@ -1,7 +1,9 @@
 //! The cross-entropy of probabilities of yes and no.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, two};
-use crate::{Error, ErrorKind, Result};
+use crate::{DType, Error, ErrorKind, Result};
+
+const NAME: &str = "binary_cross_entropy";
 
 /// No logarithm counts less, so that a probability of 0 has a finite loss.
 const LEAST_LOG: f64 = -100.0;
@@ -18,7 +20,7 @@ impl Tensor {
     /// # Errors
     ///
     /// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-    /// floating-point; an input outside `[0, 1]` or NaN.
+    /// floating-point; an input or a target outside `[0, 1]` or NaN.
     ///
     /// # Example
     ///
@@ -31,7 +33,6 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn binary_cross_entropy(&self, target: &Self) -> Result<Self> {
-        const NAME: &str = "binary_cross_entropy";
         self.check_floating(NAME)?;
         self.check_same(NAME, target)?;
         if self.shape() != target.shape() {
@@ -45,13 +46,8 @@ impl Tensor {
             }
             .into());
         }
-        let outside = self.ge(0.0)?.logical_and(&self.le(1.0)?)?.logical_not()?;
-        if outside.any(.., false)?.item::<bool>()? {
-            let first = self.detach().masked_select(&outside)?.select(0, 0)?;
-            let first = first.to_dtype(crate::DType::F64)?.item::<f64>()?;
-            let problem = "each element must be between 0 and 1";
-            return Err(Error::argument(NAME, "input", first, problem));
-        }
+        check_probabilities("input", self)?;
+        check_probabilities("target", target)?;
         let (x, y) = (self.widened()?, target.widened()?);
         let losses = no_grad(|| {
             let (yes, no) = logarithms(&x)?;
@@ -63,6 +59,19 @@ impl Tensor {
         });
         losses.to_dtype(self.dtype())
     }
+}
+
+/// That each element is between 0 and 1, which NaN is not.
+fn check_probabilities(argument: &'static str, x: &Tensor) -> Result<()> {
+    let x = x.detach();
+    let outside = x.ge(0.0)?.logical_and(&x.le(1.0)?)?.logical_not()?;
+    if !outside.any(.., false)?.item::<bool>()? {
+        return Ok(());
+    }
+    let first = x.masked_select(&outside)?.select(0, 0)?;
+    let first = first.to_dtype(DType::F64)?.item::<f64>()?;
+    let problem = "each element must be between 0 and 1";
+    Err(Error::argument(NAME, argument, first, problem))
 }
 
 /// `ln x` and `ln(1 - x)`, neither below [`LEAST_LOG`].

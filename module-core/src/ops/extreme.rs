@@ -8,7 +8,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 impl Tensor {
     /// The greater of the two, elementwise with broadcasting; NaN if either is.
     ///
-    /// Where both are equal, each gets half of the gradient.
+    /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Tensor {
 
     /// The smaller of the two, elementwise with broadcasting; NaN if either is.
     ///
-    /// Where both are equal, each gets half of the gradient.
+    /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
     ///
     /// # Errors
     ///
@@ -73,19 +73,16 @@ impl Function for Extreme {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (a, b) = (self.a.detach(), self.b.detach());
-        let dtype = ctx.grad().dtype();
-        let tie = a.eq(&b)?.to_dtype(dtype)?.mul(0.5)?;
-        let wins = if self.name == "maximum" {
-            a.gt(&b)?
-        } else {
-            a.lt(&b)?
-        };
-        let share = wins.to_dtype(dtype)?.add(&tie)?;
+        let (a, b, grad) = (self.a.detach(), self.b.detach(), ctx.grad());
+        let (mut a_loses, mut b_loses) = (a.lt(&b)?, a.gt(&b)?);
+        if self.name == "minimum" {
+            std::mem::swap(&mut a_loses, &mut b_loses);
+        }
+        let share = a.eq(&b)?.where_(&grad.mul(0.5)?, grad)?;
         two(
             ctx,
-            || ctx.grad().mul(&share)?.sum_to(a.shape()),
-            || ctx.grad().mul(&share.neg()?.add(1.0)?)?.sum_to(b.shape()),
+            || a_loses.where_(0.0, &share)?.sum_to(a.shape()),
+            || b_loses.where_(0.0, &share)?.sum_to(b.shape()),
         )
     }
 }

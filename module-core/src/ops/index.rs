@@ -8,7 +8,8 @@ use crate::{DType, Error, ErrorKind, Result, Shape};
 
 impl Tensor {
     /// `out[.., i, ..] = self[.., index[.., i, ..], ..]` along `dim`; the result has the shape of
-    /// `index`, whose other sizes are at most this tensor's.
+    /// `index`, whose other sizes are at most this tensor's. What has no dimensions counts as a vector
+    /// of one element.
     ///
     /// # Errors
     ///
@@ -25,6 +26,10 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn gather(&self, dim: isize, index: &Self) -> Result<Self> {
+        if self.rank() == 0 || index.rank() == 0 {
+            let out = self.as_vector()?.gather(dim, &index.as_vector()?)?;
+            return out.reshape_to(index.shape());
+        }
         let dim = self.check_index("gather", dim, index, self.shape())?;
         let storage = self
             .device()
@@ -56,6 +61,11 @@ impl Tensor {
     /// ```
     pub fn scatter_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
         const NAME: &str = "scatter_add";
+        if self.rank() == 0 || index.rank() == 0 {
+            let (index, source) = (index.as_vector()?, source.as_vector()?);
+            let out = self.as_vector()?.scatter_add(dim, &index, &source)?;
+            return out.reshape_to(self.shape());
+        }
         let (dim, source) = &self.check_source(NAME, dim, index, source)?;
         let dim = *dim;
         let storage = self.device().backend().scatter_add(
@@ -102,6 +112,11 @@ impl Tensor {
             Value::Tensor(source) => source.into_owned(),
             number => number.like(NAME, self)?.expand(index.shape())?,
         };
+        if self.rank() == 0 || index.rank() == 0 {
+            let (index, source) = (index.as_vector()?, source.as_vector()?);
+            let out = self.as_vector()?.scatter(dim, &index, &source)?;
+            return out.reshape_to(self.shape());
+        }
         let (dim, source) = self.check_source(NAME, dim, index, &source)?;
         let storage = self.device().backend().scatter(
             self.operand(),
@@ -330,6 +345,14 @@ impl Function for Scatter {
 }
 
 impl Tensor {
+    /// A tensor without dimensions as a vector of one element, and any other as it is.
+    pub(super) fn as_vector(&self) -> Result<Self> {
+        match self.rank() {
+            0 => self.unsqueeze(0),
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// Zeros of `shape` with this tensor added: its elements, or its slices if `slices`, where an
     /// index says.
     ///

@@ -6,9 +6,11 @@ use crate::{Error, ErrorKind, Result, Shape};
 impl Tensor {
     /// The slices of dimension `dim` that a list of indices names, in its order.
     ///
+    /// One index selects from a tensor without dimensions, which it stays, and need not be in a list.
+    ///
     /// # Errors
     ///
-    /// An index that is not `I64` with one dimension, or out of range.
+    /// An index that is not `I64` with at most one dimension, or out of range.
     ///
     /// # Example
     ///
@@ -22,6 +24,11 @@ impl Tensor {
     /// ```
     pub fn index_select(&self, dim: isize, index: &Self) -> Result<Self> {
         const NAME: &str = "index_select";
+        let index = &index.as_vector()?;
+        if self.rank() == 0 && index.numel() == 1 {
+            let out = self.as_vector()?.rows(NAME, dim, index, None)?;
+            return out.reshape_to(self.shape());
+        }
         self.rows(NAME, dim, index, None)
     }
 
@@ -82,7 +89,8 @@ impl Tensor {
     }
 
     /// A copy of this tensor with the slices of `source` added to those of dimension `dim` that a list
-    /// of indices names; one that stands twice is added to twice.
+    /// of indices names; one that stands twice is added to twice. What has no dimensions counts as a
+    /// vector of one element.
     ///
     /// # Errors
     ///
@@ -102,6 +110,13 @@ impl Tensor {
     pub fn index_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
         const NAME: &str = "index_add";
         self.check_same(NAME, source)?;
+        let index = &index.as_vector()?;
+        if self.rank() == 0 && source.rank() == 0 {
+            let out = self
+                .as_vector()?
+                .index_add(dim, index, &source.as_vector()?)?;
+            return out.reshape_to(self.shape());
+        }
         let (dim, shape) = self.listed(NAME, dim, index)?;
         if *source.shape() != shape {
             let (lhs, rhs) = (shape, source.shape().clone());
@@ -128,7 +143,9 @@ impl Tensor {
         let dim = self.shape().dim(op, dim)?;
         self.check_integers(op, index)?;
         if self.rank() == 0 {
-            return Err(self.shape().error(op, "at least one dimension"));
+            return Err(self
+                .shape()
+                .error(op, "at least one dimension, or one index"));
         }
         let &[length] = &**index.shape() else {
             return Err(index.shape().error(op, "an index with one dimension"));

@@ -134,12 +134,12 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `[…, n, …]` to `[…, (n - size) / step + 1, …, size]`.
+    /// `[…, n, …]` to `[…, (n - size) / step + 1, …, size]`; `[]` to `[size]`.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range, a tensor without dimensions, a step of 0, a window longer
-    /// than the dimension, more elements than can be counted.
+    /// A dimension that is out of range, a step of 0, a window longer than the dimension, more elements
+    /// than can be counted.
     ///
     /// # Example
     ///
@@ -152,6 +152,9 @@ impl Tensor {
     /// ```
     pub fn unfold(&self, dim: isize, size: usize, step: usize) -> Result<Self> {
         const NAME: &str = "unfold";
+        if self.rank() == 0 {
+            return self.as_vector()?.unfold(dim, size, step)?.select(0, 0);
+        }
         let (dim, length) = self.dim_and_size(NAME, dim)?;
         if step == 0 {
             return Err(Error::argument(NAME, "step", step, "must be positive"));

@@ -13,7 +13,7 @@ use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, so
 /// # Errors
 ///
 /// Shapes that differ, also where they would broadcast; a weight that does not broadcast to them;
-/// an input outside `[0, 1]`; different dtypes, or one that is not floating-point.
+/// an input or a target outside `[0, 1]`; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///

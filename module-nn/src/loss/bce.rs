@@ -20,7 +20,7 @@ use crate::loss::{buffer, defaults};
 /// # Errors
 ///
 /// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point; an input outside `[0, 1]`; a
+/// floating-point; an input or a target outside `[0, 1]`; a
 /// weight that does not broadcast to the losses.
 ///
 /// # Example

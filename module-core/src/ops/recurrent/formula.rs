@@ -137,7 +137,7 @@ impl Local {
                     ..plain(Tensor::cat(&[&of_i, &of_f, &of_g, &of_o], 1)?)
                 })
             }
-            _ => Ok(plain(h.gt(0.0)?.to_dtype(h.dtype())?)),
+            _ => Ok(plain(h.le(0.0)?.logical_not()?.to_dtype(h.dtype())?)),
         }
     }
 }

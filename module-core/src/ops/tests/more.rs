@@ -21,6 +21,25 @@ fn gradients_agree_with_differences_to_second_order() {
         let y = x[0].scatter_add(0, &index, &x[1])?;
         y.mul(&y)
     });
+    let (one, list) = (Tensor::from(0_i64), Tensor::from([0_i64]));
+    check("gather from a number", &[&[]], |x| {
+        x[0].gather(0, &one)?.exp()
+    });
+    check("scatter_add to a number", &[&[], &[]], |x| {
+        x[0].scatter_add(0, &one, &x[1])?.exp()
+    });
+    check("scatter to a number", &[&[], &[]], |x| {
+        x[0].scatter(0, &one, &x[1])?.exp()
+    });
+    check("index_select of a number", &[&[]], |x| {
+        x[0].index_select(0, &list)?.exp()
+    });
+    check("index_add to a number", &[&[], &[]], |x| {
+        x[0].index_add(0, &list, &x[1])?.exp()
+    });
+    check("unfold of a number", &[&[]], |x| {
+        x[0].unfold(0, 1, 2)?.exp()
+    });
     check("expand", &[&[2, 1]], |x| x[0].expand([3, -1, 2])?.exp());
     check("split_with_sizes", &[&[5, 2]], |x| {
         let parts = x[0].split_with_sizes([2, 3], 0)?;

@@ -82,7 +82,8 @@ pub(super) fn tanh_slopes<T: Float>(h: &[T], dh: &[T], slopes: &mut [T]) {
 #[inline(always)]
 pub(super) fn relu_slopes<T: Float>(h: &[T], dh: &[T], slopes: &mut [T]) {
     for ((slope, &h), &dh) in slopes.iter_mut().zip(h).zip(dh) {
-        *slope = if h > T::zero() { dh } else { T::zero() };
+        // As `relu`: NaN passes its gradient on.
+        *slope = if h <= T::zero() { T::zero() } else { dh };
     }
 }
 

@@ -1,0 +1,387 @@
+//! That enough was recorded of every operation: what is compared is only as much as is in the files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use module_core::{DType, StateDict, Tensor};
+use module_tests::golden::{self, Case};
+
+/// How many variants of an operation are recorded at least.
+const ENOUGH: usize = 4;
+
+/// Operations that are recorded under other names too, and why.
+const RECORDED_AS: &[(&str, &[&str], &str)] = &[
+    (
+        "adaptive_avg_pool",
+        &[
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+        ],
+        EACH,
+    ),
+    (
+        "adaptive_max_pool",
+        &[
+            "adaptive_max_pool1d",
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+        ],
+        EACH,
+    ),
+    (
+        "adaptive_max_pool1d_with_indices",
+        &["adaptive_max_pool1d"],
+        PLACES,
+    ),
+    (
+        "adaptive_max_pool2d_with_indices",
+        &["adaptive_max_pool2d"],
+        PLACES,
+    ),
+    (
+        "adaptive_max_pool3d_with_indices",
+        &["adaptive_max_pool3d"],
+        PLACES,
+    ),
+    (
+        "adaptive_max_pool_with_indices",
+        &[
+            "adaptive_max_pool1d",
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+        ],
+        EACH,
+    ),
+    (
+        "avg_pool",
+        &["avg_pool1d", "avg_pool2d", "avg_pool3d"],
+        EACH,
+    ),
+    (
+        "batch_norm_train",
+        &["batch_norm", "batch_norm_mean", "batch_norm_var"],
+        "a case of `batch_norm` without statistics is one of training",
+    ),
+    ("conv", &["conv1d", "conv2d", "conv3d"], EACH),
+    (
+        "conv_transpose",
+        &["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"],
+        EACH,
+    ),
+    (
+        "fractional_max_pool",
+        &["fractional_max_pool2d", "fractional_max_pool3d"],
+        "PyTorch has a function for each number of dimensions",
+    ),
+    ("i", &["index"], "an index has no name in PyTorch"),
+    ("lp_pool", &["lp_pool1d", "lp_pool2d", "lp_pool3d"], EACH),
+    (
+        "max_pool",
+        &["max_pool1d", "max_pool2d", "max_pool3d"],
+        EACH,
+    ),
+    ("max_pool1d_with_indices", &["max_pool1d"], PLACES),
+    ("max_pool2d_with_indices", &["max_pool2d"], PLACES),
+    ("max_pool3d_with_indices", &["max_pool3d"], PLACES),
+    (
+        "max_pool_with_indices",
+        &["max_pool1d", "max_pool2d", "max_pool3d"],
+        EACH,
+    ),
+    (
+        "max_unpool",
+        &["max_unpool1d", "max_unpool2d", "max_unpool3d"],
+        "PyTorch has a function for each number of dimensions",
+    ),
+    (
+        "pow",
+        &["pow_of", "pow_whole"],
+        "the exponent is a number, a tensor or a whole number",
+    ),
+    ("reshape_to", &["reshape"], "`reshape` calls it"),
+    (
+        "where_",
+        &["where", "where_else", "where_then", "where_numbers"],
+        "`where` is a word of Rust, and numbers stand on either side",
+    ),
+];
+
+const EACH: &str = "those of one to three dimensions call it";
+const PLACES: &str = "the places are recorded with the values";
+
+/// Operations of which there is nothing to record, and why.
+const NOTHING: &[(&str, &str)] = &[
+    (
+        "adamw_step",
+        "`optim/adamw….safetensors` record the steps of training",
+    ),
+    ("to_device", "there is one device"),
+];
+
+/// What there is not of some operations, with spaces between them, and why.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "binary_cross_entropy",
+        SPECIAL,
+        "what is not between 0 and 1 is refused",
+    ),
+    ("ctc_loss", EMPTY, "it is refused"),
+    ("one_hot", F32, INTEGERS),
+    ("one_hot", F64, INTEGERS),
+    ("one_hot", SPECIAL, INTEGERS),
+    (
+        "pixel_unshuffle",
+        EMPTY,
+        "PyTorch returns it in the shape that it came in",
+    ),
+    (
+        "cat chunk diagonal diff dot embedding glu linear matmul narrow outer pad \
+         repeat_interleave roll select slice split split_with_sizes take_along_dim tril triu \
+         unbind unflatten",
+        SCALAR,
+        "PyTorch needs a dimension",
+    ),
+    (
+        "adaptive_avg_pool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d \
+         adaptive_max_pool adaptive_max_pool1d adaptive_max_pool1d_with_indices \
+         adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d \
+         adaptive_max_pool3d_with_indices adaptive_max_pool_with_indices avg_pool avg_pool1d \
+         avg_pool2d avg_pool3d batch_norm batch_norm_train channel_shuffle col2im conv conv1d \
+         conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d \
+         cross_entropy ctc_loss feature_alpha_dropout feature_dropout fractional_max_pool \
+         group_norm im2col instance_norm instance_norm_train interpolate layer_norm lp_pool \
+         lp_pool1d lp_pool2d lp_pool3d max_pool max_pool1d max_pool1d_with_indices max_pool2d \
+         max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_pool_with_indices \
+         max_unpool nll_loss pixel_shuffle pixel_unshuffle recurrent rms_norm \
+         scaled_dot_product_attention",
+        SCALAR,
+        "some dimensions are channels, places, features or steps",
+    ),
+];
+
+const INTEGERS: &str = "it takes integers";
+
+const LAYOUT: &str = "input that is not contiguous";
+const F32: &str = "case in f32";
+const F64: &str = "case in f64";
+const GRADIENT: &str = "gradient";
+const SPECIAL: &str = "NaN or infinity";
+const EMPTY: &str = "input without elements";
+const SCALAR: &str = "input without dimensions";
+const CALL: &str = "call in these tests";
+
+/// What was recorded of an operation.
+#[derive(Clone, Default)]
+struct Recorded {
+    /// Shapes, dtypes and memory of the inputs.
+    variants: BTreeSet<String>,
+    /// What else there is, of what there must be.
+    has: BTreeSet<&'static str>,
+}
+
+impl Recorded {
+    fn add(&mut self, case: &Case, tensors: &StateDict) {
+        let part = |part: String| case.tensor(tensors, &part);
+        let inputs: Vec<&Tensor> = (0..case.layouts.len())
+            .map(|i| part(format!("in{i}")).unwrap())
+            .collect();
+        let kinds: Vec<String> = (inputs.iter())
+            .map(|x| format!("{} {}", x.dtype(), x.shape()))
+            .collect();
+        self.variants
+            .insert(format!("{kinds:?} {:?}", case.layouts));
+        let mut has = |what, is: bool| _ = is.then(|| self.has.insert(what));
+        let of = |dtype| inputs.iter().any(|x| x.dtype() == dtype);
+        has(F32, of(DType::F32));
+        has(F64, of(DType::F64));
+        has(LAYOUT, case.layouts.iter().any(|l| l != "contiguous"));
+        has(SPECIAL, inputs.iter().any(|x| is_special(x)));
+        has(EMPTY, inputs[0].numel() == 0);
+        has(SCALAR, inputs[0].rank() == 0);
+        // What gives no numbers, or no floating-point ones, has none.
+        let out = part("out".to_owned()).unwrap();
+        let mut gradients = (0..inputs.len()).filter_map(|i| part(format!("gin{i}")));
+        let floating = out.dtype().is_floating_point();
+        has("floating-point result", floating);
+        has(GRADIENT, gradients.any(|grad| grad.numel() > 0));
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.variants.extend(other.variants.iter().cloned());
+        self.has.extend(&other.has);
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let mut wanted = vec![LAYOUT, F32, F64, SPECIAL, EMPTY, SCALAR];
+        if self.has.contains("floating-point result") {
+            wanted.push(GRADIENT);
+        }
+        wanted.retain(|what| !self.has.contains(what));
+        let mut missing: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+        let count = self.variants.len();
+        if count < ENOUGH {
+            missing.push(format!("variant beyond {count}"));
+        }
+        missing
+    }
+}
+
+fn is_special(x: &Tensor) -> bool {
+    let finite = || x.isfinite()?.all(.., false)?.item::<bool>();
+    x.dtype().is_floating_point() && !finite().unwrap()
+}
+
+/// What was recorded, by PyTorch's names.
+fn recorded() -> BTreeMap<String, Recorded> {
+    let mut by_name: BTreeMap<String, Recorded> = BTreeMap::new();
+    for file in files(&golden::path("")) {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        if !name.starts_with("ops") {
+            continue;
+        }
+        let (cases, tensors) = golden::load(name);
+        for case in cases.as_array().unwrap().iter().map(Case::new) {
+            let recorded = by_name.entry(case.op.clone()).or_default();
+            recorded.add(&case, &tensors);
+        }
+    }
+    by_name
+}
+
+/// The files in a folder and those below it, but for `tests`.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_stem().is_some_and(|stem| stem == "tests") {
+            continue;
+        }
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found
+}
+
+/// The public methods of `Tensor` in a source, also those that a macro makes of a line `name Name;`.
+fn methods(source: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let (mut of_tensor, mut of_macro) = (false, false);
+    for line in source.lines() {
+        of_tensor = line == "impl Tensor {" || of_tensor && line != "}";
+        of_macro = line == "comparisons! {" || of_macro && line != "}";
+        let rest = match line.strip_prefix("    ") {
+            Some(line) if of_tensor => line.strip_prefix("pub fn "),
+            Some(line) if of_macro && line.ends_with(';') => Some(line),
+            _ => None,
+        };
+        let end = |c: char| c != '_' && !c.is_alphanumeric();
+        found.extend(
+            rest.and_then(|rest| rest.split(end).next())
+                .map(str::to_owned),
+        );
+    }
+    found
+}
+
+/// The public methods of `Tensor` in all of the operations.
+fn operations() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module-core/src/ops");
+    let sources = files(&folder).into_iter().map(fs::read_to_string);
+    let all: BTreeSet<String> = sources
+        .flat_map(|source| methods(&source.unwrap()))
+        .collect();
+    // If the scan sees nothing, nothing is missing.
+    assert!(all.len() > 200, "{all:?}");
+    all
+}
+
+/// Whether these tests call the method.
+fn is_called(sources: &str, method: &str) -> bool {
+    let forms = [
+        format!(".{method}("),
+        format!(".{method}::<"),
+        format!("Tensor::{method}("),
+    ];
+    forms.iter().any(|form| sources.contains(form))
+}
+
+/// The sources of these tests.
+fn tests() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut sources = files(&folder.join("golden_ops"));
+    sources.push(folder.join("golden_ops.rs"));
+    let sources = sources.into_iter().map(fs::read_to_string);
+    sources.map(|source| source.unwrap()).collect()
+}
+
+/// What is missing of one operation, and entries of the tables that it does not need.
+fn missing(
+    name: &str,
+    recorded: &BTreeMap<String, Recorded>,
+    tests: &str,
+    problems: &mut Vec<String>,
+) -> Vec<String> {
+    let mut all = recorded.get(name).cloned().unwrap_or_default();
+    if let Some((_, why)) = NOTHING.iter().find(|(of, _)| *of == name) {
+        if !all.variants.is_empty() {
+            problems.push(format!("{name}: something is recorded, though {why}"));
+        }
+        return Vec::new();
+    }
+    let Some((_, others, why)) = RECORDED_AS.iter().find(|(of, ..)| *of == name) else {
+        let mut missing = all.missing();
+        if !is_called(tests, name) {
+            missing.push(CALL.to_owned());
+        }
+        return missing;
+    };
+    if all.missing().is_empty() {
+        problems.push(format!("{name}: enough is recorded, though {why}"));
+    }
+    for other in *others {
+        match recorded.get(*other) {
+            Some(recorded) => all.join(recorded),
+            None => problems.push(format!("{name}: nothing is recorded as {other}")),
+        }
+    }
+    all.missing()
+}
+
+#[test]
+fn enough_was_recorded_of_every_operation() {
+    let (operations, recorded, tests) = (operations(), recorded(), tests());
+    let (mut problems, mut needed) = (Vec::new(), BTreeSet::new());
+    for name in operations.iter().map(String::as_str) {
+        for what in missing(name, &recorded, &tests, &mut problems) {
+            let mut excepted = EXCEPTIONS.iter().filter(|(names, which, _)| {
+                names.split(' ').any(|of| of == name) && *which == what
+            });
+            match excepted.next() {
+                Some((_, which, _)) => _ = needed.insert((name, *which)),
+                None => problems.push(format!("{name}: no {what}")),
+            }
+        }
+    }
+    for (names, what, why) in EXCEPTIONS {
+        let unneeded = names
+            .split(' ')
+            .filter(|&name| !needed.contains(&(name, *what)));
+        problems.extend(
+            unneeded.map(|name| format!("{name}: `no {what}` excepts nothing, though {why}")),
+        );
+    }
+    let listed = RECORDED_AS.iter().map(|(name, ..)| name);
+    let listed = listed.chain(NOTHING.iter().map(|(name, _)| name));
+    let gone = listed.filter(|name| !operations.contains(**name));
+    problems.extend(gone.map(|name| format!("{name}: there is no such operation")));
+    assert!(
+        problems.is_empty(),
+        "{} problems:\n{}",
+        problems.len(),
+        problems.join("\n")
+    );
+}

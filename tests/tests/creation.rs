@@ -195,7 +195,7 @@ fn a_value_that_does_not_fit_is_refused_and_quoted() {
     assert!(error(x.masked_fill(&mask, 300)).starts_with("masked_fill: value = 300: "));
     assert!(error(x.eq(300)).starts_with("eq: value = 300: "));
     assert!(
-        error(x.pad(&[1, 1], module_core::PadMode::Constant(300.into())))
+        error(x.pad([1, 1], module_core::PadMode::Constant(300.into())))
             .starts_with("pad: value = 300: ")
     );
 }

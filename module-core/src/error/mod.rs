@@ -49,12 +49,23 @@ impl Error {
         value: impl fmt::Display,
         problem: impl Into<String>,
     ) -> Self {
-        Self::new(ErrorKind::Argument {
-            op,
-            name,
-            value: value.to_string(),
-            problem: problem.into(),
-        })
+        /// Compiled once, because there are many callers.
+        fn of(
+            op: &'static str,
+            name: &'static str,
+            value: &dyn fmt::Display,
+            problem: String,
+        ) -> Error {
+            let value = value.to_string();
+            Error::new(ErrorKind::Argument {
+                op,
+                name,
+                value,
+                problem,
+            })
+        }
+
+        of(op, name, &value, problem.into())
     }
 
     /// Anything else that user code raises from a `forward`, a hook or an initialiser: a message or

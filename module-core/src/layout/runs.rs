@@ -26,17 +26,6 @@ pub(crate) struct Run<const N: usize> {
     pub(crate) length: usize,
 }
 
-impl<const N: usize> Run<N> {
-    /// The same elements in runs of at most `size`, which what is gathered of them fits a cache in.
-    pub(crate) fn pieces(self, size: usize) -> impl Iterator<Item = Self> {
-        (0..self.length).step_by(size).map(move |start| Self {
-            offsets: std::array::from_fn(|i| self.offsets[i] + self.steps[i] * start),
-            steps: self.steps,
-            length: size.min(self.length - start),
-        })
-    }
-}
-
 impl<const N: usize> Runs<N> {
     /// The layouts have one shape.
     pub(crate) fn new(layouts: [&Layout; N]) -> Self {
@@ -69,6 +58,40 @@ impl<const N: usize> Runs<N> {
             length,
             left,
         }
+    }
+
+    /// The same elements in runs of at most `most`, which what is gathered of them fits a cache in.
+    pub(crate) fn pieces(self, most: usize) -> Pieces<N> {
+        Pieces {
+            runs: self,
+            rest: None,
+            most,
+        }
+    }
+}
+
+/// Runs cut into pieces; a type of its own, so that it is compiled once and not with each kernel.
+pub(crate) struct Pieces<const N: usize> {
+    runs: Runs<N>,
+    /// What is left of a run.
+    rest: Option<Run<N>>,
+    most: usize,
+}
+
+impl<const N: usize> Iterator for Pieces<N> {
+    type Item = Run<N>;
+
+    fn next(&mut self) -> Option<Run<N>> {
+        let mut run = self.rest.take().or_else(|| self.runs.next())?;
+        if run.length > self.most {
+            self.rest = Some(Run {
+                offsets: std::array::from_fn(|i| run.offsets[i] + run.steps[i] * self.most),
+                steps: run.steps,
+                length: run.length - self.most,
+            });
+            run.length = self.most;
+        }
+        Some(run)
     }
 }
 

@@ -114,12 +114,15 @@ pub(super) fn through_wide<const N: usize>(
     operands: [Operand; N],
     kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
 ) -> Result<Storage> {
-    let Some(dtype) = operands.first().map(|x| x.storage.dtype()) else {
-        return kernel(operands);
-    };
-    if dtype == wide(dtype) {
-        return kernel(operands);
+    let narrow = |dtype: &DType| *dtype != wide(*dtype);
+    let dtype = operands.first().map(|x| x.storage.dtype());
+    match dtype.filter(narrow) {
+        Some(dtype) => narrowed(kernel(all_widened(operands)?)?, dtype),
+        None => kernel(operands),
     }
+}
+
+fn all_widened<const N: usize>(operands: [Operand; N]) -> Result<[Operand; N]> {
     let mut failure = None;
     let operands = operands.map(|x| {
         widened(&x).unwrap_or_else(|error| {
@@ -127,10 +130,12 @@ pub(super) fn through_wide<const N: usize>(
             x
         })
     });
-    match failure {
-        Some(error) => Err(error),
-        None => cast(whole(kernel(operands)?)?, dtype),
-    }
+    failure.map_or(Ok(operands), Err)
+}
+
+/// All elements in the dtype that they were widened from.
+fn narrowed(storage: Storage, dtype: DType) -> Result<Storage> {
+    cast(whole(storage)?, dtype)
 }
 
 /// The type of arithmetic in which numbers of a dtype are computed. Truth values are not computed with.

@@ -6,6 +6,7 @@
 
 use super::float::Float;
 use super::memory::filled;
+use super::simd::{Loop, widest};
 use crate::Result;
 
 /// How many columns are summed side by side.
@@ -63,12 +64,28 @@ impl<T: Float> Panels<T> {
         self.data.len() / 32
     }
 
-    /// `out += a · matrix` for all rows of `a`; to be called in a loop for the widest instructions.
+    /// `out += a · matrix` for all rows of `a`.
     ///
     /// The bits of a row do not depend on the rows beside it.
-    #[inline(always)]
     pub(super) fn add(&self, a: &[T], out: &mut [T]) {
-        let (depth, width) = (self.depth, self.width);
+        let panels = self;
+        widest(Product { panels, a, out });
+    }
+}
+
+struct Product<'a, T> {
+    panels: &'a Panels<T>,
+    a: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for Product<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { panels, a, out } = self;
+        let (depth, width) = (panels.depth, panels.width);
         if depth == 0 || width == 0 {
             return;
         }
@@ -79,12 +96,13 @@ impl<T: Float> Panels<T> {
         while left > 0 {
             let tall = tall(left);
             let first = &a[(rows - left) * depth..][..tall * depth];
-            for p in 0..depth {
-                tiles.extend(first[p..].iter().step_by(depth));
+            match tall {
+                1 => tiles.extend_from_slice(first),
+                _ => (0..depth).for_each(|p| tiles.extend(first[p..].iter().step_by(depth))),
             }
             left -= tall;
         }
-        for (i, panel) in self.data.chunks_exact(depth * WIDE).enumerate() {
+        for (i, panel) in panels.data.chunks_exact(depth * WIDE).enumerate() {
             let panel = panel.as_chunks().0;
             let columns = i * WIDE..width.min((i + 1) * WIDE);
             let mut left = rows;

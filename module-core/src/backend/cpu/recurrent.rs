@@ -140,7 +140,7 @@ impl FloatKernel for Recurrent<'_> {
             );
             divide(step.len(), steps, items, &|range, items| {
                 let ((sums, inner), ((h, c), ((states, cells), kept))) = items;
-                widest(Step {
+                let step = Step {
                     sizes,
                     input: &input[range.start * sizes.gates..range.end * sizes.gates],
                     bias: bias.as_deref(),
@@ -153,7 +153,8 @@ impl FloatKernel for Recurrent<'_> {
                     states: states.0,
                     cells: cells.0,
                     kept: kept.0,
-                });
+                };
+                step.run();
                 Ok(())
             })?;
         }
@@ -177,16 +178,13 @@ struct Step<'a, T> {
     kept: &'a mut [T],
 }
 
-impl<T: Float> Loop for Step<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { sizes, input, .. } = self;
+impl<T: Float> Step<'_, T> {
+    fn run(mut self) {
+        let sizes = self.sizes;
         // Only a GRU needs the two sums apart.
         match sizes.op {
             RecurrentOp::Gru => self.sums.fill(T::zero()),
-            _ => self.sums.copy_from_slice(input),
+            _ => self.sums.copy_from_slice(self.input),
         }
         if let Some(bias) = self.bias {
             for sums in self.sums.chunks_exact_mut(sizes.gates.max(1)) {
@@ -196,27 +194,41 @@ impl<T: Float> Loop for Step<'_, T> {
             }
         }
         self.weight.add(self.h, self.sums);
-        let count = self.sums.len() / sizes.gates.max(1);
-        for i in 0..count {
-            let sums = row(self.sums, i, sizes.gates);
-            let c = row_mut(self.c, i, sizes.cell);
-            let kept = row_mut(self.kept, i, sizes.kept);
-            let h = match self.projection {
-                Some(_) => row_mut(self.inner, i, sizes.inner),
-                None => row_mut(self.h, i, sizes.width),
-            };
-            match sizes.op {
-                RecurrentOp::Tanh => cell::tanh(sums, h),
-                RecurrentOp::Relu => cell::relu(sums, h),
-                RecurrentOp::Lstm => cell::lstm(sums, c, h, kept),
-                RecurrentOp::Gru => cell::gru(row(input, i, sizes.gates), sums, h, kept),
-            }
-        }
+        widest(Cells(&mut self));
         if let Some(projection) = self.projection {
             self.h.fill(T::zero());
             projection.add(self.inner, self.h);
         }
         self.states.copy_from_slice(self.h);
         self.cells.copy_from_slice(self.c);
+    }
+}
+
+/// The cells of a step, from their sums.
+struct Cells<'s, 'a, T>(&'s mut Step<'a, T>);
+
+impl<T: Float> Loop for Cells<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let step = self.0;
+        let sizes = step.sizes;
+        let count = step.sums.len() / sizes.gates.max(1);
+        for i in 0..count {
+            let sums = row(step.sums, i, sizes.gates);
+            let c = row_mut(step.c, i, sizes.cell);
+            let kept = row_mut(step.kept, i, sizes.kept);
+            let h = match step.projection {
+                Some(_) => row_mut(step.inner, i, sizes.inner),
+                None => row_mut(step.h, i, sizes.width),
+            };
+            match sizes.op {
+                RecurrentOp::Tanh => cell::tanh(sums, h),
+                RecurrentOp::Relu => cell::relu(sums, h),
+                RecurrentOp::Lstm => cell::lstm(sums, c, h, kept),
+                RecurrentOp::Gru => cell::gru(row(step.input, i, sizes.gates), sums, h, kept),
+            }
+        }
     }
 }

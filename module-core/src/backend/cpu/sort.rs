@@ -64,49 +64,82 @@ pub(super) fn argsort<T: Ranked>(
         return Ok(CpuStorage::wrap(vec![0_i64]));
     };
     let values = to_cow::<T>(x)?;
-    let rows = if values.is_empty() || count == 0 {
+    let rows = if count == 0 {
         0
     } else {
-        values.len() / width
+        values.len() / width.max(1)
     };
-    room::<i64>(rows * count)?;
-    let mut out = with_room(rows * count)?;
     let flip = if descending { u64::MAX } else { 0 };
-    if rows == 0 {
-        return Ok(CpuStorage::wrap(out));
-    }
-    let low = u64::from(u32::MAX);
-    if T::BITS == 32 && width as u64 <= low {
-        room::<u64>(width)?;
-        let mut keys = Vec::with_capacity(width);
-        for row in values.chunks_exact(width) {
-            keys.clear();
-            let ranked = (0_u64..).zip(row);
-            keys.extend(ranked.map(|(i, v)| (v.rank() ^ flip) << 32 | i));
-            order(&mut keys, count, sorted);
-            out.extend(keys.iter().map(|key| (key & low) as i64));
-        }
+    let values = &*values;
+    let row = move |row: usize| &values[row * width..][..width];
+    let order = Order {
+        rows,
+        width,
+        count,
+        sorted,
+    };
+    // The closures own what they read, so that no write to the keys can change it.
+    if T::BITS == 32 && u32::try_from(width).is_ok() {
+        order.of::<u64>(&move |i, keys| {
+            let ranked = (0_u64..).zip(row(i));
+            keys.extend(ranked.map(move |(i, v)| (v.rank() ^ flip) << 32 | i));
+        })
     } else {
-        room::<u128>(width)?;
-        let mut keys = Vec::with_capacity(width);
-        for row in values.chunks_exact(width) {
-            keys.clear();
-            let ranked = (0_u128..).zip(row);
-            keys.extend(ranked.map(|(i, v)| u128::from(v.rank() ^ flip) << 64 | i));
-            order(&mut keys, count, sorted);
-            out.extend(keys.iter().map(|&key| key as i64));
-        }
+        order.of::<u128>(&move |i, keys| {
+            let ranked = (0_u128..).zip(row(i));
+            keys.extend(ranked.map(move |(i, v)| u128::from(v.rank() ^ flip) << 64 | i));
+        })
     }
-    Ok(CpuStorage::wrap(out))
 }
 
-/// Leaves the smallest `count` keys.
-fn order<K: Ord>(keys: &mut Vec<K>, count: usize, sorted: bool) {
-    if count < keys.len() {
-        keys.select_nth_unstable(count);
-        keys.truncate(count);
+/// A rank in the upper half and a place in the lower one.
+trait Key: Ord + Copy {
+    fn place(self) -> i64;
+}
+
+impl Key for u64 {
+    fn place(self) -> i64 {
+        i64::from(self as u32)
     }
-    if sorted {
-        keys.sort_unstable();
+}
+
+impl Key for u128 {
+    fn place(self) -> i64 {
+        self as i64
+    }
+}
+
+/// What is sorted of each row, whatever its elements are.
+struct Order {
+    rows: usize,
+    width: usize,
+    count: usize,
+    sorted: bool,
+}
+
+impl Order {
+    /// The places, from what adds the keys of a row.
+    fn of<K: Key>(&self, fill: &dyn Fn(usize, &mut Vec<K>)) -> Result<Storage> {
+        let count = self.count;
+        room::<i64>(self.rows * count)?;
+        let mut out = with_room(self.rows * count)?;
+        if self.rows == 0 {
+            return Ok(CpuStorage::wrap(out));
+        }
+        room::<K>(self.width)?;
+        let mut keys = Vec::with_capacity(self.width);
+        for row in 0..self.rows {
+            keys.clear();
+            fill(row, &mut keys);
+            if count < keys.len() {
+                keys.select_nth_unstable(count);
+                keys.truncate(count);
+            }
+            if self.sorted {
+                keys.sort_unstable();
+            }
+            out.extend(keys.iter().map(|key| key.place()));
+        }
+        Ok(CpuStorage::wrap(out))
     }
 }

@@ -88,16 +88,9 @@ pub(super) fn divide<C: Cut>(
     out: C,
     work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
 ) -> Result<()> {
-    let least = LEAST.div_ceil(steps.max(1));
-    if count < 2 * least {
+    let Some((parts, threads)) = parts_of(count, steps) else {
         return work(0..count, out);
-    }
-    let threads = num_threads();
-    if threads == 1 {
-        return work(0..count, out);
-    }
-    // More parts than threads, so that one that is held up has less to do.
-    let parts = (2 * threads).min(count / least);
+    };
     let start = |part: usize| count * part / parts;
     let mut pieces = Vec::with_capacity(parts);
     let mut rest = out;
@@ -107,12 +100,28 @@ pub(super) fn divide<C: Cut>(
         pieces.push(Mutex::new(Some((items, piece))));
         rest = others;
     }
+    all_of(parts, threads, &|part| {
+        let piece = lock(&pieces[part]).take();
+        piece.map_or(Ok(()), |(items, piece)| work(items, piece))
+    })
+}
+
+/// How many parts work is cut into and how many threads do them, if it is more than one part.
+fn parts_of(count: usize, steps: usize) -> Option<(usize, usize)> {
+    let least = LEAST.div_ceil(steps.max(1));
+    if count < 2 * least {
+        return None;
+    }
+    // More parts than threads, so that one that is held up has less to do.
+    let threads = num_threads();
+    (threads > 1).then(|| ((2 * threads).min(count / least), threads))
+}
+
+/// Does all parts, and gives the error of the first that failed.
+fn all_of(parts: usize, threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     let failure = Mutex::new(None);
     share(parts, threads, &|part| {
-        let piece = lock(&pieces[part]).take();
-        if let Some((items, piece)) = piece
-            && let Err(error) = work(items, piece)
-        {
+        if let Err(error) = work(part) {
             let mut failure = lock(&failure);
             if failure.as_ref().is_none_or(|&(first, _)| part < first) {
                 *failure = Some((part, error));

@@ -248,7 +248,7 @@ fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) 
     }
     let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
     let mut rest = &mut *values;
-    for r in Runs::new([&x.layout]).flat_map(|r| r.pieces(BLOCK)) {
+    for r in Runs::new([&x.layout]).pieces(BLOCK) {
         let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
         f(x, next(&mut rest, r.length));
     }
@@ -272,7 +272,7 @@ fn runs2<A: Element, B: Element, U: Element>(
     let (a_data, mut a_buffer) = (elements::<A>(a)?, Vec::new());
     let (b_data, mut b_buffer) = (elements::<B>(b)?, Vec::new());
     let mut rest = &mut *values;
-    for r in Runs::new([&a.layout, &b.layout]).flat_map(|r| r.pieces(BLOCK)) {
+    for r in Runs::new([&a.layout, &b.layout]).pieces(BLOCK) {
         let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
         let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
         f(a, b, next(&mut rest, r.length));
@@ -293,7 +293,7 @@ pub(super) fn choose<T: Element>(condition: &Operand, a: &Operand, b: &Operand) 
     let (b_data, mut b_buffer) = (elements::<T>(b)?, Vec::new());
     let mut rest = &mut *values;
     let runs = Runs::new([&condition.layout, &a.layout, &b.layout]);
-    for r in runs.flat_map(|r| r.pieces(BLOCK)) {
+    for r in runs.pieces(BLOCK) {
         let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
         let a = run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);
         let b = run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);

@@ -40,10 +40,10 @@ pub(super) fn lstm<T: Float>(sums: &[T], c: &mut [T], h: &mut [T], kept: &mut [T
     let length = c.len();
     let sums: [&[T]; 4] = parts(sums, length);
     let [i, f, g, o] = parts_mut(kept, length);
-    each(sums[0], i, T::sigmoid);
-    each(sums[1], f, T::sigmoid);
+    for (k, gate) in [(0, &mut *i), (1, &mut *f), (3, &mut *o)] {
+        each(sums[k], gate, T::sigmoid);
+    }
     each(sums[2], g, T::tanh);
-    each(sums[3], o, T::sigmoid);
     for (((c, &i), &f), &g) in c.iter_mut().zip(&*i).zip(&*f).zip(&*g) {
         *c = f.times(*c).plus(i.times(g));
     }

@@ -99,7 +99,7 @@ impl FloatKernel for Gradient<'_> {
             );
             divide(step.len(), steps, items, &|range, items| {
                 let ((dh, (dc, inner)), (slopes, (sums, states))) = items;
-                widest(Step {
+                let step = Step {
                     sizes,
                     start: step.start + range.start,
                     grad: &grad,
@@ -114,7 +114,8 @@ impl FloatKernel for Gradient<'_> {
                     slopes: slopes.0,
                     sums: sums.0,
                     states: states.0,
-                });
+                };
+                step.run();
                 Ok(())
             })?;
         }
@@ -167,25 +168,15 @@ struct Step<'a, T> {
     states: &'a mut [T],
 }
 
-#[inline(always)]
 fn add<T: Float>(sums: &mut [T], terms: &[T]) {
     for (sum, &term) in sums.iter_mut().zip(terms) {
         *sum = sum.plus(term);
     }
 }
 
-impl<T: Float> Loop for Step<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self {
-            sizes,
-            start,
-            before,
-            ..
-        } = self;
-        let count = self.slopes.len() / sizes.gates.max(1);
+impl<T: Float> Step<'_, T> {
+    fn run(mut self) {
+        let Self { sizes, start, .. } = self;
         add(self.dh, &self.grad[start * sizes.width..]);
         add(self.dc, &self.grad_c[start * sizes.cell..]);
         if let Some(projection) = self.projection {
@@ -193,31 +184,7 @@ impl<T: Float> Loop for Step<'_, T> {
             self.inner.fill(T::zero());
             projection.add(self.dh, self.inner);
         }
-        for i in 0..count {
-            let at = start + i;
-            let slopes = row_mut(self.slopes, i, sizes.gates);
-            let kept = row(self.kept, at, sizes.kept);
-            let h = row(before.h[0], at, sizes.width);
-            let dh = match self.projection {
-                Some(_) => row_mut(self.inner, i, sizes.inner),
-                None => row_mut(self.dh, i, sizes.width),
-            };
-            match sizes.op {
-                RecurrentOp::Tanh => cell::tanh_slopes(h, dh, slopes),
-                RecurrentOp::Relu => cell::relu_slopes(h, dh, slopes),
-                RecurrentOp::Lstm => {
-                    let c = row(before.c[0], at, sizes.cell);
-                    let c = [before.of(before.c, at, sizes.cell), c];
-                    let dc = row_mut(self.dc, i, sizes.cell);
-                    cell::lstm_slopes(kept, c, dh, dc, slopes);
-                }
-                RecurrentOp::Gru => {
-                    let h = before.of(before.h, at, sizes.width);
-                    let sums = row_mut(self.sums, i, sizes.gates);
-                    cell::gru_slopes(kept, h, dh, slopes, sums);
-                }
-            }
-        }
+        widest(Cells(&mut self));
         let sums = match sizes.op {
             RecurrentOp::Gru => &*self.sums,
             _ => {
@@ -226,5 +193,44 @@ impl<T: Float> Loop for Step<'_, T> {
             }
         };
         self.weight.add(sums, self.dh);
+    }
+}
+
+/// The gradients of a step's cells back to their sums.
+struct Cells<'s, 'a, T>(&'s mut Step<'a, T>);
+
+impl<T: Float> Loop for Cells<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let step = self.0;
+        let (sizes, before) = (step.sizes, step.before);
+        let count = step.slopes.len() / sizes.gates.max(1);
+        for i in 0..count {
+            let at = step.start + i;
+            let slopes = row_mut(step.slopes, i, sizes.gates);
+            let kept = row(step.kept, at, sizes.kept);
+            let h = row(before.h[0], at, sizes.width);
+            let dh = match step.projection {
+                Some(_) => row_mut(step.inner, i, sizes.inner),
+                None => row_mut(step.dh, i, sizes.width),
+            };
+            match sizes.op {
+                RecurrentOp::Tanh => cell::tanh_slopes(h, dh, slopes),
+                RecurrentOp::Relu => cell::relu_slopes(h, dh, slopes),
+                RecurrentOp::Lstm => {
+                    let c = row(before.c[0], at, sizes.cell);
+                    let c = [before.of(before.c, at, sizes.cell), c];
+                    let dc = row_mut(step.dc, i, sizes.cell);
+                    cell::lstm_slopes(kept, c, dh, dc, slopes);
+                }
+                RecurrentOp::Gru => {
+                    let h = before.of(before.h, at, sizes.width);
+                    let sums = row_mut(step.sums, i, sizes.gates);
+                    cell::gru_slopes(kept, h, dh, slopes, sums);
+                }
+            }
+        }
     }
 }

@@ -18,7 +18,10 @@ pub fn read(name: &str, bytes: Vec<u8>, entry: Option<&str>) {
             }
         }
         Err(error) => {
-            let of_file = matches!(error.kind(), ErrorKind::Format { .. } | ErrorKind::File { .. });
+            let of_file = matches!(
+                error.kind(),
+                ErrorKind::Format { .. } | ErrorKind::NoStateDict { .. } | ErrorKind::File { .. }
+            );
             assert!(of_file, "{error:?}");
         }
     }

@@ -17,7 +17,10 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let legacy = [START, input, END, &count, ELEMENTS].concat();
     common::read("file.pt", legacy.clone(), None);
     common::read("file.pt", legacy, Some("a.b"));
-    common::read("file.pt", archive(&[(b"n/data.pkl", input), (b"n/data/0", ELEMENTS)]), None);
+    let zip = archive(&[(b"n/data.pkl", input), (b"n/data/0", ELEMENTS)]);
+    common::read("file.pt", zip.clone(), None);
+    // Where what lies beside the tensors may be opaque.
+    common::read("file.pt", zip, Some("state"));
 });
 
 /// A zip archive of stored entries.

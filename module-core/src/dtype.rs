@@ -199,4 +199,18 @@ macro_rules! scalar_from {
     )*};
 }
 
-scalar_from!(f32 => Float, f64 => Float, half::f16 => Float, half::bf16 => Float, i64 => Int, i32 => Int, u8 => Int, bool => Bool);
+scalar_from!(f32 => Float, f64 => Float, half::f16 => Float, half::bf16 => Float, i64 => Int, i32 => Int, u8 => Int, u32 => Int, bool => Bool);
+
+/// An integer, or beyond those of `i64`, which no tensor holds exactly, the nearest floating-point
+/// number.
+macro_rules! scalar_from_wide {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Scalar {
+            fn from(value: $type) -> Self {
+                i64::try_from(value).map_or(Self::Float(value as f64), Self::Int)
+            }
+        }
+    )*};
+}
+
+scalar_from_wide!(usize, isize, u64);

@@ -288,6 +288,14 @@ pub trait ModuleExt: Module {
 
     /// A snapshot of every parameter and persistent buffer under PyTorch's keys.
     ///
+    /// Where another thread loads a state dict meanwhile, the snapshot is from before or from after,
+    /// never a mixture; a hook before collecting ([`register_state_dict_pre_hook`]) may change the
+    /// module, so that what comes after such a hook is read when its turn comes. An optimiser's
+    /// step, a cast, a move or a reset in another thread sets one tensor after the other, and a
+    /// snapshot beside it can hold some from before and some from after.
+    ///
+    /// [`register_state_dict_pre_hook`]: Self::register_state_dict_pre_hook
+    ///
     /// # Errors
     ///
     /// Two tensors under one key, which `flatten` can bring about; a map with a key that is empty
@@ -299,7 +307,10 @@ pub trait ModuleExt: Module {
     /// Loads a state dict that has this module's keys and shapes exactly; of a tied tensor it may lack
     /// all names but one.
     ///
-    /// Values are cast to the dtype that they replace; gradients, modes and ties stay.
+    /// Values are cast to the dtype that they replace; gradients, modes and ties stay. A hook that fails
+    /// or panics leaves the module as it was, too. All values change at once for a
+    /// [`state_dict`](Self::state_dict) in another thread, but not for a call: one that runs
+    /// meanwhile reads each tensor when it needs it.
     ///
     /// # Errors
     ///
@@ -317,6 +328,45 @@ pub trait ModuleExt: Module {
     /// dict of which nothing fits.
     fn load_state_dict_with(&self, state: &StateDict, options: LoadOptions) -> Result<LoadReport> {
         state::load(self.as_module(), state, &options)
+    }
+
+    /// The state dict in the form that [`load_state_dict_with`](Self::load_state_dict_with) reads with
+    /// these options: weights transposed by the same rule, keys turned back by [`Remap::inverse`], and
+    /// of a selection only what is selected.
+    ///
+    /// Values have the dtypes of the module.
+    ///
+    /// [`Remap::inverse`]: crate::Remap::inverse
+    ///
+    /// # Errors
+    ///
+    /// Those of [`state_dict`](Self::state_dict), rules that cannot be turned back, and a key that they
+    /// would not bring back as it is.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{LoadOptions, ModuleExt, Parameter, Remap, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::from([[0.0_f32], [0.0]]))?];
+    /// let foreign = StateDict::from_iter([("module.0", Tensor::from([[1.0_f32, 2.0]]))]);
+    /// let options = LoadOptions::new().remap(Remap::new().prefix("module", "")).transpose("0");
+    /// println!("{}", model.load_state_dict_with(&foreign, options.clone())?);
+    /// assert!(model.state_dict_as(&options)?.equal(&foreign)?);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    fn state_dict_as(&self, options: &LoadOptions) -> Result<StateDict> {
+        state::state_dict_as(self.as_module(), options)
+    }
+
+    /// Writes [`state_dict_as`](Self::state_dict_as) to a safetensors file, whole or not at all: the
+    /// checkpoint that [`load_with`](Self::load_with) reads with these options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`state_dict_as`](Self::state_dict_as) and of writing the file.
+    fn save_as(&self, path: impl AsRef<Path>, options: &LoadOptions) -> Result<()> {
+        self.state_dict_as(options)?.save(path)
     }
 
     /// Writes the state dict to a safetensors file, whole or not at all.
@@ -364,7 +414,10 @@ pub trait ModuleExt: Module {
     /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
     /// values by this, where it loads none.
     ///
-    /// The parameters are drawn in the order in which they were made.
+    /// Every initialiser that they were given runs again, in the order of the construction, and of those
+    /// whose values were overwritten at least the generator goes on: the seed that a model was built
+    /// with gives the values that it was built with. In a part of a model, or for the fresh parameters
+    /// of a partial load, only theirs run.
     ///
     /// # Errors
     ///

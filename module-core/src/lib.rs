@@ -18,44 +18,61 @@ pub mod module;
 mod ops;
 pub mod rng;
 mod select;
+mod simd;
 mod state;
 mod tensor;
 
+// Named here too, because the compiler's messages print the path by which a trait is reached.
+#[doc(hidden)]
+pub use __private::{
+    CellField, FlattenField, HasAddress, HoldsTensors, IsEmpty, IsNotClone, LayerPayload, MapField,
+    MayBeSkipped, NumbersField, OptionField, OptionSettingField, Skip, Skippable, TensorField,
+    may_be_skipped,
+};
 pub use autograd::BackwardOptions;
 pub use backend::AdamWStep;
 pub use backend::RecurrentOp;
 pub use backend::{Device, Element, num_threads, set_num_threads};
-pub use checkpoint::{ReadOptions, SaveHandle, Snapshot, Stateful, TrainingCheckpoint};
+pub use checkpoint::{
+    ChangedSetting, ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, TrainingCheckpoint,
+};
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result};
 pub use ext::ModuleExt;
+#[doc(hidden)]
+pub use hooks::PassedAs;
 pub use hooks::{
     BackwardCall, BackwardPreCall, Call, ForwardCall, ForwardPreCall, HookHandle, HookOptions,
     HookSet, Tensors,
 };
 pub use indexmap::IndexMap;
-pub use layout::{Dims, IntoSizes, Layout, Shape};
+pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use module::{
     Bias, Buffer, Describe, ExtraState, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker,
     Maybe, Module, Parameter, TensorId, Training, Walk, deferred,
 };
+#[doc(hidden)]
+pub use module::{Computes, MayBeCloned};
 pub use module_derive::{Forward, Module, Tensors};
 pub use ndarray;
+#[cfg(feature = "linalg")]
+pub use ops::linalg;
 pub use ops::{
-    AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, Conv2dOptions,
-    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions, IndexItem,
-    InterpolateMode, InterpolateOptions, IntoIndex, LpPoolOptions, NllLossOptions, PadMode,
-    Padding, Pool2dOptions, PoolOptions, RecurrentOptions, RecurrentOutput, Reduction, Resize,
-    Sizes, UnfoldOptions, Value,
+    AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode,
+    Conv2dOptions, ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions,
+    GridPaddingMode, GridSampleMode, IndexItem, Integers, InterpolateMode, InterpolateOptions,
+    IntoIndex, Lengths, LpPoolOptions, MeshIndexing, NllLossOptions, PadMode, Padding,
+    Pool2dOptions, PoolOptions, QuantileInterpolation, RecurrentOptions, RecurrentOutput,
+    Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use select::Select;
 pub use state::{
     Changed, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap, StateDict,
-    StateDictCall, StateDictPreCall, StateDiff, Unlike,
+    StateDictCall, StateDictPreCall, StateDiff, Transpose, Unlike,
 };
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, NoGradGuard,

@@ -15,9 +15,9 @@ pub use crate::{Result, Tensor};
 
 use crate::Call;
 
-/// A trait that holds for every `$bound` and visits it by `$visit`, with its own diagnostic.
+/// A trait that holds for every [`Field`] and visits it as that does, with its own diagnostic.
 macro_rules! worded {
-    ($(#[$meta:meta])* $name:ident for $bound:ident, |$this:ident, $key:ident, $visitor:ident| $visit:expr, $visit_mut:expr) => {
+    ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
         pub trait $name {
             const ROLE: FieldRole;
@@ -25,28 +25,38 @@ macro_rules! worded {
             fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
 
             fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>);
+
+            fn visit_payload<'a>(&'a self, visitor: &mut dyn Visitor<'a>);
+
+            fn visit_payload_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>);
+
+            fn as_child(&self) -> Option<&dyn Module>;
         }
 
         #[diagnostic::do_not_recommend]
-        impl<T: $bound> $name for T {
+        impl<T: Field> $name for T {
             const ROLE: FieldRole = <T as Field>::ROLE;
 
-            fn visit_field<'a>(&'a self, $key: &str, $visitor: &mut dyn Visitor<'a>) {
-                let $this = self;
-                $visit
+            fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
+                Field::visit_field(self, name, visitor);
             }
 
-            fn visit_field_mut<'a>(&'a mut self, $key: &str, $visitor: &mut dyn VisitorMut<'a>) {
-                let $this = self;
-                $visit_mut
+            fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
+                Field::visit_field_mut(self, name, visitor);
+            }
+
+            fn visit_payload<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+                Field::visit_payload(self, visitor);
+            }
+
+            fn visit_payload_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+                Field::visit_payload_mut(self, visitor);
+            }
+
+            fn as_child(&self) -> Option<&dyn Module> {
+                Field::as_child(self)
             }
         }
-    };
-    ($(#[$meta:meta])* $name:ident) => {
-        worded!(
-            $(#[$meta])*
-            $name for Field, |field, name, visitor| field.visit_field(name, visitor), field.visit_field_mut(name, visitor)
-        );
     };
 }
 
@@ -54,11 +64,22 @@ worded!(
     /// What is written `Option<_>`.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
-        label = "may be absent, and the keys with it",
+        label = "what an `Option` holds may be absent, and its keys with it",
         note = "a child that may be absent is `Identity`, or an enum that derives `Module`",
-        note = "a parameter or buffer that may be absent is `Maybe<Parameter>` or `Maybe<Buffer>`"
+        note = "a parameter or buffer that may be absent is `Maybe<Parameter>` or `Maybe<Buffer>`",
+        note = "a setting that may be absent holds no tensors: `#[module(skip)]` takes it out of the module"
     )]
     OptionField
+);
+
+worded!(
+    /// What is written `Option<usize>` or as an option of another constant.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be a field of a module",
+        label = "a setting that may be absent",
+        note = "write `#[module(skip)]` on the field: it holds no tensors, and is no part of the module"
+    )]
+    OptionSettingField
 );
 
 worded!(
@@ -102,15 +123,28 @@ worded!(
     CellField
 );
 
-worded!(
-    /// A field with `#[module(flatten)]`.
-    #[diagnostic::on_unimplemented(
-        message = "`{Self}` is not a module, so it has no members to flatten",
-        label = "not a module",
-        note = "remove `#[module(flatten)]`, or derive `Module` for the type"
-    )]
-    Flatten for Module, |module, _name, visitor| module.visit(visitor), module.visit_mut(visitor)
-);
+/// A field with `#[module(flatten)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a module, so it has no members to flatten",
+    label = "not a module",
+    note = "remove `#[module(flatten)]`, or derive `Module` for the type"
+)]
+pub trait FlattenField {
+    fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
+
+    fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>);
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Module> FlattenField for T {
+    fn visit_field<'a>(&'a self, _name: &str, visitor: &mut dyn Visitor<'a>) {
+        self.visit(visitor);
+    }
+
+    fn visit_field_mut<'a>(&'a mut self, _name: &str, visitor: &mut dyn VisitorMut<'a>) {
+        self.visit_mut(visitor);
+    }
+}
 
 /// What may stand behind `#[module(skip)]`, as far as a trait can tell; [`Skip`] tells the rest.
 #[diagnostic::on_unimplemented(
@@ -125,11 +159,59 @@ pub trait Skippable {
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> Skippable for T {}
 
+/// What [`Skip`] answers for a type that holds parameters, buffers or modules: a type of its own, so that
+/// a trait says what is wrong.
+#[derive(Clone, Copy)]
+pub struct HoldsTensors;
+
+/// What [`Skip`] answers for any other type.
+#[derive(Clone, Copy)]
+pub struct HoldsNoTensors;
+
+/// What nothing is lost of behind `#[module(skip)]`.
+#[diagnostic::on_unimplemented(
+    message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from training, saving and moving",
+    label = "hidden by `#[module(skip)]`",
+    note = "remove `#[module(skip)]`"
+)]
+pub trait MayBeSkipped: Copy {}
+
+#[diagnostic::do_not_recommend]
+impl MayBeSkipped for HoldsNoTensors {}
+
+/// Asks what stands behind `#[module(skip)]`.
+pub const fn may_be_skipped(_: impl MayBeSkipped) {}
+
+/// What no module with `Clone` is.
+#[diagnostic::on_unimplemented(
+    message = "a module cannot be `Clone`, because it would share its parameters or copy them, and nobody said which",
+    label = "a module, and `Clone`",
+    note = "remove `Clone`; build a second module and load the first one's state dict, or tie single tensors with `share()`"
+)]
+pub trait IsNotClone {}
+
+/// Whether a type has size zero.
+pub struct IsEmpty<const YES: bool>;
+
+/// A type whose values have addresses of their own.
+#[diagnostic::on_unimplemented(
+    message = "a module of size zero has no address of its own, by which hooks could know it",
+    label = "occupies no memory",
+    note = "give it a field `marker: Marker`"
+)]
+pub trait HasAddress {
+    const YES: () = ();
+}
+
+#[diagnostic::do_not_recommend]
+impl HasAddress for IsEmpty<false> {}
+
 /// What a variant of an enum with `#[derive(Forward)]` holds: a layer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "does not map one tensor to one tensor",
-    note = "write `impl Forward for {Self}` with `type Output = Tensor`; an enum with another input or output has its own `impl Forward`"
+    note = "what a variant holds takes one `Tensor` and gives one `Tensor`",
+    note = "where `{Self}` takes or gives something else, the enum has its own `impl Forward`, with a `match` over its variants"
 )]
 pub trait LayerPayload {
     fn call_payload(&self, input: Tensor) -> Result<Tensor>;

@@ -185,6 +185,13 @@ fn refuse(
             format_args!("it goes on {there}"),
         );
     }
+    if name == "persistent" {
+        return error(
+            &meta.path,
+            "unknown attribute `persistent`: a buffer itself knows whether it is saved",
+            "make it by `Buffer::non_persistent(tensor)`, and remove the attribute",
+        );
+    }
     let cure = match nearest(&name, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("{here} takes {}", list(known)),

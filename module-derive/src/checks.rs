@@ -30,12 +30,26 @@ impl Checks {
         for member in skipped {
             let ty = member.ty;
             let generic = params.any_in(ty) || types::is_recursive(ty, input.ident);
-            let shared = (!generic).then(|| quote!(<#ty as #private::Skippable>::YES &&));
+            let shared = (!generic).then(|| quote!(<#ty as #private::Skippable>::YES;));
             let held = types::held(ty);
-            let condition = quote!(#shared !(#(#private::Skip::<#held>::HOLDS_STATE)||*));
-            let message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from \
-                           training, saving and moving; remove the attribute";
-            checks.add(generic, ty, &condition, &quote!(#message));
+            // The first and the last token have the places of the type's, so that the type alone is
+            // marked.
+            let (start, end) = ends(ty);
+            let open = private_at(private, start);
+            let asks = Ident::new("may_be_skipped", start);
+            let answer = Ident::new("HOLDS_STATE", end);
+            let asked = held.into_iter().map(|held| {
+                let question = quote!(#open::Skip::<#held>::#answer);
+                let mut question = Group::new(Delimiter::Parenthesis, question);
+                question.set_span(end);
+                quote!(#open::#asks #question;)
+            });
+            let asked = quote!(#shared #(#asked)*);
+            if generic {
+                checks.in_kind.extend(quote!(const { #asked };));
+            } else {
+                checks.items.extend(quote!(const _: () = { #asked };));
+            }
         }
         let ident = input.ident;
         let generic = !input.generics.params.is_empty();
@@ -53,50 +67,81 @@ impl Checks {
                 #private::FieldsCheck::flattened(<#itself as #private::Describe>::FIELDS, #i)
             };
             let message = quote!("{}", #check.text());
-            checks.add(generic, member.ty, &quote!(#check.is_free()), &message);
+            let name = format!("KEYS_OF_FIELD_{i}_ARE_FREE");
+            checks.add(
+                generic,
+                &name,
+                member.ty,
+                &quote!(#check.is_free()),
+                &message,
+            );
         }
         if validate::may_have_two_modes(input) {
             let check = quote! {
                 #private::FieldsCheck::modes(<#itself as #private::Describe>::FIELDS)
             };
             let message = quote!("{}", #check.text());
-            checks.add(generic, ident, &quote!(#check.is_free()), &message);
+            checks.add(
+                generic,
+                "MODULE_HAS_ONE_MODE",
+                ident,
+                &quote!(#check.is_free()),
+                &message,
+            );
         }
         let asks = |member: &Member<'_>| {
             let attrs = &member.attrs;
             attrs.skip.is_some() || attrs.flatten.is_some() && !params.types_in(member.ty)
         };
-        if !generic || input.members().any(asks) {
+        if !generic && asks_for_clone(input) || input.members().any(asks) {
             checks
                 .items
                 .extend(quote!(use #private::SkipFallback as _;));
         }
-        checks.whole(ident, &itself, generic, private);
+        checks.whole(input, &itself, generic, private);
         checks
     }
 
     /// What only the compiler knows of the whole type: its size, and whether it is `Clone`. A generic
     /// type is asked for its size where it is used; for any other, this is the value of the constant
     /// that holds the items, because a constant of its own costs every user compile time.
-    fn whole(&mut self, ident: &Ident, itself: &TokenStream, generic: bool, private: &Ident) {
-        // Every token has the place of the name, so that the name alone is marked.
-        let check = |is_clone: &TokenStream| {
-            let mut private = private.clone();
-            private.set_span(ident.span());
-            quote_spanned!(ident.span()=> #private::assert_module::<#itself>(#is_clone))
-        };
+    ///
+    /// Every token has the place of the name, so that the name alone is marked.
+    fn whole(&mut self, input: &Input<'_>, itself: &TokenStream, generic: bool, private: &Ident) {
+        let (ident, span) = (input.ident, input.ident.span());
+        let private = &private_at(private, span);
         if generic {
-            let check = check(&quote!(false));
+            let check = quote_spanned!(span=> #private::assert_module::<#itself>());
             self.in_kind.extend(quote!(const { #check };));
+            return;
+        }
+        if asks_for_clone(input) {
+            // Where a field lacks it, a derived `Clone` is an error of its own.
+            let first = input
+                .members()
+                .map(|member| member.ty)
+                .find(|ty| types::may_lack_clone(ty));
+            let first = first.map_or(quote!(()), ToTokens::to_token_stream);
+            self.items.extend(quote_spanned! {span=>
+                let _ = #private::Skip::<(#ident, #first)>::is_no_clone;
+            });
+        }
+        if input.members().all(|member| types::may_be_empty(member.ty)) {
+            // Dearer for the compiler, and the message says it at once.
+            self.items.extend(quote_spanned! {span=>
+                <#private::IsEmpty<{ ::core::mem::size_of::<#ident>() == 0 }> as #private::HasAddress>::YES
+            });
         } else {
             self.items
-                .extend(check(&quote!(#private::Skip::<#itself>::IS_CLONE)));
+                .extend(quote_spanned!(span=> #private::assert_module::<#ident>()));
         }
     }
 
+    /// Adds an assertion under a name, which the compiler's message quotes.
     fn add(
         &mut self,
         generic: bool,
+        name: &str,
         place: &dyn ToTokens,
         condition: &TokenStream,
         message: &TokenStream,
@@ -105,19 +150,37 @@ impl Checks {
         if generic {
             self.in_kind.extend(quote!(const { #assertion };));
         } else {
-            self.items.extend(quote!(const _: () = #assertion;));
+            let name = Ident::new(name, Span::call_site());
+            self.items
+                .extend(quote!(#[allow(dead_code)] const #name: () = #assertion;));
         }
     }
 }
 
-/// `assert!(condition, message)` that points at `place` when it fails.
-fn assertion(place: &dyn ToTokens, condition: &TokenStream, message: &TokenStream) -> TokenStream {
+/// Whether nothing that the fields are written as tells that no `Clone` can be derived.
+fn asks_for_clone(input: &Input<'_>) -> bool {
+    !input.members().any(|member| types::lacks_clone(member.ty))
+}
+
+fn private_at(private: &Ident, span: Span) -> Ident {
+    let mut private = private.clone();
+    private.set_span(span);
+    private
+}
+
+/// The first and the last token's place.
+fn ends(place: &dyn ToTokens) -> (Span, Span) {
     let mut spans = place
         .to_token_stream()
         .into_iter()
         .map(|token: TokenTree| token.span());
     let start = spans.next().unwrap_or_else(Span::call_site);
-    let end = spans.last().unwrap_or(start);
+    (start, spans.last().unwrap_or(start))
+}
+
+/// `assert!(condition, message)` that points at `place` when it fails.
+fn assertion(place: &dyn ToTokens, condition: &TokenStream, message: &TokenStream) -> TokenStream {
+    let (start, end) = ends(place);
     let mut arguments = Group::new(Delimiter::Parenthesis, quote!(#condition, #message));
     arguments.set_span(end);
     let assert = quote_spanned!(start=> ::core::assert!);

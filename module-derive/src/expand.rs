@@ -239,7 +239,7 @@ fn visit_members<'a>(
     let (mut types, mut traits, mut places, mut keys) = (vec![], vec![], vec![], vec![]);
     for (member, place) in members {
         let (via, key) = match &member.attrs.flatten {
-            Some(_) => ("Flatten", ""),
+            Some(_) => ("FlattenField", ""),
             None => (types::field_trait(member.ty), member.key.as_str()),
         };
         types.push(member.ty);
@@ -266,25 +266,26 @@ fn enum_methods(variants: &[Variant<'_>], private: &Ident) -> TokenStream {
         .filter_map(|variant| variant.payload().map(|payload| (variant.ident, payload.ty)))
         .collect();
     if !payloads.is_empty() {
-        let on = |arm: &dyn Fn(&syn::Type) -> TokenStream, rest: TokenStream| {
+        let on = |arm: &dyn Fn(&TokenStream) -> TokenStream, rest: TokenStream| {
             let arms = payloads.iter().map(|(ident, ty)| {
-                let arm = arm(ty);
+                let via = Ident::new(types::field_trait(ty), Span::call_site());
+                let arm = arm(&quote!(<#ty as #private::#via>));
                 quote!(Self::#ident { 0: __0 } => #arm,)
             });
             let rest = (payloads.len() < variants.len()).then(|| quote!(_ => #rest,));
             quote!(match self { #(#arms)* #rest })
         };
         let child = on(
-            &|ty| quote!(<#ty as #private::Field>::as_child(__0).unwrap_or(self)),
+            &|field| quote!(#field::as_child(__0).unwrap_or(self)),
             quote!(self),
         );
         let shown = quote!(__v.module(__name, self));
         let visit_as = on(
-            &|ty| quote!(<#ty as #private::Field>::visit_field(__0, __name, __v)),
+            &|field| quote!(#field::visit_field(__0, __name, __v)),
             shown.clone(),
         );
         let visit_as_mut = on(
-            &|ty| quote!(<#ty as #private::Field>::visit_field_mut(__0, __name, __v)),
+            &|field| quote!(#field::visit_field_mut(__0, __name, __v)),
             shown,
         );
         methods.push(method("as_module", private, &child));
@@ -299,7 +300,8 @@ fn visit_variant(variant: &Variant<'_>, access: Access, private: &Ident) -> Toke
     let ident = variant.ident;
     if let Some(payload) = variant.payload() {
         let (ty, visit) = (payload.ty, access.method("visit_payload"));
-        return quote!(Self::#ident { 0: __0 } => <#ty as #private::Field>::#visit(__0, __v),);
+        let via = Ident::new(types::field_trait(ty), Span::call_site());
+        return quote!(Self::#ident { 0: __0 } => <#ty as #private::#via>::#visit(__0, __v),);
     }
     let shown: Vec<_> = variant
         .members
@@ -334,7 +336,7 @@ fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
             let role = quote!(#private::FieldRole::Flattened(#brought));
             ("", Role::Written(role))
         } else if variant.is_some_and(|variant| variant.transparent) {
-            ("", asked(types::PLAIN_FIELD))
+            ("", asked(types::field_trait(ty)))
         } else {
             // Asked through the trait by which it is visited, so that one mistake is one message.
             (member.key.as_str(), asked(types::field_trait(ty)))

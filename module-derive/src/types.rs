@@ -30,6 +30,7 @@ fn suspicious(ty: &Type) -> Option<&'static str> {
     }
     let mut inner = arguments(last);
     match last.ident.to_string().as_str() {
+        "Option" if inner.clone().any(is_number) => Some("OptionSettingField"),
         "Option" => Some("OptionField"),
         "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" => Some("MapField"),
         "Rc" | "RefCell" | "Cell" | "OnceCell" | "LazyCell" | "Mutex" | "RwLock" | "OnceLock"
@@ -83,6 +84,44 @@ fn is_number(ty: &Type) -> bool {
         "i64", "i128", "isize", "f32", "f64",
     ];
     last_segment(ty).is_some_and(|last| CONSTANTS.iter().any(|name| last.ident == name))
+}
+
+/// Whether the type is written as one that cannot be cloned.
+pub(crate) fn lacks_clone(ty: &Type) -> bool {
+    const CELLS: [&str; 6] = [
+        "Parameter",
+        "Buffer",
+        "Maybe",
+        "Bias",
+        "Training",
+        "ExtraState",
+    ];
+    last_segment(ty).is_some_and(|last| CELLS.iter().any(|name| last.ident == name))
+}
+
+/// Whether a type that is written like this may be one that cannot be cloned.
+pub(crate) fn may_lack_clone(ty: &Type) -> bool {
+    let known = |ty: &Type| {
+        last_segment(ty).is_some_and(|last| {
+            ["Arc", "PhantomData", "Marker"]
+                .iter()
+                .any(|name| last.ident == name)
+        })
+    };
+    match peel(ty) {
+        Type::Array(array) => may_lack_clone(&array.elem),
+        Type::Tuple(tuple) => tuple.elems.iter().any(may_lack_clone),
+        ty => !is_number(ty) && !known(ty),
+    }
+}
+
+/// Whether a type that is written like this is likely to have size zero.
+pub(crate) fn may_be_empty(ty: &Type) -> bool {
+    match peel(ty) {
+        Type::Array(_) => true,
+        Type::Tuple(tuple) => tuple.elems.iter().all(may_be_empty),
+        ty => last_segment(ty).is_some_and(|last| last.ident == "PhantomData"),
+    }
 }
 
 /// Whether the type is written as the mode flag `Training`.

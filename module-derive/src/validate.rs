@@ -195,14 +195,18 @@ fn key(member: &Member<'_>, errors: &mut Errors) {
 /// A key does not start with `__`, as the safetensors format's `__metadata__` does, nor with
 /// `_extra_state`, under which PyTorch saves what is no tensor.
 fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
-    const RESERVED: [(&str, &str); 2] = [
-        ("__", "the file format"),
-        ("_extra_state", "what PyTorch saves that is no tensor"),
+    const RESERVED: [(&str, &str, &str); 2] = [
+        ("__", "the file format", ""),
+        (
+            "_extra_state",
+            "what PyTorch saves that is no tensor",
+            "such state is a field of type `ExtraState`, whatever its name; for anything else, ",
+        ),
     ];
     if member.attrs.skip.is_some() || member.attrs.flatten.is_some() {
         return;
     }
-    for (start, why) in RESERVED {
+    for (start, why, instead) in RESERVED {
         if !member.key.starts_with(start) {
             continue;
         }
@@ -211,11 +215,15 @@ fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
             member.key
         );
         match (&member.attrs.rename, &member.access) {
-            (Some(rename), _) => errors.add(&rename.value, wrong, "choose another key"),
+            (Some(rename), _) => errors.add(
+                &rename.value,
+                wrong,
+                format_args!("{instead}choose another key"),
+            ),
             (None, access) => {
                 let cure =
                     "rename the field, or give it another key by `#[module(rename = \"…\")]`";
-                errors.add(access, wrong, cure);
+                errors.add(access, wrong, format_args!("{instead}{cure}"));
             }
         }
     }

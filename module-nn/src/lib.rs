@@ -38,6 +38,8 @@ pub mod parametrize;
 pub mod rnn;
 
 pub use config::{Argument, OneOrEach, Weights};
+#[doc(hidden)]
+pub use config::{ConfigArguments, Configurable};
 pub use layers::*;
 pub use loss::*;
 #[doc(hidden)]
@@ -46,6 +48,8 @@ pub use module_core::*;
 
 /// Everything that a network is written with.
 pub mod prelude {
+    #[doc(hidden)]
+    pub use crate::ConfigArguments as _;
     pub use crate::inspect::{
         FeatureExtractor, GradientFlag, GradientInspector, Summary, Trace, summary,
     };
@@ -56,7 +60,7 @@ pub mod prelude {
         Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, Forward,
         HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadReport, Marker,
         Maybe, Module, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
-        StateDict, Stateful, Tensor, Tensors, Training, TrainingCheckpoint, Walk, deferred,
-        fork_rng, manual_seed, no_grad,
+        StateDict, Stateful, Tensor, Tensors, Training, TrainingCheckpoint, Transpose, Walk,
+        deferred, fork_rng, manual_seed, no_grad,
     };
 }

@@ -138,6 +138,8 @@ def renumbered(data):
 
     class Reader(pickle.Unpickler):
         def persistent_load(self, parts):
+            if parts[0] == "module":
+                return parts[1]
             _, kind, key, _, count, _ = parts
             sizes[key] = count * kind(0).element_size()
             order.append(key)

@@ -12,6 +12,8 @@ import warnings
 
 import torch
 
+import arguments
+import checkpoint_objects
 import checkpoints
 import creation
 import digits_files
@@ -19,25 +21,34 @@ import gradient_hooks
 import hook_orders
 import init
 import inits
+import linalg
 import ops
 import ops_activations
+import ops_counting
 import ops_data
 import ops_edges
+import ops_functions
+import ops_grids
+import ops_indexing
 import ops_more
 import ops_normalisation
+import ops_products
 import ops_rest
+import ops_running
 import ops_shuffle
 import ops_windows
 import optimisers
 import printing
+import resnet
 import rnn_sequences
 import strict
 import summaries
+import timm_inits
 import trees
 from common import DATA
 
 
-EVERY = [init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, summaries]
+EVERY = [arguments, init, inits, ops, optimisers, trees, strict, hook_orders, gradient_hooks, digits_files, ops_data, creation, printing, ops_normalisation, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

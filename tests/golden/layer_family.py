@@ -75,7 +75,11 @@ def construct(layer, kwargs, dtype):
         rest = {name: value for name, value in kwargs.items() if name not in ("norm", "module")}
         inner = construct(kwargs["module"]["layer"], kwargs["module"]["kwargs"], dtype)
         return getattr(nn.utils.parametrizations, kwargs["norm"])(inner, **rest)
-    kind = getattr(nn, layer, None) or getattr(attention_reference, layer)
+    kind = getattr(nn, layer, None) or getattr(attention_reference, layer, None)
+    if kind is None:
+        # Needs torchvision, which other families do without.
+        import vision_reference
+        kind = getattr(vision_reference, layer)
     return kind(**{name: argument(value, dtype) for name, value in kwargs.items()})
 
 

@@ -30,9 +30,31 @@ pub fn load(name: impl AsRef<Path>) -> (Value, StateDict) {
 
 /// The files of the families of layers.
 pub fn layer_families() -> Vec<String> {
-    let files = std::fs::read_dir(path("")).expect("the recorded data");
+    starting_with(&path(""), "layers_")
+}
+
+/// The files whose names start with `prefix` in the folder that `GOLDEN_PEERS` names, which has every case
+/// of PyTorch's databases, and otherwise in the recorded data; whether there is such a folder.
+pub fn peers(prefix: &str) -> (Vec<String>, bool) {
+    let Some(folder) = std::env::var_os("GOLDEN_PEERS") else {
+        return (starting_with(&path(""), prefix), false);
+    };
+    let folder = PathBuf::from(folder);
+    let whole = |name: String| {
+        folder
+            .join(name)
+            .to_str()
+            .expect("a path in UTF-8")
+            .to_owned()
+    };
+    let names = starting_with(&folder, prefix);
+    (names.into_iter().map(whole).collect(), true)
+}
+
+fn starting_with(folder: &Path, prefix: &str) -> Vec<String> {
+    let files = std::fs::read_dir(folder).expect("a folder of recorded data");
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with("layers_")).collect();
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
     names.sort();
     names
 }
@@ -125,6 +147,8 @@ pub struct Tolerance {
     f32: f64,
     /// Relative to the largest magnitude of the tensor rather than to that of the element.
     by_tensor: bool,
+    /// Below this magnitude the difference is absolute.
+    floor: f64,
     exact: bool,
 }
 
@@ -133,19 +157,29 @@ impl Tolerance {
     pub const EXACT: Self = Self {
         f32: 0.0,
         by_tensor: false,
+        floor: 0.0,
         exact: true,
     };
     /// One element from one: each is close for itself.
     pub const ELEMENTWISE: Self = Self {
         f32: 1e-6,
         by_tensor: false,
+        floor: FLOOR,
         exact: false,
     };
     /// Sums of many: the order of the additions shows, relative to the largest.
     pub const CONTRACTION: Self = Self {
         f32: 1e-5,
         by_tensor: true,
+        floor: TENSOR_FLOOR,
         exact: false,
+    };
+
+    /// What is left of larger numbers that cancel, as in the gradients of a normalisation: the rounding
+    /// errors are those of the larger ones, and relative to 1 at least.
+    pub const DIFFERENCE: Self = Self {
+        floor: 1.0,
+        ..Self::CONTRACTION
     };
 
     fn of(self, dtype: DType) -> f64 {
@@ -163,6 +197,10 @@ impl Tolerance {
 /// Below this magnitude an elementwise result is compared absolutely: differences such as `1 - y`
 /// lose the digits that a relative comparison would ask for.
 const FLOOR: f64 = 0.1;
+
+/// A tensor whose largest element is smaller than this is compared as if it had one of this size:
+/// what is 0 but for rounding has the rounding errors of the summands, and not of the sum.
+const TENSOR_FLOOR: f64 = 1e-3;
 
 /// Says where two tensors differ by more than the tolerance: in shape, dtype or an element.
 ///
@@ -194,13 +232,13 @@ pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resu
     let largest = want
         .iter()
         .filter(|v| v.is_finite())
-        .fold(1.0_f64, |max, v| max.max(v.abs()));
+        .fold(tolerance.floor, |max, v| max.max(v.abs()));
     let limit = tolerance.of(expected.dtype());
     for (i, (&a, &b)) in got.iter().zip(&want).enumerate() {
         let scale = if tolerance.by_tensor {
             largest
         } else {
-            b.abs().max(FLOOR)
+            b.abs().max(tolerance.floor)
         };
         let close = if a.is_nan() || b.is_nan() {
             a.is_nan() && b.is_nan()

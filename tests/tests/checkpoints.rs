@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use module_core::rng::with_default;
-use module_core::{Generator, Snapshot};
+use module_core::{Generator, RestoreReport, Snapshot};
 use module_nn::prelude::*;
 
 struct Scratch(PathBuf);
@@ -467,6 +467,86 @@ fn states_of_something_else_change_nothing() {
     assert!(generator.load_state(&state).is_err());
     assert!(generator.load_state(&Snapshot::default()).is_err());
     assert_eq!(generator, Generator::new(5));
+}
+
+#[test]
+fn the_state_of_another_optimizer_is_called_so() {
+    let model = net();
+    let mut adamw = AdamW::new(&model, 1e-2).unwrap();
+    let mut sgd = SGDConfig::new(1e-2).momentum(0.9).build(&model).unwrap();
+    fork_rng(1, || {
+        train(&model, &mut adamw, 0..2);
+        train(&model, &mut sgd, 0..2);
+    });
+    let checkpoint = TrainingCheckpoint::new(0, 0).with("adamw", &adamw).unwrap();
+    let checkpoint = checkpoint.with("sgd", &sgd).unwrap();
+    let checkpoint = checkpoint.with("model", &model).unwrap();
+    let before = [sgd.state().unwrap(), adamw.state().unwrap()].map(|s| bytes(s.tensors()));
+    let message = |result: Result<RestoreReport>| result.unwrap_err().to_string();
+    assert_eq!(
+        message(checkpoint.restore("adamw", &mut sgd)),
+        "load_state: state = AdamW: it is the state of AdamW, and this is SGD; build the optimizer \
+         that was saved, or start this one without a state"
+    );
+    let other = message(checkpoint.restore("sgd", &mut adamw));
+    assert!(
+        other.contains("it is the state of SGD, and this is AdamW"),
+        "{other}"
+    );
+    let none = message(checkpoint.restore("model", &mut sgd));
+    assert!(
+        none.contains("it is the state of no optimizer, and this is SGD"),
+        "{none}"
+    );
+    // Checkpoints that do not name the optimizer are told by its configuration.
+    let state = adamw.state().unwrap();
+    let config: serde_json::Value = state.get("config").unwrap();
+    let paths: Vec<String> = state.get("parameters").unwrap();
+    let unnamed = Snapshot::new(state.tensors().clone());
+    let unnamed = unnamed.with("config", &config).unwrap();
+    let unnamed = unnamed.with("parameters", &paths).unwrap();
+    let old = sgd.load_state(&unnamed).unwrap_err().to_string();
+    assert!(
+        old.contains("its configuration is none of SGD") && old.contains("unknown field"),
+        "{old}"
+    );
+    adamw.load_state(&unnamed).unwrap();
+    let after = [sgd.state().unwrap(), adamw.state().unwrap()].map(|s| bytes(s.tensors()));
+    assert!(before == after);
+}
+
+#[test]
+fn restoring_says_which_hyperparameters_are_others() {
+    let model = net();
+    let mut saved = AdamWConfig::new(1e-2)
+        .weight_decay(0.1)
+        .build(&model)
+        .unwrap();
+    saved.set_lr(3e-3);
+    let checkpoint = TrainingCheckpoint::new(0, 0)
+        .with("optimizer", &saved)
+        .unwrap();
+    let checkpoint = checkpoint.with("model", &model).unwrap();
+    let restore = |config: AdamWConfig| {
+        let mut optimizer = config.build(&model).unwrap();
+        let report = checkpoint.restore("optimizer", &mut optimizer).unwrap();
+        assert_eq!(optimizer.lr(), 3e-3);
+        report
+    };
+    let same = restore(AdamWConfig::new(3e-3).weight_decay(0.1));
+    assert_eq!(same, RestoreReport::default());
+    assert_eq!(same.to_string(), "restored");
+    let other = restore(AdamWConfig::new(5e-4).betas((0.8, 0.999)).weight_decay(0.1));
+    assert_eq!(
+        other.to_string(),
+        "restored; betas was [0.8,0.999] and is [0.9,0.999], lr was 0.0005 and is 0.003"
+    );
+    let names: Vec<&str> = other.changed.iter().map(|setting| &*setting.name).collect();
+    assert_eq!(names, ["betas", "lr"]);
+    // A model is configured by nothing, and its hooks are not asked.
+    let mut model = net();
+    let report = checkpoint.restore("model", &mut model).unwrap();
+    assert_eq!(report.to_string(), "restored");
 }
 
 #[test]

@@ -10,20 +10,26 @@ mod archives;
 mod bytes;
 #[path = "damaged_checkpoints/memory.rs"]
 mod memory;
+#[path = "damaged_checkpoints/opaque.rs"]
+mod opaque;
 #[path = "damaged_checkpoints/pickles.rs"]
 mod pickles;
 #[path = "damaged_checkpoints/programs.rs"]
 mod programs;
+#[path = "damaged_checkpoints/views.rs"]
+mod views;
 
 use std::path::PathBuf;
 
-use module_core::{Error, ErrorKind, ReadOptions, StateDict};
+use module_core::{Error, ErrorKind, ReadOptions, StateDict, Tensor};
 
 /// A file that is written anew for each attempt, and removed in the end.
 pub(crate) struct Attempt {
     path: PathBuf,
     pub(crate) files: usize,
     pub(crate) refused: usize,
+    /// Whether tensors may have more elements than the file.
+    pub(crate) expanded: bool,
 }
 
 impl Attempt {
@@ -33,6 +39,7 @@ impl Attempt {
             path: std::env::temp_dir().join(name),
             files: 0,
             refused: 0,
+            expanded: false,
         }
     }
 
@@ -44,12 +51,14 @@ impl Attempt {
         entry: Option<&str>,
     ) -> Result<StateDict, Error> {
         std::fs::write(&self.path, bytes).unwrap();
+        let options = ReadOptions::new().expanded(self.expanded);
         let options = match entry {
-            Some(entry) => ReadOptions::new().entry(entry),
-            None => ReadOptions::new(),
+            Some(entry) => options.entry(entry),
+            None => options,
         };
         let (read, height) = memory::height_of(|| StateDict::load_with(&self.path, &options));
-        let allowed = 16 * bytes.len() + (1 << 20);
+        // The file itself is among them, because it is copied.
+        let allowed = 17 * bytes.len() + (1 << 20);
         assert!(
             height <= allowed,
             "{what}: {height} bytes of memory for a file of {}",
@@ -58,6 +67,14 @@ impl Attempt {
         self.files += 1;
         match &read {
             Ok(state) => {
+                let elements = |t: &Tensor| t.numel() * t.dtype().size_in_bytes();
+                if !self.expanded {
+                    let largest = state.iter().map(|(_, t)| elements(t)).max();
+                    assert!(
+                        largest.unwrap_or_default() <= 8 * bytes.len() + (1 << 18),
+                        "{what}"
+                    );
+                }
                 for (_, tensor) in state.iter().filter(|(_, t)| t.numel() < 1 << 20) {
                     tensor.to_host().unwrap();
                 }
@@ -65,7 +82,12 @@ impl Attempt {
             Err(error) => {
                 self.refused += 1;
                 let kind = error.kind();
-                let of_file = matches!(kind, ErrorKind::Format { .. } | ErrorKind::File { .. });
+                let of_file = matches!(
+                    kind,
+                    ErrorKind::Format { .. }
+                        | ErrorKind::NoStateDict { .. }
+                        | ErrorKind::File { .. }
+                );
                 assert!(of_file, "{what}: {error:?}");
                 let message = error.to_string();
                 assert!(message.len() < 4000, "{what}: {} bytes", message.len());

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use module_nn::prelude::*;
+use module_tests::files::mapped;
 
 /// The system's allocator, counting what this thread has asked for and not given back.
 struct Counting;
@@ -80,10 +81,10 @@ impl Drop for Scratch {
 /// Reads a file in both ways and checks what it took; the size is that of all its files.
 fn read(path: &Path, size: usize) -> Result<StateDict> {
     let mut result = None;
-    for mmap in [false, true] {
+    for options in [ReadOptions::new(), mapped()] {
         PEAK.set(LIVE.get());
         let before = LIVE.get();
-        result = Some(StateDict::load_with(path, &ReadOptions::new().mmap(mmap)));
+        result = Some(StateDict::load_with(path, &options));
         let taken = (PEAK.get() - before) as usize;
         assert!(
             taken <= FACTOR * size + (1 << 20),
@@ -93,7 +94,10 @@ fn read(path: &Path, size: usize) -> Result<StateDict> {
     let result = result.expect("read twice");
     if let Err(error) = &result {
         let (kind, message) = (error.kind(), error.to_string());
-        let typed = matches!(kind, ErrorKind::Format { .. } | ErrorKind::File { .. });
+        let typed = matches!(
+            kind,
+            ErrorKind::Format { .. } | ErrorKind::NoStateDict { .. } | ErrorKind::File { .. }
+        );
         assert!(typed, "{message}");
         assert!(message.starts_with('/') || cfg!(windows), "{message}");
     }
@@ -485,6 +489,70 @@ fn many_small_parts_take_memory_by_their_size() {
         // Whether it is read does not matter here.
         let _ = read(&scratch.put("file.safetensors", &file), file.len());
     }
+}
+
+#[test]
+fn a_file_is_held_once_while_it_is_read() {
+    let scratch = Scratch::new("held-once");
+    let tensor = |value: f32| Tensor::full([1 << 20], value, DType::F32, &Device::cpu()).unwrap();
+    let state: StateDict = (0..6)
+        .map(|i| (format!("t{i}"), tensor(i as f32)))
+        .collect();
+    let path = scratch.0.join("state.safetensors");
+    state.save(&path).unwrap();
+    let sharded = scratch.0.join("shards");
+    state.save_sharded(&sharded, 5 << 20).unwrap();
+    drop(state);
+    // What is kept for tensors to come would hide what is asked for.
+    Device::cpu().empty_cache();
+    for place in [path, sharded] {
+        let before = LIVE.get();
+        PEAK.set(before);
+        let state = StateDict::load(place).unwrap();
+        let (taken, held) = (PEAK.get() - before, LIVE.get() - before);
+        assert!(held >= 24 << 20, "{held}");
+        assert!(taken <= 25 << 20, "{taken} bytes were allocated for 24 MiB");
+        drop(state);
+        Device::cpu().empty_cache();
+    }
+}
+
+#[test]
+fn ranks_are_refused_before_they_take_memory() {
+    let scratch = Scratch::new("ranks");
+    let file = |rank: usize| {
+        let ones = "1,".repeat(rank - 1);
+        let header = format!(r#"{{"a":{{"dtype":"U8","shape":[{ones}8],"data_offsets":[0,8]}}}}"#);
+        with_header(header, 8)
+    };
+    let state = read(&scratch.put("file", &file(64)), 200).unwrap();
+    assert_eq!(state.get("a").unwrap().shape().rank(), 64);
+    for rank in [65, 1000, 5_000_000] {
+        // The header is copied, and nothing is made of its numbers.
+        let file = file(rank);
+        let path = scratch.put("file", &file);
+        let before = LIVE.get();
+        PEAK.set(before);
+        let read = StateDict::load_with(&path, &mapped());
+        let most = file.len() as isize + (1 << 20);
+        assert!(PEAK.get() - before < most, "{rank}");
+        let message = read.unwrap_err().to_string();
+        assert!(message.contains("more than 64 dimensions"), "{message}");
+    }
+}
+
+#[test]
+fn files_that_were_cut_off_are_told_so() {
+    let scratch = Scratch::new("cut-words");
+    let file = sound();
+    for end in 0..file.len() {
+        let path = scratch.put("file", &file[..end]);
+        let message = StateDict::load(path).unwrap_err().to_string();
+        assert!(message.contains("cut off?"), "{end}: {message}");
+    }
+    let path = scratch.put("file", &[&*file, b"\0"].concat());
+    let message = StateDict::load(path).unwrap_err().to_string();
+    assert!(!message.contains("cut off?"), "{message}");
 }
 
 /// A directory of three shards and a tie, and the text of its index.

@@ -1,6 +1,7 @@
 //! Optimisers move parameters as PyTorch's do, step by step.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_nn::Snapshot;
 use module_nn::optim::{AdamWConfig, SGDConfig};
 use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
@@ -31,9 +32,14 @@ impl Arguments {
     }
 }
 
-fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Optimizer>> {
+/// What steps, and what a checkpoint keeps of it.
+trait Saved: Optimizer + Stateful {}
+
+impl<O: Optimizer + Stateful> Saved for O {}
+
+fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Saved>> {
     let mut kwargs = Arguments(case["kwargs"].as_object().expect("arguments").clone());
-    let optimizer: Box<dyn Optimizer> = match case["optimizer"].as_str() {
+    let optimizer: Box<dyn Saved> = match case["optimizer"].as_str() {
         Some("SGD") => Box::new(
             SGDConfig::new(kwargs.number("lr", 1e-3))
                 .momentum(kwargs.number("momentum", 0.0))
@@ -62,6 +68,36 @@ fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Optimizer>> {
     };
     assert!(kwargs.0.is_empty(), "arguments left: {:?}", kwargs.0);
     Ok(optimizer)
+}
+
+/// Every tensor of the state has PyTorch's name and value, so that a resumed run, or another program,
+/// finds what it looks for.
+fn compare_states(state: &Snapshot, tensors: &StateDict) -> std::result::Result<(), String> {
+    let recorded = tensors
+        .iter()
+        .filter_map(|(name, tensor)| Some((name.strip_prefix("state.")?, tensor)));
+    let mut names = Vec::new();
+    for (name, expected) in recorded {
+        let Some(tensor) = state.tensors().get(name) else {
+            return Err(format!("the state has no `{name}`"));
+        };
+        let tolerance = match expected.dtype() {
+            DType::F16 | DType::BF16 => Tolerance::EXACT,
+            _ => Tolerance::CONTRACTION,
+        };
+        let tensor = tensor
+            .to_dtype(expected.dtype())
+            .map_err(|error| error.to_string())?;
+        compare(&tensor, expected, tolerance).map_err(|text| format!("state {name}: {text}"))?;
+        names.push(name.to_owned());
+    }
+    let mut ours: Vec<String> = state.tensors().keys().map(ToString::to_string).collect();
+    names.sort();
+    ours.sort();
+    match ours == names {
+        true => Ok(()),
+        false => Err(format!("the state has {ours:?} instead of {names:?}")),
+    }
 }
 
 fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
@@ -103,7 +139,7 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
                 }
             }
         }
-        Ok(Ok(()))
+        Ok(compare_states(&optimizer.state()?, tensors))
     };
     run().map_err(|error| error.to_string())?
 }

@@ -134,9 +134,9 @@ fn what_is_no_sequence_is_refused() {
     refused(pack(&[1, 2, 1]), &["[1, 2, 1]", "enforce_sorted"]);
     let flat = Tensor::from([1.0_f32]);
     let options = PackOptions::default();
-    refused(pack_padded_sequence(&flat, &[1], options), &["[1]"]);
+    refused(pack_padded_sequence(&flat, [1], options), &["[1]"]);
     let none = x.narrow(1, 0..0).unwrap();
-    refused(pack_padded_sequence(&none, &[], options), &["[]"]);
+    refused(pack_padded_sequence(&none, [], options), &["[]"]);
 
     let packed = pack(&[2, 1, 1]).unwrap();
     let options = PadPackedOptions {
@@ -154,7 +154,7 @@ fn what_is_no_sequence_is_refused() {
         &["[2, 3]"],
     );
     refused(
-        unpad_sequence(&x, &[2, 3, 1], false),
+        unpad_sequence(&x, [2, 3, 1], false),
         &["[2, 3, 1]", "2 steps"],
     );
     refused(

@@ -4,6 +4,7 @@
 mod module_hooks {
     mod backward;
     mod failing;
+    mod leaked;
     mod sets;
 }
 

@@ -102,6 +102,13 @@ fn kill(kind: &str, times: usize) {
     save(kind, &place, 0).unwrap();
     let mut generator = module_core::Generator::new(17);
     let (mut last, mut left_behind) = (0, 0);
+    let temporary = || {
+        let files = std::fs::read_dir(&place).unwrap();
+        let names = files.map(|file| file.unwrap().file_name());
+        names
+            .filter(|name| name.to_string_lossy().starts_with(".checkpoint-"))
+            .count()
+    };
     for _ in 0..times {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child", "--nocapture", "--test-threads=1"])
@@ -131,17 +138,13 @@ fn kill(kind: &str, times: usize) {
         );
         assert!(found > last);
         last = found;
-        let files = std::fs::read_dir(&place).unwrap();
-        let temporary =
-            |name: &std::ffi::OsString| name.to_string_lossy().starts_with(".checkpoint-");
-        let names = files
-            .map(|file| file.unwrap().file_name())
-            .filter(temporary);
-        for name in names {
-            left_behind += 1;
-            std::fs::remove_file(place.join(name)).unwrap();
-        }
+        // What the kills before left was swept by the saves of this child.
+        let left = temporary();
+        assert!(left <= 1, "{left} temporary files");
+        left_behind += left;
     }
+    save(kind, &place, last + 1).unwrap();
+    assert_eq!(temporary(), 0);
     std::fs::remove_dir_all(&place).unwrap();
     // Otherwise no save was ever cut off in the middle, and nothing was shown.
     assert!(

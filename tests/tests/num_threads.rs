@@ -1,11 +1,13 @@
 //! The number of threads changes how long an operation takes and never what it gives.
 #![allow(clippy::unwrap_used)]
 
-use module_core::{AttentionOptions, ConvOptions, RecurrentOp, RecurrentOptions};
+use module_core::{
+    AttentionOptions, ConvOptions, ConvTransposeOptions, RecurrentOp, RecurrentOptions,
+};
 use module_core::{num_threads, set_num_threads};
 use module_nn::prelude::*;
 
-/// What a large operation gives, and the gradient of its input.
+/// What a large operation gives, and the gradient of what it is an operation of: an input, or a weight.
 fn results() -> Result<Vec<Vec<u8>>> {
     let draw = |shape: &[usize], seed| fork_rng(seed, || Tensor::randn(shape.to_vec(), DType::F32));
     let wide = draw(&[517, 1031], 1)?;
@@ -34,11 +36,37 @@ fn results() -> Result<Vec<Vec<u8>>> {
             wide.clone(),
             Box::new(move |x| x.layer_norm([1031], Some(&scale), None, 1e-5)),
         ),
+        (tall.clone(), {
+            let wide = wide.clone();
+            Box::new(move |weight| wide.matmul(weight))
+        }),
+        (tall.clone(), {
+            let x = wide.t()?.contiguous()?;
+            Box::new(move |weight| x.linear(weight, None))
+        }),
         (wide, Box::new(move |x| x.matmul(&tall))),
         (
             many.clone(),
             Box::new(move |x| x.matmul(&many.transpose(1, 2)?)),
         ),
+        (kernel.clone(), {
+            let images = images.clone();
+            Box::new(move |weight| images.conv2d(weight, conv))
+        }),
+        (kernels.clone(), {
+            let one = one.clone();
+            Box::new(move |weight| one.conv2d(weight, conv))
+        }),
+        (kernel.narrow(1, 0..3)?.contiguous()?, {
+            let images = images.clone();
+            let grouped = ConvOptions { groups: 3, ..conv };
+            Box::new(move |weight| images.conv2d(weight, grouped))
+        }),
+        (kernel.transpose(0, 1)?.contiguous()?, {
+            let images = images.clone();
+            let options = ConvTransposeOptions::default();
+            Box::new(move |weight| images.conv_transpose2d(weight, options))
+        }),
         (images, Box::new(move |x| x.conv2d(&kernel, conv))),
         (one, Box::new(move |x| x.conv2d(&kernels, conv))),
         (

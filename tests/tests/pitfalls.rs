@@ -4,10 +4,12 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod pitfalls {
+    mod arguments;
     mod freezing;
     mod hooks;
     mod members;
     mod saving;
+    mod stored;
     mod training;
 }
 

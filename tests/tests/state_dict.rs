@@ -6,7 +6,10 @@ mod parts {
     mod atomic;
     mod deferred;
     mod hooks;
+    mod one_version;
     mod options;
+    mod report;
+    mod transpose;
 }
 
 use module_nn::IndexMap;
@@ -15,10 +18,14 @@ use module_tests::golden::{self, Tolerance, compare};
 use serde_json::Value;
 
 /// Cases that end otherwise here, with the reason.
-const OURS: [(&str, &str); 4] = [
+const OURS: [(&str, &str); 5] = [
     (
         "missing num_batches_tracked, with version 2",
         "a state dict carries no version here, so that it is read as a file is",
+    ),
+    (
+        "missing num_batches_tracked, without a version",
+        "a counter that the state dict lacks was not matched, and the report says so",
     ),
     ("empty, not strict", "nothing that fits is an error"),
     (
@@ -181,18 +188,35 @@ fn check(case: &Value) -> std::result::Result<(), String> {
             if found != expected {
                 return Err(format!("{found} instead of {expected}"));
             }
-            if case["repr"] != report.to_string() {
+            // How many keys were loaded, and what was not, stands after PyTorch's words.
+            let text = report.to_string();
+            let text = match report.missing.is_empty() && report.unexpected.is_empty() {
+                true => text.as_str(),
+                false => text.lines().next().unwrap_or_default(),
+            };
+            if case["repr"] != text {
                 return Err(format!("{report} instead of {}", case["repr"]));
             }
             Ok(())
         }
         (Err(error), Some(expected)) => {
-            assert!(matches!(error.kind(), ErrorKind::Load(_)));
+            let ErrorKind::Load(problems) = error.kind() else {
+                panic!("{error}");
+            };
             assert_same(&model.state_dict().unwrap(), &before, "after the error");
+            // Where nothing fits, a line says so before PyTorch's words, and lists are cut.
+            let mut text = problems.full().to_string();
+            if problems.loaded > 0 {
+                assert_eq!(error.to_string(), text);
+            } else {
+                let (first, rest) = text.split_once('\n').unwrap();
+                assert!(first.starts_with("0 of "), "{text}");
+                text = rest.to_owned();
+            }
             // What we add stands after PyTorch's words.
-            let text = error.to_string();
             let text = text.split("\n\tdid you mean").next().unwrap_or_default();
             let text = text.split("\n\tthe keys of").next().unwrap_or_default();
+            let text = text.split("\n\tthe transposes").next().unwrap_or_default();
             let expected = with_plain_shapes(expected);
             if text != expected {
                 return Err(format!("{text}\ninstead of\n{expected}"));

@@ -3,7 +3,9 @@
 
 mod wrong_arguments {
     mod activation;
+    mod by_index;
     mod data;
+    mod functions;
     mod losses;
     mod more;
     mod normalisation;

@@ -129,6 +129,54 @@ impl Band {
     }
 }
 
+/// What stands for places outside of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outside {
+    /// A zero.
+    Zero,
+    /// The nearest place inside.
+    Border,
+    /// The place in a mirror, at the middle of the outermost place if `align_corners`, else at its
+    /// outer edge.
+    Reflection {
+        /// Where the mirror is.
+        align_corners: bool,
+    },
+}
+
+/// How images `[batch, channels, size…]` are read at `[batch, dimensions, locations]`: at each location
+/// neighbours in each dimension, each with a weight of `[batch, taps…, locations]`, to
+/// `[batch, channels, locations]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleGeometry {
+    /// The size of the batch.
+    pub batch: usize,
+    /// How many channels there are.
+    pub channels: usize,
+    /// The spatial sizes of the image.
+    pub sizes: Vec<usize>,
+    /// How many locations are read.
+    pub locations: usize,
+    /// How many neighbours are read in each dimension.
+    pub taps: usize,
+    /// Where the first of them lies after the place at or before the location.
+    pub first: i64,
+    /// What is read outside.
+    pub outside: Outside,
+}
+
+impl SampleGeometry {
+    /// How many elements a channel of the image has.
+    pub fn inner(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// How many neighbours a location has.
+    pub fn all_taps(&self) -> usize {
+        self.taps.pow(self.sizes.len() as u32)
+    }
+}
+
 /// What shares a mean and a variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NormOver {

@@ -199,6 +199,26 @@ impl HostData {
         }
     }
 
+    /// The memory of the elements, if their little-endian bytes may be written there: on a little-endian
+    /// machine, and whatever the bytes are.
+    pub(crate) fn le_bytes_mut(&mut self) -> Option<&mut [u8]> {
+        let single = self.dtype().size_in_bytes() == 1;
+        if !single && cfg!(target_endian = "big") {
+            return None;
+        }
+        match self {
+            Self::F32(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::F64(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::F16(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::BF16(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::I64(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::I32(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::U8(values) => Some(values),
+            // Bytes other than 0 and 1 are no truth values.
+            Self::Bool(_) => None,
+        }
+    }
+
     /// Elements of a dtype from their little-endian bytes.
     pub fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Self {
         match dtype {

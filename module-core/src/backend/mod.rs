@@ -23,12 +23,12 @@ pub use fused::{
 };
 pub use geometry::{
     AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
-    NormOver, RecurrentGeometry, UnfoldGeometry, Windows,
+    NormOver, Outside, RecurrentGeometry, SampleGeometry, UnfoldGeometry, Windows,
 };
 pub use host::{Element, HostData};
 pub use ops::{
-    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, Region, SoftmaxOp, UnaryOp,
-    UnfoldOp,
+    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, Region, SampleOp, SoftmaxOp,
+    UnaryOp, UnfoldOp,
 };
 pub use shared::SharedBytes;
 
@@ -328,6 +328,24 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`gather`](Self::gather).
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
 
+    /// A copy of `x` with `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]` in the place of
+    /// the former, along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter_reduce(
+        &self,
+        op: ReduceOp,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        let _ = (op, x, dim, index, source);
+        Err(lacking("scatter_reduce", self.name()))
+    }
+
     /// The slices of dimension `dim` that an index with one dimension names.
     ///
     /// # Errors
@@ -385,6 +403,24 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// As [`unary`](Self::unary).
     fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage>;
+
+    /// Images read at locations between places, or one of its two gradients; `a` and `b` are what
+    /// [`SampleOp`] says, and the locations, `[batch, dimensions, locations]`, have no gradient here.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn sample(
+        &self,
+        op: SampleOp,
+        a: Operand,
+        b: Operand,
+        locations: Operand,
+        geometry: &SampleGeometry,
+    ) -> Result<Storage> {
+        let _ = (op, a, b, locations, geometry);
+        Err(lacking("sample", self.name()))
+    }
 
     // What follows could be composed of the families above, and is where a device lacks it.
 
@@ -596,6 +632,16 @@ pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a
 /// Checks that host memory has room for `len` elements.
 pub(crate) fn host_room<T>(len: usize) -> Result<()> {
     cpu::room::<T>(len)
+}
+
+/// Host memory of a dtype for `len` elements, to be written over: what they are is not said.
+pub(crate) fn host_data(dtype: DType, len: usize) -> Result<HostData> {
+    cpu::scratch_of(dtype, len)
+}
+
+/// Host memory for `len` elements that are all to be written over; what they are is not said.
+pub(crate) fn host_scratch<T: Element>(len: usize) -> Result<Vec<T>> {
+    cpu::scratch(len)
 }
 
 /// Where a tensor's memory lies and its operations run.

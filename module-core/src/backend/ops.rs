@@ -30,12 +30,47 @@ pub enum UnaryOp {
     Sin,
     /// `cos x`
     Cos,
+    /// `tan x`
+    Tan,
+    /// `arcsin x`
+    Asin,
+    /// `arccos x`
+    Acos,
+    /// `arctan x`
+    Atan,
+    /// `sinh x`
+    Sinh,
+    /// `cosh x`
+    Cosh,
+    /// `arsinh x`
+    Asinh,
+    /// `arcosh x`
+    Acosh,
+    /// `artanh x`
+    Atanh,
+    /// `log₂ x`
+    Log2,
+    /// `log₁₀ x`
+    Log10,
+    /// `2ˣ`
+    Exp2,
+    /// The inverse of [`Erf`](Self::Erf)
+    Erfinv,
+    /// `ln |Γ(x)|`
+    Lgamma,
+    /// The derivative of this order of the derivative of `ln Γ(x)`
+    Polygamma {
+        /// How often the digamma function is differentiated
+        order: u32,
+    },
     /// The greatest whole number that is at most `x`
     Floor,
     /// The smallest whole number that is at least `x`
     Ceil,
     /// The nearest whole number, the even one of two
     Round,
+    /// The whole number before the decimal point
+    Trunc,
     /// `tanh x`
     Tanh,
     /// `1/(1 + e⁻ˣ)`
@@ -111,9 +146,26 @@ impl UnaryOp {
             Self::Erf => "erf",
             Self::Sin => "sin",
             Self::Cos => "cos",
+            Self::Tan => "tan",
+            Self::Asin => "asin",
+            Self::Acos => "acos",
+            Self::Atan => "atan",
+            Self::Sinh => "sinh",
+            Self::Cosh => "cosh",
+            Self::Asinh => "asinh",
+            Self::Acosh => "acosh",
+            Self::Atanh => "atanh",
+            Self::Log2 => "log2",
+            Self::Log10 => "log10",
+            Self::Exp2 => "exp2",
+            Self::Erfinv => "erfinv",
+            Self::Lgamma => "lgamma",
+            Self::Polygamma { order: 0 } => "digamma",
+            Self::Polygamma { .. } => "polygamma",
             Self::Floor => "floor",
             Self::Ceil => "ceil",
             Self::Round => "round",
+            Self::Trunc => "trunc",
             Self::Tanh => "tanh",
             Self::Sigmoid => "sigmoid",
             Self::Relu => "relu",
@@ -148,6 +200,18 @@ pub enum BinaryOp {
     Maximum,
     /// The smaller, NaN if either is
     Minimum,
+    /// The greatest whole number that is at most `a/b`; of integers, `b` is not 0
+    FloorDivide,
+    /// What a [`FloorDivide`](Self::FloorDivide) leaves, with the sign of `b`
+    Remainder,
+    /// What a division rounded toward 0 leaves, with the sign of `a`
+    Fmod,
+    /// The angle of the point `(b, a)`
+    Atan2,
+    /// `√(a² + b²)`
+    Hypot,
+    /// `|a|` with the sign of `b`
+    Copysign,
 }
 
 impl BinaryOp {
@@ -161,6 +225,12 @@ impl BinaryOp {
             Self::Pow => "pow",
             Self::Maximum => "maximum",
             Self::Minimum => "minimum",
+            Self::FloorDivide => "floor_divide",
+            Self::Remainder => "remainder",
+            Self::Fmod => "fmod",
+            Self::Atan2 => "atan2",
+            Self::Hypot => "hypot",
+            Self::Copysign => "copysign",
         }
     }
 }
@@ -270,6 +340,18 @@ pub enum ConvOp {
     /// The gradient of `x` from `a = y`'s and `b = w`: the transposed convolution.
     Input,
     /// The gradient of `w` from `a = x` and `b = y`'s.
+    Weight,
+}
+
+/// An image read between places is linear in the image and in the weights of its places; each of the
+/// three computes one tensor from the other two, so that they are each other's gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SampleOp {
+    /// What is read, from `a`, the image, and `b`, the weights.
+    Forward,
+    /// The gradient of the image, from that of what was read, `a`, and `b`, the weights.
+    Input,
+    /// The gradient of the weights, from `a`, the image, and `b`, the gradient of what was read.
     Weight,
 }
 

@@ -1,52 +1,114 @@
 //! Writing a file whole or not at all.
 
-use std::fs::File;
+use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use super::output::{Output, file_error};
-use crate::Result;
+use super::regular;
+use crate::{ErrorKind, Result};
+
+/// How temporary files are called, before letters that are drawn.
+const PREFIX: &str = ".checkpoint-";
 
 /// Replaces the file at `path` by one with this content: a temporary file in the same directory is
-/// written, forced to the disk and renamed over it, and the directory is forced to the disk too.
+/// written, forced to the disk and renamed over it, and the directory is forced to the disk too. A
+/// symbolic link at `path` is itself replaced; [`followed`] finds what one points to.
 ///
-/// An error leaves the old file as it was, and no other. A program that is killed meanwhile may leave
-/// its temporary file behind, which is called `.checkpoint-…`.
+/// An error leaves the old file as it was, and no other; except for [`ErrorKind::NotDurable`], with
+/// which the new one is in place. A program that is killed meanwhile may leave its temporary file
+/// behind, which [`sweep`] removes.
 pub(super) fn write(
     path: &Path,
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
-    write_through(path, |file| file, content)
+    write_through(path, |file| file, force, content)
 }
 
-/// [`write`] with something between the content and the file.
+/// [`write`] with something between the content and the file, and in the place of the call that forces
+/// a directory to the disk.
 pub(super) fn write_through<'a, W: Write + 'a>(
+    path: &'a Path,
+    between: impl FnOnce(File) -> W,
+    force: impl FnOnce(&File) -> io::Result<()>,
+    content: impl FnOnce(&mut Output<'_>) -> Result<()>,
+) -> Result<()> {
+    let error = |source| file_error(path, source);
+    // What could keep the directory from being opened does so before the file is replaced.
+    let directory = open_directory(directory_of(path).map_err(error)?).map_err(error)?;
+    put(path, between, content)?;
+    let forced = directory.map_or(Ok(()), |directory| force(&directory));
+    forced.map_err(|source| {
+        let path = path.to_owned();
+        ErrorKind::NotDurable { path, source }.into()
+    })
+}
+
+/// [`write`] for one of several files, which are nothing before another file names them: their
+/// directory is forced to the disk once, by [`sync_directory`].
+pub(super) fn write_part(
+    path: &Path,
+    content: impl FnOnce(&mut Output<'_>) -> Result<()>,
+) -> Result<()> {
+    put(path, |file| file, content)
+}
+
+fn put<'a, W: Write + 'a>(
     path: &'a Path,
     between: impl FnOnce(File) -> W,
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
     let error = |source| file_error(path, source);
-    let directory = directory_of(path).map_err(error)?;
-    let file = NamedTempFile::with_prefix_in(".checkpoint-", directory).map_err(error)?;
+    let old = replaced(path).map_err(error)?;
+    let file = temporary(directory_of(path).map_err(error)?, old.is_some()).map_err(error)?;
     let handle = file.as_file().try_clone().map_err(error)?;
     let mut output = Output::new(path, between(handle));
     content(&mut output)?;
     output.flush()?;
     drop(output);
-    put(file, path, directory).map_err(error)
+    let put = || {
+        if let Some(old) = &old {
+            give_mode(file.as_file(), old)?;
+        }
+        file.as_file().sync_all()?;
+        // The lock goes with the handle, which is closed here.
+        file.persist(path).map_err(|error| error.error)
+    };
+    put().map(drop).map_err(error)
 }
 
-fn put(file: NamedTempFile, path: &Path, directory: &Path) -> io::Result<()> {
-    give_usual_mode(&file, path)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    sync_directory(directory)
+/// Where the links at a path lead, the last of which may lead to a file that is to be made.
+pub(super) fn followed(path: &Path) -> io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        match path.symlink_metadata() {
+            Ok(about) if about.is_symlink() => {
+                let to = path.read_link()?;
+                path = path.parent().map(|parent| parent.join(&to)).unwrap_or(to);
+            }
+            _ => return Ok(path),
+        }
+    }
+    let problem = format!("more than {MOST} symbolic links follow each other");
+    Err(io::Error::other(problem))
+}
+
+/// What is known of the file that is to be replaced; an error if that is a device or a directory.
+fn replaced(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(link) if link.is_symlink() => Ok(None),
+        Ok(old) => regular::check(old.file_type()).map(|()| Some(old)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The directory of a file, which must be there.
-fn directory_of(path: &Path) -> io::Result<&Path> {
+pub(super) fn directory_of(path: &Path) -> io::Result<&Path> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -58,33 +120,98 @@ fn directory_of(path: &Path) -> io::Result<&Path> {
     Ok(directory)
 }
 
-/// A temporary file is private; a checkpoint has the mode of the file it replaces, or else is
-/// readable as new files usually are.
+/// A temporary file, locked as long as it is written. It is as private as new files usually are, or, if
+/// it `replaces` one, private until it is given that one's mode.
+fn temporary(directory: &Path, replaces: bool) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX);
+    #[cfg(not(unix))]
+    let _ = replaces;
+    #[cfg(unix)]
+    if !replaces {
+        use std::os::unix::fs::PermissionsExt;
+
+        // The system takes away what the umask says.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    loop {
+        let file = builder.tempfile_in(directory)?;
+        match file.as_file().try_lock() {
+            // Whoever sweeps may have had it before it was locked.
+            Ok(()) if file.path().symlink_metadata().is_ok() => return Ok(file),
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            // Without locks nobody sweeps.
+            Err(TryLockError::Error(_)) => return Ok(file),
+        }
+    }
+}
+
+/// Removes the temporary files that killed programs have left in a directory.
+///
+/// Those of programs that live are locked, and a lock ends with its program. One that cannot be removed
+/// is no error: it waits for the next save.
+pub(super) fn sweep(directory: &Path) {
+    let Ok(entries) = directory.read_dir() else {
+        return;
+    };
+    let ours = |name: &str| {
+        let drawn = name.strip_prefix(PREFIX);
+        drawn.is_some_and(|drawn| drawn.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if !entry.file_name().to_str().is_some_and(ours)
+            || !entry.file_type().is_ok_and(|kind: FileType| kind.is_file())
+        {
+            continue;
+        }
+        // Network file systems lock what is open for writing.
+        let file = OpenOptions::new().write(true).open(&path);
+        if let Some(_dead) = file.ok().filter(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+/// A file that replaces another has its mode, but for the bits that lend its owner's rights.
 #[cfg(unix)]
-fn give_usual_mode(file: &NamedTempFile, path: &Path) -> io::Result<()> {
+fn give_mode(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
-    let mode = match std::fs::metadata(path) {
-        Ok(old) => old.permissions().mode(),
-        Err(_) => 0o644,
-    };
-    file.as_file()
-        .set_permissions(std::fs::Permissions::from_mode(mode))
+    let mode = old.permissions().mode() & 0o777;
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn give_usual_mode(_: &NamedTempFile, _: &Path) -> io::Result<()> {
+fn give_mode(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The rename itself is durable only once the directory is on the disk.
-#[cfg(unix)]
+/// The rename itself is durable only once the directory is on the disk. Elsewhere directories cannot be
+/// opened as files, and the system keeps the order itself.
+fn open_directory(directory: &Path) -> io::Result<Option<File>> {
+    match cfg!(unix) {
+        true => File::open(directory).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn force(directory: &File) -> io::Result<()> {
+    match directory.sync_all() {
+        // File systems that have no such call keep their own order.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Forces the names of a directory to the disk.
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-/// Elsewhere directories cannot be opened as files, and the system keeps the order itself.
-#[cfg(not(unix))]
-pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
+    open_directory(directory)?.map_or(Ok(()), |directory| force(&directory))
 }

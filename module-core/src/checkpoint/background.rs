@@ -57,7 +57,7 @@ impl SaveHandle {
 impl Drop for SaveHandle {
     fn drop(&mut self) {
         if let Err(error) = self.wait() {
-            eprintln!("a checkpoint was not saved: {error}");
+            eprintln!("saving a checkpoint failed: {error}");
         }
     }
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Component, Path};
 
 use super::atomic::sync_directory;
+use crate::error::quote;
 
 /// Makes a directory, unless it is there; its parent must be.
 pub(super) fn make(directory: &Path) -> io::Result<()> {
@@ -67,7 +68,7 @@ pub(super) fn sweep(directory: &Path, keep: &BTreeSet<&str>, ours: impl Fn(&str)
     }
 }
 
-/// A name from an index as a file of its directory, which must not lead out of it.
+/// A name from an index as a file of its directory, which must not lead out of it, on any system.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let mut components = Path::new(name).components();
     let plain = matches!(
@@ -75,8 +76,26 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         (Some(Component::Normal(first)), None) if first == name
     );
     // What separates directories, drives and streams elsewhere does so in no index.
-    match plain && !name.contains(['/', '\\', ':', '\0']) {
+    let separates = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':');
+    match plain && !name.contains(separates) && !name.ends_with(['.', ' ']) && !is_device(name) {
         true => Ok(()),
-        false => Err(format!("{name:?} is no name of a file in its directory")),
+        false => Err(format!(
+            "\"{}\" is no name of a file in its directory",
+            quote(name)
+        )),
     }
+}
+
+/// Whether Windows takes a name for a device, whatever follows its first dot.
+pub(super) fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let numbered = || {
+        let (port, number) = stem.split_at_checked(3)?;
+        let ports = ["COM", "LPT"];
+        let port = ports.iter().any(|other| port.eq_ignore_ascii_case(other));
+        Some(port && number.len() == 1 && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let devices = ["CON", "PRN", "AUX", "NUL"];
+    let named = devices.iter().any(|other| stem.eq_ignore_ascii_case(other));
+    named || numbered().unwrap_or(false)
 }

@@ -1,4 +1,7 @@
 //! Files as memory: the one place where the operating system's mapping is trusted.
+//!
+//! `unsafe` stands here because memory that another program can change or take away is not what the
+//! language calls memory. Whoever asks for it promises what cannot be checked.
 
 #![allow(unsafe_code)]
 
@@ -8,22 +11,63 @@ use std::io;
 #[cfg(not(miri))]
 use memmap2::Mmap;
 
+use super::ReadOptions;
+
+/// That somebody has promised what [`ReadOptions::mapped`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Promise(());
+
+impl ReadOptions {
+    /// Maps safetensors files into memory instead of copying them: tensors borrow from the file, so that
+    /// opening a large one takes no time and its parts are read as they are used.
+    ///
+    /// Files of other formats are copied all the same, and so are headers and elements that do not lie in
+    /// the file as memory holds them: truth values, and those that are not aligned.
+    ///
+    /// # Safety
+    ///
+    /// As long as a tensor borrows from a file that is read with these options or with a clone of them,
+    /// and while it is read, nobody may write into that file or shorten it, in this program or in another
+    /// one. A write would change tensors that the compiler takes for constant; a part that is cut off ends
+    /// the program with a bus error as soon as it is touched.
+    ///
+    /// The file may be removed, and replaced as a whole by a rename, which is what
+    /// [`StateDict::save`](crate::StateDict::save) does: the tensors keep the old content. (Not on Windows,
+    /// where a file that is mapped stays.)
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ReadOptions, StateDict, Tensor};
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-mapped-{}.safetensors", std::process::id()));
+    /// StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]).save(&path)?;
+    /// // SAFETY: nobody else knows of this file.
+    /// let options = unsafe { ReadOptions::new().mapped() };
+    /// let state = StateDict::load_with(&path, &options)?;
+    /// std::fs::remove_file(path)?;
+    /// assert_eq!(state.get("weight").unwrap().to_vec::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub unsafe fn mapped(self) -> Self {
+        let mapped = Some(Promise(()));
+        Self { mapped, ..self }
+    }
+}
+
 /// The content of a file, read by the system as it is touched.
-///
-/// Files that are replaced as [`atomic`](super::atomic) replaces them, or removed, keep their old
-/// content in the mapping. A file that another program shortens meanwhile ends this one with a bus
-/// error as soon as the lost part is touched, and one that is written in place changes the tensors
-/// that borrow from it; `ReadOptions::mmap(false)` reads such files into memory of their own.
 #[cfg(not(miri))]
-pub(super) fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the mapping is private and never written, and holds its file. That nobody else changes
-    // the file in place is what `StateDict::load` asks of its caller, and cannot be had otherwise.
+pub(super) fn map(file: &File, _: Promise) -> io::Result<Mmap> {
+    // SAFETY: the mapping is private and never written, and holds its file. That nobody else writes or
+    // shortens the file is what the caller of `ReadOptions::mapped` has promised: nothing else makes
+    // a `Promise`.
     unsafe { Mmap::map(file) }
 }
 
 /// Miri maps no files, and looks at what is done with bytes that lie as a mapping does.
 #[cfg(miri)]
-pub(super) fn map(mut file: &File) -> io::Result<Pages> {
+pub(super) fn map(mut file: &File, _: Promise) -> io::Result<Pages> {
     let mut bytes = Vec::new();
     let length = io::Read::read_to_end(&mut file, &mut bytes)?;
     bytes.resize(length.next_multiple_of(8), 0);
@@ -39,4 +83,11 @@ impl AsRef<[u8]> for Pages {
     fn as_ref(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.0)[..self.1]
     }
+}
+
+/// Options for tests, which change no file that they read with them.
+#[cfg(test)]
+pub(super) fn promised() -> ReadOptions {
+    // SAFETY: the files are a test's own, and are replaced and removed as a whole.
+    unsafe { ReadOptions::new().mapped() }
 }

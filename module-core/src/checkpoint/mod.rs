@@ -3,12 +3,17 @@
 mod atomic;
 mod background;
 mod directory;
+mod foreign;
 mod mapping;
 mod npy;
 mod npz;
+mod opened;
 mod options;
 mod output;
 mod pickle;
+mod problem;
+mod regular;
+mod restored;
 mod safetensors;
 mod sharded;
 mod source;
@@ -23,8 +28,11 @@ mod zip;
 use std::path::Path;
 
 pub use background::SaveHandle;
+use opened::Opened;
 pub use options::ReadOptions;
 use output::file_error;
+use problem::Problem;
+pub use restored::{ChangedSetting, RestoreReport};
 use source::Source;
 pub use stateful::{Snapshot, Stateful};
 pub use training::TrainingCheckpoint;
@@ -40,8 +48,13 @@ trait Format: Sync {
     fn matches(&self, start: &[u8]) -> bool;
 
     /// Reads a whole file; the error says what is wrong with it. Formats that nest tensors, as
-    /// `{"model": …, "epoch": …}`, read those under `entry`, a path of keys joined by dots.
-    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String>;
+    /// `{"model": …, "epoch": …}`, read those under the entry of the options.
+    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem>;
+
+    /// Reads a file that is open; formats that do not need all of it at once read tensor by tensor.
+    fn read_opened(&self, file: Opened, options: &ReadOptions) -> Result<StateDict, Problem> {
+        self.read(&Source::new(file.whole()?), options)
+    }
 }
 
 /// Every format, asked in this order.
@@ -56,14 +69,21 @@ impl StateDict {
     /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
     ///
     /// The file is written whole beside the old one, forced to the disk and moved into its place,
-    /// so that a crash at any moment leaves one or the other, and perhaps a file `.checkpoint-…` that
-    /// may be removed. Elements are written from where they lie, so that saving takes no second copy
+    /// so that a crash at any moment leaves one or the other, and perhaps a file `.checkpoint-…`, which
+    /// the next save in its directory removes. (Those that other programs are writing are told by a lock,
+    /// and stay.) Elements are written from where they lie, so that saving takes no second copy
     /// of a model. Tied tensors are written once; the metadata names the others, as
     /// `safetensors.torch.save_model` does.
     ///
+    /// A new file has the mode that the umask leaves to new files; one that replaces another has that
+    /// one's permissions, without set-uid, set-gid and sticky bits, and belongs to whoever saves. Where
+    /// `path` is a symbolic link, the file that it points to is replaced, and the link stays.
+    ///
     /// # Errors
     ///
-    /// A directory that does not exist or cannot be written, a full disk.
+    /// A directory that does not exist or cannot be written, a full disk, a path that is a directory or a
+    /// device: then the old file is as it was. [`ErrorKind::NotDurable`]: the new file is in place, but a
+    /// crash of the system may bring back the old one.
     ///
     /// # Example
     ///
@@ -78,7 +98,10 @@ impl StateDict {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        atomic::write(path.as_ref(), |output| safetensors::write(self, output))
+        let at = |error| file_error(path.as_ref(), error);
+        let path = atomic::followed(path.as_ref()).map_err(at)?;
+        atomic::sweep(atomic::directory_of(&path).map_err(at)?);
+        atomic::write(&path, |output| safetensors::write(self, output))
     }
 
     /// [`save`](Self::save) on another thread. What is written is the state as it is now: tensors do
@@ -111,12 +134,13 @@ impl StateDict {
     /// written beside the old under names that are free (`model.1-00001-of-00002.safetensors`), then the
     /// index is replaced, and then shards that it does not name are removed: a crash at any moment
     /// leaves the old state or the new one whole. Tied tensors are written once; the metadata of the
-    /// index names the others.
+    /// index names the others. Symbolic links in the directory are replaced, and what they point to stays.
     ///
     /// # Errors
     ///
     /// Shards of no bytes; a directory with a `model.safetensors`, which readers prefer to an index; one
-    /// that cannot be made or written; a full disk.
+    /// that cannot be made or written; a full disk: then the old state stands. [`ErrorKind::NotDurable`],
+    /// as [`save`](Self::save) has it: the new state stands.
     ///
     /// # Example
     ///
@@ -142,15 +166,17 @@ impl StateDict {
     /// `model.safetensors`, its `model.safetensors.index.json`, or their older counterparts
     /// `pytorch_model.bin` and `pytorch_model.bin.index.json`.
     ///
-    /// The file is mapped into memory and tensors borrow from it, so that opening a large one takes
-    /// no time and its parts are read as they are used. It may be replaced or removed meanwhile, but
-    /// nobody may write into it or shorten it: see [`ReadOptions::mmap`].
+    /// The tensors are copies, whatever happens to the file afterwards. Safetensors files are read
+    /// tensor by tensor into their memory, by several threads where they are large; of other formats
+    /// the whole file is read once, and its tensors share that memory. [`ReadOptions::mapped`] lets
+    /// tensors borrow from the file instead, for those who can promise that nobody changes it.
     ///
     #[doc = include_str!("../docs/checkpoint_formats.md")]
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or whose content is damaged or of no known format; an index and
+    /// A file that cannot be read, or is none (a directory, a device, a FIFO, a socket; links are
+    /// followed); content that is damaged or of no known format; an index and
     /// shards that do not hold the same keys; a directory with several checkpoints or none.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::load_with(path, &ReadOptions::new())
@@ -176,37 +202,50 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
         }
         false => path,
     };
-    read_source(path, &open(path, options)?, options)
+    let file = open(path, options)?;
+    match sharded::is_index(file.start()) {
+        true => sharded::read(path, &whole(path, file)?, options),
+        false => read_opened(path, file, options),
+    }
 }
 
 /// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
 pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
-    read_source(path, &Source::new(bytes), options)
-}
-
-fn read_source(path: &Path, source: &Source, options: &ReadOptions) -> Result<StateDict> {
-    match sharded::is_index(source.bytes()) {
-        true => sharded::read(path, source.bytes(), options),
-        false => read_file(path, source, options),
+    if sharded::is_index(&bytes) {
+        return sharded::read(path, &bytes, options);
     }
+    let format = format_of(path, &bytes)?;
+    let state = format.read(&Source::new(bytes), options);
+    state.map_err(|problem| problem.in_file(path, format.name()))
 }
 
-fn open(path: &Path, options: &ReadOptions) -> Result<Source> {
-    Source::open(path, options.mmap).map_err(|error| file_error(path, error))
+fn open(path: &Path, options: &ReadOptions) -> Result<Opened> {
+    Opened::open(path, options.mapped).map_err(|error| file_error(path, error))
 }
 
-fn read_file(path: &Path, source: &Source, options: &ReadOptions) -> Result<StateDict> {
-    let format = FORMATS
-        .into_iter()
-        .find(|format| format.matches(source.bytes()))
-        .ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-            let problem = format!("the content is none of: {}", names.join(", "));
-            damaged(path, "checkpoint", problem)
-        })?;
-    format
-        .read(source, options.entry.as_deref())
-        .map_err(|problem| damaged(path, format.name(), problem))
+/// The whole content of a small file, as an index is.
+fn whole(path: &Path, file: Opened) -> Result<Vec<u8>> {
+    file.whole().map_err(|error| file_error(path, error))
+}
+
+fn read_opened(path: &Path, file: Opened, options: &ReadOptions) -> Result<StateDict> {
+    let format = format_of(path, file.start())?;
+    let state = format.read_opened(file, options);
+    state.map_err(|problem| problem.in_file(path, format.name()))
+}
+
+/// The format of a file that starts with these bytes.
+fn format_of(path: &Path, start: &[u8]) -> Result<&'static dyn Format> {
+    let format = FORMATS.into_iter().find(|format| format.matches(start));
+    format.ok_or_else(|| {
+        let names = FORMATS.map(Format::name).join(", ");
+        let none = format!("the content is none of: {names}");
+        let problem = match foreign::describe(start) {
+            Some(what) => format!("{what} ({none})"),
+            None => none,
+        };
+        damaged(path, "checkpoint", problem)
+    })
 }
 
 /// The error for a file whose content is not what it should be.

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use super::Source;
 use super::swap::big_endian_tensor;
+use super::words::shortened;
+use super::{Problem, Source};
+use crate::layout::MAX_RANK;
 use crate::{DType, Tensor};
 
 /// The array that lies in a range of a source.
-pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, String> {
+pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, Problem> {
     let bytes = source.bytes().get(range.clone()).unwrap_or_default();
     let (header, elements) = split(bytes)?;
     let header = Header::parse(header)?;
@@ -32,7 +34,7 @@ pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, Stri
 
 /// The text of the header and the bytes of the elements.
 fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
-    let cut = "the file ends inside of its header";
+    let cut = "it ends early, inside of its header: cut off?";
     let rest = bytes
         .strip_prefix(b"\x93NUMPY")
         .ok_or("it is no `.npy` file")?;
@@ -66,10 +68,12 @@ struct Header {
 
 impl Header {
     /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, the keys in any order.
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Problem> {
         let unclear = || {
             let start: String = text.chars().take(120).collect();
-            format!("its header is none of an array of numbers: {start:?}")
+            Problem::from(format!(
+                "its header is none of an array of numbers: {start:?}"
+            ))
         };
         let inner = text
             .trim()
@@ -94,7 +98,7 @@ impl Header {
                     (fortran.replace(truth).is_some(), after)
                 }
                 "shape" => {
-                    let (sizes, after) = sizes(after).ok_or_else(unclear)?;
+                    let (sizes, after) = sizes(after)?.ok_or_else(unclear)?;
                     (shape.replace(sizes).is_some(), after)
                 }
                 _ => return Err(unclear()),
@@ -112,8 +116,10 @@ impl Header {
         let (Some(descr), Some(fortran), Some(shape)) = (descr, fortran, shape) else {
             return Err(unclear());
         };
-        let (big_endian, dtype) =
-            elements(descr).ok_or_else(|| format!("its dtype {descr:?} is not served"))?;
+        let (big_endian, dtype) = elements(descr).ok_or_else(|| {
+            let descr = shortened(descr);
+            Problem::Unfit(format!("its dtype {descr:?} is not served"))
+        })?;
         Ok(Self {
             dtype,
             big_endian,
@@ -136,25 +142,26 @@ fn truth(text: &str) -> Option<(bool, &str)> {
 }
 
 /// A tuple of numbers, and what follows it.
-fn sizes(text: &str) -> Option<(Vec<usize>, &str)> {
-    let (inner, after) = text.strip_prefix('(')?.split_once(')')?;
+fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, Problem> {
+    let Some((inner, after)) = text.strip_prefix('(').and_then(|t| t.split_once(')')) else {
+        return Ok(None);
+    };
     let inner = inner.trim();
     // One size has a comma behind it, several may.
     let inner = match inner.strip_suffix(',') {
         Some(inner) if !inner.is_empty() => inner,
-        _ if inner.is_empty() => return Some((Vec::new(), after)),
+        _ if inner.is_empty() => return Ok(Some((Vec::new(), after))),
         _ if inner.contains(',') => inner,
-        _ => return None,
+        _ => return Ok(None),
     };
-    let mut sizes = Vec::new();
-    for size in inner.split(',') {
-        // NumPy has no more dimensions.
-        if sizes.len() == 64 {
-            return None;
-        }
-        sizes.push(size.trim().trim_end_matches('L').parse().ok()?);
+    // Nothing is collected before it is known how many there are.
+    if inner.split(',').nth(MAX_RANK).is_some() {
+        return Err(format!("it has more than {MAX_RANK} dimensions").into());
     }
-    Some((sizes, after))
+    let sizes = inner
+        .split(',')
+        .map(|size| size.trim().trim_end_matches('L').parse().ok());
+    Ok(sizes.collect::<Option<_>>().map(|sizes| (sizes, after)))
 }
 
 /// Byte order and dtype of a description as `<f4`.

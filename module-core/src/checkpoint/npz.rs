@@ -6,7 +6,7 @@ use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use super::words::shortened;
 use super::zip::{Entry, directory};
-use super::{Format, Source, npy};
+use super::{Format, Problem, ReadOptions, Source, npy};
 use crate::{StateDict, Tensor};
 
 pub(super) struct Npz;
@@ -31,11 +31,12 @@ impl Format for Npz {
         start.starts_with(b"PK\x05\x06") || array().unwrap_or(false)
     }
 
-    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
-        if let Some(entry) = entry {
-            return Err(format!(
-                "there is no entry `{entry}`: the arrays of this format lie flat"
-            ));
+    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
+        if let Some(entry) = &options.entry {
+            return Err(Problem::Unfit(format!(
+                "there is no entry `{}`: the arrays of this format lie flat",
+                shortened(entry)
+            )));
         }
         let entries = directory(source.bytes())?;
         let room = source
@@ -46,25 +47,25 @@ impl Format for Npz {
         let sizes = entries.values().filter_map(|entry| entry.inflated);
         let total = sizes.fold(0, usize::saturating_add);
         if total > room {
-            return Err(format!(
+            return Err(Problem::Unfit(format!(
                 "its arrays would inflate to {total} bytes, more than {TIMES} times the file; save \
                  them by `numpy.savez`, without compression"
-            ));
+            )));
         }
         let mut state = StateDict::new();
         for (name, entry) in entries {
             let Some(key) = name.strip_suffix(".npy") else {
-                return Err(format!("the entry `{}` is no array", shortened(&name)));
+                let name = shortened(&name);
+                return Err(Problem::Unfit(format!("the entry `{name}` is no array")));
             };
-            let tensor = read(source, &entry)
-                .map_err(|problem| format!("`{}`: {problem}", shortened(key)))?;
+            let tensor = read(source, &entry).map_err(|problem| problem.of(&shortened(key)))?;
             state.insert(key, tensor);
         }
         Ok(state)
     }
 }
 
-fn read(source: &Source, entry: &Entry) -> Result<Tensor, String> {
+fn read(source: &Source, entry: &Entry) -> Result<Tensor, Problem> {
     let bytes = source.bytes().get(entry.range.clone()).unwrap_or_default();
     match entry.inflated {
         None => {
@@ -77,9 +78,9 @@ fn read(source: &Source, entry: &Entry) -> Result<Tensor, String> {
             match written {
                 Ok(written) if written == size => {}
                 Ok(written) => {
-                    return Err(format!("it inflates to {written} bytes instead of {size}"));
+                    return Err(format!("it inflates to {written} bytes instead of {size}").into());
                 }
-                Err(e) => return Err(format!("its compressed bytes: {e:?}")),
+                Err(e) => return Err(format!("its compressed bytes: {e:?}").into()),
             }
             check(&inflated, entry)?;
             npy::array(&Source::new(inflated), 0..size)

@@ -1,3 +1,5 @@
+use super::mapping::Promise;
+
 /// How a checkpoint file is read.
 ///
 /// # Example
@@ -7,40 +9,29 @@
 ///
 /// let path = std::env::temp_dir().join(format!("doc-read-{}.safetensors", std::process::id()));
 /// StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]).save(&path)?;
-/// // A copy in memory, whatever happens to the file.
-/// let state = StateDict::load_with(&path, &ReadOptions::new().mmap(false))?;
+/// // The tensors of this format lie flat.
+/// let nested = StateDict::load_with(&path, &ReadOptions::new().entry("model"));
+/// assert!(nested.unwrap_err().to_string().contains("there is no entry `model`"));
 /// std::fs::remove_file(path)?;
-/// assert_eq!(state.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    pub(super) mmap: bool,
+    pub(super) mapped: Option<Promise>,
     pub(super) entry: Option<String>,
+    pub(super) expanded: bool,
 }
 
 impl ReadOptions {
-    /// Mapped into memory; the tensors of the whole file.
+    /// The tensors of the whole file, copied into memory of their own, whatever happens to the file
+    /// afterwards. [`mapped`](Self::mapped) lets them borrow from it instead.
     pub fn new() -> Self {
-        Self {
-            mmap: true,
-            entry: None,
-        }
-    }
-
-    /// Whether tensors borrow from the file, which is mapped into memory; true by default. Else the
-    /// file is read into memory first, which the tensors share.
-    ///
-    /// A mapped file may be replaced by [`StateDict::save`](crate::StateDict::save) and removed (not on
-    /// Windows, where a file that is mapped stays), but nobody may write into it or shorten it: the
-    /// tensors would change, or the program would end with a bus error.
-    #[must_use]
-    pub fn mmap(self, mmap: bool) -> Self {
-        Self { mmap, ..self }
+        Self::default()
     }
 
     /// Which tensors are read from a file that nests them, as `{"model": …, "epoch": …}`: a path of
-    /// keys joined by dots.
+    /// keys joined by dots. What else the file holds may be objects of any Python class then: they are
+    /// not made, and nothing of them is executed.
     #[must_use]
     pub fn entry(self, entry: impl Into<String>) -> Self {
         Self {
@@ -48,10 +39,15 @@ impl ReadOptions {
             ..self
         }
     }
-}
 
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self::new()
+    /// Whether tensors of PyTorch's files may have more elements than the file holds, as those that
+    /// `expand` makes; false by default. Reading them takes no memory, but a file of 300 bytes may
+    /// describe terabytes, which whoever saves, casts or adds them has to find room for.
+    ///
+    /// Otherwise a tensor has at most the elements of its storage, and all views together (ties count
+    /// once) at most eight times the length of the file and 256 KiB.
+    #[must_use]
+    pub fn expanded(self, expanded: bool) -> Self {
+        Self { expanded, ..self }
     }
 }

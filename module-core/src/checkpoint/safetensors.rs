@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
+use super::opened::{Described, Opened};
 use super::output::Output;
-use super::{Format, Source};
+use super::words::shortened;
+use super::{Format, Problem, ReadOptions, Source};
 use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
 pub(super) use header::Unique;
@@ -25,35 +27,89 @@ impl Format for Safetensors {
         start.get(8) == Some(&b'{')
     }
 
-    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
-        if let Some(entry) = entry {
-            return Err(format!(
-                "there is no entry `{entry}`: the tensors of this format lie flat"
-            ));
-        }
-        let (header, start) = Header::parse(source.bytes())?;
-        let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
-        tensors.sort_by_key(|(_, info)| info.data_offsets);
-        // This refuses gaps, overlaps, and sizes that do not follow from shape and dtype.
-        let tensors = Metadata::new(None, tensors).map_err(|e| e.to_string())?;
-        let (taken, present) = (tensors.data_len(), source.bytes().len() - start);
-        if taken != present {
-            return Err(format!(
-                "{present} bytes follow the header, but its tensors take {taken}"
-            ));
-        }
-        let mut state = StateDict::new();
-        for key in tensors.offset_keys() {
-            let info = tensors.info(&key).ok_or("a tensor without a description")?;
-            let dtype = from_file(info.dtype)
-                .ok_or_else(|| format!("dtype {} of `{key}` is not served", info.dtype))?;
-            let (first, last) = info.data_offsets;
-            let tensor = source.tensor(dtype, &info.shape, start + first..start + last)?;
-            state.insert(key, tensor);
-        }
-        add_ties(&mut state, &header.metadata)?;
-        Ok(state)
+    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
+        refuse_entry(options)?;
+        let length = Header::length(source.bytes(), source.bytes().len())?;
+        let text = source.bytes().get(8..8 + length).unwrap_or_default();
+        let (described, metadata) = describe(text, source.bytes().len())?;
+        let tensor =
+            |(_, d): &(String, Described)| source.tensor(d.dtype, &d.shape, d.range.clone());
+        let tensors: Vec<Tensor> = described.iter().map(tensor).collect::<Result<_, _>>()?;
+        let keys = described.into_iter().map(|(key, _)| key);
+        Ok(state_of(keys.zip(tensors), &metadata)?)
     }
+
+    /// The header first, then each tensor into memory of its own.
+    fn read_opened(&self, file: Opened, options: &ReadOptions) -> Result<StateDict, Problem> {
+        refuse_entry(options)?;
+        let length = Header::length(file.start(), file.length())?;
+        // The text is gone before tensors are made.
+        let (described, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
+        let (keys, described): (Vec<_>, Vec<_>) = described.into_iter().unzip();
+        let tensors = file.tensors(&described)?;
+        Ok(state_of(keys.into_iter().zip(tensors), &metadata)?)
+    }
+}
+
+/// Names and places in the order of the places.
+type Places = Vec<(String, Described)>;
+
+/// What a header says of the tensors of a file of so many bytes.
+fn describe(text: &[u8], length: usize) -> Result<(Places, BTreeMap<String, String>), Problem> {
+    let header = Header::parse(text)?;
+    let start = 8 + text.len();
+    let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
+    tensors.sort_by_key(|(_, info)| info.data_offsets);
+    // This refuses gaps, overlaps, and sizes that do not follow from shape and dtype.
+    let tensors = Metadata::new(None, tensors).map_err(|e| e.to_string())?;
+    let (taken, present) = (tensors.data_len(), length - start);
+    if taken != present {
+        let cut = match taken > present {
+            true => "the file ends early: cut off? ",
+            false => "",
+        };
+        return Err(format!(
+            "{cut}{present} bytes follow the header, but its tensors take {taken}"
+        )
+        .into());
+    }
+    let mut described = Vec::new();
+    for key in tensors.offset_keys() {
+        let info = tensors.info(&key).ok_or("a tensor without a description")?;
+        let dtype = from_file(info.dtype).ok_or_else(|| {
+            let key = shortened(&key);
+            Problem::Unfit(format!("dtype {} of `{key}` is not served", info.dtype))
+        })?;
+        let (first, last) = info.data_offsets;
+        let (shape, range) = (info.shape.clone(), start + first..start + last);
+        described.push((
+            key,
+            Described {
+                dtype,
+                shape,
+                range,
+            },
+        ));
+    }
+    Ok((described, header.metadata))
+}
+
+fn state_of(
+    tensors: impl Iterator<Item = (String, Tensor)>,
+    metadata: &BTreeMap<String, String>,
+) -> Result<StateDict, String> {
+    let mut state: StateDict = tensors.collect();
+    add_ties(&mut state, metadata)?;
+    Ok(state)
+}
+
+fn refuse_entry(options: &ReadOptions) -> Result<(), Problem> {
+    options.entry.as_deref().map_or(Ok(()), |entry| {
+        Err(Problem::Unfit(format!(
+            "there is no entry `{}`: the tensors of this format lie flat",
+            shortened(entry)
+        )))
+    })
 }
 
 /// Puts tied tensors under their other names: they stand once, and the metadata maps each name that
@@ -65,7 +121,9 @@ pub(super) fn add_ties(
     let mut others = metadata.iter().filter(|(name, _)| *name != FORMAT.0);
     if let (true, Some((dropped, kept))) = (state.is_empty(), others.next()) {
         return Err(format!(
-            "`{dropped}` is to be tied to `{kept}`, but there are no tensors"
+            "`{}` is to be tied to `{}`, but there are no tensors",
+            shortened(dropped),
+            shortened(kept)
         ));
     }
     for (dropped, kept) in metadata {

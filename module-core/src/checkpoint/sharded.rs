@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::output::file_error;
 use super::safetensors::{Unique, add_ties, without_ties, write_tensors};
-use super::{ReadOptions, atomic, damaged, directory, open, read_file};
+use super::{ReadOptions, atomic, damaged, directory, open, read_opened};
+use crate::error::quote;
 use crate::{Error, Result, StateDict, Tensor};
 
 const FILE: &str = "model.safetensors";
@@ -72,16 +73,19 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
     let mut state = StateDict::new();
     for (file, count) in files {
         let shard = path.with_file_name(file);
-        let held = read_file(&shard, &open(&shard, options)?, options)?;
+        let held = read_opened(&shard, open(&shard, options)?, options)?;
         for (key, tensor) in held.iter() {
             match places.get(key) {
                 Some(place) if place == file => state.insert(key, tensor.clone()),
                 Some(place) => {
-                    let problem = format!("`{key}` is to be in {place:?}, and is in {file:?} too");
+                    let (key, place) = (quote(key), quote(place));
+                    let problem =
+                        format!("`{key}` is to be in \"{place}\", and is in \"{file}\" too");
                     return Err(damaged(problem));
                 }
                 None => {
-                    let problem = format!("{file:?} holds `{key}`, which is not in the index");
+                    let key = quote(key);
+                    let problem = format!("\"{file}\" holds `{key}`, which is not in the index");
                     return Err(damaged(problem));
                 }
             };
@@ -90,7 +94,8 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
             let mut listed = places.iter().filter(|(_, place)| *place == file);
             let absent = listed.find(|(key, _)| !held.contains_key(key));
             let key = absent.map_or("", |(key, _)| key);
-            return Err(damaged(format!("{file:?} does not hold `{key}`")));
+            let key = quote(key);
+            return Err(damaged(format!("\"{file}\" does not hold `{key}`")));
         }
     }
     let Unique(metadata) = index.metadata.unwrap_or_default();
@@ -124,6 +129,7 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
     }
     let at = |error| file_error(path, error);
     directory::make(path).map_err(at)?;
+    atomic::sweep(path);
     if path.join(FILE).symlink_metadata().is_ok() {
         let problem =
             format!("it holds {FILE}, which readers take for the whole; remove that first");
@@ -142,10 +148,11 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
     for (shard, name) in shards.into_iter().zip(&names) {
         weight_map.extend(shard.iter().map(|(key, _)| (*key, name.as_str())));
         let none = BTreeMap::new();
-        atomic::write(&path.join(name), |output| {
+        atomic::write_part(&path.join(name), |output| {
             write_tensors(shard, none, output)
         })?;
     }
+    atomic::sync_directory(path).map_err(at)?;
     let ties = &ties;
     let metadata = NewMetadata { total_size, ties };
     let index = NewIndex {

@@ -52,6 +52,16 @@ pub trait Stateful {
     ///
     /// A state of something else; then nothing is changed.
     fn load_state(&mut self, state: &Snapshot) -> Result<()>;
+
+    /// Those values of [`state`](Self::state) that say how it was configured, under the same names. A
+    /// restore reports which of them, or of the fields of one that is a map, it has changed.
+    ///
+    /// # Errors
+    ///
+    /// Values that cannot be had.
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        Ok(Snapshot::default())
+    }
 }
 
 /// A state: tensors, and values of any type that serde knows.

@@ -6,13 +6,15 @@ use std::ops::Range;
 
 use super::pickle::{Budget, Pickle, Storages};
 use super::words::shortened;
-use super::{Format, Source};
+use super::{Format, Problem, ReadOptions, Source};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchLegacy;
 
 /// What the first pickle holds.
 const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
+/// What ends where a pickle ends early.
+const FILE: &str = "the file";
 /// What the second one holds.
 const PROTOCOL: i128 = 1001;
 
@@ -26,7 +28,7 @@ impl Format for TorchLegacy {
         matches!(start, [0x80, 2..=5, ..])
     }
 
-    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
+    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
         let budget = Budget::of(source.bytes());
         let mut rest = Rest {
             bytes: source.bytes(),
@@ -34,16 +36,19 @@ impl Format for TorchLegacy {
             budget: &budget,
         };
         if rest.pickle()?.int() != Some(MAGIC) {
-            return Err("it is a pickle that `torch.save` did not write".to_owned());
+            return Err(Problem::unfit(
+                "it is a pickle that `torch.save` did not write; load it in Python, and save its \
+                 tensors by `torch.save`",
+            ));
         }
         match rest.pickle()?.int() {
             Some(PROTOCOL) => {}
-            other => return Err(format!("the protocol {other:?} is not {PROTOCOL}")),
+            other => return Err(format!("the protocol {other:?} is not {PROTOCOL}").into()),
         }
         // The byte order and the sizes of numbers where it was written; elements are little-endian
         // wherever that was.
         rest.pickle()?;
-        let pickle = rest.pickle()?;
+        let pickle = rest.objects(options.entry.as_deref())?;
         let order = rest.pickle()?;
         let order = order
             .texts()
@@ -60,12 +65,12 @@ impl Format for TorchLegacy {
             // An entry of the map, half of which may lie in reserve.
             budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
             if places.insert(key, range).is_some() {
-                return Err(format!("storage `{}` stands twice", shortened(key)));
+                return Err(format!("storage `{}` stands twice", shortened(key)).into());
             }
         }
         match source.bytes().len() - rest.at {
-            0 => pickle.state(entry, &Places { source, places }),
-            more => Err(format!("{more} bytes follow the last storage")),
+            0 => pickle.state(options, &Places { source, places }),
+            more => Err(format!("{more} bytes follow the last storage").into()),
         }
     }
 }
@@ -78,8 +83,17 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
+    /// A pickle of numbers and texts.
     fn pickle(&mut self) -> Result<Pickle<'a>, String> {
-        let pickle = Pickle::read(&self.bytes[self.at..], self.budget)?;
+        let pickle = Pickle::read(&self.bytes[self.at..], FILE, self.budget)?;
+        self.at += pickle.length;
+        Ok(pickle)
+    }
+
+    /// The pickle of what was saved.
+    fn objects(&mut self, entry: Option<&str>) -> Result<Pickle<'a>, String> {
+        let rest = &self.bytes[self.at..];
+        let pickle = Pickle::read_objects(rest, FILE, self.budget, entry)?;
         self.at += pickle.length;
         Ok(pickle)
     }
@@ -89,14 +103,17 @@ impl<'a> Rest<'a> {
         let rest = &self.bytes[self.at..];
         let (number, rest) = rest
             .split_first_chunk()
-            .ok_or("the file ends before its size")?;
+            .ok_or("the file ends early: cut off? Its size is missing")?;
         let number = u64::from_le_bytes(*number);
         if usize::try_from(number) != Ok(count) {
             return Err(format!("{number} elements follow, the tensors say {count}"));
         }
         let size = size.filter(|&size| size <= rest.len()).ok_or_else(|| {
             let left = rest.len();
-            format!("{count} elements do not fit the {left} bytes that are left")
+            format!(
+                "the file ends early: cut off? {count} elements do not fit the {left} bytes that \
+                 are left"
+            )
         })?;
         let start = self.at + size_of_val(&number);
         self.at = start + size;

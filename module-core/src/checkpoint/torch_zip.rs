@@ -5,7 +5,7 @@ use super::pickle::{Budget, Pickle, Storages};
 use super::swap::big_endian_tensor;
 use super::words::shortened;
 use super::zip::{Entries, Entry, directory};
-use super::{Format, Source};
+use super::{Format, Problem, ReadOptions, Source, foreign};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchZip;
@@ -22,63 +22,76 @@ impl Format for TorchZip {
         start.starts_with(b"PK\x03\x04")
     }
 
-    fn read(&self, source: &Source, entry: Option<&str>) -> Result<StateDict, String> {
+    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
         let bytes = source.bytes();
         let entries = directory(bytes)?;
-        if let Some((name, _)) = entries.iter().find(|(_, entry)| entry.inflated.is_some()) {
-            return Err(format!(
-                "entry `{name}` is compressed; PyTorch stores all of them"
-            ));
+        if let Some(what) = foreign::describe_archive(&entries) {
+            return Err(Problem::unfit(what));
         }
         let mut stems = entries
             .keys()
             .filter_map(|name| name.strip_suffix("/data.pkl"));
         let stem = match (stems.next(), stems.next()) {
             (Some(stem), None) => stem,
-            (None, _) => return Err("the archive has no entry `data.pkl`".to_owned()),
+            (None, _) => return Err(no_pickle(&entries)),
             (Some(one), Some(other)) => {
                 let (one, other) = (shortened(one), shortened(other));
-                return Err(format!("both `{one}` and `{other}` hold a `data.pkl`"));
+                return Err(format!("both `{one}` and `{other}` hold a `data.pkl`").into());
             }
         };
+        if let Some((name, _)) = entries.iter().find(|(_, entry)| entry.inflated.is_some()) {
+            let name = shortened(name);
+            return Err(format!("entry `{name}` is compressed; PyTorch stores all of them").into());
+        }
         let archive = Archive {
             source,
             entries: &entries,
             stem,
         };
-        if archive.entry("constants.pkl").is_some() {
-            return Err(
-                "it is a TorchScript program; save the `state_dict()` of the module instead"
-                    .to_owned(),
-            );
-        }
         if let Some(version) = archive.text("version") {
             let known = version
                 .parse()
                 .is_ok_and(|version| (1..=VERSION).contains(&version));
             if !known {
-                return Err(format!("version {version:?} is none of 1 to {VERSION}"));
+                return Err(format!("version {version:?} is none of 1 to {VERSION}").into());
             }
         }
         let big_endian = match archive.text("byteorder").as_deref() {
             None | Some("little") => false,
             Some("big") => true,
-            Some(order) => return Err(format!("the byte order {order:?} is unknown")),
+            Some(order) => return Err(format!("the byte order {order:?} is unknown").into()),
         };
         let start = entries.get(&format!("{stem}/data.pkl"));
         let pickled = start.and_then(|entry| bytes.get(entry.range.clone()));
         let pickled = pickled.ok_or("the entry `data.pkl` is lost")?;
         let budget = Budget::of(bytes);
-        let pickle = Pickle::read(pickled, &budget)?;
+        let entry = options.entry.as_deref();
+        let pickle = Pickle::read_objects(pickled, "`data.pkl`", &budget, entry)?;
         if pickle.length != pickled.len() {
             let more = pickled.len() - pickle.length;
-            return Err(format!("{more} bytes follow the end of the pickle"));
+            return Err(format!("{more} bytes follow the end of the pickle").into());
         }
         match big_endian {
-            true => pickle.state(entry, &BigEndian(archive)),
-            false => pickle.state(entry, &archive),
+            true => pickle.state(options, &BigEndian(archive)),
+            false => pickle.state(options, &archive),
         }
     }
+}
+
+/// An archive that `torch.save` did not write.
+fn no_pickle(entries: &Entries) -> Problem {
+    const SHOWN: usize = 3;
+    let names = entries.keys().take(SHOWN);
+    let names: Vec<_> = names.map(|name| format!("`{}`", shortened(name))).collect();
+    let more = match entries.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Problem::Unfit(format!(
+        "the archive has no entry `data.pkl`, but {}{more}: `torch.save` did not write it; is the \
+         checkpoint one of them?",
+        names.join(", ")
+    ))
 }
 
 /// The entries of one checkpoint.

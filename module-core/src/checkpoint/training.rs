@@ -8,9 +8,10 @@ use serde_json::value::RawValue;
 use super::output::file_error;
 use super::safetensors::{self, Unique};
 use super::{
-    ReadOptions, SaveHandle, Snapshot, Stateful, atomic, damaged, directory, open, read_file,
+    ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory, open,
+    read_opened, whole,
 };
-use crate::error::suggest;
+use crate::error::{quote, suggest};
 use crate::{Error, Result};
 
 /// All that training needs to go on where it was: the states of a model, its optimiser, the generator
@@ -45,7 +46,7 @@ use crate::{Error, Result};
 pub struct TrainingCheckpoint {
     epoch: u64,
     step: u64,
-    parts: IndexMap<String, Snapshot>,
+    pub(super) parts: IndexMap<String, Snapshot>,
 }
 
 /// The index of a directory.
@@ -84,15 +85,12 @@ impl TrainingCheckpoint {
     /// # Errors
     ///
     /// A name of other characters than ASCII letters, digits, `_` and `-`, as it becomes that of a file,
-    /// or one that is there already; a state that cannot be had.
+    /// one that Windows keeps for a device (`con`, `nul`, …), or one that is there already; a state that
+    /// cannot be had.
     pub fn with(mut self, name: &str, part: &(impl Stateful + ?Sized)) -> Result<Self> {
         let fail = |problem| Err(Error::argument("with", "name", name, problem));
-        if !is_name(name) {
-            return fail("a name has ASCII letters, digits, `_` and `-`");
-        }
-        // Some file systems tell letters from capitals as little as this does.
-        if self.names().any(|other| other.eq_ignore_ascii_case(name)) {
-            return fail("this name is taken");
+        if let Err(problem) = self.check_name(name) {
+            return fail(problem);
         }
         self.parts.insert(name.to_owned(), part.state()?);
         Ok(self)
@@ -104,23 +102,56 @@ impl TrainingCheckpoint {
     ///
     /// A name that the checkpoint lacks.
     pub fn get(&self, name: &str) -> Result<&Snapshot> {
+        self.part("get", name)
+    }
+
+    fn part(&self, op: &'static str, name: &str) -> Result<&Snapshot> {
         self.parts.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.names().collect();
-            let mut problem = format!("the checkpoint has {names:?}");
+            const SHOWN: usize = 16;
+            let names = self.names().take(SHOWN).map(|name| format!("`{name}`"));
+            let names: Vec<String> = names.collect();
+            let mut problem = match names.len() {
+                0 => "the checkpoint is empty".to_owned(),
+                _ => format!("the checkpoint has {}", names.join(", ")),
+            };
+            if let more @ 1.. = self.parts.len().saturating_sub(SHOWN) {
+                problem += &format!(" and {more} more");
+            }
             if let Some(meant) = suggest(name, self.names()) {
                 problem += &format!("; did you mean `{meant}`?");
             }
-            Error::argument("get", "name", name, problem)
+            Error::argument(op, "name", name, problem)
         })
     }
 
-    /// Gives something the state under a name.
+    /// Refuses what is no name of a part, or another's.
+    fn check_name(&self, name: &str) -> Result<(), &'static str> {
+        fits(name)?;
+        // Some file systems tell letters from capitals as little as this does.
+        match self.names().any(|other| other.eq_ignore_ascii_case(name)) {
+            true => Err("this name is taken"),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives something the state under a name, and reports which of its hyper-parameters are others now.
+    ///
+    /// An optimizer goes on with the configuration of the checkpoint, as in PyTorch: a learning rate or
+    /// momentum that it was built with anew is overwritten. The report names those; set them after
+    /// restoring if they are meant.
     ///
     /// # Errors
     ///
     /// As [`get`](Self::get), and a state of something else; then nothing is changed.
-    pub fn restore(&self, name: &str, part: &mut (impl Stateful + ?Sized)) -> Result<()> {
-        part.load_state(self.get(name)?)
+    pub fn restore(
+        &self,
+        name: &str,
+        part: &mut (impl Stateful + ?Sized),
+    ) -> Result<RestoreReport> {
+        let state = self.part("restore", name)?;
+        let before = part.hyperparameters()?;
+        part.load_state(state)?;
+        Ok(RestoreReport::new(&before, state))
     }
 
     /// Writes the checkpoint to a directory, which is made if it does not exist: `checkpoint.json` and a
@@ -133,7 +164,9 @@ impl TrainingCheckpoint {
     ///
     /// # Errors
     ///
-    /// A directory that cannot be made or written, a full disk.
+    /// A directory that cannot be made or written, a full disk: then the old checkpoint stands.
+    /// [`ErrorKind::NotDurable`](crate::ErrorKind::NotDurable): the new one stands, but a crash of the
+    /// system may bring back the old one, whose files are still there.
     pub fn save(&self, directory: impl AsRef<Path>) -> Result<()> {
         self.write(directory.as_ref())
     }
@@ -144,18 +177,19 @@ impl TrainingCheckpoint {
         SaveHandle::spawn(path.clone(), move || checkpoint.save(path))
     }
 
-    /// Reads the checkpoint of a directory. Its tensors borrow from the files, which are mapped into
-    /// memory, as [`StateDict::load`](crate::StateDict::load) has it.
+    /// Reads the checkpoint of a directory. Its tensors are copies, as those of
+    /// [`StateDict::load`](crate::StateDict::load).
     ///
     /// # Errors
     ///
-    /// A directory without a checkpoint, or with a damaged one.
+    /// A directory without a checkpoint, or with a damaged one; names that [`with`](Self::with) refuses, and
+    /// files that lie elsewhere.
     pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
         let directory = directory.as_ref();
         let path = directory.join(INDEX);
-        let text = std::fs::read_to_string(&path).map_err(|error| file_error(&path, error))?;
+        let text = whole(&path, open(&path, &ReadOptions::new())?)?;
         let damaged = |problem| damaged(&path, FORMAT, problem);
-        let index: Index = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+        let index: Index = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
         if index.version != VERSION {
             let version = index.version;
             let problem = format!("it is of version {version}, and only {VERSION} is served");
@@ -163,9 +197,11 @@ impl TrainingCheckpoint {
         }
         let mut checkpoint = Self::new(index.epoch, index.step);
         for (name, Part { file, values }) in index.parts.0 {
+            let named = checkpoint.check_name(&name);
+            named.map_err(|problem| damaged(format!("part `{}`: {problem}", quote(&name))))?;
             directory::check_name(&file).map_err(damaged)?;
             let (path, options) = (directory.join(file), ReadOptions::new());
-            let tensors = read_file(&path, &open(&path, &options)?, &options)?;
+            let tensors = read_opened(&path, open(&path, &options)?, &options)?;
             let values = values.0;
             checkpoint.parts.insert(name, Snapshot { tensors, values });
         }
@@ -174,13 +210,18 @@ impl TrainingCheckpoint {
 
     fn write(&self, path: &Path) -> Result<()> {
         let at = |error| file_error(path, error);
+        // They were checked when they came, and become names of files here.
+        for name in self.names() {
+            fits(name).map_err(|problem| Error::argument("save", "name", name, problem))?;
+        }
         directory::make(path).map_err(at)?;
+        atomic::sweep(path);
         let files = |generation| self.names().map(|name| file(name, generation)).collect();
         let files = directory::free_names(path, files).map_err(at)?;
         let mut parts = BTreeMap::new();
         for ((name, Snapshot { tensors, values }), file) in self.parts.iter().zip(&files) {
             let to = path.join(file);
-            atomic::write(&to, |output| safetensors::write(tensors, output))?;
+            atomic::write_part(&to, |output| safetensors::write(tensors, output))?;
             let values = values
                 .iter()
                 .map(|(name, value)| (&**name, &**value))
@@ -193,6 +234,7 @@ impl TrainingCheckpoint {
             step: self.step,
             parts,
         };
+        atomic::sync_directory(path).map_err(at)?;
         let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
         text.push(b'\n');
         atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
@@ -227,6 +269,15 @@ struct NewIndex<'a> {
 struct NewPart<'a> {
     file: &'a str,
     values: BTreeMap<&'a str, &'a RawValue>,
+}
+
+/// Refuses what can be no name of a part.
+fn fits(name: &str) -> Result<(), &'static str> {
+    match name {
+        name if !is_name(name) => Err("a name has ASCII letters, digits, `_` and `-`"),
+        name if directory::is_device(name) => Err("Windows takes this name for a device"),
+        _ => Ok(()),
+    }
 }
 
 fn is_name(name: &str) -> bool {

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-/// The beginning of a name, which may fill a crafted file.
+use crate::error::quote;
+
+/// The beginning of a name, which may fill a crafted file, without what steers a terminal.
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &name[..end]).into(),
-        None => name.into(),
-    }
+    quote(name).to_string().into()
 }

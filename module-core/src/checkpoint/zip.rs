@@ -27,7 +27,12 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
         archive_offset: ArchiveOffset::Known(0),
     };
     let problem = |e: zip::result::ZipError| format!("the directory of the archive: {e}");
-    let archive = ZipArchive::with_config(config, Cursor::new(bytes)).map_err(problem)?;
+    let archive = ZipArchive::with_config(config, Cursor::new(bytes));
+    let archive = archive.map_err(|e| match has_end(bytes) {
+        true => problem(e),
+        false => "the file ends early: cut off? The directory at the end of the archive is missing"
+            .to_owned(),
+    })?;
     if archive.has_duplicate_names() {
         return Err("two entries have one name".to_owned());
     }
@@ -54,6 +59,15 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
         )),
         None => Ok(entries),
     }
+}
+
+/// Whether the record is there with which every archive ends; only a remark may follow it.
+fn has_end(bytes: &[u8]) -> bool {
+    const RECORD: usize = 22;
+    let last = bytes.len().saturating_sub(RECORD + usize::from(u16::MAX));
+    let last = bytes.get(last..).unwrap_or_default();
+    let mut records = last.windows(RECORD);
+    records.any(|record| record.starts_with(b"PK\x05\x06"))
 }
 
 /// Refuses names that would lie outside of a directory, were the archive unpacked.

@@ -3,8 +3,9 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::LoadProblems;
+use super::quote::{file, passage, quote};
 use crate::dtype::DType;
-use crate::layout::Shape;
+use crate::layout::{MAX_RANK, Shape};
 
 /// What can go wrong. Messages are lower case, quote the values and say what to do where there is
 /// something to do.
@@ -23,7 +24,7 @@ pub enum ErrorKind {
     },
 
     /// Two shapes that do not fit each other for another reason than broadcasting.
-    #[error("{op}: {lhs} and {rhs} do not fit: {rule}")]
+    #[error("{op}: {lhs} and {rhs} do not fit: {}", passage(rule))]
     ShapeMismatch {
         /// The operation.
         op: &'static str,
@@ -36,7 +37,7 @@ pub enum ErrorKind {
     },
 
     /// A tensor with the wrong number of dimensions or the wrong size in one.
-    #[error("{op}: expected {expected}, got shape {got}")]
+    #[error("{op}: expected {}, got shape {got}", passage(expected))]
     Shape {
         /// The operation.
         op: &'static str,
@@ -77,6 +78,15 @@ pub enum ErrorKind {
         shape: Shape,
     },
 
+    /// More dimensions than a tensor has.
+    #[error("{op}: {rank} dimensions are more than the {MAX_RANK} that a tensor may have")]
+    Rank {
+        /// The operation.
+        op: &'static str,
+        /// The number of dimensions asked for.
+        rank: usize,
+    },
+
     /// Two dtypes where one is needed.
     #[error("{op}: dtypes {lhs} and {rhs} differ; cast one with `to_dtype`")]
     DTypeMismatch {
@@ -100,7 +110,11 @@ pub enum ErrorKind {
     },
 
     /// Two devices where one is needed.
-    #[error("{op}: tensors are on {lhs} and {rhs}; move one with `to_device`")]
+    #[error(
+        "{op}: tensors are on {} and {}; move one with `to_device`",
+        quote(lhs),
+        quote(rhs)
+    )]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
@@ -111,7 +125,7 @@ pub enum ErrorKind {
     },
 
     /// Something that a backend does not do.
-    #[error("{op}: not available on {device}")]
+    #[error("{op}: not available on {}", quote(device))]
     Unavailable {
         /// The operation.
         op: &'static str,
@@ -119,8 +133,19 @@ pub enum ErrorKind {
         device: String,
     },
 
+    /// A matrix that cannot be decomposed, solved or inverted.
+    #[error("{op}: matrix {matrix} of the batch {}", passage(problem))]
+    Factorization {
+        /// The operation.
+        op: &'static str,
+        /// The place of the matrix in the batch, in row-major order.
+        matrix: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// Any other argument that cannot be used.
-    #[error("{op}: {name} = {value}: {problem}")]
+    #[error("{op}: {name} = {}: {}", quote(value), passage(problem))]
     Argument {
         /// The operation or the constructor.
         op: &'static str,
@@ -228,7 +253,9 @@ pub enum ErrorKind {
 
     /// A path step that names no module.
     #[error(
-        "`{step}` in path `{path}` is no member of {module}{}",
+        "`{}` in path `{}` is no member of {module}{}",
+        quote(step),
+        quote(path),
         did_you_mean(suggestion)
     )]
     NoSuchMember {
@@ -243,7 +270,11 @@ pub enum ErrorKind {
     },
 
     /// A path step that names something else than what was asked for.
-    #[error("`{step}` in path `{path}` is a {found} of {module}, not a {expected}")]
+    #[error(
+        "`{}` in path `{}` is a {found} of {module}, not a {expected}",
+        quote(step),
+        quote(path)
+    )]
     WrongMember {
         /// The path asked for.
         path: String,
@@ -271,7 +302,8 @@ pub enum ErrorKind {
 
     /// Two members of one module under one key.
     #[error(
-        "key `{key}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`"
+        "key `{}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`",
+        quote(key)
     )]
     DuplicateKey {
         /// The key.
@@ -281,7 +313,7 @@ pub enum ErrorKind {
     },
 
     /// A key that contains a dot or is empty.
-    #[error("{op}: key `{key}` must not be empty or contain `.`")]
+    #[error("{op}: key `{}` must not be empty or contain `.`", quote(key))]
     InvalidKey {
         /// The operation.
         op: &'static str,
@@ -290,14 +322,17 @@ pub enum ErrorKind {
     },
 
     /// A tensor whose values are still to come.
-    #[error("{what} has no values yet; load a checkpoint or call `reset_parameters`")]
+    #[error(
+        "{} has no values yet; load a checkpoint or call `reset_parameters`",
+        quote(what)
+    )]
     NoValues {
         /// Its key or its shape.
         what: String,
     },
 
     /// A pattern for paths or keys that is none.
-    #[error("pattern `{pattern}`: {problem}")]
+    #[error("pattern `{}`: {}", quote(pattern), passage(problem))]
     Pattern {
         /// The pattern.
         pattern: String,
@@ -306,7 +341,7 @@ pub enum ErrorKind {
     },
 
     /// A selection that matches nothing where it is used.
-    #[error("`{selection}` selects nothing{}", did_you_mean(suggestion))]
+    #[error("`{}` selects nothing{}", quote(selection), did_you_mean(suggestion))]
     NothingSelected {
         /// The selection.
         selection: String,
@@ -315,7 +350,12 @@ pub enum ErrorKind {
     },
 
     /// Two keys of a state dict that become one.
-    #[error("{op}: `{first}` and `{second}` would both become `{key}`")]
+    #[error(
+        "{op}: `{}` and `{}` would both become `{}`",
+        quote(first),
+        quote(second),
+        quote(key)
+    )]
     KeyCollision {
         /// The operation.
         op: &'static str,
@@ -328,7 +368,11 @@ pub enum ErrorKind {
     },
 
     /// A key that a state dict lacks.
-    #[error("{op}: the state dict has no key `{key}`{}", did_you_mean(suggestion))]
+    #[error(
+        "{op}: the state dict has no key `{}`{}",
+        quote(key),
+        did_you_mean(suggestion)
+    )]
     NoSuchKey {
         /// The operation.
         op: &'static str,
@@ -350,7 +394,7 @@ pub enum ErrorKind {
 
     /// A state dict that does not fit.
     #[error("{0}")]
-    Load(LoadProblems),
+    Load(Box<LoadProblems>),
 
     /// An optimiser that does not know all parameters of the model, or knows others.
     #[error(
@@ -370,7 +414,7 @@ pub enum ErrorKind {
     },
 
     /// A file that could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", file(path))]
     File {
         /// The file.
         path: PathBuf,
@@ -378,8 +422,22 @@ pub enum ErrorKind {
         source: std::io::Error,
     },
 
+    /// A file that was saved, but that a crash of the system may still undo: the file itself is on the
+    /// disk and in its place, and its directory could not be forced there.
+    #[error(
+        "{}: saved, but not durable: the new file is in place, and its directory could not be forced to \
+         the disk, so that a crash of the system may bring back the old one: {source}",
+        file(path)
+    )]
+    NotDurable {
+        /// The file, which is the new one.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+
     /// A file whose content is not what its format demands.
-    #[error("{}: not a valid {format} file: {problem}", path.display())]
+    #[error("{}: not a valid {format} file: {}", file(path), passage(problem))]
     Format {
         /// The file.
         path: PathBuf,
@@ -389,9 +447,29 @@ pub enum ErrorKind {
         problem: String,
     },
 
+    /// A whole file of a known format that holds something else than tensors under names, or tensors
+    /// that are not served.
+    #[error(
+        "{}: this {format} file does not load as a state dict: {}",
+        file(path),
+        passage(problem)
+    )]
+    NoStateDict {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// What it holds, and what to do.
+        problem: String,
+    },
+
     /// A draw that the generator refuses.
     #[error(transparent)]
     Random(#[from] crate::rng::RngError),
+
+    /// What the operating system said where no file is known, as user code raises it by `?`.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 
     /// Anything that user code raises from a `forward`, a hook or an initialiser.
     #[error(transparent)]
@@ -402,20 +480,23 @@ pub enum ErrorKind {
 fn place(path: &str, module: &str) -> String {
     match path {
         "" => module.to_owned(),
-        path => format!("`{path}` ({module})"),
+        path => format!("`{}` ({module})", quote(path)),
     }
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {
     suggestion
         .as_ref()
-        .map(|name| format!("; did you mean `{name}`?"))
+        .map(|name| format!("; did you mean `{}`?", quote(name)))
         .unwrap_or_default()
 }
 
 /// `` `a`, `b` were `` for the middle of a sentence.
 fn list(paths: &[String], one: &str, many: &str) -> String {
-    let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| format!("`{}`", quote(path)))
+        .collect();
     format!(
         "{} {}",
         names.join(", "),

@@ -1,18 +1,19 @@
-use std::collections::HashSet;
 use std::fmt;
 
-use super::suggest;
+use super::{quote, suggest};
 use crate::layout::Shape;
 
 /// Everything that keeps a state dict from being loaded, found before anything is changed.
 ///
 /// It prints as PyTorch words it; lines after that name keys that are probably meant by others, or the
-/// rule that turns the keys of the state dict into those of the module.
+/// rule under which the state dict would fit. Where not a single key fits, a line before it says
+/// so, and at most ten keys of each kind are printed; [`full`](Self::full) prints all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProblems {
     /// The type of the module that was to be loaded.
     pub module: &'static str,
-    /// Keys that the module has and the state dict lacks, in the module's order.
+    /// Keys that the module has and the state dict lacks, in the module's order. A key that is tied to
+    /// one that came, or whose shape differs, is not missing.
     pub missing: Vec<String>,
     /// Keys that the state dict has and the module lacks: module by module, in the state dict's
     /// order within one.
@@ -21,8 +22,19 @@ pub struct LoadProblems {
     pub mismatched: Vec<Mismatch>,
     /// The number of keys that could be loaded.
     pub loaded: usize,
+    /// The number of the module's keys that were to be loaded.
+    pub total: usize,
     /// Names of one tied tensor for which the state dict holds different values.
     pub untied: Vec<(String, String)>,
+    /// Square weights, with the type of their module, that the transposing rule leaves out although it
+    /// covers the other weights of the type: their shapes cannot tell whether they are transposed.
+    pub not_transposed: Vec<(String, &'static str)>,
+    /// The rule of [`Remap::prefix`](crate::Remap::prefix), `(from, to)`, under which the state dict
+    /// would probably fit.
+    pub prefix: Option<(String, String)>,
+    /// How to transpose the weights of which only the transposes fit: what is to be written, as it
+    /// stands in a program.
+    pub transpose: Option<String>,
 }
 
 /// A key whose shape differs between the state dict and the module.
@@ -36,6 +48,9 @@ pub struct Mismatch {
     pub expected: Shape,
 }
 
+/// How many keys of each kind are printed of a list that is cut.
+pub(crate) const SHOWN: usize = 10;
+
 impl LoadProblems {
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
@@ -43,6 +58,49 @@ impl LoadProblems {
             && self.unexpected.is_empty()
             && self.mismatched.is_empty()
             && self.untied.is_empty()
+            && self.not_transposed.is_empty()
+    }
+
+    /// The same text with every key, also where not a single one fits.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ErrorKind, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::from(1.0_f32))?];
+    /// let other = (0..20).map(|i| (format!("layer{i}.weight"), Tensor::from(1.0_f32)));
+    /// let error = model.load_state_dict(&StateDict::from_iter(other)).unwrap_err();
+    /// let text = error.to_string();
+    /// assert!(text.starts_with("0 of 1 keys fit: a checkpoint of another model?\n"));
+    /// assert!(text.ends_with("\"layer9.weight\" and 10 more. "));
+    /// let ErrorKind::Load(problems) = error.kind() else { unreachable!() };
+    /// assert!(problems.full().to_string().contains("layer19.weight"));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn full(&self) -> impl fmt::Display + '_ {
+        Text {
+            problems: self,
+            shown: usize::MAX,
+        }
+    }
+
+    fn nothing_fits(&self) -> bool {
+        self.loaded == 0 && self.total > 0
+    }
+
+    /// Each unexpected key with the missing one that it is probably a slip of.
+    fn slips(&self) -> Vec<(&str, String)> {
+        // Long lists come from another model and not from a slip.
+        const LONG: usize = 20;
+        if self.prefix.is_some() || self.missing.len().max(self.unexpected.len()) > LONG {
+            return Vec::new();
+        }
+        let missing = || self.missing.iter().map(String::as_str);
+        let slip = |key: &'_ String| suggest(key, missing());
+        let keys = self.unexpected.iter();
+        keys.filter_map(|key| Some((key.as_str(), slip(key)?)))
+            .collect()
     }
 }
 
@@ -55,92 +113,140 @@ impl fmt::Display for Mismatch {
         } = self;
         write!(
             f,
-            "size mismatch for {key}: copying a param with shape {found} from checkpoint, the shape \
-             in current model is {expected}."
+            "size mismatch for {}: copying a param with shape {found} from checkpoint, the shape \
+             in current model is {expected}.",
+            quote(key)
         )
     }
 }
 
-impl LoadProblems {
-    /// The module path by which the keys of one side are longer than those of the other, if that is
-    /// why nothing fits: `(path in the state dict, path in the module)`.
-    fn prefix(&self) -> Option<(&str, &str)> {
-        if self.loaded > 0 {
-            return None;
+impl fmt::Display for LoadProblems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = if self.nothing_fits() {
+            SHOWN
+        } else {
+            usize::MAX
+        };
+        Text {
+            problems: self,
+            shown,
         }
-        if let Some(longer) = longer(&self.missing, &self.unexpected) {
-            return Some((longer, ""));
+        .fmt(f)
+    }
+}
+
+/// The problems with at most this many keys of each kind.
+struct Text<'p> {
+    problems: &'p LoadProblems,
+    shown: usize,
+}
+
+impl Text<'_> {
+    fn quoted(&self, f: &mut fmt::Formatter<'_>, title: &str, keys: &[String]) -> fmt::Result {
+        if keys.is_empty() {
+            return Ok(());
         }
-        Some(("", longer(&self.unexpected, &self.missing)?))
+        write!(f, "\n\t{title} key(s) in state_dict: ")?;
+        let (shown, rest) = cut(keys, self.shown);
+        for (i, key) in shown.iter().enumerate() {
+            write!(f, "{}\"{}\"", if i > 0 { ", " } else { "" }, quote(key))?;
+        }
+        if rest > 0 {
+            write!(f, " and {rest} more")?;
+        }
+        f.write_str(". ")
     }
 
-    /// Pairs each unexpected key with the missing one that it is probably a slip of.
-    fn hint(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Long lists come from another model and not from a slip.
-        const LONG: usize = 20;
-        if let Some((from, to)) = self.prefix() {
+    /// One line for each.
+    fn lines<T>(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        items: &[T],
+        more: &str,
+        line: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+    ) -> fmt::Result {
+        let (shown, rest) = cut(items, self.shown);
+        for item in shown {
+            f.write_str("\n\t")?;
+            line(f, item)?;
+        }
+        match rest {
+            0 => Ok(()),
+            _ => write!(f, "\n\tand {rest} more {more}."),
+        }
+    }
+
+    /// What to do about it.
+    fn hints(&self, f: &mut fmt::Formatter<'_>, slips: &[(&str, String)]) -> fmt::Result {
+        let problems = self.problems;
+        if let Some(rule) = &problems.transpose {
+            write!(f, "\n\t{rule}")?;
+        }
+        if let Some((from, to)) = &problems.prefix {
+            let (from, to) = (quote(from).to_string(), quote(to).to_string());
             let (whose, path) = if to.is_empty() {
-                ("the state dict", from)
+                ("the state dict", &from)
             } else {
-                ("the module", to)
+                ("the module", &to)
             };
-            return write!(
+            write!(
                 f,
                 "\n\tthe keys of {whose} start with \"{path}.\": load with \
                  `LoadOptions::new().remap(Remap::new().prefix(\"{from}\", \"{to}\"))`"
-            );
+            )?;
         }
-        if self.missing.len().max(self.unexpected.len()) > LONG {
-            return Ok(());
-        }
-        for key in &self.unexpected {
-            if let Some(meant) = suggest(key, self.missing.iter().map(String::as_str)) {
-                write!(f, "\n\tdid you mean \"{meant}\" by \"{key}\"?")?;
-            }
+        for (key, meant) in slips {
+            let (key, meant) = (quote(key), quote(meant));
+            write!(f, "\n\tdid you mean \"{meant}\" by \"{key}\"?")?;
         }
         Ok(())
     }
 }
 
-/// The path that every one of `short` lacks to be one of `long`.
-fn longer<'l>(short: &[String], long: &'l [String]) -> Option<&'l str> {
-    let first = short.first()?;
-    let set: HashSet<&str> = long.iter().map(String::as_str).collect();
-    let path = |key: &'l String| key.strip_suffix(first.as_str())?.strip_suffix('.');
-    let explains = |path: &&str| {
-        let mut keys = short.iter().map(|key| format!("{path}.{key}"));
-        keys.all(|key| set.contains(key.as_str()))
-    };
-    // Few keys end alike, but in a crafted file all of them may.
-    long.iter().filter_map(path).take(100).find(explains)
-}
-
-fn quoted(f: &mut fmt::Formatter<'_>, title: &str, keys: &[String]) -> fmt::Result {
-    if keys.is_empty() {
-        return Ok(());
-    }
-    write!(f, "\n\t{title} key(s) in state_dict: ")?;
-    for (i, key) in keys.iter().enumerate() {
-        write!(f, "{}\"{key}\"", if i > 0 { ", " } else { "" })?;
-    }
-    f.write_str(". ")
-}
-
-impl fmt::Display for LoadProblems {
+impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error(s) in loading state_dict for {}:", self.module)?;
-        quoted(f, "Missing", &self.missing)?;
-        quoted(f, "Unexpected", &self.unexpected)?;
-        for mismatch in &self.mismatched {
-            write!(f, "\n\t{mismatch}")?;
+        let problems = self.problems;
+        let slips = problems.slips();
+        if problems.nothing_fits() {
+            write!(f, "0 of {} keys fit", problems.total)?;
+            let explained =
+                problems.prefix.is_some() || problems.transpose.is_some() || !slips.is_empty();
+            let lacks_all = problems.unexpected.is_empty() && problems.mismatched.is_empty();
+            let question = match lacks_all {
+                _ if explained => "",
+                true => ": the state dict has none of them",
+                false => ": a checkpoint of another model?",
+            };
+            writeln!(f, "{question}")?;
         }
-        for (first, second) in &self.untied {
+        write!(f, "Error(s) in loading state_dict for {}:", problems.module)?;
+        self.quoted(f, "Missing", &problems.missing)?;
+        self.quoted(f, "Unexpected", &problems.unexpected)?;
+        self.lines(f, &problems.mismatched, "size mismatches", |f, mismatch| {
+            mismatch.fmt(f)
+        })?;
+        self.lines(f, &problems.untied, "such pairs", |f, (first, second)| {
+            let (first, second) = (quote(first), quote(second));
             write!(
                 f,
-                "\n\ttied tensors differ: \"{first}\" and \"{second}\" are one tensor in the model \
+                "tied tensors differ: \"{first}\" and \"{second}\" are one tensor in the model \
                  and hold different values in state_dict."
-            )?;
-        }
-        self.hint(f)
+            )
+        })?;
+        self.lines(f, &problems.not_transposed, "such weights", |f, (key, kind)| {
+            let key = quote(key);
+            write!(
+                f,
+                "\"{key}\" is square and is not transposed, while the other weights of {kind} are: \
+                 write `Transpose::of_kind(\"{kind}\")`, or `.exclude(\"{key}\")` where it is meant."
+            )
+        })?;
+        self.hints(f, &slips)
     }
+}
+
+/// The first of a list, and the number of the others.
+pub(crate) fn cut<T>(items: &[T], shown: usize) -> (&[T], usize) {
+    let shown = items.len().min(shown);
+    (&items[..shown], items.len() - shown)
 }

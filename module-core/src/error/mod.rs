@@ -2,6 +2,7 @@
 
 mod kind;
 mod load;
+mod quote;
 mod suggest;
 mod trace;
 
@@ -9,6 +10,8 @@ use std::fmt;
 
 pub use kind::ErrorKind;
 pub use load::{LoadProblems, Mismatch};
+pub(crate) use load::{SHOWN, cut};
+pub(crate) use quote::quote;
 pub(crate) use suggest::suggest;
 pub(crate) use trace::Trace;
 
@@ -126,6 +129,14 @@ impl From<crate::rng::RngError> for Error {
     }
 }
 
+/// So that `?` passes on what the operating system says; the functions of these crates that read and
+/// write files name the file, by [`ErrorKind::File`].
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        ErrorKind::from(error).into()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(trace) = &self.0.trace {
@@ -151,3 +162,6 @@ impl std::error::Error for Error {
         std::error::Error::source(&self.0.kind)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,17 @@ pub(crate) fn suggest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
+    /// Longer names are compared with none: the time grows with both lengths, and a crafted file may
+    /// hold names of any.
+    const LONG: usize = 256;
     let length = name.chars().count();
+    if length > LONG {
+        return None;
+    }
     let limit = (length / 3).max(1);
     candidates
         .into_iter()
+        .filter(|candidate| candidate.len() <= 4 * LONG)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|&(distance, _)| distance <= limit && distance < length)
         .min_by_key(|&(distance, _)| distance)
@@ -58,5 +65,9 @@ mod tests {
         assert_eq!(suggest("c", ["a", "b"]), None);
         assert_eq!(suggest("c", ["fc"]), None);
         assert_eq!(suggest("fc", ["fc1"]).as_deref(), Some("fc1"));
+        // At once.
+        let long = "k".repeat(1 << 20);
+        assert_eq!(suggest(&long, [&long[1..], "k"]), None);
+        assert_eq!(suggest("k", [long.as_str()]), None);
     }
 }

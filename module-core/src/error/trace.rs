@@ -71,7 +71,7 @@ impl fmt::Display for Trace {
         if path.is_empty() {
             write!(f, "{kind}{unregistered}")
         } else {
-            write!(f, "{path} ({kind}{unregistered})")
+            write!(f, "{} ({kind}{unregistered})", super::quote(path))
         }
     }
 }

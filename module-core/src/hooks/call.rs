@@ -54,7 +54,26 @@ pub trait Call<Input>: Forward<Input> {
     /// # Errors
     ///
     /// Those of `forward` and of the hooks, with the path of the module.
-    fn call(&self, input: Input) -> Result<Self::Output>;
+    fn call(&self, input: impl PassedAs<Input>) -> Result<Self::Output>;
+}
+
+/// The input itself; any other type is refused with the cure, which no plain argument could say.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is passed where the module takes `{Input}`",
+    label = "not `{Input}`",
+    note = "inputs are passed by value: write `x.clone()` for a tensor `x` that is needed later, which copies no elements"
+)]
+pub trait PassedAs<Input> {
+    fn pass(self) -> Input;
+}
+
+#[diagnostic::do_not_recommend]
+impl<I> PassedAs<I> for I {
+    #[inline]
+    fn pass(self) -> I {
+        self
+    }
 }
 
 impl<I, M> Call<I> for M
@@ -63,7 +82,8 @@ where
     M: Forward<I, Output: Tensors> + ?Sized,
 {
     #[inline]
-    fn call(&self, input: I) -> Result<Self::Output> {
+    fn call(&self, input: impl PassedAs<I>) -> Result<Self::Output> {
+        let input = input.pass();
         let result = if registry::any() {
             call_hooked(self, input)
         } else {

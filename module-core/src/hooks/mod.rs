@@ -12,7 +12,7 @@ mod set;
 mod tensors;
 
 pub use backward::{BackwardCall, BackwardPreCall};
-pub use call::{Call, ForwardCall, ForwardPreCall, HookResult};
+pub use call::{Call, ForwardCall, ForwardPreCall, HookResult, PassedAs};
 pub use global::{
     register_module_forward_hook, register_module_forward_hook_with,
     register_module_forward_pre_hook, register_module_full_backward_hook,

@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use smallvec::SmallVec;
 use super::backward::{BackwardCall, BackwardPreCall};
 use super::call::{ForwardCall, ForwardPreCall, HookResult};
 use crate::Result;
-use crate::module::{IdMap, Module, ModuleId};
+use crate::module::{IdMap, Module, ModuleId, Token};
 
 pub(crate) type ForwardPreHook = Rc<dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>>;
 pub(crate) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
@@ -102,9 +103,9 @@ impl HookOptions {
 }
 
 /// What a hook is registered with.
-pub(crate) struct Registration {
-    /// `None` for every module.
-    pub(crate) module: Option<ModuleId>,
+pub(crate) struct Registration<'m> {
+    /// Whose calls it is for, an enum or the module that answers for it; `None` for every module.
+    pub(crate) module: Option<(ModuleId, &'m dyn Module)>,
     pub(crate) options: HookOptions,
     /// That of the module in a `HookSet`.
     pub(crate) path: Option<Arc<str>>,
@@ -112,11 +113,11 @@ pub(crate) struct Registration {
     pub(crate) place: &'static Location<'static>,
 }
 
-impl Registration {
+impl<'m> Registration<'m> {
     #[track_caller]
-    pub(crate) fn on(module: &(impl Module + ?Sized), options: HookOptions) -> Self {
+    pub(crate) fn on(module: &'m (impl Module + ?Sized), options: HookOptions) -> Self {
         Self {
-            module: Some(module.id()),
+            module: Some((module.id(), module.as_module())),
             ..Self::everywhere(options)
         }
     }
@@ -131,26 +132,31 @@ impl Registration {
         }
     }
 
-    pub(crate) fn add<'m>(self, hook: Hook) -> HookHandle<'m> {
+    pub(crate) fn add(self, hook: Hook) -> HookHandle<'m> {
         let number = NEXT.replace(NEXT.get() + 1);
+        let order = match self.options.prepend {
+            true => -number,
+            false => number,
+        };
         let handle = HookHandle {
-            number,
-            module: self.module,
+            order,
+            module: self.module.map(|(id, _)| id),
             borrow: PhantomData,
         };
-        let prepend = self.options.prepend;
         let registered = Registered {
             number,
             hook,
-            with: self,
+            token: self.module.map(|(_, module)| Token::of(module)),
+            always_call: self.options.always_call,
+            path: self.path,
+            place: self.place,
         };
         HOOKS.with_borrow_mut(|hooks| {
             let list = match handle.module {
                 Some(module) => hooks.own.entry(module).or_default(),
                 None => &mut hooks.global,
             };
-            let place = if prepend { 0 } else { list.len() };
-            list.insert(place, registered);
+            list.insert(order, registered);
         });
         ACTIVE.set(ACTIVE.get() + 1);
         handle
@@ -158,35 +164,57 @@ impl Registration {
 }
 
 struct Registered {
-    number: u64,
+    number: i64,
     hook: Hook,
-    with: Registration,
+    /// What tells the module from one that takes its place after the handle was leaked; `None` for a
+    /// hook on every module.
+    token: Option<Token>,
+    always_call: bool,
+    path: Option<Arc<str>>,
+    place: &'static Location<'static>,
 }
 
-/// The hooks of a thread, in the order in which those of each kind run.
+/// Hooks by the order in which those of each kind run: by number, and those that go first by the
+/// negative of theirs. Removing one takes as long as finding it.
+type Ordered = BTreeMap<i64, Registered>;
+
+/// The hooks of a thread.
 #[derive(Default)]
 struct Registry {
-    global: Vec<Registered>,
-    own: IdMap<ModuleId, Vec<Registered>>,
+    global: Ordered,
+    own: IdMap<ModuleId, Ordered>,
 }
 
 impl Registry {
     /// The hooks that run when a module is called: those of every module first, unless another one,
     /// which is called in turn, answers for it.
-    fn of_call(&self, module: ModuleId, global: bool) -> impl Iterator<Item = &Registered> {
-        let global = self.global.iter().filter(move |_| global);
-        global.chain(self.own(module))
+    fn of_call(&self, id: ModuleId, module: &dyn Module) -> impl Iterator<Item = &Registered> {
+        let answers = id == module.id();
+        let global = self.global.values().filter(move |_| answers);
+        global.chain(self.own(id, module))
     }
 
-    fn own(&self, module: ModuleId) -> &[Registered] {
-        self.own.get(&module).map(Vec::as_slice).unwrap_or_default()
+    /// The hooks of a module, without those of one that stood at its address before.
+    fn own(&self, id: ModuleId, module: &dyn Module) -> impl Iterator<Item = &Registered> {
+        let hooks = self.own.get(&id).into_iter().flat_map(BTreeMap::values);
+        // Most have been registered on the module that there is, so that one look does for them.
+        let mut seen: Option<(&Token, bool)> = None;
+        hooks.filter(move |hook| match (&hook.token, seen) {
+            (Some(token), Some((other, is_own))) if token == other => is_own,
+            (Some(token), _) => {
+                let is_own = token.is_of(module);
+                seen = Some((token, is_own));
+                is_own
+            }
+            (None, _) => true,
+        })
     }
 }
 
 thread_local! {
     /// How many hooks this thread has: all that a call without hooks reads.
     static ACTIVE: Cell<usize> = const { Cell::new(0) };
-    static NEXT: Cell<u64> = const { Cell::new(0) };
+    static NEXT: Cell<i64> = const { Cell::new(1) };
     static HOOKS: RefCell<Registry> = RefCell::default();
 }
 
@@ -205,13 +233,15 @@ pub(super) fn concerns(module: ModuleId) -> bool {
 /// the block.
 ///
 /// It borrows the module, so that the module can neither move nor go while the hook is on it, and
-/// stays on its thread, whose registry holds the hook. A handle that is leaked (`mem::forget`) leaves
-/// its hook in the registry for as long as the thread runs; should the module then move or go,
-/// another one of the same type at the same address is taken for it.
+/// stays on its thread, whose registry holds the hook: calls on other threads do not run it. A handle that is leaked (`mem::forget`) leaves
+/// its hook in the registry for as long as the thread runs; should the module then move or go, the
+/// hook does not run any more. It would run for a module of the same type that comes to the same
+/// address only if nothing tells the two apart: neither they nor modules below them hold a parameter,
+/// a buffer, a mode flag or a [`Marker`](crate::Marker), or their first tensor is tied.
 #[must_use = "dropping the handle removes the hook"]
 #[derive(Debug)]
 pub struct HookHandle<'m> {
-    number: u64,
+    order: i64,
     /// `None` for a hook on every module.
     module: Option<ModuleId>,
     borrow: PhantomData<(&'m (), *const ())>,
@@ -231,8 +261,7 @@ impl Drop for HookHandle<'_> {
                 Some(module) => hooks.own.get_mut(&module)?,
                 None => &mut hooks.global,
             };
-            let place = list.iter().position(|hook| hook.number == self.number)?;
-            let removed = list.remove(place);
+            let removed = list.remove(&self.order)?;
             if let (true, Some(module)) = (list.is_empty(), self.module) {
                 hooks.own.remove(&module);
             }
@@ -255,11 +284,10 @@ pub(crate) fn register_other<'m, H: 'static>(
 }
 
 /// The hooks of one type as they are now.
-pub(crate) fn others<H: 'static>(module: ModuleId) -> Vec<Rc<H>> {
+pub(crate) fn others<H: 'static>(module: &dyn Module) -> Vec<Rc<H>> {
     read(|hooks| {
         let others = hooks
-            .own(module)
-            .iter()
+            .own(module.id(), module)
             .filter_map(|hook| match &hook.hook {
                 Hook::Other(hook) => hook.clone().downcast().ok(),
                 _ => None,
@@ -270,7 +298,7 @@ pub(crate) fn others<H: 'static>(module: ModuleId) -> Vec<Rc<H>> {
 
 /// A hook that is about to run, taken out of the registry, which others may change meanwhile.
 pub(super) struct Taken<H> {
-    pub(super) number: u64,
+    pub(super) number: i64,
     pub(super) always_call: bool,
     pub(super) path: Option<Arc<str>>,
     pub(super) place: &'static Location<'static>,
@@ -294,10 +322,10 @@ pub(super) struct AtStart {
 }
 
 /// The hooks of a call that starts, `None` if the module has none.
-pub(super) fn at_start(module: ModuleId, global: bool) -> Option<AtStart> {
+pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<AtStart> {
     read(|hooks| {
         let mut found = None;
-        for hook in hooks.of_call(module, global) {
+        for hook in hooks.of_call(id, module) {
             if matches!(hook.hook, Hook::Other(_)) {
                 continue;
             }
@@ -314,10 +342,10 @@ pub(super) fn at_start(module: ModuleId, global: bool) -> Option<AtStart> {
 }
 
 /// The hooks of a call that ends.
-pub(super) fn at_end(module: ModuleId, global: bool) -> List<ForwardHook> {
+pub(super) fn at_end(id: ModuleId, module: &dyn Module) -> List<ForwardHook> {
     read(|hooks| {
         let forward = hooks
-            .of_call(module, global)
+            .of_call(id, module)
             .filter_map(|hook| match &hook.hook {
                 Hook::Forward(run) => Some(hook.take(run)),
                 _ => None,
@@ -330,9 +358,9 @@ impl Registered {
     fn take<H: Clone>(&self, hook: &H) -> Taken<H> {
         Taken {
             number: self.number,
-            always_call: self.with.options.always_call,
-            path: self.with.path.clone(),
-            place: self.with.place,
+            always_call: self.always_call,
+            path: self.path.clone(),
+            place: self.place,
             hook: hook.clone(),
         }
     }

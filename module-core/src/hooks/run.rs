@@ -23,7 +23,7 @@ pub(super) struct Hooked<'m> {
     inputs: Vec<Tensor>,
     capture: Option<Capture>,
     /// The hooks that always run and have had their turn, by number.
-    called: Vec<u64>,
+    called: Vec<i64>,
     /// Whether `forward` runs, so that its failing is this one's to see.
     forward: bool,
 }
@@ -34,7 +34,7 @@ impl<'m> Hooked<'m> {
         Some(Self {
             id,
             module,
-            start: registry::at_start(id, id == module.id())?,
+            start: registry::at_start(id, module)?,
             inputs: Vec::new(),
             capture: None,
             called: Vec::new(),
@@ -87,7 +87,7 @@ impl<'m> Hooked<'m> {
     }
 
     fn run_after(&mut self, output: &mut dyn Tensors) -> Result<()> {
-        for hook in registry::at_end(self.id, self.id == self.module.id()) {
+        for hook in registry::at_end(self.id, self.module) {
             if hook.always_call {
                 self.called.push(hook.number);
             }
@@ -114,7 +114,7 @@ impl<'m> Hooked<'m> {
     /// Runs the hooks that always run and have not yet. What they raise is lost, as in PyTorch: the
     /// first failure is the one that counts.
     fn always(&mut self, mut output: Option<&mut dyn Tensors>) {
-        for hook in registry::at_end(self.id, self.id == self.module.id()) {
+        for hook in registry::at_end(self.id, self.module) {
             if hook.always_call && !self.called.contains(&hook.number) {
                 let output = output
                     .as_mut()

@@ -203,7 +203,7 @@ impl<'m> HookSet<'m> {
         for (path, module) in modules {
             let (path, fired) = (Arc::<str>::from(path), Arc::<AtomicBool>::default());
             let registration = Registration {
-                module: Some(module.id()),
+                module: Some((module.id(), module)),
                 options: HookOptions::new(),
                 path: Some(path.clone()),
                 place,

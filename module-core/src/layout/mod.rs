@@ -11,7 +11,8 @@ pub(crate) mod view;
 pub(crate) use runs::Runs;
 use std::cmp::Ordering;
 
-pub use shape::{Dims, IntoSizes, Shape};
+pub(crate) use shape::check_rank;
+pub use shape::{Dims, IntoSize, IntoSizes, MAX_RANK, Shape};
 use sizes::Sizes;
 
 /// How a tensor's elements lie in its storage.

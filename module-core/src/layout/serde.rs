@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::Shape;
+use super::{MAX_RANK, Shape};
 
 impl Serialize for Shape {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -41,6 +41,11 @@ impl<'de> Visitor<'de> for Given {
     fn visit_seq<A: SeqAccess<'de>>(self, mut given: A) -> Result<Shape, A::Error> {
         let mut sizes = Vec::new();
         while let Some(size) = given.next_element()? {
+            if sizes.len() == MAX_RANK {
+                return Err(A::Error::custom(format_args!(
+                    "a shape has at most {MAX_RANK} sizes"
+                )));
+            }
             sizes.push(size);
         }
         Ok(sizes.into())

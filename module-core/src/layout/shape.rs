@@ -6,7 +6,11 @@ use smallvec::SmallVec;
 use super::sizes::Sizes;
 use crate::{ErrorKind, Result};
 
-/// The size of each dimension of a tensor.
+/// The most dimensions that a tensor has, whatever makes it: PyTorch's operations and NumPy's arrays
+/// have no more.
+pub const MAX_RANK: usize = 64;
+
+/// The size of each dimension of a tensor; it prints at most 16 of them.
 ///
 /// # Example
 ///
@@ -35,11 +39,13 @@ impl Shape {
         self.0.iter().product()
     }
 
-    /// The number of elements, unless it or the number of bytes exceeds what can be addressed.
+    /// The number of elements, unless it or the number of bytes exceeds what can be addressed, or there
+    /// are more than [`MAX_RANK`] dimensions. Whatever makes a tensor asks this first.
     ///
     /// Sizes beside a zero count as well: parts of a shape are multiplied in many places, and a
     /// reduction may drop the zero.
     pub(crate) fn checked_numel(&self, op: &'static str, element: usize) -> Result<usize> {
+        check_rank(op, self.rank())?;
         self.0
             .iter()
             .try_fold(1_usize, |product, &size| product.checked_mul(size.max(1)))
@@ -95,6 +101,14 @@ impl Shape {
         }
         result.sort_unstable();
         Ok(result)
+    }
+}
+
+/// Refuses more dimensions than a tensor has.
+pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
+    match rank {
+        0..=MAX_RANK => Ok(()),
+        rank => Err(ErrorKind::Rank { op, rank }.into()),
     }
 }
 
@@ -168,11 +182,15 @@ impl fmt::Display for Shape {
 
 impl fmt::Debug for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
         f.write_str("[")?;
-        for (i, size) in self.0.iter().enumerate() {
+        for (i, size) in self.0.iter().take(SHOWN).enumerate() {
             write!(f, "{}{size}", if i > 0 { ", " } else { "" })?;
         }
-        f.write_str("]")
+        match self.rank().checked_sub(SHOWN) {
+            None | Some(0) => f.write_str("]"),
+            Some(more) => write!(f, ", … and {more} more]"),
+        }
     }
 }
 
@@ -220,14 +238,55 @@ dims_from!(i32, isize, usize);
 /// Sizes as they are asked for, in which `-1` may stand for one that is known otherwise.
 ///
 /// Numbers of the usual types become sizes by themselves: one, an array, a slice or a `Vec` of them,
-/// `()` for none. So does a [`Shape`].
+/// `()` for none, and a tuple of up to six that differ in type. So does a [`Shape`].
+///
+/// # Example
+///
+/// ```
+/// use module_core::Tensor;
+///
+/// let x = Tensor::arange(0, 24)?;
+/// let batch: usize = 2;
+/// assert_eq!(x.reshape((batch, 3, -1))?.shape().to_string(), "[2, 3, 4]");
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub trait IntoSizes {
     /// The sizes in order; those beyond `isize`, which no tensor has, are the greatest that is.
     fn into_sizes(self) -> SmallVec<[isize; 4]>;
 }
 
+/// One size among others of a tuple: an integer of a type that lists of sizes have.
+pub trait IntoSize {
+    /// The size; one beyond `isize`, which no tensor has, is the greatest that is.
+    fn into_size(self) -> isize;
+}
+
+macro_rules! sizes_of_tuple {
+    ($($name:ident)+) => {
+        impl<$($name: IntoSize),+> IntoSizes for ($($name,)+) {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                #[allow(non_snake_case)] // The types' names stand for the values too.
+                let ($($name,)+) = self;
+                [$($name.into_size()),+].as_slice().into_sizes()
+            }
+        }
+    };
+}
+
+sizes_of_tuple!(A B);
+sizes_of_tuple!(A B C);
+sizes_of_tuple!(A B C D);
+sizes_of_tuple!(A B C D E);
+sizes_of_tuple!(A B C D E F);
+
 macro_rules! sizes_from {
     ($($type:ty),*) => {$(
+        impl IntoSize for $type {
+            fn into_size(self) -> isize {
+                isize::try_from(self).unwrap_or(isize::MAX)
+            }
+        }
+
         impl IntoSizes for $type {
             fn into_sizes(self) -> SmallVec<[isize; 4]> {
                 [self].into_sizes()

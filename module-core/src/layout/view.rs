@@ -1,5 +1,5 @@
 use super::Layout;
-use super::shape::Shape;
+use super::shape::{Shape, check_rank};
 use super::sizes::Sizes;
 use crate::{Error, ErrorKind, Result};
 
@@ -90,6 +90,7 @@ impl Layout {
 
 /// The shape `sizes`, in which at most one `-1` stands for what is left of `numel` elements.
 pub(crate) fn infer(op: &'static str, from: &Shape, sizes: &[isize]) -> Result<Shape> {
+    check_rank(op, sizes.len())?;
     let numel = from.numel();
     let fail = |problem: &str| {
         Error::argument(

@@ -1,6 +1,7 @@
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use super::parameter::check_shape;
 use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
@@ -116,6 +117,23 @@ impl Buffer {
     #[must_use]
     pub fn share(&self) -> Self {
         Self(self.0.clone())
+    }
+
+    /// What keeps the identity from being that of another tensor.
+    pub(super) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
+        let shared: Arc<dyn Any + Send + Sync> = self.0.clone();
+        Arc::downgrade(&shared)
+    }
+
+    /// What leads to [`share`](Self::share): the compiler finds it before `Clone::clone` of a
+    /// reference.
+    #[doc(hidden)]
+    #[allow(clippy::should_implement_trait)] // It exists to be refused.
+    pub fn clone(&self) -> Self
+    where
+        for<'a> Self: super::MayBeCloned,
+    {
+        self.share()
     }
 
     /// The identity, equal for tied handles.

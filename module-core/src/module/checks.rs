@@ -3,21 +3,14 @@
 
 use super::{FieldInfo, FieldRole};
 
-/// Refuses a type that cannot be a module whatever its fields are: one that is `Clone`, or of size
-/// zero.
+/// Refuses a generic type that turns out to have size zero.
 ///
 /// # Panics
 ///
 /// Always while a constant is evaluated, which makes it an error of the compiler at the caller.
 #[doc(hidden)]
 #[track_caller]
-pub const fn assert_module<T>(is_clone: bool) {
-    assert!(
-        !is_clone,
-        "a module cannot be `Clone`, because it would share its parameters or copy them, and nobody \
-         said which; build a second module and load the first one's state dict, or tie single \
-         tensors with `share()`"
-    );
+pub const fn assert_module<T>() {
     assert!(
         size_of::<T>() != 0,
         "a module of size zero has no address of its own, by which hooks could know it; give it a \

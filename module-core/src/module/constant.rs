@@ -1,7 +1,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::{Field, FieldRole, Visitor, VisitorMut};
+use super::{Field, FieldRole, Number, Visitor, VisitorMut};
 
 /// A field that is no part of the network's state and is printed in the module tree, in Python's
 /// notation: `True`, `0.5`, `(3, 3)`.
@@ -159,6 +159,8 @@ constant_fields!(
     String,
     &'static str
 );
+
+constant_fields!(@one Number);
 
 #[diagnostic::do_not_recommend]
 impl<T: ?Sized + Send + Sync + 'static> Field for PhantomData<T> {

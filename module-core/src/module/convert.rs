@@ -1,6 +1,7 @@
 //! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
 //! all of them or none.
 
+use super::history::replay;
 use super::{Buffer, Module, Parameter, TensorId, Walk, walk};
 use crate::rng::Generator;
 use crate::{DType, Device, ErrorKind, Result, Tensor};
@@ -77,8 +78,8 @@ fn convert(
 /// Draws every parameter that `takes` anew and finds every such buffer's first value, and sets all of
 /// them then.
 ///
-/// The parameters are drawn in the order in which they were made, so that the seed gives what it gave
-/// when the tree was built, also where that was not the order of the walk.
+/// The parameters are drawn as they were when the tree was built, so that the seed gives what it gave
+/// then.
 pub(crate) fn reset(
     root: &dyn Module,
     generator: &mut Generator,
@@ -91,17 +92,14 @@ pub(crate) fn reset(
     if !paths.is_empty() {
         return Err(ErrorKind::NoInitialiser { paths }.into());
     }
-    parameters.sort_by_key(|(_, parameter)| parameter.order());
-    let mut drawn = Vec::new();
-    for (_, parameter) in parameters {
-        drawn.push((parameter, parameter.drawn(generator)?));
-    }
+    let parameters: Vec<&Parameter> = parameters.into_iter().map(|(_, p)| p).collect();
+    let drawn = replay(&parameters, generator)?;
     let mut initial = Vec::new();
     let buffers = walk::buffers(root, &Walk::new()).into_iter();
     for (_, buffer) in buffers.filter(|(_, buffer)| takes(buffer.id())) {
         initial.push((buffer, buffer.initial()?));
     }
-    for (parameter, value) in drawn {
+    for (parameter, value) in parameters.into_iter().zip(drawn) {
         parameter.replace(value, None);
         parameter.mark_loaded(false);
     }

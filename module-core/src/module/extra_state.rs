@@ -1,5 +1,6 @@
+use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -87,6 +88,12 @@ impl ExtraState {
     pub fn put<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
         self.set(json(value)?);
         Ok(())
+    }
+
+    /// What keeps the identity from being that of another tensor.
+    pub(super) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
+        let shared: Arc<dyn Any + Send + Sync> = self.0.clone();
+        Arc::downgrade(&shared)
     }
 
     pub(crate) fn id(&self) -> TensorId {

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use crate::__private::{HoldsNoTensors, HoldsTensors, IsNotClone};
+
 use super::{Describe, FieldInfo, FieldRole, Module, Visitor, VisitorMut};
 
 /// What a field of a module may be; implemented for, and only for, the types of the table below.
@@ -22,6 +24,7 @@ use super::{Describe, FieldInfo, FieldRole, Module, Visitor, VisitorMut};
     note = "a struct or enum of your own derives `Module`",
     note = "an absent child is `Identity` or an enum that derives `Module`, never `Option`; an absent parameter or buffer is `Maybe`",
     note = "a tensor is a `Parameter` (learned) or a `Buffer` (not learned)",
+    note = "a child that two fields share is an `Arc`; an `Rc` or a cell cannot go to another thread",
     note = "a `Vec`, array, tuple or `IndexMap<String, _>` holds modules or parameters; a `HashMap` has no order",
     note = "`#[module(skip)]` takes a field that holds no tensors out of the module"
 )]
@@ -110,6 +113,16 @@ impl Member for crate::Parameter {
     const DICT: &'static str = "ParameterDict";
 }
 
+/// What no parameter and no buffer is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not `Clone`, because a second handle and a copy are different things",
+    label = "shared or copied?",
+    note = "`share()` gives a second handle to the same tensor, as for tied weights",
+    note = "`{Self}::new(x.tensor().detach())` makes one that goes its own way"
+)]
+pub trait MayBeCloned {}
+
 /// Types that hold parameters, buffers or modules, so that `#[module(skip)]` on them is refused.
 #[doc(hidden)]
 pub trait HoldsState {}
@@ -131,28 +144,35 @@ impl<K, T: HoldsState> HoldsState for std::collections::BTreeMap<K, T> {}
 impl HoldsState for Box<crate::Parameter> {}
 impl HoldsState for Arc<crate::Parameter> {}
 
-/// Tells in constants what traits `T` has: an inherent constant exists only where its bound holds,
-/// and shadows that of [`SkipFallback`].
+/// Tells what traits `T` has: what is inherent exists only where its bound holds, and shadows what
+/// [`SkipFallback`] has of the same name.
 #[doc(hidden)]
 pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
 
 #[doc(hidden)]
 pub trait SkipFallback {
-    const HOLDS_STATE: bool = false;
-    const IS_CLONE: bool = false;
+    const HOLDS_STATE: HoldsNoTensors = HoldsNoTensors;
     const FIELDS: &'static [FieldInfo] = &[];
+
+    fn is_no_clone() {}
 }
 
 impl<T: ?Sized> SkipFallback for Skip<T> {}
 
 impl<T: HoldsState + ?Sized> Skip<T> {
     /// `T` holds parameters, buffers or modules.
-    pub const HOLDS_STATE: bool = true;
+    pub const HOLDS_STATE: HoldsTensors = HoldsTensors;
 }
 
-impl<T: Clone> Skip<T> {
-    /// `T` can be cloned.
-    pub const IS_CLONE: bool = true;
+/// A module, and the first of its fields that may lack `Clone`: where it does, a derived `Clone` is the
+/// compiler's mistake to report.
+impl<T: Clone, F: Clone> Skip<(T, F)> {
+    /// `T` can be cloned, and no module can.
+    pub fn is_no_clone()
+    where
+        T: IsNotClone,
+    {
+    }
 }
 
 impl<T: Describe> Skip<T> {

@@ -32,6 +32,30 @@ pub trait Init: Send + Sync + 'static {
     ///
     /// A shape that the initialiser does not serve.
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor>;
+
+    /// Takes from `generator` what [`init`](Self::init) takes, where the values are not wanted because
+    /// another initializer overwrote them.
+    ///
+    /// By default the values are drawn and dropped; [`Generator::skip_uniform`] and
+    /// [`Generator::skip_normal`] go on without computing them.
+    ///
+    /// # Errors
+    ///
+    /// As [`init`](Self::init).
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        self.init(shape, dtype, generator).map(drop)
+    }
+}
+
+/// An initializer that is owned by several.
+impl Init for std::sync::Arc<dyn Init> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        (**self).init(shape, dtype, generator)
+    }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        (**self).skip(shape, dtype, generator)
+    }
 }
 
 /// One value everywhere, without a draw.
@@ -41,5 +65,9 @@ pub struct ConstantInit(pub f64);
 impl Init for ConstantInit {
     fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
         Tensor::full(shape, self.0, dtype, &Device::cpu())
+    }
+
+    fn skip(&self, _: &Shape, _: DType, _: &mut Generator) -> Result<()> {
+        Ok(())
     }
 }

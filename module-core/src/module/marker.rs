@@ -1,8 +1,14 @@
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU64;
+use std::sync::OnceLock;
+
+use super::token::next_number;
 use super::{Field, FieldRole, Visitor, VisitorMut};
 
-/// One byte that gives a module without other fields an address of its own.
+/// A few bytes that give a module without other fields an address of its own.
 ///
-/// Hooks know a module by its address, and two values of size zero may have the same one. A marker
+/// Hooks know a module by its address, and two values of size zero may have the same one; a number that
+/// the first hook puts here tells it from a module that comes to the same address later. A marker
 /// registers nothing and is not printed.
 ///
 /// # Example
@@ -18,21 +24,53 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 /// let swish = Swish { marker: Marker::new() };
 /// assert_eq!(swish.kind(), "Swish");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Marker(u8);
+#[derive(Debug, Default)]
+pub struct Marker(OnceLock<NonZeroU64>);
 
 impl Marker {
     /// A marker; all are alike.
     pub const fn new() -> Self {
-        Self(0)
+        Self(OnceLock::new())
     }
+
+    /// The number, if there is one.
+    pub(super) fn number(&self) -> Option<NonZeroU64> {
+        self.0.get().copied()
+    }
+
+    /// The number, which no other marker has.
+    pub(super) fn numbered(&self) -> NonZeroU64 {
+        *self.0.get_or_init(next_number)
+    }
+}
+
+/// A marker of another module, so that hooks of this one's are not the other's.
+impl Clone for Marker {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+/// All are alike.
+impl PartialEq for Marker {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Marker {}
+
+impl Hash for Marker {
+    fn hash<H: Hasher>(&self, _state: &mut H) {}
 }
 
 #[diagnostic::do_not_recommend]
 impl Field for Marker {
     const ROLE: FieldRole = FieldRole::Marker;
 
-    fn visit_field<'a>(&'a self, _name: &str, _visitor: &mut dyn Visitor<'a>) {}
+    fn visit_field<'a>(&'a self, _name: &str, visitor: &mut dyn Visitor<'a>) {
+        visitor.marker(self);
+    }
 
     fn visit_field_mut<'a>(&'a mut self, _name: &str, _visitor: &mut dyn VisitorMut<'a>) {}
 }

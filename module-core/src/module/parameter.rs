@@ -1,12 +1,14 @@
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+mod initialize;
 
-use super::deferred::is_deferred;
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+
+use super::history::History;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
-use crate::rng::{Generator, with_default};
 use crate::tensor::Node;
-use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor, default_dtype};
+use crate::{DType, Device, ErrorKind, Result, Shape, Tensor};
 
 /// A learnable tensor of a module.
 ///
@@ -30,11 +32,9 @@ struct Inner {
     state: RwLock<State>,
     /// The leaf that collects the gradient; it stays the same when the value changes.
     leaf: Arc<Node>,
-    init: RwLock<Option<Arc<dyn Init>>>,
+    history: RwLock<History>,
     /// Whether the value came from a state dict.
     loaded: AtomicBool,
-    /// The order of the parameter right before which this one is drawn, if not by its own.
-    before: OnceLock<u64>,
 }
 
 struct State {
@@ -61,29 +61,10 @@ impl Parameter {
     ///
     /// A dtype that is not floating-point, which carries no gradient.
     pub fn new(value: Tensor) -> Result<Self> {
-        Self::from_parts(value, None)
+        Self::from_parts(value, History::default())
     }
 
-    /// A parameter that `init` fills, now from the default generator and again at every
-    /// [`reset`](Self::reset); inside [`deferred`](crate::deferred), only at a reset.
-    ///
-    /// # Errors
-    ///
-    /// A shape that exceeds memory or that the initialiser does not serve.
-    pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
-        let shape = shape.into();
-        let dtype = default_dtype();
-        let value = if is_deferred() {
-            Tensor::absent("with_init", &shape, dtype)?
-        } else {
-            let value = with_default(|generator| init.init(&shape, dtype, generator))?;
-            check_drawn("with_init", &shape, dtype, &value)?;
-            value
-        };
-        Self::from_parts(value, Some(Arc::new(init)))
-    }
-
-    fn from_parts(value: Tensor, init: Option<Arc<dyn Init>>) -> Result<Self> {
+    fn from_parts(value: Tensor, history: History) -> Result<Self> {
         if !value.dtype().is_floating_point() {
             let (dtype, needs) = (value.dtype(), "a floating-point tensor; use a `Buffer`");
             return Err(ErrorKind::UnsupportedDType {
@@ -101,9 +82,8 @@ impl Parameter {
         Ok(Self(Arc::new(Inner {
             state: RwLock::new(state),
             leaf: Node::leaf(),
-            init: RwLock::new(init),
+            history: RwLock::new(history),
             loaded: AtomicBool::new(false),
-            before: OnceLock::new(),
         })))
     }
 
@@ -252,120 +232,27 @@ impl Parameter {
         Self(self.0.clone())
     }
 
+    /// What keeps the identity from being that of another tensor.
+    pub(super) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
+        let shared: Arc<dyn Any + Send + Sync> = self.0.clone();
+        Arc::downgrade(&shared)
+    }
+
+    /// What leads to [`share`](Self::share): the compiler finds it before `Clone::clone` of a
+    /// reference.
+    #[doc(hidden)]
+    #[allow(clippy::should_implement_trait)] // It exists to be refused.
+    pub fn clone(&self) -> Self
+    where
+        for<'a> Self: super::MayBeCloned,
+    {
+        self.share()
+    }
+
     /// The identity, equal for tied handles.
     pub fn id(&self) -> TensorId {
         TensorId::of(&self.0)
     }
-
-    /// Whether the parameter owns an initialiser.
-    pub fn can_reset(&self) -> bool {
-        self.init().is_some()
-    }
-
-    /// The initialiser, whose lock is not held while it draws.
-    fn init(&self) -> Option<Arc<dyn Init>> {
-        let init = self.0.init.read();
-        init.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Draws the values anew by `init`, from the default generator, and drops the gradient; the
-    /// parameter owns the initialiser from now on, so that [`reset`](Self::reset) repeats it.
-    ///
-    /// # Errors
-    ///
-    /// A shape that the initialiser does not serve. The parameter is then as it was.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::{Parameter, Tensor, module::ConstantInit};
-    ///
-    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-    /// weight.initialise(ConstantInit(0.5))?;
-    /// assert_eq!(weight.tensor().to_vec::<f32>()?, [0.5, 0.5]);
-    /// assert!(weight.can_reset());
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn initialise(&self, init: impl Init) -> Result<()> {
-        let value = with_default(|generator| self.drawn_by(&init, generator))?;
-        let mut own = self.0.init.write().unwrap_or_else(PoisonError::into_inner);
-        let old = own.replace(Arc::new(init));
-        drop(own);
-        drop(old);
-        self.replace(value, None);
-        self.mark_loaded(false);
-        Ok(())
-    }
-
-    /// Whether the values came from a state dict and were not drawn anew since; training them does
-    /// not change it.
-    pub fn is_loaded(&self) -> bool {
-        self.0.loaded.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn mark_loaded(&self, loaded: bool) {
-        self.0.loaded.store(loaded, Ordering::Relaxed);
-    }
-
-    /// Draws the values anew from the parameter's own initialiser and drops the gradient.
-    ///
-    /// # Errors
-    ///
-    /// A parameter that was made from a tensor and owns none; those of the initialiser. The
-    /// parameter is then as it was.
-    pub fn reset(&self, generator: &mut Generator) -> Result<()> {
-        self.replace(self.drawn(generator)?, None);
-        self.mark_loaded(false);
-        Ok(())
-    }
-
-    /// When a tree is drawn anew, this parameter is drawn right before `next`, and not where it was
-    /// made: for an initialiser that depends on what `next` will draw. Only the first call counts.
-    #[must_use]
-    pub fn drawn_before(self, next: &Self) -> Self {
-        self.0.before.get_or_init(|| next.0.leaf.order);
-        self
-    }
-
-    /// Greater than that of every parameter that is drawn before, when a tree is drawn anew: the order
-    /// in which they were made.
-    pub(crate) fn order(&self) -> (u64, bool) {
-        match self.0.before.get() {
-            Some(&next) => (next, false),
-            None => (self.0.leaf.order, true),
-        }
-    }
-
-    /// Values that the parameter's own initialiser draws; the parameter stays as it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`reset`](Self::reset).
-    pub fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
-        match self.init() {
-            Some(init) => self.drawn_by(&*init, generator),
-            None => Err(Error::from(ErrorKind::NoInitialiser {
-                paths: vec!["parameter".into()],
-            })),
-        }
-    }
-
-    fn drawn_by(&self, init: &dyn Init, generator: &mut Generator) -> Result<Tensor> {
-        let old = self.detach();
-        let value = init.init(old.shape(), old.dtype(), generator)?;
-        check_drawn("reset", old.shape(), old.dtype(), &value)?;
-        value.to_device(&old.device())
-    }
-}
-
-/// An initialiser must give what it was asked for.
-fn check_drawn(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
-    check_shape(op, shape, value)?;
-    if value.dtype() == dtype {
-        return Ok(());
-    }
-    let (lhs, rhs) = (dtype, value.dtype());
-    Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into())
 }
 
 /// Values that broadcast are refused: a parameter has one shape for life.

@@ -1,6 +1,8 @@
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::token::next_number;
 use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// The mode flag of a module whose forward pass differs between training and evaluation.
@@ -14,17 +16,19 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 /// let training = module_core::Training::new();
 /// assert!(training.is_training());
 /// ```
-pub struct Training(AtomicU8);
+pub struct Training(AtomicU64);
 
 /// The module is in training mode.
-const TRAINING: u8 = 1;
+const TRAINING: u64 = 1;
 /// Its statistics stand still.
-const FROZEN: u8 = 2;
+const FROZEN: u64 = 2;
+/// The bits above these are the number by which hooks know the module again, or 0.
+const NUMBER: u32 = 2;
 
 impl Training {
     /// A flag in training mode, as PyTorch's modules start.
     pub const fn new() -> Self {
-        Self(AtomicU8::new(TRAINING))
+        Self(AtomicU64::new(TRAINING))
     }
 
     /// Whether the module is in training mode.
@@ -50,14 +54,31 @@ impl Training {
     /// Whether the module takes statistics from its inputs and keeps them: it is in training mode and
     /// not frozen. A batch normalisation that does not normalises by the statistics that it has.
     pub fn tracks_statistics(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == TRAINING
+        self.0.load(Ordering::Relaxed) & (TRAINING | FROZEN) == TRAINING
     }
 
-    fn has(&self, bit: u8) -> bool {
+    /// The number, if there is one.
+    pub(super) fn number(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.0.load(Ordering::Relaxed) >> NUMBER)
+    }
+
+    /// The number, which no other flag has.
+    pub(super) fn numbered(&self) -> NonZeroU64 {
+        let number = next_number();
+        let add = |bits: u64| (bits >> NUMBER == 0).then_some(bits | number.get() << NUMBER);
+        let relaxed = Ordering::Relaxed;
+        let before = self.0.fetch_update(relaxed, relaxed, add);
+        match before {
+            Ok(_) => number,
+            Err(bits) => NonZeroU64::new(bits >> NUMBER).unwrap_or(number),
+        }
+    }
+
+    fn has(&self, bit: u64) -> bool {
         self.0.load(Ordering::Relaxed) & bit != 0
     }
 
-    fn change(&self, bit: u8, on: bool) {
+    fn change(&self, bit: u64, on: bool) {
         if on {
             self.0.fetch_or(bit, Ordering::Relaxed);
         } else {

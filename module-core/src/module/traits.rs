@@ -189,6 +189,30 @@ impl<L: Forward<Tensor, Output = Tensor>> Layer for L {
     }
 }
 
+impl dyn Module {
+    /// What leads from `Box<dyn Module>` to `Box<dyn Layer>`: the compiler finds it before
+    /// [`Call::call`](crate::Call::call), and says what is wrong.
+    #[doc(hidden)]
+    pub fn call<I>(&self, _: I) -> Result<Tensor>
+    where
+        Self: Computes<I>,
+    {
+        self.computes()
+    }
+}
+
+/// What `dyn Module` does not do.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a `dyn Module` cannot be called, because modules differ in what they take and give",
+    label = "a `dyn Module` has no `forward`",
+    note = "write `Box<dyn Layer>` instead of `Box<dyn Module>` for modules that map one tensor to one tensor",
+    note = "`ModuleList<Box<dyn Layer>>`, `Vec<Box<dyn Layer>>` and `Sequential` hold them"
+)]
+pub trait Computes<I> {
+    fn computes(&self) -> Result<Tensor>;
+}
+
 impl Forward<Tensor> for dyn Layer {
     type Output = Tensor;
 

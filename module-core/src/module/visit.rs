@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{Buffer, Constant, ExtraState, Layer, Module, Parameter, Training};
+use super::{Buffer, Constant, ExtraState, Layer, Marker, Module, Parameter, Training};
 
 /// Is shown the members of a module by [`Module::visit`].
 ///
@@ -29,6 +29,12 @@ pub trait Visitor<'a> {
     /// The mode flag.
     fn training(&mut self, flag: &'a Training) {
         let _ = flag;
+    }
+
+    /// A marker, which registers nothing.
+    #[doc(hidden)]
+    fn marker(&mut self, marker: &'a Marker) {
+        let _ = marker;
     }
 
     /// A field that is only printed.

@@ -285,6 +285,9 @@ impl Tensor {
         ]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;
+        if batched && N == 3 {
+            input.check_channels(name)?;
+        }
         let bands = input
             .adaptive(name, output_size.into())?
             .into_iter()
@@ -351,6 +354,9 @@ impl Tensor {
             "adaptive_max_pool3d",
         ]);
         let (input, batched) = self.batched::<N>(name)?;
+        if batched {
+            input.check_channels(name)?;
+        }
         let windows = input.adaptive(name, output_size.into())?.into_iter();
         let step = 1;
         let windows: Vec<Windows> = windows

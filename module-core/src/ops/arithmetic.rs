@@ -4,7 +4,7 @@ use super::{Value, by_saved};
 use crate::backend::{BinaryOp, Operand};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
-use crate::{Result, Scalar, Shape};
+use crate::{DType, Result, Scalar, Shape};
 
 impl Tensor {
     pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
@@ -81,12 +81,12 @@ impl Tensor {
         }))
     }
 
-    /// `self + other`, elementwise with broadcasting.
+    /// `self + other`, elementwise with broadcasting; of truth values, whether one of the two is true.
     ///
     /// # Errors
     ///
     /// Shapes that do not broadcast, different dtypes or devices, a floating-point number beside
-    /// integers.
+    /// integers, any number but a truth value beside truth values.
     ///
     /// # Example
     ///
@@ -99,7 +99,11 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn add<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = match other.into() {
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_or(&*other.truths_like("add", self)?);
+        }
+        let other = match other {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("add", BinaryOp::Add, number),
         };
@@ -139,7 +143,7 @@ impl Tensor {
         }))
     }
 
-    /// `self · other`, elementwise with broadcasting.
+    /// `self · other`, elementwise with broadcasting; of truth values, whether both are true.
     ///
     /// # Errors
     ///
@@ -155,7 +159,11 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = match other.into() {
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_and(&*other.truths_like("mul", self)?);
+        }
+        let other = match other {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("mul", BinaryOp::Mul, number),
         };

@@ -238,6 +238,92 @@ impl Tensor {
         self.split(total.div_ceil(chunks), dim)
     }
 
+    /// The `N` views of [`chunk`](Self::chunk), as an array: `let [q, k, v] = x.chunk_array(-1)?`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `chunk`; a dimension that gives fewer than `N` chunks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let [a, b] = Tensor::from([1_i64, 2, 3, 4, 5]).chunk_array(0)?;
+    /// assert_eq!(a.to_vec::<i64>()?, [1, 2, 3]);
+    /// assert_eq!(b.to_vec::<i64>()?, [4, 5]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn chunk_array<const N: usize>(&self, dim: isize) -> Result<[Self; N]> {
+        self.array_of("chunk_array", dim, self.chunk(N, dim)?)
+    }
+
+    /// The views of [`split_with_sizes`](Self::split_with_sizes), as an array of as many as there are
+    /// sizes.
+    ///
+    /// # Errors
+    ///
+    /// Those of `split_with_sizes`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let [a, b] = Tensor::from([1_i64, 2, 3]).split_array([1, 2], 0)?;
+    /// assert_eq!(a.to_vec::<i64>()?, [1]);
+    /// assert_eq!(b.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn split_array<const N: usize>(&self, sizes: [usize; N], dim: isize) -> Result<[Self; N]> {
+        self.array_of("split_array", dim, self.split_with_sizes(sizes, dim)?)
+    }
+
+    /// The slices of [`unbind`](Self::unbind), as an array of as many as the dimension has.
+    ///
+    /// # Errors
+    ///
+    /// Those of `unbind`; a dimension of another size than `N`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let [x, y] = Tensor::from([[1_i64, 2], [3, 4]]).unbind_array(1)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 3]);
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 4]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn unbind_array<const N: usize>(&self, dim: isize) -> Result<[Self; N]> {
+        const NAME: &str = "unbind_array";
+        let (_, size) = self.dim_and_size(NAME, dim)?;
+        if size != N {
+            // Before as many views are made as a long dimension has.
+            return Err(self.not_so_many(NAME, dim, size, N));
+        }
+        self.array_of(NAME, dim, self.unbind(dim)?)
+    }
+
+    fn array_of<const N: usize>(
+        &self,
+        op: &'static str,
+        dim: isize,
+        parts: Vec<Self>,
+    ) -> Result<[Self; N]> {
+        parts
+            .try_into()
+            .map_err(|parts: Vec<Self>| self.not_so_many(op, dim, parts.len(), N))
+    }
+
+    fn not_so_many(&self, op: &'static str, dim: isize, found: usize, wanted: usize) -> Error {
+        let shape = self.shape();
+        let problem = format!(
+            "of shape {shape} gives {found} part(s), where an array of {wanted} is asked for"
+        );
+        Error::argument(op, "dim", dim, problem)
+    }
+
     /// This tensor laid out side by side, `repeats` times along each dimension; more repeats than
     /// dimensions add dimensions in front.
     ///
@@ -271,32 +357,6 @@ impl Tensor {
         self.reshape_to(&sizes().flat_map(|size| [1, size]).collect())?
             .expand(apart)?
             .reshape_to(&pairs().map(|(n, size)| n * size).collect())
-    }
-
-    /// Each slice of dimension `dim` `repeats` times, one after the other.
-    ///
-    /// # Errors
-    ///
-    /// A dimension that is out of range, a tensor without dimensions, a result that exceeds memory.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let x = Tensor::from([1_i64, 2]).repeat_interleave(2, 0)?;
-    /// assert_eq!(x.to_vec::<i64>()?, [1, 1, 2, 2]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn repeat_interleave(&self, repeats: usize, dim: isize) -> Result<Self> {
-        const NAME: &str = "repeat_interleave";
-        let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let length = size.saturating_mul(repeats);
-        Shape::from(length).checked_numel(NAME, size_of::<i64>())?;
-        crate::backend::host_room::<i64>(length)?;
-        let places = (0..size as i64).flat_map(|place| repeat_n(place, repeats));
-        let places = Self::from(places.collect::<Vec<i64>>()).to_device(&self.device())?;
-        self.index_select(dim as isize, &places)
     }
 
     /// The differences of neighbours along `dim`, taken `n` times.

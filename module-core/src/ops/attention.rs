@@ -104,6 +104,8 @@ impl Tensor {
         }
         self.check_device(NAME, mask)?;
         let mask = if mask.dtype() == DType::Bool {
+            // As large as the mask is in memory, and not as what it was expanded to.
+            let mask = mask.unexpanded()?;
             let zeros = Self::zeros(mask.shape(), self.dtype(), &self.device())?;
             zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)?
         } else {
@@ -111,6 +113,17 @@ impl Tensor {
             mask.clone()
         };
         mask.widened()?.expand(scores)
+    }
+
+    /// The view with size 1 in the dimensions in which one element stands for all.
+    fn unexpanded(&self) -> Result<Self> {
+        let mut view = self.clone();
+        for dim in 0..self.rank() {
+            if self.layout.strides()[dim] == 0 && self.shape()[dim] > 1 {
+                view = view.narrow(dim as isize, 0..1)?;
+            }
+        }
+        Ok(view)
     }
 
     /// `[batch, rows, columns]` from any number of leading dimensions.

@@ -160,6 +160,7 @@ impl Tensor {
         let name = named::<N>(["avg_pool1d", "avg_pool2d", "avg_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;
+        input.check_channels(name)?;
         if options.divisor_override == Some(0) {
             return Err(Error::argument(
                 name,

@@ -1,9 +1,9 @@
 //! Normalisation of channels over a batch.
 
 use super::normalise::{Norm, Normalised};
-use crate::Result;
 use crate::backend::{NormGeometry, NormOver};
 use crate::tensor::Tensor;
+use crate::{Error, Result};
 
 impl Tensor {
     /// Normalises each channel by a mean and a variance that are given, as in evaluation:
@@ -19,7 +19,7 @@ impl Tensor {
     /// # Errors
     ///
     /// Fewer than two dimensions; a mean, variance, weight or bias of another shape, dtype or device;
-    /// a dtype that is not floating-point.
+    /// a negative `eps`; a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -56,8 +56,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`batch_norm`](Self::batch_norm), and a single value for each channel, which has no
-    /// variance.
+    /// As [`batch_norm`](Self::batch_norm), a single value for each channel, which has no variance, and
+    /// an `eps` of 0.
     ///
     /// # Example
     ///
@@ -65,7 +65,7 @@ impl Tensor {
     /// use module_core::Tensor;
     ///
     /// let x = Tensor::from([[1.0_f64, 8.0], [3.0, 4.0]]);
-    /// let (y, mean, var) = x.batch_norm_train(None, None, 0.0)?;
+    /// let (y, mean, var) = x.batch_norm_train(None, None, 1e-20)?;
     /// assert_eq!(y.to_vec::<f64>()?, [-1.0, 1.0, 1.0, -1.0]);
     /// assert_eq!(mean.to_vec::<f64>()?, [2.0, 6.0]);
     /// assert_eq!(var.to_vec::<f64>()?, [1.0, 4.0]);
@@ -90,6 +90,14 @@ impl Tensor {
     ) -> Result<Normalised> {
         const NAME: &str = "batch_norm";
         let [batch, channels, inner] = self.channels(NAME)?;
+        let least = match statistics {
+            Some(_) if eps < 0.0 => Some("must be at least 0"),
+            None if eps <= 0.0 => Some("must be above 0 in training"),
+            _ => None,
+        };
+        if let Some(problem) = least {
+            return Err(Error::argument(NAME, "eps", eps, problem));
+        }
         if statistics.is_none() && batch * inner == 1 {
             let expected = "more than one value per channel in training";
             return Err(self.shape().error(NAME, expected));

@@ -1,7 +1,7 @@
 //! Whether tensors are equal, or nearly.
 
-use crate::Result;
 use crate::tensor::Tensor;
+use crate::{Error, Result};
 
 impl Tensor {
     /// Whether both are nearly equal, elementwise with broadcasting, as a `Bool` tensor:
@@ -15,7 +15,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not broadcast, different dtypes or devices.
+    /// A tolerance that is negative or NaN, shapes that do not broadcast, different dtypes or devices.
     ///
     /// # Example
     ///
@@ -27,7 +27,13 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn isclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<Self> {
-        self.check_same("isclose", other)?;
+        const NAME: &str = "isclose";
+        for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
+            if tolerance < 0.0 || tolerance.is_nan() {
+                return Err(Error::argument(NAME, name, tolerance, "must be at least 0"));
+            }
+        }
+        self.check_same(NAME, other)?;
         let (a, b) = (self.detach(), other.detach());
         let mut close = a.eq(&b)?;
         if equal_nan {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::fused::{gradient, or_composed};
 use crate::backend::{CrossEntropyGeometry, CrossEntropyInputs};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{Error, ErrorKind, Integers, Result, Shape};
 
 /// How a loss joins the losses of its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,12 +78,13 @@ impl Tensor {
     /// # Shapes
     ///
     /// Logits `[classes]`, `[batch, classes]` or `[batch, classes, …]`. The target holds classes as
-    /// `I64` in the same shape without the dimension of the classes, or probabilities in the same
-    /// shape.
+    /// `I64`, `I32` or `U8` in the same shape without the dimension of the classes, or probabilities in
+    /// the same shape.
     ///
     /// # Errors
     ///
-    /// A target of another shape, also where it would broadcast; a class that is out of range; a
+    /// A target of another shape, also where it would broadcast; a class that is out of range; an
+    /// `ignore_index` of 0 or more beside probabilities, of which none is a class to ignore; a
     /// weight that is not `[classes]`; smoothing outside `[0, 1]`; logits that are not
     /// floating-point.
     ///
@@ -106,9 +107,14 @@ impl Tensor {
         }
         let dim = self.check_classes(NAME, options.weight)?;
         if target.shape() == self.shape() && target.dtype().is_floating_point() {
+            if options.ignore_index >= 0 {
+                let problem = "is for targets of classes, but the target holds probabilities; leave it negative";
+                let index = options.ignore_index;
+                return Err(Error::argument(NAME, "ignore_index", index, problem));
+            }
             return self.of_probabilities(target, dim, options);
         }
-        self.check_target(NAME, target, dim)?;
+        let target = &self.classes(NAME, target, dim)?;
         let CrossEntropyOptions {
             ignore_index,
             reduction,
@@ -161,7 +167,7 @@ impl Tensor {
     pub fn nll_loss(&self, target: &Self, options: NllLossOptions<'_>) -> Result<Self> {
         const NAME: &str = "nll_loss";
         let dim = self.check_classes(NAME, options.weight)?;
-        self.check_target(NAME, target, dim)?;
+        let target = &self.classes(NAME, target, dim)?;
         let entropy = Entropy {
             dim,
             weight: options.weight.map(Self::widened).transpose()?,
@@ -191,11 +197,12 @@ impl Tensor {
         Ok(dim)
     }
 
-    fn check_target(&self, op: &'static str, target: &Self, dim: usize) -> Result<()> {
+    /// The classes of a target as `I64`.
+    fn classes(&self, op: &'static str, target: &Self, dim: usize) -> Result<Self> {
         self.check_device(op, target)?;
         let expected = self.shape().reduced(&[dim], false);
-        if *target.shape() == expected && target.dtype() == DType::I64 {
-            return Ok(());
+        if *target.shape() == expected {
+            return target.to_integers(op, Integers::Classes);
         }
         let rule = format!(
             "a target holds int64 classes of shape {expected} or probabilities of shape {}, not {}",

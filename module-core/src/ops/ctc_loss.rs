@@ -1,9 +1,11 @@
 //! Connectionist temporal classification: the probability of a text under labels of each moment,
 //! whichever moments its letters fall on.
 
-use super::Reduction;
+use super::{Integers, Lengths, Reduction};
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result};
+use crate::{DType, Error, Result, Shape};
+
+const NAME: &str = "ctc_loss";
 
 /// The logarithm of an impossible path. It is finite, so that differences of two are numbers, and
 /// sums of many stay finite in `F32`.
@@ -44,10 +46,10 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// Logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `[batch, letters]` with
-    /// padding behind each, or one after the other `[letters of all]`; how many moments and letters of
-    /// each count, `I64` `[batch]`. Without the batch: `[time, labels]`, `[letters]`, and lengths `[]`
-    /// or `[1]`.
+    /// Logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`,
+    /// `[batch, letters]` with padding behind each, or one after the other `[letters of all]`; how many
+    /// moments and letters of each count, [`Lengths`] of the batch. Without the batch: `[time, labels]`,
+    /// `[letters]`, and one length.
     ///
     /// # Errors
     ///
@@ -60,20 +62,29 @@ impl Tensor {
     ///
     /// // Two moments, a blank and one letter, each as likely: three of four paths spell the letter.
     /// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64, &Device::cpu())?;
-    /// let loss = x.ctc_loss(
-    ///     &Tensor::from([[1_i64]]), &Tensor::from([2_i64]), &Tensor::from([1_i64]), Default::default(),
-    /// )?;
+    /// let loss = x.ctc_loss(&Tensor::from([[1_i64]]), [2], [1], Default::default())?;
     /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn ctc_loss(
+    pub fn ctc_loss<'a, 'b>(
         &self,
         targets: &Self,
-        input_lengths: &Self,
-        target_lengths: &Self,
+        input_lengths: impl Into<Lengths<'a>>,
+        target_lengths: impl Into<Lengths<'b>>,
         options: CtcLossOptions,
     ) -> Result<Self> {
-        const NAME: &str = "ctc_loss";
+        let (moments, letters) = (input_lengths.into(), target_lengths.into());
+        self.ctc_loss_of(targets, moments, letters, options)
+    }
+
+    /// [`ctc_loss`](Self::ctc_loss), compiled once.
+    fn ctc_loss_of(
+        &self,
+        targets: &Self,
+        input_lengths: Lengths<'_>,
+        target_lengths: Lengths<'_>,
+        options: CtcLossOptions,
+    ) -> Result<Self> {
         self.check_floating(NAME)?;
         let x = match self.rank() {
             2 => self.unsqueeze(1)?,
@@ -131,46 +142,27 @@ impl Tensor {
 }
 
 /// The lengths of the sequences, each at most `most`.
-fn lengths(name: &'static str, given: &Tensor, batch: usize, most: usize) -> Result<Vec<usize>> {
-    const NAME: &str = "ctc_loss";
-    if given.dtype() != DType::I64 {
-        let (dtype, needs) = (given.dtype(), "lengths of int64");
-        return Err(ErrorKind::UnsupportedDType {
-            op: NAME,
-            dtype,
-            needs,
-        }
-        .into());
-    }
-    if given.rank() > 1 || given.numel() != batch {
+fn lengths(
+    name: &'static str,
+    given: Lengths<'_>,
+    batch: usize,
+    most: usize,
+) -> Result<Vec<usize>> {
+    let lengths = given.get(NAME, name)?;
+    if lengths.len() != batch {
         let expected = format!("{name} of shape [{batch}]");
-        return Err(given.shape().error(NAME, expected));
+        return Err(Shape::from(lengths.len()).error(NAME, expected));
     }
-    let checked = |length: i64| match usize::try_from(length) {
-        Ok(length) if length <= most => Ok(length),
-        _ => {
-            let problem = match most {
-                usize::MAX => "must not be negative".to_owned(),
-                _ => format!("must be between 0 and the {most} moment(s) of the input"),
-            };
-            Err(Error::argument(NAME, name, length, problem))
-        }
-    };
-    given.to_vec::<i64>()?.into_iter().map(checked).collect()
+    if let Some(length) = lengths.iter().find(|&&length| length > most) {
+        let problem = format!("must be between 0 and the {most} moment(s) of the input");
+        return Err(Error::argument(NAME, name, length, problem));
+    }
+    Ok(lengths.into_owned())
 }
 
 /// The letters of each target.
 fn words(targets: &Tensor, letters: &[usize], alone: bool) -> Result<Vec<Vec<i64>>> {
-    const NAME: &str = "ctc_loss";
-    if targets.dtype() != DType::I64 {
-        let (dtype, needs) = (targets.dtype(), "targets of int64");
-        return Err(ErrorKind::UnsupportedDType {
-            op: NAME,
-            dtype,
-            needs,
-        }
-        .into());
-    }
+    let targets = &targets.to_integers(NAME, Integers::Classes)?;
     let total = letters
         .iter()
         .try_fold(0_usize, |sum, &n| sum.checked_add(n));

@@ -1,7 +1,7 @@
 //! Sums of products by Einstein's convention.
 
 use crate::tensor::Tensor;
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 /// An axis of the whole expression: the dimensions of ellipses, counted from the last, then letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,11 @@ impl Labelled {
         Ok(Self { x, axes })
     }
 
+    fn widened(mut self) -> Result<Self> {
+        self.x = self.x.to_dtype(DType::I64)?;
+        Ok(self)
+    }
+
     /// Without the axes of size 1 along which `other` is longer: they broadcast.
     fn without_stretched(self, other: &Self) -> Result<Self> {
         let stretched = |axis: &Axis| {
@@ -141,6 +146,11 @@ impl Labelled {
         );
         let a = a.sum_unless(|axis| wanted(axis) || b.has(axis))?;
         let b = b.sum_unless(|axis| wanted(axis) || a.has(axis))?;
+        // A sum of integers is `I64`, and then so is what it is multiplied with.
+        let (a, b) = match a.x.dtype() == b.x.dtype() {
+            true => (a, b),
+            false => (a.widened()?, b.widened()?),
+        };
         let pick = |axes: &[Axis], f: &dyn Fn(Axis) -> bool| -> Vec<Axis> {
             axes.iter().copied().filter(|&axis| f(axis)).collect()
         };

@@ -1,12 +1,13 @@
 //! The greater and the smaller of two.
 
 use super::Value;
-use crate::Result;
 use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::{DType, Result};
 
 impl Tensor {
-    /// The greater of the two, elementwise with broadcasting; NaN if either is.
+    /// The greater of the two, elementwise with broadcasting; NaN if either is. Of truth values, true is
+    /// the greater.
     ///
     /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
     ///
@@ -24,7 +25,11 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("maximum", self)?;
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_or(&*other.truths_like("maximum", self)?);
+        }
+        let other = other.like("maximum", self)?;
         let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
         Ok(out.record([self, &other], |_| Extreme {
             name: "maximum",
@@ -33,7 +38,8 @@ impl Tensor {
         }))
     }
 
-    /// The smaller of the two, elementwise with broadcasting; NaN if either is.
+    /// The smaller of the two, elementwise with broadcasting; NaN if either is. Of truth values, false is
+    /// the smaller.
     ///
     /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
     ///
@@ -51,7 +57,11 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into().like("minimum", self)?;
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_and(&*other.truths_like("minimum", self)?);
+        }
+        let other = other.like("minimum", self)?;
         let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
         Ok(out.record([self, &other], |_| Extreme {
             name: "minimum",

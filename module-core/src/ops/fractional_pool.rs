@@ -52,6 +52,9 @@ impl Tensor {
         ]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;
+        if batched {
+            input.check_channels(name)?;
+        }
         input.check_same(name, samples)?;
         let arguments = [("kernel_size", kernel_size), ("output_size", output_size)];
         check_positive(name, arguments)?;

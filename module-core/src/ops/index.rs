@@ -1,6 +1,6 @@
 //! Reading, writing and adding elements by index.
 
-use super::Value;
+use super::{Integers, Value};
 use crate::backend::Operand;
 use crate::layout::Layout;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
@@ -13,7 +13,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` or out of range, shapes that do not fit.
+    /// An index that is not `I64` or `I32`, or is out of range; shapes that do not fit.
     ///
     /// # Example
     ///
@@ -30,7 +30,7 @@ impl Tensor {
             let out = self.as_vector()?.gather(dim, &index.as_vector()?)?;
             return out.reshape_to(index.shape());
         }
-        let dim = self.check_index("gather", dim, index, self.shape())?;
+        let (dim, index) = self.check_index("gather", dim, index, self.shape())?;
         let storage = self
             .device()
             .backend()
@@ -66,7 +66,7 @@ impl Tensor {
             let out = self.as_vector()?.scatter_add(dim, &index, &source)?;
             return out.reshape_to(self.shape());
         }
-        let (dim, source) = &self.check_source(NAME, dim, index, source)?;
+        let (dim, index, source) = &self.check_source(NAME, dim, index, source)?;
         let dim = *dim;
         let storage = self.device().backend().scatter_add(
             self.operand(),
@@ -117,7 +117,7 @@ impl Tensor {
             let out = self.as_vector()?.scatter(dim, &index, &source)?;
             return out.reshape_to(self.shape());
         }
-        let (dim, source) = self.check_source(NAME, dim, index, &source)?;
+        let (dim, index, source) = self.check_source(NAME, dim, index, &source)?;
         let storage = self.device().backend().scatter(
             self.operand(),
             dim,
@@ -134,7 +134,8 @@ impl Tensor {
 
     /// [`gather`](Self::gather) along `dim` with the other dimensions of both broadcast to each other.
     ///
-    /// It reads what [`argsort`](Self::argsort) or [`argmax`](Self::argmax) have found.
+    /// It reads what [`argsort`](Self::argsort) or [`argmax`](Self::argmax) have found. Negative indices count
+    /// from the end, as in PyTorch, which also wraps those beyond the size; they are an error here.
     ///
     /// # Errors
     ///
@@ -148,6 +149,8 @@ impl Tensor {
     /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
     /// let y = x.take_along_dim(&Tensor::from([[1_i64]]), 1)?;
     /// assert_eq!(y.to_vec::<i64>()?, [2, 4]);
+    /// let last = x.take_along_dim(&Tensor::from([[-1_i64]]), 1)?;
+    /// assert_eq!(last.to_vec::<i64>()?, [2, 4]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn take_along_dim(&self, index: &Self, dim: isize) -> Result<Self> {
@@ -166,8 +169,20 @@ impl Tensor {
                 .collect()
         };
         let common = with(self.shape(), 1).broadcast(NAME, &with(index.shape(), 1))?;
-        let x = self.expand(with(&common, self.shape()[place]))?;
-        x.gather(dim, &index.expand(with(&common, index.shape()[place]))?)
+        let size = self.shape()[place];
+        let from_start = self.indices(NAME, index)?.counted_from_start(size)?;
+        let x = self.expand(with(&common, size))?;
+        let index = from_start.expand(with(&common, index.shape()[place]))?;
+        x.gather(dim, &index).map_err(|error| match error.kind() {
+            // The number that was given.
+            &ErrorKind::Index { index, size, .. } if index < 0 => ErrorKind::Index {
+                op: NAME,
+                index: index - size as i64,
+                size,
+            }
+            .into(),
+            _ => error,
+        })
     }
 
     /// The places of the elements that are not 0, one in each row, as `I64` of the shape
@@ -207,7 +222,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Classes that are not `I64` or outside `0..classes`.
+    /// Classes that are not `I64`, `I32` or `U8`, or are outside `0..classes`.
     ///
     /// # Example
     ///
@@ -220,13 +235,8 @@ impl Tensor {
     /// ```
     pub fn one_hot(&self, classes: usize) -> Result<Self> {
         const NAME: &str = "one_hot";
-        if self.dtype() != DType::I64 {
-            let (dtype, needs) = (self.dtype(), "int64 classes");
-            let op = NAME;
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
-        }
         let shape: Shape = self.shape().iter().copied().chain([classes]).collect();
-        let place = self.unsqueeze(-1)?;
+        let place = self.to_integers(NAME, Integers::Classes)?.unsqueeze(-1)?;
         if classes == 0 {
             if self.numel() > 0 {
                 let problem = "there is a class for each element, and none to choose";
@@ -246,17 +256,24 @@ impl Tensor {
             .map_err(class_error)
     }
 
-    /// Checks that an index and a source fit this tensor; the dimension, and the part of the source
-    /// that the index has places for.
-    fn check_source(
+    /// Indices of a dimension of `size` elements without negative ones, which count from the end.
+    fn counted_from_start(&self, size: usize) -> Result<Self> {
+        let negative = self.lt(0_i64)?;
+        // The size of a dimension is far below the greatest number.
+        negative.where_(&self.add(size as i64)?, self)
+    }
+
+    /// Checks that an index and a source fit this tensor; the dimension, the index as `I64`, and the part
+    /// of the source that the index has places for.
+    pub(super) fn check_source(
         &self,
         op: &'static str,
         dim: isize,
         index: &Self,
         source: &Self,
-    ) -> Result<(usize, Self)> {
+    ) -> Result<(usize, Self, Self)> {
         self.check_same(op, source)?;
-        let dim = self.check_index(op, dim, index, self.shape())?;
+        let (dim, index) = self.check_index(op, dim, index, self.shape())?;
         let (places, sizes) = (index.shape(), source.shape());
         let fits = places.rank() == sizes.rank()
             && places
@@ -274,16 +291,7 @@ impl Tensor {
                 part = part.narrow(d as isize, 0..place)?;
             }
         }
-        Ok((dim, part))
-    }
-
-    pub(super) fn check_integers(&self, op: &'static str, index: &Self) -> Result<()> {
-        self.check_device(op, index)?;
-        if index.dtype() == DType::I64 {
-            return Ok(());
-        }
-        let (dtype, needs) = (index.dtype(), "an int64 index");
-        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+        Ok((dim, index, part))
     }
 
     fn check_index(
@@ -292,14 +300,14 @@ impl Tensor {
         dim: isize,
         index: &Self,
         bound: &Shape,
-    ) -> Result<usize> {
+    ) -> Result<(usize, Self)> {
         let dim = self.shape().dim(op, dim)?;
-        self.check_integers(op, index)?;
+        let index = self.indices(op, index)?;
         let fits = self.rank() > 0
             && index.rank() == bound.rank()
             && (0..bound.rank()).all(|d| d == dim || index.shape()[d] <= bound[d]);
         if fits {
-            return Ok(dim);
+            return Ok((dim, index));
         }
         let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
         let rule = format!("the index may exceed the tensor in dimension {dim} only");

@@ -8,10 +8,10 @@ use std::ops::{
 use smallvec::SmallVec;
 
 use crate::tensor::Tensor;
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
-/// What an index says of one dimension; numbers and ranges become items by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What an index says of one dimension; numbers, ranges and tensors become items by themselves.
+#[derive(Clone, Debug)]
 pub enum IndexItem {
     /// One slice, without the dimension; negative ones count from the end.
     At(isize),
@@ -28,6 +28,8 @@ pub enum IndexItem {
     NewAxis,
     /// All dimensions that no other item stands for: Python's `...`.
     Ellipsis,
+    /// Slices that a tensor of integers names, or a `Bool` mask over as many dimensions as it has.
+    Tensor(Tensor),
 }
 
 impl IndexItem {
@@ -52,6 +54,7 @@ impl fmt::Display for IndexItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::At(index) => write!(f, "{index}"),
+            Self::Tensor(ref tensor) => write!(f, "{}{}", tensor.dtype(), tensor.shape()),
             Self::NewAxis => f.write_str("None"),
             Self::Ellipsis => f.write_str("..."),
             Self::Slice { start, end, step } => {
@@ -87,13 +90,13 @@ impl IntoIndex for IndexItem {
 
 impl IntoIndex for &[IndexItem] {
     fn into_items(self) -> SmallVec<[IndexItem; 4]> {
-        SmallVec::from_slice(self)
+        self.iter().cloned().collect()
     }
 }
 
 impl<const N: usize> IntoIndex for [IndexItem; N] {
     fn into_items(self) -> SmallVec<[IndexItem; 4]> {
-        SmallVec::from_slice(&self)
+        self.into_iter().collect()
     }
 }
 
@@ -133,6 +136,8 @@ fn signed(number: impl TryInto<isize>) -> isize {
 items_of!(i32, isize, usize);
 items_from! {
     RangeFull: |_v| Self::every(1, ..);
+    Tensor: |v| Self::Tensor(v);
+    &Tensor: |v| Self::Tensor(v.clone());
 }
 
 macro_rules! tuples {
@@ -155,7 +160,7 @@ tuples!(A B C D E);
 tuples!(A B C D E F);
 
 impl Tensor {
-    /// The part that a tuple of numbers, ranges and [`IndexItem`]s names, as a view: Python's `x[…]`.
+    /// The part that a tuple of numbers, ranges, tensors and [`IndexItem`]s names: Python's `x[…]`.
     ///
     /// | Python | here |
     /// |---|---|
@@ -164,13 +169,21 @@ impl Tensor {
     /// | `x[2:, ..., 0]` | `x.i((2.., IndexItem::Ellipsis, 0))` |
     /// | `x[1:-1]` | `x.i(IndexItem::between(1, -1))` |
     /// | `x[None, ::2]` | `x.i((IndexItem::NewAxis, IndexItem::every(2, ..)))` |
+    /// | `x[idx]`, `x[:, idx, 1:3]` | `x.i(&idx)`, `x.i((.., &idx, 1..3))` |
+    /// | `x[mask]` | `x.i(&mask)` |
     ///
-    /// Dimensions behind the last item stay as they are. Indices in tensors are for
-    /// [`index_select`](Self::index_select), masks for [`masked_select`](Self::masked_select).
+    /// Dimensions behind the last item stay as they are. Without tensors the result is a view.
+    ///
+    /// Tensors of integers (`I64` or `I32`, negative ones count from the end) are broadcast together, and
+    /// their common shape takes the place of the dimensions that they index if these stand side by side,
+    /// else it comes first, as in PyTorch. A `Bool` mask stands for the places of its true elements, one
+    /// list for each of its dimensions. A tensor of integers without dimensions is a number.
     ///
     /// # Errors
     ///
-    /// More items than dimensions, a second ellipsis, a number that is out of range, a step below 1.
+    /// More items than dimensions, a second ellipsis, a number that is out of range, a step below 1;
+    /// tensors that do not broadcast, of another dtype, or with a number that is out of range; a mask
+    /// whose sizes are not those of the dimensions that it indexes.
     ///
     /// # Example
     ///
@@ -181,47 +194,69 @@ impl Tensor {
     /// assert_eq!(x.i((1, .., -1))?.to_vec::<i64>()?, [15, 19, 23]);
     /// assert_eq!(x.i((IndexItem::Ellipsis, ..2, 0))?.to_vec::<i64>()?, [0, 4, 12, 16]);
     /// assert_eq!(x.i((0, IndexItem::NewAxis, IndexItem::every(2, ..)))?.shape().to_string(), "[1, 2, 4]");
+    ///
+    /// let idx = Tensor::from([2_i64, -3]);
+    /// assert_eq!(x.i((0, &idx, 1..3))?.to_vec::<i64>()?, [9, 10, 1, 2]);
+    /// assert_eq!(x.i(&x.gt(21)?)?.to_vec::<i64>()?, [22, 23]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn i(&self, index: impl IntoIndex) -> Result<Self> {
-        const NAME: &str = "index";
-        let items = index.into_items();
+        self.indexed(&index.into_items())
+    }
+
+    /// [`i`](Self::i) by items, compiled once.
+    pub(super) fn indexed(&self, items: &[IndexItem]) -> Result<Self> {
+        let others = self.check_items(items)?;
+        // The number of dimensions fits `isize`, as does everything that is in memory.
+        let (mut out, mut lists) = (self.clone(), Vec::new());
+        for item in items {
+            let dim = lists.len();
+            let place = dim as isize;
+            match item {
+                IndexItem::At(index) => out = out.select(place, *index)?,
+                IndexItem::Slice { start, end, step } => {
+                    if !matches!((start, end, step), (Bound::Unbounded, Bound::Unbounded, 1)) {
+                        out = out.slice(place, (*start, *end), *step)?;
+                    }
+                    lists.push(None);
+                }
+                IndexItem::NewAxis => {
+                    out = out.unsqueeze(place)?;
+                    lists.push(None);
+                }
+                IndexItem::Ellipsis => lists.resize(dim + others, None),
+                IndexItem::Tensor(index) => out = out.with_list(&mut lists, index)?,
+            }
+        }
+        if lists.iter().all(Option::is_none) {
+            return Ok(out);
+        }
+        lists.resize(out.rank(), None);
+        out.at_lists(&lists)
+    }
+
+    /// Checks the number of items; how many dimensions an ellipsis stands for.
+    fn check_items(&self, items: &[IndexItem]) -> Result<usize> {
         let fail = |problem: String| {
             let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
             let index = format!("[{}]", texts.join(", "));
-            Error::argument(NAME, "index", index, problem)
+            Error::argument("index", "index", index, problem)
         };
-        let named = |item: &&IndexItem| matches!(item, IndexItem::At(_) | IndexItem::Slice { .. });
-        let count = items.iter().filter(named).count();
+        let named = |item: &IndexItem| match item {
+            IndexItem::At(_) | IndexItem::Slice { .. } => 1,
+            IndexItem::Tensor(mask) if mask.dtype() == DType::Bool => mask.rank(),
+            IndexItem::Tensor(_) => 1,
+            IndexItem::NewAxis | IndexItem::Ellipsis => 0,
+        };
+        let count = items.iter().map(named).sum();
         let Some(others) = self.rank().checked_sub(count) else {
             let shape = self.shape();
             return Err(fail(format!("names {count} dimensions of shape {shape}")));
         };
-        let ellipses = items.iter().filter(|item| **item == IndexItem::Ellipsis);
-        if ellipses.count() > 1 {
+        let ellipsis = |item: &&IndexItem| matches!(item, IndexItem::Ellipsis);
+        if items.iter().filter(ellipsis).count() > 1 {
             return Err(fail("has more than one ellipsis".to_owned()));
         }
-        // The number of dimensions fits `isize`, as does everything that is in memory.
-        let (mut out, mut dim) = (self.clone(), 0);
-        for item in &items {
-            match *item {
-                IndexItem::At(index) => {
-                    out = out.select(dim, index)?;
-                    continue;
-                }
-                IndexItem::Slice {
-                    start: Bound::Unbounded,
-                    end: Bound::Unbounded,
-                    step: 1,
-                } => {}
-                IndexItem::Slice { start, end, step } => {
-                    out = out.slice(dim, (start, end), step)?;
-                }
-                IndexItem::NewAxis => out = out.unsqueeze(dim)?,
-                IndexItem::Ellipsis => dim += others as isize - 1,
-            }
-            dim += 1;
-        }
-        Ok(out)
+        Ok(others)
     }
 }

@@ -76,6 +76,9 @@ pub struct InterpolateOptions {
     /// Whether the middles of the first and last places of input and output meet, and not their outer
     /// edges; for the linear modes and the cubic one.
     pub align_corners: bool,
+    /// Whether a place of a smaller image is a mean over all that it covers, as Pillow computes it; for
+    /// the bilinear mode and the cubic one, which then has `A = -0.5`.
+    pub antialias: bool,
 }
 
 impl InterpolateOptions {
@@ -85,6 +88,7 @@ impl InterpolateOptions {
             resize: Resize::Size(size.into()),
             mode: InterpolateMode::default(),
             align_corners: false,
+            antialias: false,
         }
     }
 
@@ -94,6 +98,7 @@ impl InterpolateOptions {
             resize: Resize::ScaleFactor(factor.into()),
             mode: InterpolateMode::default(),
             align_corners: false,
+            antialias: false,
         }
     }
 
@@ -108,6 +113,13 @@ impl InterpolateOptions {
     #[must_use]
     pub fn align_corners(mut self, align_corners: bool) -> Self {
         self.align_corners = align_corners;
+        self
+    }
+
+    /// Whether a smaller image is made of means.
+    #[must_use]
+    pub fn antialias(mut self, antialias: bool) -> Self {
+        self.antialias = antialias;
         self
     }
 }
@@ -138,8 +150,8 @@ impl Tensor {
     /// # Errors
     ///
     /// A mode that does not serve the number of dimensions, a size or factor for too many or too few
-    /// dimensions, an empty input or output, aligned corners where the mode has none, a dtype that is
-    /// not floating-point.
+    /// dimensions, an empty input or output, aligned corners or averages where the mode has none, a
+    /// dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -176,6 +188,10 @@ impl Tensor {
             let problem = format!("has no meaning for mode = {mode:?}");
             return Err(Error::argument(NAME, "align_corners", true, problem));
         }
+        if options.antialias && !matches!(mode, Mode::Bilinear | Mode::Bicubic) {
+            let problem = format!("serves Bilinear and Bicubic, not mode = {mode:?}");
+            return Err(Error::argument(NAME, "antialias", true, problem));
+        }
         let mut bands = Vec::with_capacity(dims);
         for (d, &size) in self.shape()[2..].iter().enumerate() {
             let (to, factor) = options.resize.of(d, dims, size)?;
@@ -199,6 +215,10 @@ impl Tensor {
                 align_corners: options.align_corners,
             };
             bands.push(match mode {
+                Mode::Bilinear if options.antialias => map.averages(1.0, tent)?,
+                Mode::Bicubic if options.antialias => {
+                    map.averages(2.0, |x| cubic_filter(x.abs(), -0.5))?
+                }
                 Mode::Nearest => map.nearest(self.dtype(), false)?,
                 Mode::NearestExact => map.nearest(self.dtype(), true)?,
                 Mode::Area => map.area()?,
@@ -288,6 +308,36 @@ impl Map {
         }
     }
 
+    /// The mean of the places that a place of the output covers, weighted by a filter that ends
+    /// `reach` places from its middle, which is widened where the image becomes smaller. Aligned
+    /// corners change the scale only, as in PyTorch.
+    fn averages(&self, reach: f64, filter: impl Fn(f64) -> f64) -> Result<Band> {
+        let width = self.scale.max(1.0);
+        let support = reach * width;
+        let middle = |at: usize| self.scale * (at as f64 + 0.5);
+        let ranges = ranges(self.to, |at| {
+            let start = (middle(at) - support + 0.5).max(0.0) as usize;
+            let end = (middle(at) + support + 0.5) as usize;
+            let start = start.min(self.size - 1);
+            start..end.min(self.size).max(start + 1)
+        })?;
+        let count = ranges.iter().map(Range::len).fold(0, usize::saturating_add);
+        host_room::<f64>(count)?;
+        let mut pairs = Vec::with_capacity(count);
+        for (at, range) in ranges.iter().enumerate() {
+            let weight = |place: usize| filter((place as f64 - middle(at) + 0.5) / width);
+            let total: f64 = range.clone().map(weight).sum();
+            pairs.extend(range.clone().map(|place| weight(place) / total));
+        }
+        let weights = BandWeights::Pairs(pairs);
+        let size = self.size;
+        Ok(Band {
+            size,
+            ranges,
+            weights,
+        })
+    }
+
     /// `K` neighbours, the first of them `before` the place to the left, with weights by how far
     /// after it the output's place lies; those beyond the border are the last place inside.
     fn taps<const K: usize>(
@@ -337,10 +387,44 @@ impl Map {
     }
 }
 
+/// The filter of linear interpolation.
+fn tent(x: f64) -> f64 {
+    (1.0 - x.abs()).max(0.0)
+}
+
+/// The filter of cubic interpolation, by the distance.
+fn cubic_filter(x: f64, a: f64) -> f64 {
+    if x < 1.0 {
+        ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
+    } else if x < 2.0 {
+        ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
+    } else {
+        0.0
+    }
+}
+
 /// The weights of four neighbours, of which the place lies `t` after the second.
 fn cubic(t: f64) -> [f64; 4] {
     const A: f64 = -0.75;
     let near = |x: f64| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
     let far = |x: f64| ((A * x - 5.0 * A) * x + 8.0 * A) * x - 4.0 * A;
     [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
+}
+
+/// The same weights of many places, as tensors.
+pub(super) fn cubic_weights(t: &Tensor) -> Result<Vec<Tensor>> {
+    const A: f64 = -0.75;
+    let polynomial = |t: &Tensor, [cube, square, line, constant]: [f64; 4]| {
+        let sum = t.mul(cube)?.add(square)?.mul(t)?.add(line)?.mul(t)?;
+        sum.add(constant)
+    };
+    let near = [A + 2.0, -(A + 3.0), 0.0, 1.0];
+    let far = [A, -5.0 * A, 8.0 * A, -4.0 * A];
+    let rest = t.neg()?.add(1.0)?;
+    Ok(vec![
+        polynomial(&t.add(1.0)?, far)?,
+        polynomial(t, near)?,
+        polynomial(&rest, near)?,
+        polynomial(&rest.add(1.0)?, far)?,
+    ])
 }

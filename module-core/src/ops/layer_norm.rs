@@ -144,8 +144,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Fewer than two dimensions, channels that `num_groups` does not divide, a single value to
-    /// normalise; a weight or a bias of another shape, dtype or device; a dtype that is not
+    /// Fewer than two dimensions, channels that `num_groups` does not divide, groups without a value, a
+    /// single value to normalise; a weight or a bias of another shape, dtype or device; a dtype that is not
     /// floating-point.
     ///
     /// # Example
@@ -167,9 +167,11 @@ impl Tensor {
     ) -> Result<Self> {
         const NAME: &str = "group_norm";
         let [batch, channels, inner] = self.channels(NAME)?;
-        // Any number divides no channels; an absurd one is of no use.
-        let counted = (1..=channels.max(1)).contains(&num_groups);
-        if !counted || channels % num_groups != 0 {
+        if channels == 0 || inner == 0 {
+            let expected = "at least one channel and one value in each";
+            return Err(self.shape().error(NAME, expected));
+        }
+        if !(1..=channels).contains(&num_groups) || channels % num_groups != 0 {
             let problem = format!("must divide the {channels} channels of {}", self.shape());
             return Err(Error::argument(NAME, "num_groups", num_groups, problem));
         }

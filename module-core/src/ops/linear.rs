@@ -10,7 +10,7 @@ impl Tensor {
     /// # Shapes
     ///
     /// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]` give
-    /// `[…, out_features]`.
+    /// `[…, out_features]`; a weight `[in_features]` and a bias `[]` give `[…]`.
     ///
     /// # Errors
     ///
@@ -33,10 +33,12 @@ impl Tensor {
     pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
         const NAME: &str = "linear";
         self.check_same(NAME, weight)?;
+        if weight.rank() == 1 {
+            return self.onto_vector(weight, bias);
+        }
         let &[out_features, in_features] = &**weight.shape() else {
-            return Err(weight
-                .shape()
-                .error(NAME, "a weight [out_features, in_features]"));
+            let expected = "a weight [out_features, in_features] or [in_features]";
+            return Err(weight.shape().error(NAME, expected));
         };
         let Some((_, leading)) = self
             .shape()
@@ -77,6 +79,17 @@ impl Tensor {
 }
 
 impl Tensor {
+    /// [`linear`](Self::linear) with a weight of one output, which leaves no dimension.
+    fn onto_vector(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
+        if let Some(bias) = bias.filter(|bias| bias.rank() > 0) {
+            let expected = "a bias [] beside a weight [in_features]";
+            return Err(bias.shape().error("linear", expected));
+        }
+        let row = weight.unsqueeze(0)?;
+        let bias = bias.map(|bias| bias.unsqueeze(0)).transpose()?;
+        self.linear(&row, bias.as_ref())?.squeeze(-1)
+    }
+
     /// All dimensions but the last as one.
     fn as_rows(&self) -> Result<Self> {
         match self.shape().split_last() {

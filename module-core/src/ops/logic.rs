@@ -267,7 +267,7 @@ impl Tensor {
     }
 
     /// Checks that `mask` is one for this tensor; the shape that both have together.
-    fn check_mask(&self, op: &'static str, mask: &Self) -> Result<crate::Shape> {
+    pub(super) fn check_mask(&self, op: &'static str, mask: &Self) -> Result<crate::Shape> {
         self.check_device(op, mask)?;
         if mask.dtype() != DType::Bool {
             let (dtype, needs) = (mask.dtype(), "a bool mask");
@@ -285,7 +285,7 @@ impl Tensor {
         }
     }
 
-    fn is_true(&self) -> Result<Self> {
+    pub(super) fn is_true(&self) -> Result<Self> {
         if self.dtype() == DType::Bool {
             Ok(self.clone())
         } else {

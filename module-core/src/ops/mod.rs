@@ -3,6 +3,9 @@
 mod accumulate;
 mod adamw;
 mod adaptive_pool;
+mod addmm;
+mod angle;
+mod arc;
 mod arithmetic;
 mod arrange;
 mod attention;
@@ -10,12 +13,16 @@ mod avg_pool;
 mod batch_norm;
 mod binary_cross_entropy;
 mod cast;
+mod cdist;
+mod clamp;
 mod close;
 mod compare;
 mod conv;
 mod conv_transpose;
+mod count;
 mod cross_entropy;
 mod ctc_loss;
+mod diagonals;
 mod dropout;
 mod einsum;
 mod exponential;
@@ -25,40 +32,65 @@ mod flat;
 mod fractional_pool;
 mod fused;
 mod gate;
+mod grid_sample;
+mod hyperbolic;
 mod index;
+mod index_tensor;
 mod indexing;
+mod integers;
 mod interpolate;
 mod join;
 mod layer_norm;
+#[cfg(feature = "linalg")]
+pub mod linalg;
 mod linear;
+mod log_add_exp;
+mod logarithm;
 mod logic;
 mod matmul;
+mod meshgrid;
+mod multinomial;
+mod nan_to_num;
+mod no_influence;
 mod norm;
 mod normalise;
 mod operators;
+mod order_keys;
 mod pad;
 mod permute;
 mod piecewise;
+mod pointwise;
 mod pool;
 mod pow;
 mod product;
+mod quantile;
+mod quotient;
 mod rectifier;
 mod recurrent;
 mod reduce;
+mod repeat_interleave;
 mod resample;
 mod rounding;
 mod rows;
+mod running;
+mod sample;
 mod scan;
+mod scatter_reduce;
+mod search;
 mod shuffle;
 mod sign;
+mod sign_bit;
 mod sizes;
 mod slice;
 mod softmax;
 mod sort;
+mod special;
 mod squash;
 mod take;
+mod tensordot;
 mod trigonometric;
 mod unfold;
+mod unique;
 mod unpool;
 mod view;
 mod window;
@@ -67,18 +99,27 @@ pub use adamw::AdamWMoments;
 pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
 pub use avg_pool::{AvgPoolOptions, LpPoolOptions};
+pub use cdist::CdistMode;
 pub use conv::{Conv2dOptions, ConvOptions};
 pub use conv_transpose::ConvTransposeOptions;
 pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction};
 pub use ctc_loss::CtcLossOptions;
 pub use gate::Approximate;
+pub use grid_sample::{GridPaddingMode, GridSampleMode};
 pub use indexing::{IndexItem, IntoIndex};
+pub use integers::{Integers, Lengths};
 pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
+pub use meshgrid::MeshIndexing;
 pub use pad::PadMode;
 pub use pool::{Pool2dOptions, PoolOptions};
+pub use quantile::QuantileInterpolation;
 pub use recurrent::{RecurrentOptions, RecurrentOutput};
+pub use repeat_interleave::Repeats;
+pub use scatter_reduce::ScatterReduce;
 pub use sizes::{Padding, Sizes};
+pub use tensordot::TensordotDims;
 pub use unfold::UnfoldOptions;
+pub use unique::Unique;
 
 use std::borrow::Cow;
 
@@ -111,6 +152,18 @@ impl<'a> From<&'a Tensor> for Value<'a> {
     }
 }
 
+impl From<&crate::Parameter> for Value<'_> {
+    fn from(parameter: &crate::Parameter) -> Self {
+        parameter.tensor().into()
+    }
+}
+
+impl From<&crate::Buffer> for Value<'_> {
+    fn from(buffer: &crate::Buffer) -> Self {
+        buffer.tensor().into()
+    }
+}
+
 macro_rules! value_from {
     ($($type:ty),*) => {$(
         impl From<$type> for Value<'_> {
@@ -121,7 +174,7 @@ macro_rules! value_from {
     )*};
 }
 
-value_from!(f32, f64, i32, i64, u8, bool, Scalar);
+value_from!(f32, f64, i32, i64, u8, u32, usize, isize, bool, Scalar);
 
 impl<'a> Value<'a> {
     /// The tensor itself, or the number as a tensor without dimensions like `x`.
@@ -137,6 +190,18 @@ impl<'a> Value<'a> {
                 Tensor::full((), number, x.dtype(), &x.device()).map(Cow::Owned)
             }
         }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// [`like`](Self::like) for truth values, beside which PyTorch makes integers of any other number.
+    fn truths_like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
+        if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
+            let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
+            let dtype = DType::Bool;
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        self.like(op, x)
     }
 }
 

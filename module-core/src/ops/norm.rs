@@ -146,7 +146,8 @@ impl Function for Norm {
         let Self { x, p, kept, .. } = self;
         let grad = ctx.grad().reshape_to(kept)?;
         if *p == 0.0 {
-            return one(x.zeros_like()?);
+            // A count has no gradient in PyTorch, and not one of 0.
+            return Ok([None].into_iter().collect());
         }
         if *p == 1.0 {
             return one(grad.mul(&x.sign()?)?);

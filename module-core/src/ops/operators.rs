@@ -1,12 +1,18 @@
 //! `+`, `-`, `*`, `/` and unary `-`: the methods under their signs, with their `Result`.
 //!
-//! A number may stand on either side, on the left as `f64` or `i64`: `(1.0 - &x)?`.
+//! A number may stand on either side, on the left as `f64`, `i64` or [`Scalar`]: `(1.0 - &x)?`. On the
+//! left of other types of numbers there is no operator, because a literal would then not say of
+//! which type it is: `Scalar::from(n) * &x`, or `&x * n`.
+//!
+//! A `Result` may stand on either side of a tensor, so that sums of calls read as they do in Python:
+//! `(a.call(x)? + b.call(y) + c)?`. It may not stand beside another `Result` or a number, for which the
+//! language lets only the standard library write an operator: `?` goes there.
 
 use std::ops;
 
 use super::Value;
-use crate::Result;
 use crate::tensor::Tensor;
+use crate::{Buffer, Parameter, Result, Scalar};
 
 macro_rules! operators {
     ($($trait:ident $method:ident $of_value:expr),*) => {$(
@@ -36,6 +42,60 @@ operators!(
     Div div |a, b| Tensor::div(&a, b)
 );
 
+/// The operators of what is read as a tensor.
+macro_rules! of_cells {
+    ($($cell:ty),*) => {$(
+        of_cells!($cell: Add add, Sub sub, Mul mul, Div div);
+
+        impl ops::Neg for &$cell {
+            type Output = Result<Tensor>;
+
+            fn neg(self) -> Result<Tensor> {
+                Tensor::neg(&self.tensor())
+            }
+        }
+    )*};
+    ($cell:ty: $($trait:ident $method:ident),*) => {$(
+        impl<'a, V: Into<Value<'a>>> ops::$trait<V> for &$cell {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: V) -> Result<Tensor> {
+                Tensor::$method(&self.tensor(), other)
+            }
+        }
+    )*};
+}
+
+of_cells!(Parameter, Buffer);
+
+/// The operators beside a `Result`, whose error goes through.
+macro_rules! of_results {
+    ($($trait:ident $method:ident),*) => {$(
+        of_results!(@left $trait $method Tensor, &Tensor, &Parameter, &Buffer);
+        of_results!(@right $trait $method Tensor, &Tensor, &Parameter, &Buffer);
+    )*};
+    (@left $trait:ident $method:ident $($value:ty),*) => {$(
+        impl ops::$trait<Result<Tensor>> for $value {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: Result<Tensor>) -> Result<Tensor> {
+                ops::$trait::$method(self, other?)
+            }
+        }
+    )*};
+    (@right $trait:ident $method:ident $($value:ty),*) => {$(
+        impl ops::$trait<$value> for Result<Tensor> {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: $value) -> Result<Tensor> {
+                ops::$trait::$method(self?, other)
+            }
+        }
+    )*};
+}
+
+of_results!(Add add, Sub sub, Mul mul, Div div);
+
 /// `a + sign·b`, over the memory of `a` where that is free, or as `method` gives it.
 fn over<'a>(
     a: Tensor,
@@ -62,6 +122,14 @@ macro_rules! numbers_on_the_left {
             }
         }
 
+        impl ops::$trait<&Parameter> for $number {
+            type Output = Result<Tensor>;
+
+            fn $method(self, parameter: &Parameter) -> Result<Tensor> {
+                left::$method(self.into(), &parameter.tensor())
+            }
+        }
+
         impl ops::$trait<Tensor> for $number {
             type Output = Result<Tensor>;
 
@@ -74,7 +142,7 @@ macro_rules! numbers_on_the_left {
 
 // One type of each kind, so that a literal has only that to be: with two, `(1.0 - &x)?` would not say
 // of what type its number is.
-numbers_on_the_left!(f64, i64);
+numbers_on_the_left!(f64, i64, Scalar);
 
 /// The operations with a number on the left, by those with a number on the right.
 mod left {

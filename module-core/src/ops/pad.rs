@@ -17,6 +17,20 @@ pub enum PadMode {
     Circular,
 }
 
+impl PadMode {
+    /// One number, of any type: `PadMode::constant(0.5)`.
+    pub fn constant(value: impl Into<Scalar>) -> Self {
+        Self::Constant(value.into())
+    }
+}
+
+/// A number alone is the constant.
+impl<T: Into<Scalar>> From<T> for PadMode {
+    fn from(value: T) -> Self {
+        Self::constant(value)
+    }
+}
+
 /// Zeros, PyTorch's default.
 impl Default for PadMode {
     fn default() -> Self {
@@ -27,7 +41,7 @@ impl Default for PadMode {
 impl Tensor {
     /// This tensor with elements around it: PyTorch's `F.pad`.
     ///
-    /// The amounts are those before and after the last dimension, then before and after the one in
+    /// The mode is a [`PadMode`], or a number for that constant. The amounts are those before and after the last dimension, then before and after the one in
     /// front of it, and so on. Negative ones cut off; beside them a mirror still shows what was cut off at
     /// its other side, and a circle does not.
     ///
@@ -39,7 +53,7 @@ impl Tensor {
     ///
     /// An odd number of amounts or more than two for each dimension, more than the tensor has to put
     /// there (at most the size less one to reflect, at most the size to wrap around, a size of at least
-    /// 1 to repeat), cutting off more than there is, or in other modes than constant everything, a
+    /// 1 to repeat), cutting off more than there is, or in other modes than constant leaving nothing, a
     /// floating-point constant for integers.
     ///
     /// # Example
@@ -51,12 +65,16 @@ impl Tensor {
     /// let zeros = PadMode::default();
     /// assert_eq!(x.pad([1, 2], zeros)?.to_vec::<i64>()?, [0, 1, 2, 3, 0, 0]);
     /// assert_eq!(x.pad([-1, 1], zeros)?.to_vec::<i64>()?, [2, 3, 0]);
+    /// assert_eq!(x.pad([0, 1], 7)?.to_vec::<i64>()?, [1, 2, 3, 7]);
     /// assert_eq!(x.pad([2, 1], PadMode::Reflect)?.to_vec::<i64>()?, [3, 2, 1, 2, 3, 2]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn pad(&self, pad: impl AsRef<[isize]>, mode: PadMode) -> Result<Self> {
+    pub fn pad(&self, pad: impl AsRef<[isize]>, mode: impl Into<PadMode>) -> Result<Self> {
+        self.pad_by(pad.as_ref(), mode.into())
+    }
+
+    fn pad_by(&self, pad: &[isize], mode: PadMode) -> Result<Self> {
         const NAME: &str = "pad";
-        let pad = pad.as_ref();
         let fail = |problem: String| Error::argument(NAME, "pad", format_args!("{pad:?}"), problem);
         let (pairs, &[]) = pad.as_chunks::<2>() else {
             return Err(fail("needs two amounts for each dimension".to_owned()));
@@ -92,13 +110,15 @@ impl Tensor {
             }
             let cut = |amount: isize| amount.min(0).unsigned_abs();
             let left = size.checked_sub(cut(before).saturating_add(cut(after)));
+            // A mirror and an edge show what was cut off; a circle goes round what is left.
+            let grows = mode != PadMode::Circular && most > 0;
             match left {
                 None => {
                     return Err(fail(format!(
                         "cuts off more than size {size} of dimension {dim}"
                     )));
                 }
-                Some(0) if value.is_none() && size > 0 => {
+                Some(0) if value.is_none() && size > 0 && !grows => {
                     return Err(fail(format!(
                         "cuts off all of size {size} of dimension {dim}"
                     )));

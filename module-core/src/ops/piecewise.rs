@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A `min_val` that is not below `max_val`; those of [`clamp`](Self::clamp).
+    /// A `min_val` above `max_val`, or NaN; those of [`clamp`](Self::clamp).
     ///
     /// # Example
     ///
@@ -22,10 +22,10 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn hardtanh(&self, min_val: f64, max_val: f64) -> Result<Self> {
-        if min_val < max_val {
+        if min_val <= max_val {
             return self.between("hardtanh", min_val, max_val);
         }
-        let problem = format!("must be below max_val = {max_val}");
+        let problem = format!("must not be above max_val = {max_val}");
         Err(Error::argument("hardtanh", "min_val", min_val, problem))
     }
 

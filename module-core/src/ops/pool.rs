@@ -217,6 +217,7 @@ impl Tensor {
     ) -> Result<(Self, Self)> {
         let name = named::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
+        input.check_channels(name)?;
         let counts = self.count_windows(name, options)?;
         let sizes = input.spatial::<N>();
         let mut windows = Vec::with_capacity(N);

@@ -4,7 +4,7 @@ use super::Value;
 use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 impl Tensor {
     /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
@@ -51,9 +51,7 @@ impl Tensor {
 
     /// `self²`, elementwise.
     ///
-    /// # Errors
-    ///
-    /// A tensor of truth values.
+    /// Truth values count as whole numbers of `I64`.
     ///
     /// # Example
     ///
@@ -65,7 +63,10 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn square(&self) -> Result<Self> {
-        self.mul(self)
+        match self.dtype() {
+            DType::Bool => self.to_dtype(DType::I64),
+            _ => self.mul(self),
+        }
     }
 }
 

@@ -184,6 +184,11 @@ impl Tensor {
         dim: isize,
         keepdim: bool,
     ) -> Result<(Self, Self)> {
+        if self.dtype() == DType::Bool {
+            let numbers = self.to_dtype(DType::U8)?;
+            let (values, places) = numbers.chosen(name, op, dim, keepdim)?;
+            return Ok((values.to_dtype(DType::Bool)?, places));
+        }
         let places = self.arg_extreme(name, op, dim, true)?;
         if self.rank() == 0 {
             return Ok((self.clone(), places));
@@ -195,7 +200,7 @@ impl Tensor {
         Ok((values.squeeze(dim)?, places.squeeze(dim)?))
     }
 
-    /// The greatest element over `dims` (`..` for all); NaN if any is.
+    /// The greatest element over `dims` (`..` for all); NaN if any is. Of truth values, true is the greater.
     ///
     /// Elements that share the extreme share its gradient.
     ///
@@ -217,7 +222,7 @@ impl Tensor {
         self.extreme("amax", ReduceOp::Max, &dims.into(), keepdim)
     }
 
-    /// The smallest element over `dims` (`..` for all); NaN if any is.
+    /// The smallest element over `dims` (`..` for all); NaN if any is. Of truth values, false is the smaller.
     ///
     /// Elements that share the extreme share its gradient.
     ///
@@ -250,6 +255,12 @@ impl Tensor {
             return Err(self
                 .shape()
                 .error(name, "at least one element in the reduced dimensions"));
+        }
+        if self.dtype() == DType::Bool {
+            return match op {
+                ReduceOp::Min => self.all(&dims, keepdim),
+                _ => self.any(&dims, keepdim),
+            };
         }
         let storage = self.device().backend().reduce(op, self.operand(), &dims)?;
         let kept = self.shape().reduced(&dims, true);

@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` with at most one dimension, or out of range.
+    /// An index that is not `I64` or `I32` with at most one dimension, or out of range.
     ///
     /// # Example
     ///
@@ -39,7 +39,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A table of other than two dimensions, indices that are not `I64` or out of range, a
+    /// A table of other than two dimensions, indices that are not `I64` or `I32` or are out of range, a
     /// `padding_idx` that is out of range.
     ///
     /// # Example
@@ -76,7 +76,7 @@ impl Tensor {
         index: &Self,
         padding: Option<usize>,
     ) -> Result<Self> {
-        let (dim, shape) = self.listed(op, dim, index)?;
+        let (dim, index, shape) = self.listed(op, dim, index)?;
         let backend = self.device().backend();
         let storage = backend.index_select(self.operand(), dim, index.operand())?;
         Ok(Self::fresh(storage, shape).record([self], |_| IndexSelect {
@@ -94,7 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` with one dimension, or out of range; a source of another shape than
+    /// An index that is not `I64` or `I32` with one dimension, or out of range; a source of another shape than
     /// the selection has, another dtype or device.
     ///
     /// # Example
@@ -117,7 +117,7 @@ impl Tensor {
                 .index_add(dim, index, &source.as_vector()?)?;
             return out.reshape_to(self.shape());
         }
-        let (dim, shape) = self.listed(NAME, dim, index)?;
+        let (dim, index, shape) = self.listed(NAME, dim, index)?;
         if *source.shape() != shape {
             let (lhs, rhs) = (shape, source.shape().clone());
             let rule = "the source must have the shape of the selection".to_owned();
@@ -138,10 +138,16 @@ impl Tensor {
             }))
     }
 
-    /// A list of indices for dimension `dim`: the dimension, and the shape of what it selects.
-    fn listed(&self, op: &'static str, dim: isize, index: &Self) -> Result<(usize, Shape)> {
+    /// A list of indices for dimension `dim`: the dimension, the list as `I64`, and the shape of what it
+    /// selects.
+    pub(super) fn listed(
+        &self,
+        op: &'static str,
+        dim: isize,
+        index: &Self,
+    ) -> Result<(usize, Self, Shape)> {
         let dim = self.shape().dim(op, dim)?;
-        self.check_integers(op, index)?;
+        let index = self.indices(op, index)?;
         if self.rank() == 0 {
             return Err(self
                 .shape()
@@ -155,7 +161,7 @@ impl Tensor {
             .map(|(d, &size)| if d == dim { length } else { size })
             .collect();
         shape.checked_numel(op, self.dtype().size_in_bytes())?;
-        Ok((dim, shape))
+        Ok((dim, index, shape))
     }
 }
 

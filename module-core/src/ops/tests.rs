@@ -1,7 +1,10 @@
 mod activation;
+mod by_index;
 mod data;
+mod functions;
 mod losses;
 mod more;
+mod rank;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -122,6 +125,8 @@ fn positive(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result
 
 fn check_all() {
     activation::check_all();
+    by_index::check_all();
+    functions::check_all();
     check_unary("add", |x| x.add(1.5)?.square());
     check_unary("sub", |x| x.sub(1.5)?.square());
     check_unary("mul", |x| x.mul(1.5)?.square());
@@ -413,10 +418,15 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         "binary_cross_entropy::BinaryCrossEntropy",
         &["binary_cross_entropy"],
     ),
+    ("angle::Atan2", &["atan2"]),
+    ("angle::Hypot", &["hypot"]),
     // Casts round, and there is one device: they have tests of their own.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
     ("arithmetic::WithNumber", &["add", "sub", "mul", "div"]),
+    ("cdist::Cdist", &["cdist"]),
+    ("clamp::Between", &["clamp"]),
+    ("clamp::Clamp", &["clamp", "clamp_min", "clamp_max"]),
     ("compare::Where", &["where"]),
     ("cross_entropy::CrossEntropy", &["cross_entropy"]),
     (
@@ -464,6 +474,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("join::Cat", &["cat"]),
     ("linear::Linear", &["linear"]),
     ("matmul::Matmul", &["matmul"]),
+    (
+        "no_influence::NoInfluence",
+        &["addmm", "addmv", "addbmm", "baddbmm", "grid_sample"],
+    ),
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
     (
@@ -476,7 +490,16 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "batch_norm",
         ],
     ),
+    ("log_add_exp::LogAddExp", &["logaddexp", "logaddexp2"]),
+    ("log_add_exp::XLogY", &["xlogy"]),
     ("piecewise::Hardsigmoid", &["hardsigmoid"]),
+    (
+        "pointwise::Pointwise",
+        &[
+            "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "digamma", "erfinv", "exp2",
+            "lgamma", "log10", "log2", "sinh", "tan",
+        ],
+    ),
     (
         "pool::MaxPool",
         &[
@@ -489,6 +512,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("product::Prod", &["prod"]),
+    ("quotient::Rest", &["fmod", "remainder"]),
     ("rectifier::LeakyRelu", &["leaky_relu"]),
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),
@@ -506,12 +530,15 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "interpolate",
         ],
     ),
-    ("rounding::Clamp", &["clamp", "clamp_min", "clamp_max"]),
-    ("rounding::Step", &["floor", "ceil", "round"]),
+    ("rounding::Step", &["floor", "ceil", "round", "trunc"]),
     ("rows::IndexAdd", &["index_add"]),
     ("rows::IndexSelect", &["index_select", "embedding"]),
+    ("running::LogCumSumExp", &["logcumsumexp"]),
+    ("sample::Sample", &["grid_sample"]),
     ("scan::CumProd", &["cumprod"]),
     ("scan::CumSum", &["cumsum"]),
+    ("scatter_reduce::Folded", &["scatter_reduce"]),
+    ("sign_bit::Copysign", &["copysign"]),
     ("slice::Placed", &["place"]),
     (
         "slice::Seen",
@@ -519,6 +546,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
+    ("special::Polygamma", &["polygamma"]),
     ("squash::Sigmoid", &["sigmoid"]),
     ("squash::Tanh", &["tanh"]),
     ("take::Taken", &["flip", "pad"]),
@@ -541,6 +569,9 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "accumulate",
     "adamw",
     "adaptive_pool",
+    "addmm",
+    "angle",
+    "arc",
     "arithmetic",
     "arrange",
     "attention",
@@ -548,12 +579,15 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "batch_norm",
     "binary_cross_entropy",
     "cast",
+    "cdist",
+    "clamp",
     "close",
     "compare",
     "conv",
     "conv_transpose",
     "cross_entropy",
     "ctc_loss",
+    "diagonals",
     "dropout",
     "einsum",
     "exponential",
@@ -563,42 +597,66 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "flat",
     "fused",
     "gate",
+    "grid_sample",
+    "hyperbolic",
     "index",
     "indexing",
+    "integers",
     "interpolate",
     "join",
     "linear",
     "layer_norm",
+    "logarithm",
     "logic",
     "matmul",
+    "no_influence",
     "norm",
     "normalise",
     "operators",
     "pad",
     "permute",
     "piecewise",
+    "pointwise",
     "pool",
     "pow",
     "product",
+    "quotient",
     "rectifier",
     "recurrent",
     "reduce",
     "resample",
     "rounding",
     "rows",
+    "sample",
     "scan",
     "sign",
+    "sign_bit",
     "shuffle",
     "sizes",
     "slice",
     "softmax",
     "sort",
+    "special",
     "squash",
     "take",
+    "tensordot",
     "trigonometric",
     "unfold",
     "unpool",
     "view",
+    "count",
+    "index_tensor",
+    "log_add_exp",
+    "meshgrid",
+    "multinomial",
+    "nan_to_num",
+    "order_keys",
+    "quantile",
+    "repeat_interleave",
+    "running",
+    "scatter_reduce",
+    "search",
+    "unique",
     "window"
 );
 

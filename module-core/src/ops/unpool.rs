@@ -2,7 +2,7 @@
 
 use super::window::{named, product};
 use crate::tensor::Tensor;
-use crate::{DType, ErrorKind, Result, Shape};
+use crate::{ErrorKind, Result, Shape};
 
 impl Tensor {
     /// Zeros with these elements at the places where [`max_pool_with_indices`](Self::max_pool_with_indices)
@@ -17,8 +17,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, indices of another shape or dtype than `I64`, or outside the
-    /// output.
+    /// Another number of dimensions, indices of another shape or dtype than `I64` and `I32`, or outside
+    /// the output.
     ///
     /// # Example
     ///
@@ -46,14 +46,9 @@ impl Tensor {
             }
             .into());
         }
-        if indices.dtype() != DType::I64 {
-            let (dtype, needs) = (indices.dtype(), "indices of I64");
-            return Err(ErrorKind::UnsupportedDType {
-                op: name,
-                dtype,
-                needs,
-            }
-            .into());
+        let indices = self.indices(name, indices)?;
+        if batched {
+            input.check_channels(name)?;
         }
         let lead = &input.shape()[..2];
         let shape: Shape = lead.iter().copied().chain(output_size).collect();
@@ -65,7 +60,7 @@ impl Tensor {
         let planes: Shape = [lead[0], lead[1], places].into();
         let zeros = Self::zeros(planes, self.dtype(), &self.device())?;
         let indices = if batched {
-            indices.clone()
+            indices
         } else {
             indices.unsqueeze(0)?
         };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::layout::{Dims, IntoSizes, view::infer};
+use crate::layout::{Dims, IntoSizes, check_rank, view::infer};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
 
@@ -220,6 +220,7 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn unsqueeze(&self, dim: isize) -> Result<Self> {
+        check_rank("unsqueeze", self.rank() + 1)?;
         // One more place than there are dimensions: before each, and after the last.
         let wider: Shape = self.shape().iter().copied().chain([1]).collect();
         let dim = wider.dim("unsqueeze", dim)?;
@@ -275,6 +276,7 @@ impl Tensor {
     pub fn expand(&self, sizes: impl IntoSizes) -> Result<Self> {
         const NAME: &str = "expand";
         let sizes = sizes.into_sizes();
+        check_rank(NAME, sizes.len())?;
         let lead = sizes.len().saturating_sub(self.rank());
         let kept = |place: usize| self.shape().get(place.checked_sub(lead)?).copied();
         let size = |(place, &size): (usize, &isize)| match size {

@@ -69,6 +69,14 @@ impl Tensor {
         }
     }
 
+    /// Refuses `[batch, channels, …]` without channels, where PyTorch does.
+    pub(super) fn check_channels(&self, op: &'static str) -> Result<()> {
+        match self.shape().get(1) {
+            Some(0) => Err(self.shape().error(op, "at least one channel")),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn unbatched(self, batched: bool) -> Result<Self> {
         if batched { Ok(self) } else { self.squeeze(0) }
     }

@@ -50,13 +50,14 @@ impl Generator {
             check_probability("bernoulli", p.to_f64())?;
         }
         let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        let mut units = [T::Wide::ZERO; BLOCK];
+        let mut words = [T::Wide::NO_WORDS; BLOCK];
         for chunk in probabilities.chunks_mut(BLOCK) {
-            if let Some(units) = units.get_mut(..chunk.len()) {
-                T::Wide::fill_unit(self, units);
+            if let Some(words) = words.get_mut(..chunk.len()) {
+                T::Wide::fill_words(&mut self.engine, words);
             }
-            for (slot, unit) in chunk.iter_mut().zip(&units) {
-                *slot = if *unit < slot.widen() { one } else { zero };
+            for (slot, &words) in chunk.iter_mut().zip(&words) {
+                let chosen = T::Wide::unit(words) < slot.widen();
+                *slot = if chosen { one } else { zero };
             }
         }
         Ok(())
@@ -87,13 +88,13 @@ impl Generator {
 
     /// Fills `out` with `yes` with probability `p` and with `no` otherwise.
     fn choose<T: Copy>(&mut self, out: &mut [T], p: f64, yes: T, no: T) {
-        let mut units = [0.0_f64; BLOCK];
+        let mut words = [[0; 2]; BLOCK];
         for chunk in out.chunks_mut(BLOCK) {
-            if let Some(units) = units.get_mut(..chunk.len()) {
-                f64::fill_unit(self, units);
+            if let Some(words) = words.get_mut(..chunk.len()) {
+                f64::fill_words(&mut self.engine, words);
             }
-            for (slot, &unit) in chunk.iter_mut().zip(&units) {
-                *slot = if unit < p { yes } else { no };
+            for (slot, &words) in chunk.iter_mut().zip(&words) {
+                *slot = if f64::unit(words) < p { yes } else { no };
             }
         }
     }

@@ -5,7 +5,7 @@
 //! multiplications with the additions that follow them and not others.
 
 // The constants are written with the digits they were published with.
-#![allow(clippy::excessive_precision)]
+#![allow(clippy::excessive_precision, clippy::inline_always)]
 
 use super::fused::fused_f32;
 
@@ -25,8 +25,8 @@ const LN_2_LOW: f32 = -2.121_944_40e-4;
 const LN_2_HIGH: f32 = 0.693_359_375;
 
 /// The natural logarithm of a number in (0, 1] that is not subnormal.
-#[inline]
-pub(super) fn ln(x: f32) -> f32 {
+#[inline(always)]
+pub(super) fn ln<const FMA: bool>(x: f32) -> f32 {
     let bits = x.to_bits();
     // The mantissa is brought into [√½, √2), where the polynomial holds.
     let mantissa = f32::from_bits((bits & 0x807f_ffff) | 0x3f00_0000);
@@ -39,37 +39,37 @@ pub(super) fn ln(x: f32) -> f32 {
     let [first, rest @ ..] = LN_COEFFICIENTS;
     let mut y = first;
     for coefficient in rest {
-        y = fused_f32(y, x, coefficient);
+        y = fused_f32::<FMA>(y, x, coefficient);
     }
     y *= x;
-    y = fused_f32(y, z, e * LN_2_LOW);
-    y = fused_f32(-z, 0.5, y);
-    fused_f32(e, LN_2_HIGH, x + y)
+    y = fused_f32::<FMA>(y, z, e * LN_2_LOW);
+    y = fused_f32::<FMA>(-z, 0.5, y);
+    fused_f32::<FMA>(e, LN_2_HIGH, x + y)
 }
 
 const FOUR_OVER_PI: f32 = 1.273_239_544_735_16;
 
 /// The sine and the cosine of a number from 0 to a few thousand.
-#[inline]
-pub(super) fn sin_cos(x: f32) -> (f32, f32) {
+#[inline(always)]
+pub(super) fn sin_cos<const FMA: bool>(x: f32) -> (f32, f32) {
     // The octant, odd ones counted to the next: the argument is then at most π/4 away from zero.
     let octant = ((x * FOUR_OVER_PI) as i32 + 1) & !1;
     let y = octant as f32;
     // π/4 in three parts, so that little is lost in the subtraction.
-    let x = fused_f32(y, -0.785_156_25, x);
-    let x = fused_f32(y, -2.418_756_484_985_351_562_5e-4, x);
-    let x = fused_f32(y, -3.774_894_977_445_941_08e-8, x);
+    let x = fused_f32::<FMA>(y, -0.785_156_25, x);
+    let x = fused_f32::<FMA>(y, -2.418_756_484_985_351_562_5e-4, x);
+    let x = fused_f32::<FMA>(y, -3.774_894_977_445_941_08e-8, x);
     let z = x * x;
 
     let mut c = 2.443_315_711_809_948E-5;
-    c = fused_f32(c, z, -1.388_731_625_493_765E-3);
-    c = fused_f32(c, z, 4.166_664_568_298_827E-2);
-    c = fused_f32(c * z, z, -(z * 0.5)) + 1.0;
+    c = fused_f32::<FMA>(c, z, -1.388_731_625_493_765E-3);
+    c = fused_f32::<FMA>(c, z, 4.166_664_568_298_827E-2);
+    c = fused_f32::<FMA>(c * z, z, -(z * 0.5)) + 1.0;
 
     let mut s = -1.951_529_589_1E-4;
-    s = fused_f32(s, z, 8.332_160_873_6E-3);
-    s = fused_f32(s, z, -1.666_665_461_1E-1);
-    s = fused_f32(s * z, x, x);
+    s = fused_f32::<FMA>(s, z, 8.332_160_873_6E-3);
+    s = fused_f32::<FMA>(s, z, -1.666_665_461_1E-1);
+    s = fused_f32::<FMA>(s * z, x, x);
 
     let (sin, cos) = if octant & 2 == 0 { (s, c) } else { (c, s) };
     (

@@ -1,4 +1,3 @@
-use super::float::sealed::Wide;
 use super::{Generator, RandomFloat, RngError};
 
 impl Generator {
@@ -23,9 +22,7 @@ impl Generator {
         }
         let scale = -1.0 / lambda;
         for slot in out {
-            let mut unit = [0.0_f64];
-            f64::fill_unit(self, &mut unit);
-            *slot = T::from_f64(scale * (-unit[0]).ln_1p());
+            *slot = T::from_f64(scale * (-self.next_unit()).ln_1p());
         }
         Ok(())
     }

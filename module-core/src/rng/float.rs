@@ -1,8 +1,8 @@
 use half::{bf16, f16};
 
-use super::fused::fused_f32;
-use super::mt19937::join;
-use super::{Generator, cephes};
+use super::box_muller::BoxMuller;
+use super::fused::{fused_f32, run_fused};
+use super::mt19937::{Mt19937, join};
 
 /// The types that continuous distributions fill: `f32`, `f64`, [`struct@f16`] and [`bf16`].
 ///
@@ -15,7 +15,7 @@ impl RandomFloat for f16 {}
 impl RandomFloat for bf16 {}
 
 pub(super) mod sealed {
-    use super::Generator;
+    use super::Mt19937;
 
     /// A type of tensor elements.
     pub trait Float: Copy + PartialEq + PartialOrd + 'static {
@@ -26,6 +26,8 @@ pub(super) mod sealed {
         fn narrow(value: Self::Wide) -> Self;
         /// The value, exactly, in the type that kernels compute in.
         fn widen(self) -> Self::Wide;
+        /// The elements themselves, where kernels compute in their type.
+        fn as_wide(values: &mut [Self]) -> Option<&mut [Self::Wide]>;
         /// Rounds a value of a kernel that computes in `f64` whatever the type of the tensor is.
         fn from_f64(value: f64) -> Self;
         /// The value, exactly.
@@ -38,11 +40,18 @@ pub(super) mod sealed {
     pub trait Wide: Float<Wide = Self> + std::ops::Neg<Output = Self> {
         /// Zero, of which a buffer is made.
         const ZERO: Self;
+        /// The words of which one uniform is made.
+        type Words: Copy;
+        /// No words yet, of which a buffer is made.
+        const NO_WORDS: Self::Words;
 
-        /// Fills `out` with uniforms in `[0, 1)`: 24 bits of one word, or 53 bits of two.
-        fn fill_unit(generator: &mut Generator, out: &mut [Self]);
+        /// Fills `out` with the next words.
+        #[expect(private_interfaces, reason = "the trait is sealed")]
+        fn fill_words(engine: &mut Mt19937, out: &mut [Self::Words]);
+        /// A uniform in `[0, 1)`: 24 bits of one word, or 53 bits of two.
+        fn unit(words: Self::Words) -> Self;
         /// `self * factor + term`, rounded once.
-        fn fused(self, factor: Self, term: Self) -> Self;
+        fn fused<const FMA: bool>(self, factor: Self, term: Self) -> Self;
         /// `self - other`.
         fn minus(self, other: Self) -> Self;
         /// `self * other`.
@@ -51,15 +60,12 @@ pub(super) mod sealed {
         fn over(self, other: Self) -> Self;
         /// The natural logarithm.
         fn ln(self) -> Self;
-        /// The Box–Muller transform of eight pairs of uniforms, the pairs being `(j, j + 8)`.
-        fn box_muller(block: &mut [Self; 16], mean: Self, std: Self);
+        /// The Box–Muller transform of blocks of eight pairs of uniforms, the pairs being `(j, j + 8)`.
+        fn box_muller(words: &[Self::Words], out: &mut [Self], mean: Self, std: Self);
     }
 }
 
 use sealed::{Float, Wide};
-
-/// How many words are drawn at a time on the stack: enough for the loops to vectorise.
-const BLOCK: usize = 256;
 
 impl Float for f32 {
     type Wide = Self;
@@ -71,6 +77,10 @@ impl Float for f32 {
     #[inline]
     fn widen(self) -> f32 {
         self
+    }
+    #[inline]
+    fn as_wide(values: &mut [Self]) -> Option<&mut [f32]> {
+        Some(values)
     }
     #[inline]
     fn from_f64(value: f64) -> Self {
@@ -95,6 +105,10 @@ impl Float for f64 {
     #[inline]
     fn widen(self) -> f64 {
         self
+    }
+    #[inline]
+    fn as_wide(values: &mut [Self]) -> Option<&mut [f64]> {
+        Some(values)
     }
     #[inline]
     fn from_f64(value: f64) -> Self {
@@ -122,6 +136,10 @@ macro_rules! sixteen_bits {
             fn widen(self) -> f32 {
                 self.to_f32()
             }
+            #[inline]
+            fn as_wide(_: &mut [Self]) -> Option<&mut [f32]> {
+                None
+            }
             // PyTorch has no conversion from `double` and rounds twice, by way of `float`.
             #[inline]
             fn from_f64(value: f64) -> Self {
@@ -140,30 +158,31 @@ macro_rules! sixteen_bits {
 
 sixteen_bits!(f16, bf16);
 
+// What loops are made of is always inlined: it is compiled for each level of vector instructions.
+#[allow(clippy::inline_always)]
 impl Wide for f32 {
     const ZERO: Self = 0.0;
+    type Words = u32;
+    const NO_WORDS: u32 = 0;
 
-    fn fill_unit(generator: &mut Generator, out: &mut [Self]) {
-        let mut words = [0; BLOCK];
-        for chunk in out.chunks_mut(BLOCK) {
-            if let Some(words) = words.get_mut(..chunk.len()) {
-                generator.engine.fill(words);
-            }
-            for (slot, &word) in chunk.iter_mut().zip(&words) {
-                // By way of a signed integer, for which there is an instruction everywhere.
-                *slot = (word & 0x00ff_ffff) as i32 as f32 * (1.0 / 16_777_216.0);
-            }
-        }
+    #[expect(private_interfaces, reason = "the trait is sealed")]
+    fn fill_words(engine: &mut Mt19937, out: &mut [u32]) {
+        engine.fill(out);
     }
-    #[inline]
-    fn fused(self, factor: Self, term: Self) -> Self {
-        fused_f32(self, factor, term)
+    #[inline(always)]
+    fn unit(word: u32) -> Self {
+        // By way of a signed integer, for which there is an instruction everywhere.
+        (word & 0x00ff_ffff) as i32 as f32 * (1.0 / 16_777_216.0)
     }
-    #[inline]
+    #[inline(always)]
+    fn fused<const FMA: bool>(self, factor: Self, term: Self) -> Self {
+        fused_f32::<FMA>(self, factor, term)
+    }
+    #[inline(always)]
     fn minus(self, other: Self) -> Self {
         self - other
     }
-    #[inline]
+    #[inline(always)]
     fn times(self, other: Self) -> Self {
         self * other
     }
@@ -178,42 +197,40 @@ impl Wide for f32 {
         // by one unit in the last place.
         f64::from(self).ln() as f32
     }
-    fn box_muller(block: &mut [Self; 16], mean: Self, std: Self) {
-        let (first, second) = block.split_at_mut(8);
-        for (a, b) in first.iter_mut().zip(second) {
-            // [0, 1) becomes (0, 1], of which there is always a logarithm.
-            let radius = (-2.0 * cephes::ln(1.0 - *a)).sqrt();
-            let (sin, cos) = cephes::sin_cos(std::f32::consts::TAU * *b);
-            *a = fused_f32(radius * cos, std, mean);
-            *b = fused_f32(radius * sin, std, mean);
-        }
+    fn box_muller(words: &[u32], out: &mut [Self], mean: Self, std: Self) {
+        run_fused(BoxMuller {
+            words,
+            out,
+            mean,
+            std,
+        });
     }
 }
 
+#[allow(clippy::inline_always)]
 impl Wide for f64 {
     const ZERO: Self = 0.0;
+    type Words = [u32; 2];
+    const NO_WORDS: [u32; 2] = [0; 2];
 
-    fn fill_unit(generator: &mut Generator, out: &mut [Self]) {
-        let mut words = [[0; 2]; BLOCK / 2];
-        for chunk in out.chunks_mut(BLOCK / 2) {
-            if let Some(words) = words.get_mut(..chunk.len()) {
-                generator.engine.fill(words.as_flattened_mut());
-            }
-            for (slot, &pair) in chunk.iter_mut().zip(&words) {
-                let bits = join(pair) & ((1 << 53) - 1);
-                *slot = bits as i64 as f64 * (1.0 / 9_007_199_254_740_992.0);
-            }
-        }
+    #[expect(private_interfaces, reason = "the trait is sealed")]
+    fn fill_words(engine: &mut Mt19937, out: &mut [[u32; 2]]) {
+        engine.fill(out.as_flattened_mut());
     }
-    #[inline]
-    fn fused(self, factor: Self, term: Self) -> Self {
+    #[inline(always)]
+    fn unit(pair: [u32; 2]) -> Self {
+        let bits = join(pair) & ((1 << 53) - 1);
+        bits as i64 as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+    #[inline(always)]
+    fn fused<const FMA: bool>(self, factor: Self, term: Self) -> Self {
         self.mul_add(factor, term)
     }
-    #[inline]
+    #[inline(always)]
     fn minus(self, other: Self) -> Self {
         self - other
     }
-    #[inline]
+    #[inline(always)]
     fn times(self, other: Self) -> Self {
         self * other
     }
@@ -225,15 +242,17 @@ impl Wide for f64 {
     fn ln(self) -> Self {
         f64::ln(self)
     }
-    fn box_muller(block: &mut [Self; 16], mean: Self, std: Self) {
+    fn box_muller(words: &[[u32; 2]], out: &mut [Self], mean: Self, std: Self) {
         // PyTorch's kernel for `f64` is this loop, calling the platform's library for every value.
         // On Linux with glibc, Rust's methods call the same functions: a million values are equal.
-        let (first, second) = block.split_at_mut(8);
-        for (a, b) in first.iter_mut().zip(second) {
-            let radius = (-2.0 * (1.0 - *a).ln()).sqrt();
-            let theta = std::f64::consts::TAU * *b;
-            *a = (radius * theta.cos()).mul_add(std, mean);
-            *b = (radius * theta.sin()).mul_add(std, mean);
+        let (blocks, _) = words.as_chunks::<16>();
+        for (words, out) in blocks.iter().zip(out.as_chunks_mut::<16>().0) {
+            for j in 0..8 {
+                let radius = (-2.0 * (1.0 - Self::unit(words[j])).ln()).sqrt();
+                let theta = std::f64::consts::TAU * Self::unit(words[j + 8]);
+                out[j] = (radius * theta.cos()).mul_add(std, mean);
+                out[j + 8] = (radius * theta.sin()).mul_add(std, mean);
+            }
         }
     }
 }

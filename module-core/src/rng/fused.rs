@@ -1,24 +1,52 @@
 //! `a * b + c` with one rounding, where PyTorch's compilers fuse.
 
-/// Whether the compiler turns `mul_add` into an instruction. Where it does not, `mul_add` is a call
-/// into the platform's library, which is about as fast as the detour through `f64` at best.
-const HARDWARE: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+#![allow(clippy::inline_always)]
+
+use crate::simd::{Loop, has_fma, widest};
 
 /// `a * b + c`, rounded once. The result does not depend on the platform: Rust guarantees the rounding
-/// of `mul_add`, and the detour is exact.
-#[inline]
-pub(super) fn fused_f32(a: f32, b: f32, c: f32) -> f32 {
-    if HARDWARE {
+/// of `mul_add`, and the detour through `f64` is exact.
+///
+/// Without the instruction, `mul_add` is a call into the platform's library for each number; the detour
+/// vectorizes.
+#[inline(always)]
+pub(super) fn fused_f32<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FMA {
         a.mul_add(b, c)
     } else {
         fused_by_f64(a, b, c)
     }
 }
 
+/// A loop over such products, for a processor with the instruction or without.
+pub(super) trait FusedLoop {
+    fn run<const FMA: bool>(self);
+}
+
+/// Runs the loop with the vector instructions that the processor has.
+pub(super) fn run_fused(work: impl FusedLoop) {
+    if has_fma() {
+        widest(WithFma(work));
+    } else {
+        work.run::<false>();
+    }
+}
+
+struct WithFma<L>(L);
+
+impl<L: FusedLoop> Loop for WithFma<L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.run::<true>();
+    }
+}
+
 /// The same by `f64`. The product of two `f32` is exact there; the sum is rounded *to odd*, which keeps
 /// enough of what was lost for the rounding to `f32` to come out as if it were the only one (Boldo and
 /// Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
-#[inline]
+#[inline(always)]
 pub(super) fn fused_by_f64(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;

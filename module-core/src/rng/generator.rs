@@ -1,6 +1,8 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::float::sealed::Wide;
 use super::mt19937::Mt19937;
 use super::{GeneratorState, RngError};
 
@@ -17,9 +19,10 @@ use super::{GeneratorState, RngError};
 /// assert_eq!(weights[0].to_bits(), 3_145_028_608);
 /// # Ok::<(), RngError>(())
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Generator {
     seed: u64,
+    stream: u64,
     pub(super) engine: Mt19937,
     /// Box–Muller makes normals in pairs. The second of a pair that was drawn one at a time waits
     /// here for the next such draw, even one of another tensor.
@@ -36,8 +39,10 @@ impl Generator {
     /// Only the lower 32 bits of the seed reach the engine, as in PyTorch.
     #[must_use]
     pub fn new(seed: u64) -> Self {
+        static STREAMS: AtomicU64 = AtomicU64::new(0);
         Self {
             seed,
+            stream: STREAMS.fetch_add(1, Ordering::Relaxed),
             engine: Mt19937::new(seed),
             spare_normal: None,
             spare_normal_f32: None,
@@ -71,6 +76,18 @@ impl Generator {
     /// The next 64 random bits; the word drawn first is the upper half.
     pub fn next_u64(&mut self) -> u64 {
         self.engine.next_u64()
+    }
+
+    /// The next uniform in `[0, 1)`, of two words.
+    pub(super) fn next_unit(&mut self) -> f64 {
+        let mut words = [[0; 2]];
+        f64::fill_words(&mut self.engine, &mut words);
+        f64::unit(words[0])
+    }
+
+    /// Which stream of draws this is: another after each seeding, the same for a clone.
+    pub(crate) fn stream(&self) -> u64 {
+        self.stream
     }
 
     /// Everything that decides the draws to come.
@@ -109,6 +126,7 @@ impl Generator {
             .ok_or(invalid)?;
         *self = Self {
             seed: state.seed,
+            stream: self.stream,
             engine,
             spare_normal: state.spare_normal,
             spare_normal_f32: state.spare_normal_f32,
@@ -131,6 +149,14 @@ impl Generator {
         let mut generator = Self::new(0);
         generator.set_state(&GeneratorState::from_bytes(bytes)?)?;
         Ok(generator)
+    }
+}
+
+/// Equal generators draw the same, whenever they were seeded.
+impl PartialEq for Generator {
+    fn eq(&self, other: &Self) -> bool {
+        let own = |g: &Self| (g.seed, g.spare_normal, g.spare_normal_f32);
+        own(self) == own(other) && self.engine == other.engine
     }
 }
 

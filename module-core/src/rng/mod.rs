@@ -18,9 +18,11 @@
 //! bit in all but about one of 2²⁸ draws.
 
 mod bernoulli;
+mod box_muller;
 mod cephes;
 mod default;
 mod erf;
+mod erfinv;
 mod error;
 mod exponential;
 mod float;
@@ -36,6 +38,7 @@ mod trunc_normal;
 mod uniform;
 
 pub use default::{fork_rng, initial_seed, manual_seed, with_default};
+pub(crate) use erfinv::erfinv;
 pub use error::RngError;
 pub use float::RandomFloat;
 pub use generator::Generator;

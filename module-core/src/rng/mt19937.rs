@@ -1,3 +1,5 @@
+use crate::simd::{Loop, widest};
+
 /// The number of 32-bit words in the engine's state.
 pub(super) const WORDS: usize = 624;
 const SHIFT: usize = 397;
@@ -83,8 +85,11 @@ impl Mt19937 {
             let (head, tail) = out.split_at_mut(count);
             // `restore` and `renew` keep `next + remaining` within the block.
             let source = &self.words[self.next..self.next + count];
-            for (slot, &word) in head.iter_mut().zip(source) {
-                *slot = temper(word);
+            let work = Temper { source, out: head };
+            if count < FEW {
+                work.run();
+            } else {
+                widest(work);
             }
             self.next += count;
             self.remaining -= count;
@@ -92,9 +97,53 @@ impl Mt19937 {
         }
     }
 
+    /// Goes on by `count` words, which nobody looks at.
+    pub(super) fn skip(&mut self, mut count: usize) {
+        while count > self.remaining {
+            count -= self.remaining;
+            self.renew();
+        }
+        self.next += count;
+        self.remaining -= count;
+    }
+
     /// Computes the next block of words in place.
     fn renew(&mut self) {
-        let p = &mut self.words;
+        widest(Renew(&mut self.words));
+        self.next = 0;
+        self.remaining = WORDS;
+    }
+}
+
+/// Below this many words, asking what the processor has takes longer than it saves.
+const FEW: usize = 16;
+
+struct Temper<'a> {
+    source: &'a [u32],
+    out: &'a mut [u32],
+}
+
+impl Loop for Temper<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (slot, &word) in self.out.iter_mut().zip(self.source) {
+            *slot = temper(word);
+        }
+    }
+}
+
+struct Renew<'a>(&'a mut [u32; WORDS]);
+
+impl Loop for Renew<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let p = self.0;
         for j in 0..WORDS - SHIFT {
             p[j] = p[j + SHIFT] ^ twist(p[j], p[j + 1]);
         }
@@ -102,24 +151,25 @@ impl Mt19937 {
             p[j] = p[j - (WORDS - SHIFT)] ^ twist(p[j], p[j + 1]);
         }
         p[WORDS - 1] = p[SHIFT - 1] ^ twist(p[WORDS - 1], p[0]);
-        self.next = 0;
-        self.remaining = WORDS;
     }
 }
 
 /// Joins two words as PyTorch's `random64` does, the first one as the upper half.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn join([high, low]: [u32; 2]) -> u64 {
     (u64::from(high) << 32) | u64::from(low)
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)]
 fn twist(u: u32, v: u32) -> u32 {
     // The negated low bit is a mask of all ones or none: a select without a branch.
     (((u & UPPER) | (v & LOWER)) >> 1) ^ ((v & 1).wrapping_neg() & MATRIX)
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)]
 fn temper(mut y: u32) -> u32 {
     y ^= y >> 11;
     y ^= (y << 7) & 0x9d2c_5680;

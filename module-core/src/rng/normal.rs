@@ -1,7 +1,6 @@
-use std::any::TypeId;
-
 use super::float::sealed::{Float, Wide};
 use super::{Generator, RandomFloat, RngError};
+use crate::DType;
 
 /// From this many values on, PyTorch transforms blocks of as many; fewer are drawn one at a time.
 const BLOCK: usize = 16;
@@ -47,9 +46,7 @@ impl Generator {
         if let Some(spare) = self.spare_normal.take() {
             return spare;
         }
-        let mut units = [0.0; 2];
-        f64::fill_unit(self, &mut units);
-        let [angle, radius] = units;
+        let [angle, radius] = [self.next_unit(), self.next_unit()];
         // The platform's `log1p`, `sin` and `cos`, which PyTorch calls here too.
         let radius = (-2.0 * (-radius).ln_1p()).sqrt();
         let theta = std::f64::consts::TAU * angle;
@@ -57,39 +54,44 @@ impl Generator {
         radius * theta.cos()
     }
 
-    fn fill_normal_blocks<T: RandomFloat>(&mut self, out: &mut [T], mean: T::Wide, std: T::Wide) {
-        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
-        for block in blocks {
-            self.fill_normal_block(block, mean, std);
+    /// Goes on as [`fill_normal`](Self::fill_normal) does for `count` values of a floating-point dtype,
+    /// without computing more than it must.
+    pub fn skip_normal(&mut self, count: usize, dtype: DType) {
+        if count < BLOCK {
+            // The spare normal of a pair has to be there.
+            for _ in 0..count {
+                self.next_normal();
+            }
+            return;
         }
-        let rest = rest.len();
+        let rest = count % BLOCK;
+        let again = if rest > 0 { BLOCK } else { 0 };
+        let drawn = match dtype {
+            DType::F32 | DType::F64 => count,
+            _ => count - rest,
+        };
+        self.skip_uniform(drawn.saturating_add(again), dtype);
+    }
+
+    fn fill_normal_blocks<T: RandomFloat>(&mut self, out: &mut [T], mean: T::Wide, std: T::Wide) {
+        let transform = |words: &[_], out: &mut [_]| T::Wide::box_muller(words, out, mean, std);
+        let rest = out.len() % BLOCK;
+        if let Some(blocks) = out.get_mut(..out.len() - rest) {
+            self.fill_blocks(blocks, transform, |value| value);
+        }
         if rest == 0 {
             return;
         }
-        if TypeId::of::<T>() == TypeId::of::<T::Wide>() {
+        if T::as_wide(&mut []).is_some() {
             // For these types PyTorch draws all uniforms into the tensor before it transforms any.
             // Those of the rest are overwritten below, but they were drawn.
-            let mut unused = [T::Wide::ZERO; BLOCK];
+            let mut unused = [T::Wide::NO_WORDS; BLOCK];
             if let Some(unused) = unused.get_mut(..rest) {
-                T::Wide::fill_unit(self, unused);
+                T::Wide::fill_words(&mut self.engine, unused);
             }
         }
         if let Some(last) = out.last_chunk_mut::<BLOCK>() {
-            self.fill_normal_block(last, mean, std);
-        }
-    }
-
-    fn fill_normal_block<T: RandomFloat>(
-        &mut self,
-        out: &mut [T; BLOCK],
-        mean: T::Wide,
-        std: T::Wide,
-    ) {
-        let mut block = [T::Wide::ZERO; BLOCK];
-        T::Wide::fill_unit(self, &mut block);
-        T::Wide::box_muller(&mut block, mean, std);
-        for (slot, value) in out.iter_mut().zip(block) {
-            *slot = T::narrow(value);
+            self.fill_blocks(last, transform, |value| value);
         }
     }
 }

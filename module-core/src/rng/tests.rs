@@ -3,6 +3,8 @@ use std::str::{FromStr, SplitWhitespace};
 
 use half::{bf16, f16};
 
+use crate::DType;
+
 use super::fused::{fused_by_f64, fused_f32};
 use super::{
     Generator, GeneratorState, RandomFloat, RandomInteger, RngError, STATE_BYTES, fork_rng,
@@ -367,6 +369,33 @@ fn bad_arguments_draw_nothing() {
 }
 
 /// Both ways to fuse give the same, so that the build's target does not matter.
+/// Skipping goes as far as drawing does, also with a spare normal in hand.
+#[test]
+fn skipped_draws_are_counted() {
+    fn same<T: RandomFloat + Default>(dtype: DType) {
+        for n in [0, 1, 2, 7, 15, 16, 17, 31, 32, 623, 624, 625, 3000] {
+            for spare in [false, true] {
+                let mut drawn = Generator::new(3);
+                if spare {
+                    drawn.next_normal();
+                }
+                let mut skipped = drawn.clone();
+                let mut values = vec![T::default(); n];
+                drawn.fill_uniform(&mut values, 0.0, 1.0).unwrap();
+                skipped.skip_uniform(n, dtype);
+                drawn.fill_normal(&mut values, 0.0, 1.0).unwrap();
+                skipped.skip_normal(n, dtype);
+                assert_eq!(drawn, skipped, "{n} of {dtype}");
+                assert_eq!(drawn.next_u32(), skipped.next_u32());
+            }
+        }
+    }
+    same::<f32>(DType::F32);
+    same::<f64>(DType::F64);
+    same::<f16>(DType::F16);
+    same::<bf16>(DType::BF16);
+}
+
 #[test]
 fn fused_is_rounded_once() {
     let mut generator = Generator::new(12);
@@ -386,7 +415,7 @@ fn fused_is_rounded_once() {
     ];
     let check = |a: f32, b: f32, c: f32| {
         let expected = a.mul_add(b, c);
-        for found in [fused_by_f64(a, b, c), fused_f32(a, b, c)] {
+        for found in [fused_by_f64(a, b, c), fused_f32::<true>(a, b, c)] {
             let same = found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan();
             assert!(same, "{a:e} * {b:e} + {c:e} = {found:e}, not {expected:e}");
         }

@@ -1,4 +1,5 @@
 use super::erf::erf;
+use super::erfinv::erfinv;
 use super::float::sealed::{Float, Wide};
 use super::uniform::check_interval;
 use super::{Generator, RandomFloat, RngError};
@@ -20,8 +21,9 @@ impl Generator {
     /// ```
     ///
     /// An interval many standard deviations away from `mean` accepts next to nothing and takes as long
-    /// as it takes in PyTorch. Earlier releases inverted the distribution function instead: the same
-    /// seed gave other values.
+    /// as it takes in PyTorch. Earlier releases inverted the distribution function instead, as
+    /// [`fill_trunc_normal_by_inverse`](Self::fill_trunc_normal_by_inverse) does: the same seed gave other
+    /// values.
     ///
     /// # Errors
     ///
@@ -49,6 +51,51 @@ impl Generator {
         } else {
             self.reject_by_density(out, mean, std, low, high)
         }
+    }
+
+    /// Fills `out` with draws from the normal distribution truncated to `[low, high]`, by inverting the
+    /// distribution function: timm's `trunc_normal_`, which was PyTorch's before 2.15.
+    ///
+    /// ```text
+    /// x = erfinv(u) · √2 std + mean,   u uniform over [2 Φ((low − mean) / std) − 1, 2 Φ((high − mean) / std) − 1)
+    /// ```
+    ///
+    /// Every step is rounded to the type of the elements, and the last brings `x` back into the interval.
+    /// PyTorch leaves `erfinv` to a closed library, Intel's MKL, in whose place other builds compute
+    /// other bits. Here it is the nearest number, from which MKL's differs by one unit in the last
+    /// place in about one of 3000 draws.
+    ///
+    /// # Errors
+    ///
+    /// [`RngError::StandardDeviation`] unless `std > 0`; [`RngError::Interval`] unless `low <= high`.
+    pub fn fill_trunc_normal_by_inverse<T: RandomFloat>(
+        &mut self,
+        out: &mut [T],
+        mean: f64,
+        std: f64,
+        low: f64,
+        high: f64,
+    ) -> Result<(), RngError> {
+        let op = "trunc_normal";
+        if std.is_nan() || std <= 0.0 {
+            return Err(RngError::StandardDeviation { op, std });
+        }
+        if low.is_nan() || high.is_nan() || low > high {
+            return Err(RngError::Interval { op, low, high });
+        }
+        let below = |x: f64| (1.0 + libm::erf((x - mean) / std / std::f64::consts::SQRT_2)) / 2.0;
+        self.fill_uniform(out, 2.0 * below(low) - 1.0, 2.0 * below(high) - 1.0)?;
+        let (low, high) = (T::from_f64(low), T::from_f64(high));
+        let scale = T::Wide::from_f64(std * std::f64::consts::SQRT_2);
+        let shift = -T::Wide::from_f64(mean);
+        for slot in out {
+            let x = T::from_f64(erfinv(slot.to_f64())).widen();
+            let x = T::narrow(x.times(scale)).widen();
+            let x = T::narrow(x.minus(shift));
+            let x = if x < low { low } else { x };
+            *slot = if x > high { high } else { x };
+        }
+        Ok(())
     }
 
     fn redraw_outside<T: RandomFloat>(

@@ -1,8 +1,10 @@
 use super::float::sealed::{Float, Wide};
+use super::fused::{FusedLoop, run_fused};
 use super::{Generator, RandomFloat, RngError};
+use crate::DType;
 
 /// How many values are drawn at a time on the stack.
-const BLOCK: usize = 128;
+const BLOCK: usize = 256;
 
 impl Generator {
     /// Fills `out` with draws from the uniform distribution over `[low, high)`: PyTorch's `uniform_`.
@@ -28,30 +30,85 @@ impl Generator {
         let (from, to) = (T::from_f64(low), T::from_f64(high));
         let (low, high) = (T::Wide::from_f64(low), T::Wide::from_f64(high));
         let span = high.minus(low);
-        let mut units = [T::Wide::ZERO; BLOCK];
+        let scale = |words: &[_], out: &mut [_]| {
+            run_fused(Scale {
+                words,
+                out,
+                low,
+                span,
+            });
+        };
+        self.fill_blocks(out, scale, |value| if value == to { from } else { value });
+        Ok(())
+    }
+
+    /// Goes on as [`fill_uniform`](Self::fill_uniform) does for `count` values of a floating-point
+    /// dtype, without computing them.
+    pub fn skip_uniform(&mut self, count: usize, dtype: DType) {
+        self.engine.skip(match dtype {
+            DType::F64 => count.saturating_mul(2),
+            _ => count,
+        });
+    }
+
+    /// Fills `out` with what `compute` makes of as many uniforms' words, a block at a time; `finish`
+    /// has the last word on each value.
+    pub(super) fn fill_blocks<T: RandomFloat>(
+        &mut self,
+        out: &mut [T],
+        compute: impl Fn(&[<T::Wide as Wide>::Words], &mut [T::Wide]),
+        finish: impl Fn(T) -> T,
+    ) {
+        let mut words = [T::Wide::NO_WORDS; BLOCK];
+        let mut values = [T::Wide::ZERO; BLOCK];
         for chunk in out.chunks_mut(BLOCK) {
-            if let Some(units) = units.get_mut(..chunk.len()) {
-                T::Wide::fill_unit(self, units);
+            let count = chunk.len();
+            let (Some(words), Some(values)) = (words.get_mut(..count), values.get_mut(..count))
+            else {
+                continue;
+            };
+            T::Wide::fill_words(&mut self.engine, words);
+            match T::as_wide(chunk) {
+                Some(chunk) => compute(words, chunk),
+                None => {
+                    compute(words, values);
+                    for (slot, &value) in chunk.iter_mut().zip(&*values) {
+                        *slot = T::narrow(value);
+                    }
+                }
             }
-            if low == T::Wide::ZERO {
-                // Nothing is added: the product alone is rounded once, without the cost of fusing.
-                for (slot, &unit) in chunk.iter_mut().zip(&units) {
-                    *slot = below(T::narrow(unit.times(span)), from, to);
-                }
-            } else {
-                for (slot, &unit) in chunk.iter_mut().zip(&units) {
-                    *slot = below(T::narrow(unit.fused(span, low)), from, to);
-                }
+            for slot in chunk {
+                *slot = finish(*slot);
             }
         }
-        Ok(())
     }
 }
 
-/// Keeps the upper bound excluded although rounding may reach it.
-#[inline]
-fn below<T: RandomFloat>(value: T, from: T, to: T) -> T {
-    if value == to { from } else { value }
+/// Uniforms of `[0, 1)` brought to another interval.
+struct Scale<'a, W: Wide> {
+    words: &'a [W::Words],
+    out: &'a mut [W],
+    low: W,
+    span: W,
+}
+
+#[allow(clippy::inline_always)]
+impl<W: Wide> FusedLoop for Scale<'_, W> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { low, span, .. } = self;
+        let pairs = self.out.iter_mut().zip(self.words);
+        if !FMA && low == W::ZERO {
+            // Nothing is added: the product alone is rounded once, without the cost of fusing.
+            for (slot, &words) in pairs {
+                *slot = W::unit(words).times(span);
+            }
+        } else {
+            for (slot, &words) in pairs {
+                *slot = W::unit(words).fused::<FMA>(span, low);
+            }
+        }
+    }
 }
 
 /// The bounds must be in order, and they and their distance finite in `T`.

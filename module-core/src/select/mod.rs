@@ -199,6 +199,11 @@ impl Select {
         self.resolve_by(paths.into_iter().collect(), false)
     }
 
+    /// Whether the path, which belongs to a tensor, is excluded by name.
+    pub(crate) fn excludes(&self, path: &str) -> bool {
+        self.0.excludes(path)
+    }
+
     /// Whether it selects nothing on purpose.
     pub(crate) fn is_none(&self) -> bool {
         self.0.parts().iter().all(|rule| matches!(rule, Rule::None))
@@ -265,6 +270,15 @@ impl Rule {
                 let [include, exclude] = &**both;
                 include.takes(path, below) && !exclude.takes(path, below)
             }
+        }
+    }
+
+    fn excludes(&self, path: &str) -> bool {
+        match self {
+            Self::Except(both) => both[1].takes(path, true) || both[0].excludes(path),
+            Self::Or(rules) => rules.iter().any(|rule| rule.excludes(path)),
+            Self::And(both) => both.iter().any(|rule| rule.excludes(path)),
+            _ => false,
         }
     }
 

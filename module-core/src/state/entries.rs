@@ -1,10 +1,10 @@
 use std::collections::{HashMap, HashSet};
 
-use super::StateDict;
 use super::hooks::{after_collecting, before_collecting};
+use super::{StateDict, one_version};
 use crate::hooks::any;
 use crate::module::{Buffer, ExtraState, Module, Parameter, TensorId, Visitor, walk::join};
-use crate::{ErrorKind, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// What stands behind a key of a state dict.
 #[derive(Clone, Copy)]
@@ -44,39 +44,66 @@ impl Slot<'_> {
     }
 
     /// What [`restore`](Self::restore) needs to undo everything that happens from now on.
-    pub(super) fn kept(self) -> (Tensor, Option<Tensor>) {
-        let grad = match self {
-            Self::Parameter(parameter) => parameter.grad(),
-            Self::Buffer(_) | Self::Extra(_) => None,
+    pub(super) fn kept(self) -> Kept {
+        let (grad, loaded) = match self {
+            Self::Parameter(parameter) => (parameter.grad(), parameter.is_loaded()),
+            Self::Buffer(_) | Self::Extra(_) => (None, false),
         };
-        (self.value(), grad)
+        Kept {
+            value: self.value(),
+            grad,
+            loaded,
+        }
     }
 
-    pub(super) fn restore(self, (value, grad): (Tensor, Option<Tensor>)) {
+    pub(super) fn restore(self, kept: Kept) {
+        let Kept {
+            value,
+            grad,
+            loaded,
+        } = kept;
         match self {
-            Self::Parameter(parameter) => parameter.replace(value, grad),
+            Self::Parameter(parameter) => {
+                parameter.replace(value, grad);
+                parameter.mark_loaded(loaded);
+            }
             Self::Buffer(buffer) => buffer.replace(value),
             Self::Extra(state) => state.set(value),
         }
     }
 }
 
+/// What a slot held.
+pub(super) struct Kept {
+    value: Tensor,
+    grad: Option<Tensor>,
+    loaded: bool,
+}
+
+/// A key with what stands behind it and the module to which that belongs.
+pub(super) struct Entry<'a> {
+    pub(super) key: String,
+    pub(super) slot: Slot<'a>,
+    pub(super) owner: &'a dyn Module,
+}
+
 /// The keys of a module with what stands behind them: its own parameters, its own persistent
 /// buffers, its extra state, then each child; every name of a tied tensor.
-pub(super) fn entries(root: &dyn Module) -> Result<Vec<(String, Slot<'_>)>> {
+pub(super) fn entries(root: &dyn Module) -> Result<Vec<Entry<'_>>> {
     let mut entries = Vec::new();
     collect(root, "", &mut entries)?;
     let mut keys = HashSet::with_capacity(entries.len());
-    for (key, _) in &entries {
+    for Entry { key, .. } in &entries {
         if !keys.insert(key.as_str()) {
-            return Err(ErrorKind::DuplicateKey {
-                key: key.clone(),
-                module: root.kind(),
-            }
-            .into());
+            return Err(duplicate(root, key.clone()));
         }
     }
     Ok(entries)
+}
+
+fn duplicate(root: &dyn Module, key: String) -> Error {
+    let module = root.kind();
+    ErrorKind::DuplicateKey { key, module }.into()
 }
 
 /// One module's members by kind, since declaration order mixes them and the keys do not.
@@ -148,28 +175,44 @@ impl<'a> Visitor<'a> for Members<'_, 'a> {
     }
 }
 
-fn collect<'a>(
-    module: &'a dyn Module,
-    path: &str,
-    entries: &mut Vec<(String, Slot<'a>)>,
-) -> Result<()> {
+fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<Entry<'a>>) -> Result<()> {
     let mut members = Members::of(module, path)?;
-    entries.extend(members.take_own());
+    entries.extend(members.take_own().map(|(key, slot)| Entry {
+        key,
+        slot,
+        owner: module,
+    }));
     for (path, child) in members.children {
         collect(child, &path, entries)?;
     }
     Ok(())
 }
 
-/// A snapshot of a module's state.
+/// A snapshot of a module's state, which no load of another thread has changed in part.
 pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
+    let mut entries = Vec::new();
+    collect(root, "", &mut entries)?;
+    let now = one_version::read(|| -> Vec<Tensor> {
+        let values = entries.iter().map(|entry| entry.slot.value());
+        values.collect()
+    });
+    let now = entries.iter().zip(now);
     let mut snapshot = Snapshot {
         root,
-        state: StateDict::new(),
+        state: StateDict::with_capacity(now.len()),
         places: HashSet::new(),
         values: HashMap::new(),
+        now: HashMap::new(),
     };
-    snapshot.module(root, "")?;
+    if any() {
+        snapshot.now = now.map(|(entry, value)| (entry.slot.id(), value)).collect();
+        drop(entries);
+        snapshot.module(root, "")?;
+    } else {
+        for (entry, value) in now {
+            snapshot.insert(&entry.key, entry.slot.id(), value)?;
+        }
+    }
     Ok(snapshot.state)
 }
 
@@ -184,36 +227,48 @@ struct Snapshot<'a> {
     /// The memory of the tensors so far.
     places: HashSet<(usize, usize)>,
     values: HashMap<TensorId, Tensor>,
+    /// The values that there were at the start, all of one time. Empty once a pre-hook has run, which
+    /// may have changed the module: what follows is read when its turn comes.
+    now: HashMap<TensorId, Tensor>,
 }
 
 impl Snapshot<'_> {
+    /// Collects a module between its hooks.
     fn module(&mut self, module: &dyn Module, path: &str) -> Result<()> {
-        // Asked each time: a hook may add others.
-        if any() {
-            before_collecting(module, path)?;
+        if before_collecting(module, path)? {
+            self.now.clear();
         }
         let mut members = Members::of(module, path)?;
-        for (key, slot) in members.take_own() {
-            let value = self.value(&key, slot)?;
-            if self.state.insert(key.as_str(), value).is_some() {
-                let module = self.root.kind();
-                return Err(ErrorKind::DuplicateKey { key, module }.into());
-            }
+        let own: Vec<_> = members.take_own().collect();
+        let values = one_version::read(|| -> Vec<Tensor> {
+            let now = |slot: &Slot<'_>| self.now.get(&slot.id()).cloned();
+            let values = own
+                .iter()
+                .map(|(_, slot)| now(slot).unwrap_or_else(|| slot.value()));
+            values.collect()
+        });
+        for ((key, slot), value) in own.iter().zip(values) {
+            self.insert(key, slot.id(), value)?;
         }
         for (path, child) in members.children {
             self.module(child, &path)?;
         }
-        if any() {
-            after_collecting(module, path, &mut self.state)?;
-        }
-        Ok(())
+        after_collecting(module, path, &mut self.state)
     }
 
-    fn value(&mut self, key: &str, slot: Slot<'_>) -> Result<Tensor> {
-        if let Some(value) = self.values.get(&slot.id()) {
-            return Ok(value.clone());
+    fn insert(&mut self, key: &str, id: TensorId, value: Tensor) -> Result<()> {
+        let value = match self.values.get(&id) {
+            Some(value) => value.clone(),
+            None => self.own_memory(key, id, value)?,
+        };
+        match self.state.insert(key, value) {
+            None => Ok(()),
+            Some(_) => Err(duplicate(self.root, key.to_owned())),
         }
-        let mut value = slot.value();
+    }
+
+    /// The value, copied if a tensor that is not tied to it lies in the same memory.
+    fn own_memory(&mut self, key: &str, id: TensorId, mut value: Tensor) -> Result<Tensor> {
         if !value.has_values() {
             let what = format!("`{key}`");
             return Err(ErrorKind::NoValues { what }.into());
@@ -223,7 +278,7 @@ impl Snapshot<'_> {
             let copy = Tensor::from_host(value.to_host()?, value.shape())?;
             value = copy.to_device(&value.device())?;
         }
-        self.values.insert(slot.id(), value.clone());
+        self.values.insert(id, value.clone());
         Ok(value)
     }
 }

@@ -142,15 +142,16 @@ fn prefix(path: &str) -> String {
     }
 }
 
-/// Runs the hooks of a module before its keys are collected.
-pub(super) fn before_collecting(module: &dyn Module, path: &str) -> Result<()> {
-    for hook in hooks::others::<StateDictPre>(module.id()) {
+/// Runs the hooks of a module before its keys are collected; says whether there are any.
+pub(super) fn before_collecting(module: &dyn Module, path: &str) -> Result<bool> {
+    let hooks = hooks::others::<StateDictPre>(module);
+    for hook in &hooks {
         hook(&mut StateDictPreCall {
             module,
             prefix: &prefix(path),
         })?;
     }
-    Ok(())
+    Ok(!hooks.is_empty())
 }
 
 /// Runs the hooks of a module after its keys were collected.
@@ -159,7 +160,7 @@ pub(super) fn after_collecting(
     path: &str,
     state: &mut StateDict,
 ) -> Result<()> {
-    for hook in hooks::others::<StateDictPost>(module.id()) {
+    for hook in hooks::others::<StateDictPost>(module) {
         let prefix = &prefix(path);
         edit_own("state_dict", state, prefix, |state| {
             hook(&mut StateDictCall {
@@ -183,7 +184,7 @@ pub(super) fn before_loading(
     strict: bool,
 ) -> Result<StateDict> {
     for (path, module) in every_path(root) {
-        for hook in hooks::others::<LoadPre>(module.id()) {
+        for hook in hooks::others::<LoadPre>(module) {
             let prefix = &prefix(&path);
             edit_own("load_state_dict", &mut state, prefix, |state| {
                 hook(&mut LoadStateDictPreCall {
@@ -221,7 +222,7 @@ impl<'m> AfterLoading<'m> {
             {
                 collect(modules, found);
             }
-            let hooks = hooks::others::<LoadPost>(module.id());
+            let hooks = hooks::others::<LoadPost>(module);
             found.extend(hooks.into_iter().map(|hook| (path.clone(), module, hook)));
         }
 

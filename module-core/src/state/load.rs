@@ -1,14 +1,17 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::diff::same_values;
-use super::entries::{Slot, entries};
+use super::entries::{Entry, Kept, Slot, entries};
 use super::hooks::{AfterLoading, before_loading};
-use super::{LoadOptions, LoadReport, StateDict};
+use super::orientation::{self, Weight};
+use super::prefix::prefix;
+use super::{LoadOptions, LoadReport, StateDict, one_version};
 use crate::hooks::any;
 use crate::module::walk::modules;
 use crate::module::{Module, TensorId, Walk};
-use crate::{DType, ErrorKind, LoadProblems, Mismatch, Result, Select, Tensor};
+use crate::{DType, Error, ErrorKind, LoadProblems, Mismatch, Result, Select, Tensor};
 
 /// Loads a state dict in two phases: everything is checked and cast, then everything is set.
 /// On any error the module is as it was.
@@ -37,36 +40,50 @@ pub(crate) fn load(
         problems.unexpected.clear();
     }
     if plan.nothing_fits || !problems.is_empty() {
-        return Err(ErrorKind::Load(problems).into());
+        let known = entries.iter().map(|entry| entry.key.as_str()).collect();
+        problems.prefix = prefix(&known, &state, &problems.missing, &problems.unexpected);
+        return Err(ErrorKind::Load(Box::new(problems)).into());
     }
     if hooks.is_empty() {
-        return Ok(plan.run());
+        let slots = plan.values.iter().map(|(slot, _)| *slot).collect();
+        return Ok(plan.run(slots).0);
     }
-    let kept: Vec<_> = entries
-        .iter()
-        .map(|(_, slot)| (*slot, slot.kept()))
-        .collect();
-    let mut report = plan.run();
-    let result = hooks.run(&mut report).and_then(|()| {
+    // Hooks may change what was not loaded too.
+    let (mut report, kept) = plan.run(entries.iter().map(|entry| entry.slot).collect());
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        hooks.run(&mut report)?;
         let (missing, unexpected) = (&report.missing, &report.unexpected);
         if options.strict && !(missing.is_empty() && unexpected.is_empty()) {
             (problems.missing, problems.unexpected) = (missing.clone(), unexpected.clone());
-            return Err(ErrorKind::Load(problems).into());
+            return Err(ErrorKind::Load(Box::new(problems)).into());
         }
         Ok(())
-    });
-    if let Err(error) = result {
-        kept.into_iter().for_each(|(slot, kept)| slot.restore(kept));
-        return Err(error);
+    }));
+    match result {
+        Ok(Ok(())) => Ok(report),
+        Ok(Err(error)) => {
+            restore(kept);
+            Err(error)
+        }
+        Err(panic) => {
+            restore(kept);
+            resume_unwind(panic)
+        }
     }
-    Ok(report)
+}
+
+/// Puts back what slots held.
+fn restore(kept: Vec<(Slot<'_>, Kept)>) {
+    // What the hooks left is dropped when the lock is free again.
+    let undone: Vec<Kept> = kept.iter().map(|(slot, _)| slot.kept()).collect();
+    one_version::write(|| kept.into_iter().for_each(|(slot, kept)| slot.restore(kept)));
+    drop(undone);
 }
 
 /// What is to be set, and everything that is in the way.
 struct Plan<'m> {
     values: Vec<(Slot<'m>, Tensor)>,
-    loaded: Vec<String>,
-    fresh: Vec<String>,
+    report: LoadReport,
     problems: LoadProblems,
     nothing_fits: bool,
 }
@@ -74,32 +91,53 @@ struct Plan<'m> {
 impl<'m> Plan<'m> {
     fn new(
         root: &dyn Module,
-        entries: &[(String, Slot<'m>)],
+        entries: &[Entry<'m>],
         state: &StateDict,
         options: &LoadOptions,
     ) -> Result<Self> {
-        let keys = || entries.iter().map(|(key, _)| key.as_str());
+        let keys = || entries.iter().map(|entry| entry.key.as_str());
         let wanted = chosen(&options.select, keys())?;
         let is_wanted = |key: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
-        let turned = chosen(&options.transpose, keys())?.unwrap_or_default();
+        let turned = match &options.transpose {
+            Some(rule) => rule.resolve(entries)?,
+            None => HashSet::new(),
+        };
+        let is_excluded = |key| matches!(&options.transpose, Some(rule) if rule.excludes(key));
         let mut problems = LoadProblems {
             module: root.kind(),
             ..Default::default()
         };
-        let (mut values, mut loaded) = (Vec::new(), Vec::new());
-        let mut missing = Vec::new();
+        let mut report = LoadReport::default();
+        let (mut values, mut weights, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         let mut first_of_tie: HashMap<TensorId, (&str, Tensor)> = HashMap::new();
-        for (key, slot) in entries.iter().filter(|(key, _)| is_wanted(key)) {
+        let mut mismatched_ids = HashSet::new();
+        for entry in entries.iter().filter(|entry| is_wanted(&entry.key)) {
+            let (key, slot) = (&entry.key, entry.slot);
+            problems.total += 1;
             let Some(found) = state.get(key) else {
-                missing.push((key, *slot));
+                missing.push(entry);
                 continue;
             };
-            let found = match found.rank() {
-                2 if turned.contains(key.as_str()) => &found.t()?.contiguous()?,
-                _ => found,
+            let is_turned = found.rank() == 2 && turned.contains(key.as_str());
+            let found = match is_turned {
+                true => &found.t()?.contiguous()?,
+                false => found,
             };
-            let Some(value) = fitted(found, *slot, options.assign_dtype)? else {
+            let value = fitted(found, slot, options.assign_dtype)?;
+            if let (true, [rows, columns]) = (entry.is_weight(), &**found.shape()) {
+                weights.push(Weight {
+                    key,
+                    kind: entry.owner.kind(),
+                    turned: is_turned,
+                    excluded: is_excluded(key),
+                    square: rows == columns,
+                    fits: value.is_some(),
+                    fits_turned: **slot.value().shape() == [*columns, *rows],
+                });
+            }
+            let Some(value) = value else {
                 let (found, expected) = (found.shape().clone(), slot.value().shape().clone());
+                mismatched_ids.insert(slot.id());
                 problems.mismatched.push(Mismatch {
                     key: key.clone(),
                     found,
@@ -107,7 +145,7 @@ impl<'m> Plan<'m> {
                 });
                 continue;
             };
-            loaded.push(key.clone());
+            report.loaded.push(key.clone());
             match first_of_tie.get(&slot.id()) {
                 Some((first, other)) => {
                     if !same_values(&value, other)? {
@@ -116,30 +154,49 @@ impl<'m> Plan<'m> {
                 }
                 None => {
                     first_of_tie.insert(slot.id(), (key, value.clone()));
-                    values.push((*slot, value));
+                    values.push((slot, value));
                 }
             }
         }
-        // A tensor that came under another of its names is neither missing nor fresh.
+        problems.loaded = report.loaded.len();
+        // A tensor that came under another of its names is neither missing nor fresh; one that came
+        // under another name in another shape is named once.
         let came = |slot: Slot<'_>| first_of_tie.contains_key(&slot.id());
-        for (key, slot) in missing {
-            if !came(slot) && !is_batch_counter(key, &slot.value()) {
+        for Entry { key, slot, .. } in missing {
+            let told = came(*slot) || mismatched_ids.contains(&slot.id());
+            if !told && !is_batch_counter(key, &slot.value()) {
                 problems.missing.push(key.clone());
             }
         }
-        let fresh = entries
-            .iter()
-            .filter(|(key, slot)| !came(*slot) && (is_wanted(key) || !slot.value().has_values()));
-        let known: HashSet<&str> = keys().collect();
-        problems.unexpected = unexpected(root, &known, state);
-        if let Some(select) = &options.select {
-            problems.unexpected.retain(|key| select.covers(key));
+        for Entry { key, slot, .. } in entries {
+            if came(*slot) {
+                if !state.contains_key(key) || !is_wanted(key) {
+                    report.tied.push(key.clone());
+                }
+                continue;
+            }
+            if !is_wanted(key) {
+                report.not_selected.push(key.clone());
+            }
+            if is_wanted(key) || !slot.value().has_values() {
+                report.fresh.push(key.clone());
+            }
         }
+        problems.not_transposed = orientation::not_transposed(&weights);
+        problems.transpose = orientation::hint(&weights, problems.mismatched.len());
+        let known: HashSet<&str> = keys().collect();
+        let unexpected = unexpected(root, &known, state);
+        let ignored = ignored(&options.ignore, &unexpected, &known)?;
+        let select = &options.select;
+        let set_aside = |key: &String| {
+            let selected = select.as_ref().is_none_or(|select| select.covers(key));
+            !selected || ignored.contains(key)
+        };
+        (report.ignored, problems.unexpected) = unexpected.into_iter().partition(set_aside);
         Ok(Self {
-            nothing_fits: loaded.is_empty() && !entries.is_empty() && !is_nothing(options),
-            fresh: fresh.map(|(key, _)| key.clone()).collect(),
+            nothing_fits: report.loaded.is_empty() && !entries.is_empty() && !is_nothing(options),
             values,
-            loaded,
+            report,
             problems,
         })
     }
@@ -154,29 +211,60 @@ impl<'m> Plan<'m> {
             }
             if options.allow_mismatch {
                 problems.mismatched.clear();
+                problems.transpose = None;
             }
         }
         problems
     }
 
-    /// The second phase, in which nothing can fail.
-    fn run(self) -> LoadReport {
-        for (slot, value) in self.values {
-            slot.load(value);
-        }
+    /// The second phase, in which nothing can fail. What `slots` held is returned.
+    fn run(self, slots: Vec<Slot<'m>>) -> (LoadReport, Vec<(Slot<'m>, Kept)>) {
+        let values = self.values;
+        let kept = one_version::write(|| {
+            let kept: Vec<_> = slots.into_iter().map(|slot| (slot, slot.kept())).collect();
+            // The old values are in `kept`, so that none is dropped here.
+            for (slot, value) in &values {
+                slot.load(value.clone());
+            }
+            kept
+        });
         let LoadProblems {
             missing,
             unexpected,
             mismatched,
             ..
         } = self.problems;
-        LoadReport {
-            fresh: self.fresh,
-            loaded: self.loaded,
+        let report = LoadReport {
             missing,
             unexpected,
             mismatched,
-        }
+            ..self.report
+        };
+        (report, kept)
+    }
+}
+
+/// The keys of the state dict, among those that the module lacks, that are to be set aside.
+fn ignored(
+    select: &Option<Select>,
+    unexpected: &[String],
+    known: &HashSet<&str>,
+) -> Result<HashSet<String>> {
+    let Some(select) = select else {
+        return Ok(HashSet::new());
+    };
+    match select.resolve(unexpected.iter().map(String::as_str)) {
+        Ok(keys) => Ok(keys.into_iter().map(str::to_owned).collect()),
+        Err(error) => match known.iter().filter(|key| select.covers(key)).min() {
+            Some(key) => {
+                let problem = format!(
+                    "covers `{key}`, which the module has: leave it out of the load by \
+                     `select(Select::all().exclude(\"{key}\"))`"
+                );
+                Err(Error::argument("ignore", "pattern", select, problem))
+            }
+            None => Err(error),
+        },
     }
 }
 

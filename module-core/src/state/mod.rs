@@ -6,11 +6,17 @@ mod diff;
 mod edit;
 mod entries;
 mod hooks;
+mod inverse;
 mod load;
+mod one_version;
 mod options;
+mod orientation;
+mod prefix;
 mod remap;
 mod report;
+mod saved;
 mod serial;
+mod transpose;
 
 pub use dict::StateDict;
 pub use diff::{Changed, StateDiff, Unlike};
@@ -23,6 +29,8 @@ pub(crate) use load::load;
 pub use options::LoadOptions;
 pub use remap::Remap;
 pub use report::LoadReport;
+pub(crate) use saved::state_dict_as;
+pub use transpose::Transpose;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-use super::Remap;
+use super::{Remap, Transpose};
 use crate::Select;
 
 /// How a state dict is loaded.
@@ -19,7 +19,8 @@ pub struct LoadOptions {
     pub(super) allow_mismatch: bool,
     pub(super) assign_dtype: bool,
     pub(super) select: Option<Select>,
-    pub(super) transpose: Option<Select>,
+    pub(super) transpose: Option<Transpose>,
+    pub(super) ignore: Option<Select>,
     pub(super) remap: Option<Remap>,
     pub(crate) entry: Option<String>,
 }
@@ -33,6 +34,7 @@ impl LoadOptions {
             assign_dtype: false,
             select: None,
             transpose: None,
+            ignore: None,
             remap: None,
             entry: None,
         }
@@ -66,7 +68,7 @@ impl LoadOptions {
     }
 
     /// Which of the module's keys are loaded, by their names in the module. The others keep their
-    /// values, and their keys in the state dict are not unexpected.
+    /// values, and their keys in the state dict are not unexpected; the report lists both.
     #[must_use]
     pub fn select(self, select: impl Into<Select>) -> Self {
         Self {
@@ -75,13 +77,41 @@ impl LoadOptions {
         }
     }
 
-    /// Which of the module's keys the state dict holds transposed, as GPT-2's `Conv1D` has its weights
-    /// `(in, out)`. Tensors of other than two dimensions are taken as they are, so that the path of a
-    /// layer does for its weight.
+    /// Which weights the state dict holds transposed, as GPT-2's `Conv1D` has them, `(in, out)`: those of
+    /// a type of module ([`Transpose::of_kind`]), or keys of the module. Tensors of other than two
+    /// dimensions are taken as they are.
+    ///
+    /// A selection of keys that leaves out square weights, whose shapes cannot tell, while it covers
+    /// all others of their type of module, is an error of the load.
     #[must_use]
-    pub fn transpose(self, select: impl Into<Select>) -> Self {
+    pub fn transpose(self, weights: impl Into<Transpose>) -> Self {
         Self {
-            transpose: Some(select.into()),
+            transpose: Some(weights.into()),
+            ..self
+        }
+    }
+
+    /// Which keys of the state dict, after [`remap`](Self::remap), are set aside because the module has
+    /// none for them; the report lists them. A pattern that covers no such key is an error, with the
+    /// nearest one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{LoadOptions, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::from(1.0_f32))?];
+    /// let keys = ["0", "attn.masked_bias"];
+    /// let state = StateDict::from_iter(keys.map(|key| (key, Tensor::from(2.0_f32))));
+    /// let options = LoadOptions::new().ignore("**.masked_bias");
+    /// let report = model.load_state_dict_with(&state, options)?;
+    /// assert_eq!(report.to_string(), "1 of 1 keys loaded\n\tignored: \"attn.masked_bias\"");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ignore(self, select: impl Into<Select>) -> Self {
+        Self {
+            ignore: Some(select.into()),
             ..self
         }
     }

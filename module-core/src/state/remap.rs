@@ -1,7 +1,10 @@
+use std::collections::HashMap;
+
 use regex_lite::Regex;
 
-use crate::Result;
+use super::inverse::inverse;
 use crate::select::regex;
+use crate::{ErrorKind, Result};
 
 /// Rules that turn the keys of a foreign checkpoint into a module's own.
 ///
@@ -29,6 +32,8 @@ pub struct Remap {
 enum Rule {
     Prefix(String, String),
     Key(String, String),
+    /// Many at once, of which none is replaced twice.
+    Keys(HashMap<String, String>),
     Regex(Regex, String),
 }
 
@@ -79,12 +84,93 @@ impl Remap {
         self
     }
 
+    /// The rules that turn the module's keys back into those of the checkpoint.
+    ///
+    /// They undo the form that each rule looks for: where two forms become one, as with
+    /// `prefix("module", "")` on keys of which only some have the prefix, all get it back.
+    /// [`inverse_for`](Self::inverse_for) is exact for the keys of one checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// A regular expression that is not of plain text and groups without groups in them, each of
+    /// which stands once in the replacement.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Remap;
+    ///
+    /// let rules = Remap::new().prefix("bert", "").regex(r"\.layer_(\d+)\.", ".layers.$1.")?;
+    /// assert_eq!(rules.key("bert.encoder.layer_3.query"), "encoder.layers.3.query");
+    /// assert_eq!(rules.inverse()?.key("encoder.layers.3.query"), "bert.encoder.layer_3.query");
+    /// assert!(Remap::unwrapped().inverse().is_err());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn inverse(&self) -> Result<Self> {
+        let undo = |rule: &Rule| {
+            match rule {
+            Rule::Prefix(from, to) => Ok(Rule::Prefix(to.clone(), from.clone())),
+            Rule::Key(from, to) => Ok(Rule::Key(to.clone(), from.clone())),
+            Rule::Keys(keys) => {
+                let turned = keys.iter().map(|(from, to)| (to.clone(), from.clone()));
+                Ok(Rule::Keys(turned.collect()))
+            }
+            Rule::Regex(regex, to) => match inverse(regex.as_str(), to) {
+                Some((back, text)) => Ok(Rule::Regex(back, text)),
+                None => Err(ErrorKind::Pattern {
+                    pattern: regex.as_str().to_owned(),
+                    problem: "it has no inverse: it must be plain text and groups, each of which \
+                              stands once in the replacement; use `Remap::inverse_for` with the keys \
+                              of the checkpoint"
+                        .to_owned(),
+                }
+                .into()),
+            },
+        }
+        };
+        let rules: Result<_> = self.rules.iter().rev().map(undo).collect();
+        Ok(Self { rules: rules? })
+    }
+
+    /// The rules that turn back what these make of `keys`, those of a checkpoint; other keys stay.
+    ///
+    /// # Errors
+    ///
+    /// Two keys that become one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Remap;
+    ///
+    /// let back = Remap::unwrapped().inverse_for(["module.a", "b"])?;
+    /// assert_eq!((back.key("a"), back.key("b")), ("module.a".to_owned(), "b".to_owned()));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn inverse_for<'k>(&self, keys: impl IntoIterator<Item = &'k str>) -> Result<Self> {
+        let mut back = HashMap::new();
+        for old in keys {
+            let key = self.key(old);
+            if let Some(first) = back.insert(key.clone(), old.to_owned()) {
+                return Err(ErrorKind::KeyCollision {
+                    op: "inverse_for",
+                    first,
+                    second: old.to_owned(),
+                    key,
+                }
+                .into());
+            }
+        }
+        Ok(Self::new().with(Rule::Keys(back)))
+    }
+
     /// What a key becomes.
     pub fn key(&self, key: &str) -> String {
         let apply = |key: String, rule: &Rule| match rule {
             Rule::Prefix(from, to) => replace_prefix(&key, from, to).unwrap_or(key),
             Rule::Key(from, to) if *from == key => to.clone(),
             Rule::Key(..) => key,
+            Rule::Keys(keys) => keys.get(&key).cloned().unwrap_or(key),
             Rule::Regex(regex, to) => regex.replace_all(&key, to.as_str()).into_owned(),
         };
         self.rules.iter().fold(key.to_owned(), apply)

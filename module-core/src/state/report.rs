@@ -1,15 +1,18 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::entries::entries;
+use crate::error::{SHOWN, cut};
 use crate::module::{IdSet, Module, TensorId, convert, path};
 use crate::rng::{Generator, with_default};
 use crate::{Mismatch, Result};
 
 /// What a load did.
 ///
-/// It prints as PyTorch's result does; keys of other shapes, which PyTorch never leaves out, follow on
-/// lines of their own.
+/// It prints `<All keys matched successfully>`, as PyTorch's result does, where that is true of the whole
+/// model. Otherwise it says how many of the model's keys were loaded, after PyTorch's list of missing
+/// and unexpected keys if there are any, and then what was not and why: at most ten keys for each
+/// reason, with the number of the others. [`full`](Self::full) prints all.
 #[must_use = "the report tells which tensors keep their old values"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
@@ -25,6 +28,13 @@ pub struct LoadReport {
     pub unexpected: Vec<String>,
     /// Keys whose shapes differ.
     pub mismatched: Vec<Mismatch>,
+    /// Keys of the model whose tensor was loaded under another of its names only.
+    pub tied: Vec<String>,
+    /// Keys of the model that [`select`](crate::LoadOptions::select) left out; they keep their values.
+    pub not_selected: Vec<String>,
+    /// Keys of the state dict that the model lacks and that were set aside: by
+    /// [`ignore`](crate::LoadOptions::ignore), or because `select` does not cover them.
+    pub ignored: Vec<String>,
 }
 
 impl LoadReport {
@@ -71,7 +81,8 @@ impl LoadReport {
     /// As [`reset_fresh`](Self::reset_fresh).
     pub fn reset_fresh_with(&self, model: &dyn Module, generator: &mut Generator) -> Result<()> {
         let model = model.as_module();
-        let slots: HashMap<_, _> = entries(model)?.into_iter().collect();
+        let slots = entries(model)?.into_iter();
+        let slots: HashMap<_, _> = slots.map(|entry| (entry.key, entry.slot)).collect();
         let mut fresh: IdSet<TensorId> = IdSet::default();
         for key in &self.fresh {
             match slots.get(key) {
@@ -84,20 +95,111 @@ impl LoadReport {
     }
 }
 
+impl LoadReport {
+    /// The same text with all keys, however many there are.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{LoadOptions, ModuleExt, Parameter, Tensor};
+    ///
+    /// let one = |_| Parameter::new(Tensor::from(1.0_f32));
+    /// let model = (0..20).map(one).collect::<Result<Vec<_>, _>>()?;
+    /// let state = model.state_dict()?;
+    /// let report = model.load_state_dict_with(&state, LoadOptions::new().select("3"))?;
+    /// let text = report.to_string();
+    /// assert!(text.starts_with("1 of 20 keys loaded\n\tnot selected: \"0\", \"1\", "));
+    /// assert!(text.ends_with(" and 9 more"));
+    /// assert!(report.full().to_string().ends_with(", \"18\", \"19\""));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn full(&self) -> impl fmt::Display + '_ {
+        Text {
+            report: self,
+            shown: usize::MAX,
+        }
+    }
+}
+
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.missing.is_empty() && self.unexpected.is_empty() {
-            f.write_str("<All keys matched successfully>")?;
-        } else {
-            let (missing, unexpected) = (List(&self.missing), List(&self.unexpected));
-            write!(
+        Text {
+            report: self,
+            shown: SHOWN,
+        }
+        .fmt(f)
+    }
+}
+
+/// The report with at most this many keys for each reason.
+struct Text<'r> {
+    report: &'r LoadReport,
+    shown: usize,
+}
+
+impl Text<'_> {
+    fn line<K: fmt::Display>(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        reason: &str,
+        keys: &[K],
+    ) -> fmt::Result {
+        let (shown, rest) = cut(keys, self.shown);
+        for (i, key) in shown.iter().enumerate() {
+            match i {
+                0 => write!(f, "\n\t{reason}: \"{key}\"")?,
+                _ => write!(f, ", \"{key}\"")?,
+            }
+        }
+        match rest {
+            0 => Ok(()),
+            _ => write!(f, " and {rest} more"),
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LoadReport {
+            loaded,
+            fresh,
+            missing,
+            unexpected,
+            mismatched,
+            tied,
+            not_selected,
+            ignored,
+        } = self.report;
+        let kept = [fresh, missing, unexpected, not_selected, ignored];
+        if kept.into_iter().all(Vec::is_empty) && mismatched.is_empty() {
+            return f.write_str("<All keys matched successfully>");
+        }
+        if !(missing.is_empty() && unexpected.is_empty()) {
+            let (missing, unexpected) = (List(missing), List(unexpected));
+            writeln!(
                 f,
                 "_IncompatibleKeys(missing_keys={missing}, unexpected_keys={unexpected})"
             )?;
         }
-        self.mismatched
-            .iter()
-            .try_for_each(|mismatch| write!(f, "\n\t{mismatch}"))
+        let here = loaded.len() + tied.len();
+        let skipped: HashSet<&str> = not_selected.iter().map(String::as_str).collect();
+        let fresh = || fresh.iter().map(String::as_str);
+        let fresh = || fresh().filter(|key| !skipped.contains(key));
+        let all = here + not_selected.len() + fresh().count();
+        write!(f, "{here} of {all} keys loaded")?;
+        let (shown, rest) = cut(mismatched, self.shown);
+        for mismatch in shown {
+            write!(f, "\n\t{mismatch}")?;
+        }
+        if rest > 0 {
+            write!(f, "\n\tand {rest} more size mismatches.")?;
+        }
+        let differs = mismatched.iter().map(|mismatch| mismatch.key.as_str());
+        let told: HashSet<&str> = differs.chain(missing.iter().map(String::as_str)).collect();
+        let kept: Vec<&str> = fresh().filter(|key| !told.contains(key)).collect();
+        self.line(f, "not in the state dict, kept as it was", &kept)?;
+        self.line(f, "not selected", not_selected)?;
+        self.line(f, "ignored", ignored)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::Tensor;
-use crate::backend::{Element, HostData, host_room};
+use crate::backend::{Element, HostData, host_room, host_scratch};
 use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
 
@@ -398,8 +398,7 @@ impl Tensor {
         generator: &mut Generator,
     ) -> Result<Self> {
         let numel = shape.checked_numel(op, size_of::<T>())?;
-        host_room::<T>(numel)?;
-        let mut values = vec![T::default(); numel];
+        let mut values = host_scratch::<T>(numel)?;
         distribution.fill(&mut values, generator)?;
         Self::from_vec(values, shape)
     }
@@ -517,6 +516,60 @@ macro_rules! from_values {
 }
 
 from_values!(f32, f64, half::f16, half::bf16, i64, i32, u8, bool);
+
+/// No dtype holds `u32` but `I64`, which holds all of them.
+macro_rules! from_u32 {
+    ($($type:ty, [$($generic:tt)*], |$values:ident| $as_i64:expr;)*) => {$(
+        impl<$($generic)*> From<$type> for Tensor {
+            fn from($values: $type) -> Self {
+                $as_i64.into()
+            }
+        }
+    )*};
+}
+
+from_u32! {
+    u32, [], |value| i64::from(value);
+    [u32; N], [const N: usize], |values| values.map(i64::from);
+    [[u32; N]; M], [const N: usize, const M: usize], |rows| rows.map(|row| row.map(i64::from));
+    Vec<u32>, [], |values| values.into_iter().map(i64::from).collect::<Vec<_>>();
+    &[u32], [], |values| values.iter().copied().map(i64::from).collect::<Vec<_>>();
+}
+
+/// A matrix of rows, of which no two differ in length; no rows are a matrix of shape `[0, 0]`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::Tensor;
+///
+/// let x = Tensor::try_from(vec![vec![1_i64, 2], vec![3, 4]])?;
+/// assert_eq!(x.shape().to_string(), "[2, 2]");
+/// let ragged = Tensor::try_from(vec![vec![1_i64, 2], vec![3]]).unwrap_err();
+/// assert_eq!(
+///     ragged.to_string(),
+///     "try_from: rows = row 1 of 1 element(s): row 0 has 2; all rows of a matrix are of one length"
+/// );
+/// # Ok::<(), module_core::Error>(())
+/// ```
+impl<T: Element> TryFrom<Vec<Vec<T>>> for Tensor {
+    type Error = Error;
+
+    fn try_from(rows: Vec<Vec<T>>) -> Result<Self> {
+        let columns = rows.first().map_or(0, Vec::len);
+        if let Some((i, row)) = rows
+            .iter()
+            .enumerate()
+            .find(|(_, row)| row.len() != columns)
+        {
+            let row = format!("row {i} of {} element(s)", row.len());
+            let problem = format!("row 0 has {columns}; all rows of a matrix are of one length");
+            return Err(Error::argument("try_from", "rows", row, problem));
+        }
+        let shape = [rows.len(), columns];
+        Self::from_vec(rows.concat(), shape)
+    }
+}
 
 impl Tensor {
     /// A CPU tensor of values whose number is that of `shape`.

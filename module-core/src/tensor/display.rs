@@ -75,8 +75,10 @@ fn shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
         let mut shape = x.shape().to_vec();
         for (dim, size) in shape.iter_mut().enumerate().rev() {
             if *size > 2 * EDGE {
-                // Both ends are two windows, which are a view.
-                let ends = x.unfold(dim as isize, EDGE, *size - EDGE)?;
+                // Both ends are two windows, which are a view; it may have more dimensions than a
+                // tensor that is given away.
+                let ends = x.layout().windows(dim, 2, EDGE, *size - EDGE);
+                let ends = x.with_layout(ends);
                 x = ends.movedim(-1, dim + 1)?;
                 *size = 2 * EDGE;
             }
@@ -116,7 +118,7 @@ impl<'a> Page<'a> {
         };
         let step: usize = inner.iter().product();
         let hidden = self.hidden.get(depth).copied().unwrap_or_default();
-        let per_line = ((LINE - indent + 1) / (self.width + 2)).max(1);
+        let per_line = ((LINE + 1).saturating_sub(indent) / (self.width + 2)).max(1);
         let mut places: Vec<Option<usize>> = (0..size).map(Some).collect();
         if hidden {
             places.insert(EDGE, None);

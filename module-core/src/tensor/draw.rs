@@ -1,6 +1,6 @@
-//! Random integers and choices, bit for bit PyTorch's.
+//! Random integers, choices and truncated normals, bit for bit PyTorch's.
 
-use super::Tensor;
+use super::{Distribution, Tensor};
 use crate::backend::{Element, HostData, host_room};
 use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::tensor::NoGradient;
@@ -77,6 +77,38 @@ impl Tensor {
         Self::from_vec(mask, shape)?.to_dtype(dtype)
     }
 
+    /// Draws from the exponential distribution by the default generator: PyTorch's
+    /// `torch.empty(shape).exponential_(lambd)`.
+    ///
+    /// ```text
+    /// x = -ln(1 - u) / λ
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A rate that is not above 0, a dtype that is not floating-point, a shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Tensor, fork_rng};
+    ///
+    /// let x = fork_rng(0, || Tensor::exponential([2], 1.0, DType::F32))?;
+    /// assert_eq!(x.to_vec::<f32>()?, [3.508_326_3, 1.230_384_7]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn exponential(shape: impl Into<Shape>, lambd: f64, dtype: DType) -> Result<Self> {
+        with_default(|generator| {
+            Self::drawn(
+                "exponential",
+                shape.into(),
+                dtype,
+                Exponential(lambd),
+                generator,
+            )
+        })
+    }
+
     /// A one with the probability that each element is, else a zero, by the default generator: PyTorch's
     /// `torch.bernoulli(probabilities)`.
     ///
@@ -109,6 +141,63 @@ impl Tensor {
         })?;
         let drawn = Self::from_host(drawn, self.shape())?.to_device(&self.device())?;
         Ok(drawn.record([self], |_| NoGradient(NAME)))
+    }
+
+    /// Normal draws within an interval by inverting the distribution function, as timm's
+    /// `trunc_normal_` and PyTorch's before 2.15.
+    ///
+    /// # Errors
+    ///
+    /// As [`trunc_normal`](Self::trunc_normal).
+    pub fn trunc_normal_by_inverse(
+        shape: impl Into<Shape>,
+        mean: f64,
+        std: f64,
+        interval: [f64; 2],
+        dtype: DType,
+        generator: &mut Generator,
+    ) -> Result<Self> {
+        let distribution = InverseTruncNormal {
+            mean,
+            std,
+            interval,
+        };
+        Self::drawn("trunc_normal", shape.into(), dtype, distribution, generator)
+    }
+}
+
+struct InverseTruncNormal {
+    mean: f64,
+    std: f64,
+    interval: [f64; 2],
+}
+
+impl Distribution for InverseTruncNormal {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> Result<(), RngError> {
+        let Self {
+            mean,
+            std,
+            interval,
+        } = self;
+        let [low, high] = interval;
+        generator.fill_trunc_normal_by_inverse(out, mean, std, low, high)
+    }
+}
+
+/// By its rate.
+struct Exponential(f64);
+
+impl Distribution for Exponential {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> std::result::Result<(), RngError> {
+        generator.fill_exponential(out, self.0)
     }
 }
 

@@ -23,7 +23,7 @@ pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub use graph::GraphNode;
-pub(crate) use node::{Input, Inputs, Node, NodeKind, Op, lock};
+pub(crate) use node::{Input, Inputs, Node, NodeKind, Op, lock, next_order};
 pub(crate) use shelf::Shelf;
 
 use crate::backend::{Absent, Operand, Storage};
@@ -138,6 +138,29 @@ impl Tensor {
             shape: self.shape().clone(),
         };
         Ok(*self.shape().get(index).ok_or_else(out_of_range)?)
+    }
+
+    /// The sizes of all dimensions, as an array of their number.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of another number of dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// let [rows, columns] = x.dims()?;
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn dims<const N: usize>(&self) -> Result<[usize; N]> {
+        let sizes: &[usize] = self.shape();
+        sizes
+            .try_into()
+            .map_err(|_| self.shape().error("dims", format!("{N} dimension(s)")))
     }
 
     /// The number of dimensions.

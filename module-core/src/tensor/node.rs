@@ -61,7 +61,8 @@ pub(crate) struct Op {
     pub(crate) inputs: Inputs,
 }
 
-fn next_order() -> u64 {
+/// A number greater than all before.
+pub(crate) fn next_order() -> u64 {
     static ORDER: AtomicU64 = AtomicU64::new(0);
     ORDER.fetch_add(1, Ordering::Relaxed)
 }

@@ -109,6 +109,11 @@ impl Tensor {
         numbers(NAME, dtype, false)?;
         Shape::from(steps).checked_numel(NAME, size_of::<f64>())?;
         host_room::<f64>(steps)?;
+        // Integers lie between the ends as integers.
+        let (start, end) = match dtype.is_floating_point() {
+            true => (start, end),
+            false => (start.trunc(), end.trunc()),
+        };
         let last = steps.saturating_sub(1);
         let step = (end - start) / last as f64;
         let value = |i: usize| match i {

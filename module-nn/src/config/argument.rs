@@ -1,3 +1,5 @@
+use module_core::module::Number;
+
 use crate::{OneOrEach, Padding, Shape, Sizes, Tensor, Weights};
 
 /// What is accepted for an argument of type `T`: a `T`, and what PyTorch accepts in its place.
@@ -60,6 +62,25 @@ by_from! {
     [T, const N: usize] [T; N] => OneOrEach<T>;
     [T, const N: usize] [T; N] => Vec<T>;
 }
+
+/// A number prints as it was given, an integer or not.
+macro_rules! numbers {
+    ($($given:ty),*) => {$(
+        impl Argument<Number> for $given {
+            fn argument(self) -> Number {
+                self.into()
+            }
+        }
+
+        impl Argument<Option<Number>> for $given {
+            fn argument(self) -> Option<Number> {
+                Some(self.into())
+            }
+        }
+    )*};
+}
+
+numbers!(f64, i32, i64, usize);
 
 impl<T: Copy> Argument<Option<OneOrEach<T>>> for T {
     fn argument(self) -> Option<OneOrEach<T>> {

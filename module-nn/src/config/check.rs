@@ -1,6 +1,7 @@
 //! What arguments must hold, with errors that quote their names and values.
 
-use crate::{Error, Result, Sizes};
+use crate::init::zeros;
+use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};
 
 /// Refuses a size of 0, with its name and value.
 pub(crate) fn positive(layer: &'static str, name: &'static str, size: usize) -> Result<()> {
@@ -46,4 +47,79 @@ pub(crate) fn above_0(layer: &'static str, name: &'static str, value: f64) -> Re
         return Ok(());
     }
     Err(Error::argument(layer, name, value, "must be above 0"))
+}
+
+/// More parts than this are refused wherever they are counted: each is a module or a few parameters, of which
+/// the deepest networks have thousands.
+const MOST_PARTS: usize = 1 << 20;
+
+/// What a parameter takes beside its elements, with its key and its share of the module: more than any does.
+const BESIDE_ELEMENTS: usize = 2048;
+
+/// What each of the parts has that an argument counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) parameters: usize,
+    pub(crate) elements: usize,
+}
+
+impl Part {
+    pub(crate) fn of(module: &dyn Module) -> Self {
+        Self::of_sizes(
+            module
+                .parameters()
+                .map(|parameter| parameter.shape().numel()),
+        )
+    }
+
+    pub(crate) fn of_sizes(sizes: impl Iterator<Item = usize>) -> Self {
+        let none = Self {
+            parameters: 0,
+            elements: 0,
+        };
+        sizes.fold(none, |sum, size| Self {
+            parameters: sum.parameters + 1,
+            elements: sum.elements.saturating_add(size),
+        })
+    }
+}
+
+/// Refuses a number of parts that memory cannot hold, before the first is built: many small ones would
+/// otherwise fill it one after the other, and no allocation is the one that fails.
+///
+/// Of deferred parameters the elements do not count.
+pub(crate) fn fitting_count(
+    layer: &'static str,
+    name: &'static str,
+    count: usize,
+    part: Part,
+) -> Result<()> {
+    let deferred = !Parameter::with_init(0_usize, zeros())?.has_values();
+    let size = match deferred {
+        true => 0,
+        false => default_dtype().size_in_bytes(),
+    };
+    let elements = part.elements.saturating_mul(size);
+    let each = elements.saturating_add(part.parameters.saturating_mul(BESIDE_ELEMENTS));
+    // If not even one fits, its own error says which of its sizes is too large.
+    let fits = |count: usize| count.checked_mul(each).is_some_and(is_available);
+    if count <= 1 || !fits(1) || (count <= MOST_PARTS && fits(count)) {
+        return Ok(());
+    }
+    let total = |each: usize| count as u128 * each as u128;
+    let problem = format!(
+        "makes {} parameters with {} elements in all, more than memory holds",
+        total(part.parameters),
+        total(part.elements)
+    );
+    Err(Error::argument(layer, name, count, problem))
+}
+
+/// Whether the system would give as many bytes at once.
+fn is_available(bytes: usize) -> bool {
+    let mut block: Vec<u8> = Vec::new();
+    let given = block.try_reserve_exact(bytes).is_ok();
+    // Without this the compiler may see that the block is not used and leave the question out.
+    std::hint::black_box(block.as_mut_ptr());
+    given
 }

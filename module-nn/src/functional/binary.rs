@@ -1,6 +1,6 @@
 //! Losses of probabilities and logits of yes and no.
 
-use module_core::{ErrorKind, Result, Tensor};
+use module_core::{ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
 use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, softplus, widened};
@@ -128,7 +128,8 @@ pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -
 /// # Errors
 ///
 /// Shapes that differ, also where they would broadcast, or without a dimension; a weight that does
-/// not broadcast to them; different dtypes, or one that is not floating-point.
+/// not broadcast to them; an input that is not floating-point, a target of another floating-point dtype or of
+/// truth values.
 ///
 /// # Example
 ///
@@ -156,6 +157,14 @@ pub fn multilabel_soft_margin_loss(
         }
         .into());
     }
+    floating(NAME, input)?;
+    // Labels are 0 or 1, and often whole numbers.
+    let target = match target.dtype().is_floating_point() {
+        true => target,
+        false => &target
+            .to_integers(NAME, Integers::Classes)?
+            .to_dtype(input.dtype())?,
+    };
     elementwise(NAME, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;
         let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;

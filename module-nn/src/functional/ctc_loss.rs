@@ -1,4 +1,4 @@
-use module_core::{CtcLossOptions, Result, Tensor};
+use module_core::{CtcLossOptions, Lengths, Result, Tensor};
 
 use crate::CTCLossConfig;
 
@@ -15,16 +15,15 @@ use crate::CTCLossConfig;
 /// use module_nn::{CTCLossConfig, DType, Device, Tensor, functional::ctc_loss};
 ///
 /// let x = Tensor::full([2, 2], 0.5_f64.ln(), DType::F64, &Device::cpu())?;
-/// let lengths = (Tensor::from(2_i64), Tensor::from(1_i64));
-/// let loss = ctc_loss(&x, &Tensor::from([1_i64]), &lengths.0, &lengths.1, &CTCLossConfig::new())?;
+/// let loss = ctc_loss(&x, &Tensor::from([1_i64]), [2], [1], &CTCLossConfig::new())?;
 /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn ctc_loss(
+pub fn ctc_loss<'a, 'b>(
     log_probs: &Tensor,
     targets: &Tensor,
-    input_lengths: &Tensor,
-    target_lengths: &Tensor,
+    input_lengths: impl Into<Lengths<'a>>,
+    target_lengths: impl Into<Lengths<'b>>,
     options: &CTCLossConfig,
 ) -> Result<Tensor> {
     let &CTCLossConfig {

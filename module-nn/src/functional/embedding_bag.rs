@@ -1,4 +1,6 @@
-use module_core::{Backward, DType, Error, ErrorKind, Function, Gradients, Result, Tensor};
+use module_core::{
+    Backward, DType, Error, ErrorKind, Function, Gradients, Integers, Result, Tensor,
+};
 use serde::{Deserialize, Serialize};
 
 /// How the rows of a bag are joined.
@@ -72,7 +74,9 @@ pub fn embedding_bag(
     } = options;
     check(input, options)?;
     let bags = Bags::new(input, options)?;
-    let list = indices(input)?.reshape(input.numel())?;
+    let list = input
+        .to_integers(NAME, Integers::Indices)?
+        .reshape(input.numel())?;
     let mut rows = weight.embedding(&list, padding_idx)?;
     if options.scale_grad_by_freq {
         rows = by_frequency(rows, &list, weight.size(0)?)?;
@@ -135,14 +139,6 @@ fn check(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Indices as PyTorch takes them: `I32` too.
-pub(crate) fn indices(input: &Tensor) -> Result<Tensor> {
-    match input.dtype() {
-        DType::I32 => input.to_dtype(DType::I64),
-        _ => Ok(input.clone()),
-    }
-}
-
 /// Which bag each index is in.
 struct Bags {
     count: usize,
@@ -165,7 +161,8 @@ impl Bags {
                 (count, of.expand([count, length])?.reshape(count * length)?)
             }
             (&[length], Some(offsets)) if offsets.rank() == 1 => {
-                let starts = indices(offsets)?.to_vec::<i64>()?;
+                let starts = offsets.to_integers(NAME, Integers::Lengths)?;
+                let starts = starts.to_vec::<i64>()?;
                 let (&first, count) = match (starts.first(), starts.len()) {
                     (None, _) if include_last_offset => {
                         return wrong(offsets, "must name the end of the last bag".to_owned());

@@ -4,7 +4,8 @@ use module_core::{ErrorKind, Result, Shape, Tensor};
 ///
 /// # Shapes
 ///
-/// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]`.
+/// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]`, or a weight
+/// `[in_features]` and a bias `[]`.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! Losses that are 0 from a margin on.
 
-use module_core::{DType, Error, ErrorKind, Result, Tensor};
+use module_core::{DType, Error, ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
 use super::loss::{floating, mismatch, reduce, same_shape, signs, widened};
@@ -77,8 +77,8 @@ pub fn hinge_embedding_loss(
 ///
 /// # Shapes
 ///
-/// `[batch, classes]` with a target of `I64` classes `[batch]`, or `[classes]` with `[]`; a weight
-/// `[classes]`.
+/// `[batch, classes]` with a target of classes `[batch]` (`I64`, `I32` or `U8`), or `[classes]` with `[]` or
+/// `[1]`; a weight `[classes]`.
 ///
 /// # Errors
 ///
@@ -105,14 +105,15 @@ pub fn multi_margin_loss(
     const NAME: &str = "multi_margin_loss";
     check_p(NAME, p)?;
     let (x, classes) = rows(NAME, input)?;
-    if **target.shape() != input.shape()[..input.rank() - 1] || target.dtype() != DType::I64 {
-        let rule = format!(
-            "a target holds an int64 class for each row of the input, not {}",
-            target.dtype()
-        );
+    let count = x.size(0)?;
+    if target.rank() > 1 || target.numel() != count {
+        let rule = "a target holds a class for each row of the input";
         return mismatch(NAME, input, target, rule);
     }
-    let target = target.reshape(x.size(0)?)?;
+    let given = target.shape();
+    let target = target
+        .to_integers(NAME, Integers::Classes)?
+        .reshape(count)?;
     let own = target.unsqueeze(1)?;
     let right = x
         .gather(1, &own)
@@ -127,7 +128,7 @@ pub fn multi_margin_loss(
         losses = losses.mul(&weight.unsqueeze(1)?)?;
     }
     let losses = losses.scatter(1, &own, 0.0)?.mean(1, false)?;
-    finish(&losses, input, reduction)
+    reduce(&losses.reshape(given)?, reduction)?.to_dtype(input.dtype())
 }
 
 /// Refuses a power other than 1 and 2.
@@ -144,7 +145,7 @@ pub(crate) fn check_p(op: &'static str, p: u32) -> Result<()> {
 /// # Shapes
 ///
 /// `[batch, classes]` or `[classes]`. The target has the shape of the input: the right classes as
-/// `I64`, of which those count that stand before the first -1.
+/// `I64` or `I32`, of which those count that stand before the first -1.
 ///
 /// # Errors
 ///
@@ -169,16 +170,10 @@ pub fn multilabel_margin_loss(
     const NAME: &str = "multilabel_margin_loss";
     let (x, classes) = rows(NAME, input)?;
     same_shape(NAME, input, target)?;
-    if target.dtype() != DType::I64 {
-        let (dtype, needs) = (target.dtype(), "a target of int64 classes");
-        return Err(ErrorKind::UnsupportedDType {
-            op: NAME,
-            dtype,
-            needs,
-        }
-        .into());
-    }
-    let target = target.reshape_to(x.shape())?;
+    // Not U8, which has no -1 to end with.
+    let target = target
+        .to_integers(NAME, Integers::Indices)?
+        .reshape_to(x.shape())?;
     // 1 as long as no -1 was met.
     let counts = target.ne(-1)?.to_dtype(DType::I64)?.cumprod(1)?.ne(0)?;
     let safe = target.masked_fill(&counts.logical_not()?, 0_i64)?;
@@ -204,6 +199,7 @@ pub fn multilabel_margin_loss(
 fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
     floating(op, input)?;
     let (x, classes) = match **input.shape() {
+        [] => (input.reshape([1, 1])?, 1),
         [classes] => (input.unsqueeze(0)?, classes),
         [_, classes] => (input.clone(), classes),
         _ => (input.clone(), 0),
@@ -220,7 +216,7 @@ fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
 
 /// The losses of the rows in the form of the input's batch, joined.
 fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let losses = if input.rank() == 1 {
+    let losses = if input.rank() < 2 {
         losses.squeeze(0)?
     } else {
         losses.clone()

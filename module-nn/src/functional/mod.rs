@@ -6,11 +6,15 @@ mod cross_entropy;
 mod ctc_loss;
 mod embedding_bag;
 mod embedding_distance;
+mod grid_sample;
+mod gumbel_softmax;
 mod likelihood;
 mod linear;
+mod linear_cross_entropy;
 mod local_response_norm;
 mod loss;
 mod margin;
+mod normalize;
 mod regression;
 mod similarity;
 
@@ -25,16 +29,22 @@ pub use embedding_bag::{BagMode, EmbeddingBagOptions, embedding_bag};
 pub use embedding_distance::{
     cosine_embedding_loss, triplet_margin_loss, triplet_margin_with_distance_loss,
 };
+pub use grid_sample::{affine_grid, grid_sample};
+pub use gumbel_softmax::gumbel_softmax;
 pub use likelihood::{KLDivReduction, gaussian_nll_loss, kl_div, poisson_nll_loss};
 pub use linear::linear;
+pub use linear_cross_entropy::{
+    LinearCrossEntropyArguments, LinearCrossEntropyOptions, linear_cross_entropy,
+};
 pub use local_response_norm::local_response_norm;
 pub use margin::{
     hinge_embedding_loss, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss,
 };
-pub use module_core::PadMode;
+pub use module_core::{GridPaddingMode, GridSampleMode, PadMode};
+pub use normalize::normalize;
 pub use regression::{huber_loss, l1_loss, mse_loss, smooth_l1_loss};
 pub use similarity::{cosine_similarity, pairwise_distance};
 
-pub(crate) use embedding_bag::{by_frequency, indices};
+pub(crate) use embedding_bag::by_frequency;
 pub(crate) use linear::check_shape;
 pub(crate) use margin::check_p;

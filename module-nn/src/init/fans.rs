@@ -136,11 +136,19 @@ impl Init for XavierUniform {
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
         uniform(xavier(self.gain, shape)?).init(shape, dtype, generator)
     }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        uniform(xavier(self.gain, shape)?).skip(shape, dtype, generator)
+    }
 }
 
 impl Init for XavierNormal {
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
         normal(xavier(self.gain, shape)?).init(shape, dtype, generator)
+    }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        normal(xavier(self.gain, shape)?).skip(shape, dtype, generator)
     }
 }
 
@@ -148,11 +156,19 @@ impl Init for KaimingUniform {
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
         uniform(kaiming(self.gain, self.mode, shape)?).init(shape, dtype, generator)
     }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        uniform(kaiming(self.gain, self.mode, shape)?).skip(shape, dtype, generator)
+    }
 }
 
 impl Init for KaimingNormal {
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
         normal(kaiming(self.gain, self.mode, shape)?).init(shape, dtype, generator)
+    }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        normal(kaiming(self.gain, self.mode, shape)?).skip(shape, dtype, generator)
     }
 }
 

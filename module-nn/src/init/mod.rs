@@ -32,7 +32,9 @@ mod patterns;
 mod recommended;
 mod tree;
 
-pub use draws::{Constant, Normal, TruncNormal, Uniform, ones, zeros};
+pub use draws::{
+    Constant, Normal, TimmTruncNormal, TimmTruncNormalTf, TruncNormal, Uniform, ones, zeros,
+};
 pub use fans::{FanMode, KaimingNormal, KaimingUniform, XavierNormal, XavierUniform, fans};
 pub use gain::{Nonlinearity, calculate_gain};
 pub use orthogonal::Orthogonal;

@@ -58,6 +58,11 @@ impl Init for Orthogonal {
         let matrix = if rows < columns { tall } else { tall.t()? };
         matrix.reshape_to(shape)?.to_dtype(dtype)?.mul(self.gain)
     }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        generator.skip_normal(shape.numel(), dtype);
+        Ok(())
+    }
 }
 
 fn too_few(shape: &Shape) -> module_core::Error {

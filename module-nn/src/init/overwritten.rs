@@ -9,7 +9,11 @@ pub(crate) struct Overwritten<I>(pub(crate) I);
 
 impl<I: Init> Init for Overwritten<I> {
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
-        self.0.init(shape, dtype, generator)?;
+        self.0.skip(shape, dtype, generator)?;
         zeros().init(shape, dtype, generator)
+    }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        self.0.skip(shape, dtype, generator)
     }
 }

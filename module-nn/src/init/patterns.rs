@@ -169,8 +169,9 @@ impl Blocks {
     }
 }
 
-impl Init for Blocks {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+impl Blocks {
+    /// The shape of one block.
+    fn part(&self, shape: &Shape) -> Result<Shape> {
         let rows = shape.first().copied().unwrap_or(0);
         if self.count == 0 || shape.rank() == 0 || rows % self.count != 0 {
             let expected = format!("rows in {} equal blocks", self.count);
@@ -180,14 +181,29 @@ impl Init for Blocks {
         if let Some(rows) = part.first_mut() {
             *rows /= self.count;
         }
-        let part = Shape::from(part);
-        let block = |number| {
+        Ok(Shape::from(part))
+    }
+
+    /// The initialiser of each block.
+    fn each(&self) -> impl Iterator<Item = &dyn Init> {
+        (0..self.count).map(|number| {
             let own = self.one.as_ref().filter(|(block, _)| *block == number);
-            let init = own.map_or(&self.all, |(_, init)| init);
-            init.init(&part, dtype, generator)
-        };
-        let parts = (0..self.count).map(block).collect::<Result<Vec<_>>>()?;
-        Tensor::cat(&parts, 0)
+            own.map_or(&*self.all, |(_, init)| &**init)
+        })
+    }
+}
+
+impl Init for Blocks {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+        let part = self.part(shape)?;
+        let parts = self.each().map(|init| init.init(&part, dtype, generator));
+        Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 0)
+    }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        let part = self.part(shape)?;
+        let mut inits = self.each();
+        inits.try_for_each(|init| init.skip(&part, dtype, generator))
     }
 }
 

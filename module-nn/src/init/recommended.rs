@@ -1,8 +1,10 @@
 //! What usually suits a layer.
 
-use module_core::{
-    DType, Generator, Init, Module, ModuleExt, Parameter, Result, Shape, Tensor, Walk,
-};
+use std::any::Any;
+
+use module_core::{DType, Generator, Init, Module, ModuleExt, Result, Shape, Tensor, Walk};
+
+use crate::layers::{Embedding, EmbeddingBag};
 
 use super::{
     Blocks, FanMode, KaimingNormal, KaimingUniform, Nonlinearity, Normal, Orthogonal,
@@ -117,7 +119,7 @@ impl Recommended {
                     report.loaded.push(full);
                     continue;
                 }
-                match self.choose(path, module, &name, parameter)? {
+                match self.choose(path, module, &name) {
                     Some(init) => {
                         parameter.initialise(init)?;
                         report.set.push(full);
@@ -131,13 +133,7 @@ impl Recommended {
     }
 
     /// The initialiser of one parameter of a module.
-    fn choose(
-        &self,
-        path: &str,
-        module: &dyn Module,
-        name: &str,
-        parameter: &Parameter,
-    ) -> Result<Option<Chosen>> {
+    fn choose(&self, path: &str, module: &dyn Module, name: &str) -> Option<Chosen> {
         let kind = module.kind();
         let gain = match self.is_residual(path) {
             true => self.residual_gain,
@@ -145,30 +141,31 @@ impl Recommended {
         };
         let is_bias = name.contains("bias");
         if kind.contains("Norm") {
-            return Ok(Some(match is_bias {
+            return Some(match is_bias {
                 true => Chosen::new(zeros()),
                 false => Chosen::new(ones()),
-            }));
+            });
         }
         if let "LSTM" | "LSTMCell" | "GRU" | "GRUCell" | "RNN" | "RNNCell" = kind {
-            return Ok(Some(self.of_recurrent(kind, name)));
+            return Some(self.of_recurrent(kind, name));
         }
         if kind == "MultiheadAttention" {
-            return Ok(Some(match name {
+            return Some(match name {
                 "in_proj_weight" => Chosen::new(Blocks::of(3, XavierUniform::default())),
                 _ if is_bias => Chosen::new(zeros()),
                 _ => Chosen::new(XavierUniform::default()),
-            }));
+            });
         }
         if kind == "NonDynamicallyQuantizableLinear" && !is_bias {
-            return Ok(Some(Chosen::new(XavierUniform::default())));
+            return Some(Chosen::new(XavierUniform::default()));
         }
         if kind.starts_with("Embedding") {
             let chosen = Chosen::new(Normal {
                 mean: 0.0,
                 std: 1.0,
             });
-            return chosen.padded(parameter).map(Some);
+            let padding = padding_idx(module);
+            return Some(Chosen { padding, ..chosen });
         }
         let convolution = kind.starts_with("Conv");
         if !(convolution
@@ -177,10 +174,10 @@ impl Recommended {
                 "Linear" | "Bilinear" | "NonDynamicallyQuantizableLinear"
             ))
         {
-            return Ok(None);
+            return None;
         }
         if is_bias {
-            return Ok(Some(Chosen::new(zeros())));
+            return Some(Chosen::new(zeros()));
         }
         let chosen = match self.nonlinearity {
             Nonlinearity::Relu | Nonlinearity::LeakyRelu(_) if convolution => {
@@ -192,7 +189,7 @@ impl Recommended {
             Nonlinearity::Selu => Chosen::new(KaimingNormal::of(Nonlinearity::Linear)),
             _ => Chosen::new(XavierUniform::new(self.nonlinearity.gain())),
         };
-        Ok(Some(Chosen { gain, ..chosen }))
+        Some(Chosen { gain, ..chosen })
     }
 
     /// Whether a path ends, whole names, in one of those given.
@@ -244,14 +241,6 @@ impl Chosen {
             padding: None,
         }
     }
-
-    /// With a row of zeros where the parameter has its first one now: the padding of an embedding, as
-    /// no row that was drawn is zero.
-    fn padded(self, parameter: &Parameter) -> Result<Self> {
-        let zero = parameter.detach().eq(0.0)?.all(-1, false)?;
-        let padding = zero.to_vec::<bool>()?.iter().position(|&zero| zero);
-        Ok(Self { padding, ..self })
-    }
 }
 
 impl Init for Chosen {
@@ -266,4 +255,15 @@ impl Init for Chosen {
         let row = Tensor::from(row as i64).expand([1, shape.last().copied().unwrap_or(1)])?;
         drawn.scatter(0, &row, 0.0)
     }
+
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        self.init.skip(shape, dtype, generator)
+    }
+}
+
+/// The row of an embedding that stands for padding, and is 0.
+fn padding_idx(module: &dyn Module) -> Option<usize> {
+    let module: &dyn Any = module;
+    let table = module.downcast_ref().and_then(Embedding::padding_idx);
+    table.or_else(|| module.downcast_ref().and_then(EmbeddingBag::padding_idx))
 }

@@ -1,4 +1,4 @@
-use module_core::{Call, Error, ErrorKind, Forward, Module, Result, Sequential, Tensor};
+use module_core::{Call, Error, ErrorKind, Forward, Integers, Module, Result, Sequential, Tensor};
 
 use super::{Linear, LinearConfig};
 use crate::config::{config, positive};
@@ -190,7 +190,9 @@ impl Forward<(Tensor, Tensor)> for AdaptiveLogSoftmaxWithLoss {
         }
         self.check(&input, target.shape())?;
         let (shortlist, bounds) = (self.shortlist(), self.config.bounds());
-        let classes = crate::functional::indices(&target)?.to_vec::<i64>()?;
+        let classes = target
+            .to_integers(NAME, Integers::Classes)?
+            .to_vec::<i64>()?;
         // For each cluster the rows that belong to it, and their classes within it.
         let mut members = vec![(Vec::new(), Vec::new()); self.tail.len()];
         let mut places = Vec::with_capacity(classes.len());

@@ -1,6 +1,7 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
+use crate::Argument;
 use crate::config::{between, config};
 
 /// Dropout for [`SELU`](super::SELU), which keeps mean 0 and variance 1: in training, an element
@@ -32,7 +33,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct AlphaDropout {
-    p: f64,
+    p: Number,
     training: Training,
 }
 
@@ -41,7 +42,7 @@ config! {
     pub struct AlphaDropoutConfig {
         optional {
             /// The probability that an element is zeroed.
-            p: f64 = 0.5,
+            p: Number = 0.5,
         }
     }
 }
@@ -53,7 +54,7 @@ impl AlphaDropoutConfig {
     ///
     /// A probability outside `[0, 1]`.
     pub fn build(&self) -> Result<AlphaDropout> {
-        between("AlphaDropout", "p", self.p, [0.0, 1.0])?;
+        between("AlphaDropout", "p", *self.p, [0.0, 1.0])?;
         Ok(AlphaDropout {
             p: self.p,
             training: Training::new(),
@@ -67,7 +68,7 @@ impl AlphaDropout {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn new(p: f64) -> Result<Self> {
+    pub fn new(p: impl Argument<Number>) -> Result<Self> {
         AlphaDropoutConfig::new().p(p).build()
     }
 
@@ -81,7 +82,7 @@ impl Forward for AlphaDropout {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         match self.training.is_training() {
-            true => input.alpha_dropout(self.p),
+            true => input.alpha_dropout(*self.p),
             false => Ok(input),
         }
     }

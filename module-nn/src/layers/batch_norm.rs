@@ -1,5 +1,6 @@
 use std::fmt;
 
+use module_core::module::Number;
 use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
 use super::channel_norm::ChannelNorm;
@@ -85,9 +86,9 @@ config! {
         }
         optional {
             /// What is added to the variance.
-            eps: f64 = 1e-5,
+            eps: Number = 1e-5,
             /// The weight of the newest batch in the running statistics; `None` averages all batches.
-            momentum: Option<f64> = 0.1,
+            momentum: Option<Number> = 0.1,
             /// Whether a scale and a shift are learned.
             affine: bool = true,
             /// Whether running statistics are kept; without them every batch uses its own, also in
@@ -158,7 +159,7 @@ impl<const N: usize> BatchNorm<N> {
             return counter.set(batches);
         }
         let factor = match self.norm.config.momentum {
-            Some(momentum) => momentum,
+            Some(momentum) => *momentum,
             None => 1.0 / batches.item::<i64>()? as f64,
         };
         // The running variance is the unbiased one, although the batch is divided by the biased.
@@ -177,7 +178,7 @@ impl<const N: usize> Forward for BatchNorm<N> {
         // Read once: another thread may change the mode meanwhile.
         let training = norm.training.tracks_statistics();
         let [weight, bias] = norm.affine();
-        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), norm.config.eps);
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), *norm.config.eps);
         if let Some([mean, var]) = norm.running().filter(|_| !training) {
             return input.batch_norm(&mean, &var, weight, bias, eps);
         }

@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -26,7 +27,7 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct CELU {
-    alpha: f64,
+    alpha: Number,
 }
 
 config! {
@@ -34,7 +35,7 @@ config! {
     pub struct CELUConfig {
         optional {
             /// The `α` of the negative side.
-            alpha: f64 = 1.0,
+            alpha: Number = 1.0,
         }
     }
 }
@@ -47,7 +48,7 @@ impl CELUConfig {
     /// An `alpha` of 0.
     pub fn build(&self) -> Result<CELU> {
         let &Self { alpha } = self;
-        if alpha == 0.0 {
+        if *alpha == 0.0 {
             return Err(Error::argument("CELU", "alpha", alpha, "must not be 0"));
         }
         Ok(CELU { alpha })
@@ -57,7 +58,7 @@ impl CELUConfig {
 impl CELU {
     /// With PyTorch's defaults; [`CELUConfig`] has the arguments.
     pub fn new() -> Self {
-        Self { alpha: 1.0 }
+        Self { alpha: 1.0.into() }
     }
 }
 
@@ -71,6 +72,6 @@ impl Forward for CELU {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.celu(self.alpha)
+        input.celu(*self.alpha)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{
     Buffer, DType, Device, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
@@ -36,8 +36,13 @@ impl<const N: usize> ChannelNorm<N> {
             bias,
         } = config;
         positive(layer, "num_features", num_features)?;
-        between(layer, "eps", eps, [0.0, f64::INFINITY])?;
-        between(layer, "momentum", momentum.unwrap_or(0.0), [0.0, 1.0])?;
+        between(layer, "eps", *eps, [0.0, f64::INFINITY])?;
+        between(
+            layer,
+            "momentum",
+            momentum.map_or(0.0, Number::get),
+            [0.0, 1.0],
+        )?;
         let statistic = |value: i32| {
             let values = Tensor::full(num_features, value, default_dtype(), &Device::cpu())?;
             Ok(Buffer::new(values))

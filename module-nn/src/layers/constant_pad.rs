@@ -1,6 +1,6 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Module, PadMode, Result, Scalar, Tensor};
 
 use super::spatial::of_dims;
@@ -56,7 +56,7 @@ config! {
             /// before and after the one in front of it, and so on.
             padding: OneOrEach<isize>,
             /// The number.
-            value: f64,
+            value: Number,
         }
     }
 }
@@ -97,7 +97,7 @@ impl<const N: usize> Forward for ConstantPad<N> {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        let (value, dtype) = (self.config.value, input.dtype());
+        let (value, dtype) = (*self.config.value, input.dtype());
         let value = match (dtype.is_floating_point(), value.fract() == 0.0) {
             (true, _) => Scalar::from(value),
             (false, true) => Scalar::from(value as i64),

@@ -1,6 +1,7 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
+use crate::Argument;
 use crate::config::{between, config};
 
 /// In training, zeroes each element with probability `p` and scales the rest by `1/(1 - p)`; in
@@ -32,7 +33,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct Dropout {
-    p: f64,
+    p: Number,
     training: Training,
 }
 
@@ -41,7 +42,7 @@ config! {
     pub struct DropoutConfig {
         optional {
             /// The probability that an element is zeroed.
-            p: f64 = 0.5,
+            p: Number = 0.5,
         }
     }
 }
@@ -53,7 +54,7 @@ impl DropoutConfig {
     ///
     /// A probability outside `[0, 1]`.
     pub fn build(&self) -> Result<Dropout> {
-        between("Dropout", "p", self.p, [0.0, 1.0])?;
+        between("Dropout", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout {
             p: self.p,
             training: Training::new(),
@@ -67,7 +68,7 @@ impl Dropout {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn new(p: f64) -> Result<Self> {
+    pub fn new(p: impl Argument<Number>) -> Result<Self> {
         DropoutConfig::new().p(p).build()
     }
 
@@ -81,7 +82,7 @@ impl Forward for Dropout {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         if self.training.is_training() {
-            input.dropout(self.p)
+            input.dropout(*self.p)
         } else {
             Ok(input)
         }

@@ -1,6 +1,7 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
 
+use crate::Argument;
 use crate::config::{between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
@@ -32,7 +33,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct Dropout1d {
-    p: f64,
+    p: Number,
     training: Training,
 }
 
@@ -41,7 +42,7 @@ config! {
     pub struct Dropout1dConfig {
         optional {
             /// The probability that an element is zeroed.
-            p: f64 = 0.5,
+            p: Number = 0.5,
         }
     }
 }
@@ -53,7 +54,7 @@ impl Dropout1dConfig {
     ///
     /// A probability outside `[0, 1]`.
     pub fn build(&self) -> Result<Dropout1d> {
-        between("Dropout1d", "p", self.p, [0.0, 1.0])?;
+        between("Dropout1d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout1d {
             p: self.p,
             training: Training::new(),
@@ -67,7 +68,7 @@ impl Dropout1d {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn new(p: f64) -> Result<Self> {
+    pub fn new(p: impl Argument<Number>) -> Result<Self> {
         Dropout1dConfig::new().p(p).build()
     }
 
@@ -82,8 +83,8 @@ impl Forward for Dropout1d {
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         let training = self.training.is_training();
         match input.rank() {
-            3 if training => input.feature_dropout(self.p),
-            2 if training => input.unsqueeze(0)?.feature_dropout(self.p)?.squeeze(0),
+            3 if training => input.feature_dropout(*self.p),
+            2 if training => input.unsqueeze(0)?.feature_dropout(*self.p)?.squeeze(0),
             2 | 3 => Ok(input),
             _ => {
                 let expected = "[batch, channels, length], with or without the batch".to_owned();

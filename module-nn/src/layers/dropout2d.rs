@@ -1,6 +1,7 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
+use crate::Argument;
 use crate::config::{between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
@@ -33,7 +34,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct Dropout2d {
-    p: f64,
+    p: Number,
     training: Training,
 }
 
@@ -42,7 +43,7 @@ config! {
     pub struct Dropout2dConfig {
         optional {
             /// The probability that an element is zeroed.
-            p: f64 = 0.5,
+            p: Number = 0.5,
         }
     }
 }
@@ -54,7 +55,7 @@ impl Dropout2dConfig {
     ///
     /// A probability outside `[0, 1]`.
     pub fn build(&self) -> Result<Dropout2d> {
-        between("Dropout2d", "p", self.p, [0.0, 1.0])?;
+        between("Dropout2d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout2d {
             p: self.p,
             training: Training::new(),
@@ -68,7 +69,7 @@ impl Dropout2d {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn new(p: f64) -> Result<Self> {
+    pub fn new(p: impl Argument<Number>) -> Result<Self> {
         Dropout2dConfig::new().p(p).build()
     }
 
@@ -82,7 +83,7 @@ impl Forward for Dropout2d {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         match self.training.is_training() {
-            true => input.feature_dropout(self.p),
+            true => input.feature_dropout(*self.p),
             false => Ok(input),
         }
     }

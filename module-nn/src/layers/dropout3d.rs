@@ -1,6 +1,7 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
+use crate::Argument;
 use crate::config::{between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
@@ -33,7 +34,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct Dropout3d {
-    p: f64,
+    p: Number,
     training: Training,
 }
 
@@ -42,7 +43,7 @@ config! {
     pub struct Dropout3dConfig {
         optional {
             /// The probability that an element is zeroed.
-            p: f64 = 0.5,
+            p: Number = 0.5,
         }
     }
 }
@@ -54,7 +55,7 @@ impl Dropout3dConfig {
     ///
     /// A probability outside `[0, 1]`.
     pub fn build(&self) -> Result<Dropout3d> {
-        between("Dropout3d", "p", self.p, [0.0, 1.0])?;
+        between("Dropout3d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout3d {
             p: self.p,
             training: Training::new(),
@@ -68,7 +69,7 @@ impl Dropout3d {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn new(p: f64) -> Result<Self> {
+    pub fn new(p: impl Argument<Number>) -> Result<Self> {
         Dropout3dConfig::new().p(p).build()
     }
 
@@ -85,8 +86,8 @@ impl Forward for Dropout3d {
             return Ok(input);
         }
         match input.rank() {
-            5 => input.feature_dropout(self.p),
-            _ => input.unsqueeze(0)?.feature_dropout(self.p)?.squeeze(0),
+            5 => input.feature_dropout(*self.p),
+            _ => input.unsqueeze(0)?.feature_dropout(*self.p)?.squeeze(0),
         }
     }
 }

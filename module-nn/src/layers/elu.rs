@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -26,7 +27,7 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct ELU {
-    alpha: f64,
+    alpha: Number,
 }
 
 config! {
@@ -34,7 +35,7 @@ config! {
     pub struct ELUConfig {
         optional {
             /// The `α` of the negative side.
-            alpha: f64 = 1.0,
+            alpha: Number = 1.0,
         }
     }
 }
@@ -54,7 +55,7 @@ impl ELUConfig {
 impl ELU {
     /// With PyTorch's defaults; [`ELUConfig`] has the arguments.
     pub fn new() -> Self {
-        Self { alpha: 1.0 }
+        Self { alpha: 1.0.into() }
     }
 }
 
@@ -68,6 +69,6 @@ impl Forward for ELU {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.elu(self.alpha)
+        input.elu(*self.alpha)
     }
 }

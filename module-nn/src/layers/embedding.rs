@@ -1,12 +1,13 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{
-    DType, Error, Forward, Generator, Init, Module, Parameter, Result, Shape, Tensor, no_grad,
+    DType, Error, Forward, Generator, Init, Integers, Module, Parameter, Result, Shape, Tensor,
+    no_grad,
 };
 
 use crate::config::{config, positive};
-use crate::functional::{by_frequency, indices};
+use crate::functional::by_frequency;
 use crate::init::Normal;
 
 /// A table of learned vectors, looked up by whole numbers.
@@ -77,9 +78,9 @@ config! {
             /// A row without a gradient; a negative one counts from the end.
             padding_idx: Option<isize> = None,
             /// The greatest norm that a row may have when it is looked up.
-            max_norm: Option<f64> = None,
+            max_norm: Option<Number> = None,
             /// The `p` of that norm.
-            norm_type: f64 = 2.0,
+            norm_type: Number = 2.0,
             /// Whether the gradient of a row is divided by how often the call names it.
             scale_grad_by_freq: bool = false,
             /// Always false: gradients are dense here.
@@ -180,6 +181,11 @@ pub(super) struct TableInit {
 }
 
 impl Init for TableInit {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+        generator.skip_normal(shape.numel(), dtype);
+        Ok(())
+    }
+
     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
         let (mean, std) = (0.0, 1.0);
         let drawn = Normal { mean, std }.init(shape, dtype, generator)?;
@@ -197,8 +203,8 @@ impl Init for TableInit {
 pub(super) fn renormalise(
     weight: &Parameter,
     indices: &Tensor,
-    max_norm: Option<f64>,
-    norm_type: f64,
+    max_norm: Option<Number>,
+    norm_type: Number,
 ) -> Result<()> {
     let Some(max_norm) = max_norm.filter(|_| indices.numel() > 0) else {
         return Ok(());
@@ -206,12 +212,12 @@ pub(super) fn renormalise(
     no_grad(|| {
         let (table, list) = (weight.detach(), indices.reshape(indices.numel())?);
         let rows = table.index_select(0, &list)?;
-        let norms = rows.norm(norm_type, 1, true)?;
-        let over = norms.gt(max_norm)?;
+        let norms = rows.norm(*norm_type, 1, true)?;
+        let over = norms.gt(*max_norm)?;
         if !over.any(.., false)?.item::<bool>()? {
             return Ok(());
         }
-        let scaled = rows.mul(&norms.add(1e-7)?.reciprocal()?.mul(max_norm)?)?;
+        let scaled = rows.mul(&norms.add(1e-7)?.reciprocal()?.mul(*max_norm)?)?;
         let rows = over.where_(&scaled, &rows)?;
         // A row that is named twice is written twice, with the same numbers.
         let places = list.unsqueeze(1)?.expand(rows.shape())?;
@@ -222,14 +228,14 @@ pub(super) fn renormalise(
 /// What tables print beside their sizes.
 pub(super) fn norm_repr(
     f: &mut fmt::Formatter<'_>,
-    max_norm: Option<f64>,
-    norm_type: f64,
+    max_norm: Option<Number>,
+    norm_type: Number,
     scale_grad_by_freq: bool,
 ) -> fmt::Result {
     if let Some(max_norm) = max_norm {
         write!(f, ", max_norm={}", Repr(&max_norm))?;
     }
-    if norm_type != 2.0 {
+    if *norm_type != 2.0 {
         write!(f, ", norm_type={}", Repr(&norm_type))?;
     }
     if scale_grad_by_freq {
@@ -239,6 +245,11 @@ pub(super) fn norm_repr(
 }
 
 impl Embedding {
+    /// The row that stands for padding.
+    pub(crate) fn padding_idx(&self) -> Option<usize> {
+        self.padding_idx
+    }
+
     /// The table, `[num_embeddings, embedding_dim]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight
@@ -270,7 +281,8 @@ impl Forward for Embedding {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        let (config, input) = (&self.config, indices(&input)?);
+        let config = &self.config;
+        let input = input.to_integers("embedding", Integers::Indices)?;
         renormalise(&self.weight, &input, config.max_norm, config.norm_type)?;
         let rows = self.weight.tensor().embedding(&input, self.padding_idx)?;
         if !config.scale_grad_by_freq {

@@ -1,10 +1,11 @@
 use std::fmt;
 
-use module_core::{Forward, Module, Parameter, Result, Tensor};
+use module_core::module::Number;
+use module_core::{Forward, Integers, Module, Parameter, Result, Tensor};
 
 use super::embedding::{TableInit, check_table, norm_repr, pretrained, renormalise};
 use crate::config::config;
-use crate::functional::{self, BagMode, EmbeddingBagOptions, indices};
+use crate::functional::{self, BagMode, EmbeddingBagOptions};
 
 /// A table of learned vectors, looked up in bags of which each gives the sum, the mean or the maximum
 /// of its rows; an empty bag gives zeros.
@@ -58,9 +59,9 @@ config! {
         }
         optional {
             /// The greatest norm that a row may have when it is looked up.
-            max_norm: Option<f64> = None,
+            max_norm: Option<Number> = None,
             /// The `p` of that norm.
-            norm_type: f64 = 2.0,
+            norm_type: Number = 2.0,
             /// Whether the gradient of a row is divided by how often the call names it.
             scale_grad_by_freq: bool = false,
             /// How the rows of a bag are joined.
@@ -123,6 +124,11 @@ impl EmbeddingBagConfig {
 }
 
 impl EmbeddingBag {
+    /// The row that stands for padding.
+    pub(crate) fn padding_idx(&self) -> Option<usize> {
+        self.padding_idx
+    }
+
     /// The table, `[num_embeddings, embedding_dim]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight
@@ -169,7 +175,8 @@ impl Forward<(Tensor, Option<Tensor>, Option<Tensor>)> for EmbeddingBag {
         &self,
         (input, offsets, weights): (Tensor, Option<Tensor>, Option<Tensor>),
     ) -> Result<Tensor> {
-        let (config, input) = (&self.config, indices(&input)?);
+        let config = &self.config;
+        let input = input.to_integers("embedding_bag", Integers::Indices)?;
         renormalise(&self.weight, &input, config.max_norm, config.norm_type)?;
         let options = EmbeddingBagOptions {
             offsets: offsets.as_ref(),

@@ -1,6 +1,7 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
+use crate::Argument;
 use crate::config::{between, config};
 
 /// [`AlphaDropout`](super::AlphaDropout) of whole channels.
@@ -30,7 +31,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct FeatureAlphaDropout {
-    p: f64,
+    p: Number,
     training: Training,
 }
 
@@ -39,7 +40,7 @@ config! {
     pub struct FeatureAlphaDropoutConfig {
         optional {
             /// The probability that an element is zeroed.
-            p: f64 = 0.5,
+            p: Number = 0.5,
         }
     }
 }
@@ -51,7 +52,7 @@ impl FeatureAlphaDropoutConfig {
     ///
     /// A probability outside `[0, 1]`.
     pub fn build(&self) -> Result<FeatureAlphaDropout> {
-        between("FeatureAlphaDropout", "p", self.p, [0.0, 1.0])?;
+        between("FeatureAlphaDropout", "p", *self.p, [0.0, 1.0])?;
         Ok(FeatureAlphaDropout {
             p: self.p,
             training: Training::new(),
@@ -65,7 +66,7 @@ impl FeatureAlphaDropout {
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn new(p: f64) -> Result<Self> {
+    pub fn new(p: impl Argument<Number>) -> Result<Self> {
         FeatureAlphaDropoutConfig::new().p(p).build()
     }
 
@@ -79,7 +80,7 @@ impl Forward for FeatureAlphaDropout {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         match self.training.is_training() {
-            true => input.feature_alpha_dropout(self.p),
+            true => input.feature_alpha_dropout(*self.p),
             false => Ok(input),
         }
     }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Error, ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use crate::config::{between, config, positive};
@@ -58,7 +58,7 @@ config! {
         }
         optional {
             /// What is added to the variance.
-            eps: f64 = 1e-5,
+            eps: Number = 1e-5,
             /// Whether a scale and a shift are learned.
             affine: bool = true,
             /// Whether `affine` includes the shift.
@@ -77,7 +77,7 @@ impl GroupNormConfig {
         let (groups, channels, affine) = (self.num_groups, self.num_channels, self.affine);
         positive("GroupNorm", "num_groups", groups)?;
         positive("GroupNorm", "num_channels", channels)?;
-        between("GroupNorm", "eps", self.eps, [0.0, f64::INFINITY])?;
+        between("GroupNorm", "eps", *self.eps, [0.0, f64::INFINITY])?;
         if channels % groups != 0 {
             let problem = format!("must be divisible by num_groups = {groups}");
             return Err(Error::argument(
@@ -123,7 +123,7 @@ impl Forward for GroupNorm {
         }
         let weight = self.weight.get().map(Parameter::tensor);
         let bias = self.bias.get().map(Parameter::tensor);
-        let (groups, eps) = (self.config.num_groups, self.config.eps);
+        let (groups, eps) = (self.config.num_groups, *self.config.eps);
         input.group_norm(groups, weight.as_ref(), bias.as_ref(), eps)
     }
 }

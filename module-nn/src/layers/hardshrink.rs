@@ -1,4 +1,4 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -25,7 +25,7 @@ use crate::config::config;
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct Hardshrink {
-    lambd: f64,
+    lambd: Number,
 }
 
 config! {
@@ -33,7 +33,7 @@ config! {
     pub struct HardshrinkConfig {
         optional {
             /// The `λ`.
-            lambd: f64 = 0.5,
+            lambd: Number = 0.5,
         }
     }
 }
@@ -53,7 +53,7 @@ impl HardshrinkConfig {
 impl Hardshrink {
     /// With PyTorch's defaults; [`HardshrinkConfig`] has the arguments.
     pub fn new() -> Self {
-        Self { lambd: 0.5 }
+        Self { lambd: 0.5.into() }
     }
 
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -71,6 +71,6 @@ impl Forward for Hardshrink {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.hardshrink(self.lambd)
+        input.hardshrink(*self.lambd)
     }
 }

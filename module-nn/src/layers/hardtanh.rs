@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -23,8 +24,8 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct Hardtanh {
-    min_val: f64,
-    max_val: f64,
+    min_val: Number,
+    max_val: Number,
 }
 
 config! {
@@ -32,9 +33,9 @@ config! {
     pub struct HardtanhConfig {
         optional {
             /// The lower bound.
-            min_val: f64 = -1.0,
+            min_val: Number = -1.0,
             /// The upper bound.
-            max_val: f64 = 1.0,
+            max_val: Number = 1.0,
         }
     }
 }
@@ -48,7 +49,7 @@ impl HardtanhConfig {
     pub fn build(&self) -> Result<Hardtanh> {
         let &Self { min_val, max_val } = self;
         // So that a NaN fails.
-        let ordered = min_val < max_val;
+        let ordered = *min_val < *max_val;
         if !ordered {
             let problem = format!("must be below max_val = {max_val}");
             return Err(Error::argument("Hardtanh", "min_val", min_val, problem));
@@ -61,8 +62,8 @@ impl Hardtanh {
     /// With PyTorch's defaults; [`HardtanhConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
-            min_val: -1.0,
-            max_val: 1.0,
+            min_val: (-1.0).into(),
+            max_val: 1.0.into(),
         }
     }
 }
@@ -77,6 +78,6 @@ impl Forward for Hardtanh {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.hardtanh(self.min_val, self.max_val)
+        input.hardtanh(*self.min_val, *self.max_val)
     }
 }

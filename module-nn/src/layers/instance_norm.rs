@@ -1,5 +1,6 @@
 use std::fmt;
 
+use module_core::module::Number;
 use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 
 use super::BatchNormConfig;
@@ -87,9 +88,9 @@ config! {
         }
         optional {
             /// What is added to the variance.
-            eps: f64 = 1e-5,
+            eps: Number = 1e-5,
             /// The weight of the newest batch in the running statistics.
-            momentum: f64 = 0.1,
+            momentum: Number = 0.1,
             /// Whether a scale and a shift are learned.
             affine: bool = false,
             /// Whether running statistics are kept, which then serve in evaluation; without them every
@@ -171,7 +172,7 @@ impl<const N: usize> Forward for InstanceNorm<N> {
         self.check(&input)?;
         let norm = &self.norm;
         let [weight, bias] = norm.affine();
-        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), norm.config.eps);
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), *norm.config.eps);
         let Some([mean, var]) = norm.running() else {
             return input.instance_norm(None, weight, bias, eps);
         };
@@ -183,7 +184,7 @@ impl<const N: usize> Forward for InstanceNorm<N> {
             let count = (input.numel() / mean.numel()) as f64;
             let over_batch = |statistic: &Tensor| statistic.mean(0, false);
             let (mean, var) = (over_batch(&mean)?, over_batch(&var)?);
-            let factor = norm.config.momentum.unwrap_or(0.0);
+            let factor = norm.config.momentum.map_or(0.0, Number::get);
             norm.blend(factor, &mean, &var.mul(count / (count - 1.0))?)?;
         }
         Ok(output)

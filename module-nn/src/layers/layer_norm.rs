@@ -1,6 +1,6 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
 use crate::config::{between, config};
@@ -55,7 +55,7 @@ config! {
         }
         optional {
             /// What is added to the variance.
-            eps: f64 = 1e-5,
+            eps: Number = 1e-5,
             /// Whether a scale and a shift are learned.
             elementwise_affine: bool = true,
             /// Whether `elementwise_affine` includes the shift.
@@ -72,7 +72,7 @@ impl LayerNormConfig {
     /// No size, an `eps` below 0, sizes that exceed memory.
     pub fn build(&self) -> Result<LayerNorm> {
         let shape = &self.normalized_shape;
-        check("LayerNorm", shape, self.eps)?;
+        check("LayerNorm", shape, *self.eps)?;
         let affine = self.elementwise_affine;
         Ok(LayerNorm {
             config: self.clone(),
@@ -103,7 +103,7 @@ pub(super) fn tuple(shape: &Shape) -> impl fmt::Display {
 }
 
 impl LayerNorm {
-    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "{}, eps={}, elementwise_affine={}, bias={}",
@@ -122,6 +122,6 @@ impl Forward for LayerNorm {
         let weight = self.weight.get().map(Parameter::tensor);
         let bias = self.bias.get().map(Parameter::tensor);
         let shape = &self.config.normalized_shape;
-        input.layer_norm(shape, weight.as_ref(), bias.as_ref(), self.config.eps)
+        input.layer_norm(shape, weight.as_ref(), bias.as_ref(), *self.config.eps)
     }
 }

@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -25,7 +26,7 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct LeakyReLU {
-    negative_slope: f64,
+    negative_slope: Number,
 }
 
 config! {
@@ -33,7 +34,7 @@ config! {
     pub struct LeakyReLUConfig {
         optional {
             /// The slope of the negative side.
-            negative_slope: f64 = 0.01,
+            negative_slope: Number = 0.01,
         }
     }
 }
@@ -54,7 +55,7 @@ impl LeakyReLU {
     /// With PyTorch's defaults; [`LeakyReLUConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
-            negative_slope: 0.01,
+            negative_slope: 0.01.into(),
         }
     }
 }
@@ -69,6 +70,6 @@ impl Forward for LeakyReLU {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.leaky_relu(self.negative_slope)
+        input.leaky_relu(*self.negative_slope)
     }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{config, positive};
@@ -51,11 +51,11 @@ config! {
         }
         optional {
             /// The factor of the sum.
-            alpha: f64 = 1e-4,
+            alpha: Number = 1e-4,
             /// The exponent.
-            beta: f64 = 0.75,
+            beta: Number = 0.75,
             /// What is added.
-            k: f64 = 1.0,
+            k: Number = 1.0,
         }
     }
 }
@@ -92,6 +92,6 @@ impl Forward for LocalResponseNorm {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         let config = &self.config;
-        functional::local_response_norm(&input, config.size, config.alpha, config.beta, config.k)
+        functional::local_response_norm(&input, config.size, *config.alpha, *config.beta, *config.k)
     }
 }

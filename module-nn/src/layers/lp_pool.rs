@@ -1,6 +1,6 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, LpPoolOptions, Module, Result, Sizes, Tensor};
 
 use super::spatial::of_dims;
@@ -54,7 +54,7 @@ config! {
     pub struct LPPoolConfig<const N: usize> => LPPool {
         required {
             /// The power `p`, not 0; it may be infinite.
-            norm_type: f64,
+            norm_type: Number,
             /// The size of the window.
             kernel_size: Sizes<N>,
         }
@@ -86,7 +86,7 @@ impl<const N: usize> LPPoolConfig<N> {
         let name = LPPool::<N>::NAME;
         positive_sizes(name, "kernel_size", self.kernel_size)?;
         positive_sizes(name, "stride", self.stride.unwrap_or(self.kernel_size))?;
-        if self.norm_type == 0.0 || self.norm_type.is_nan() {
+        if *self.norm_type == 0.0 || self.norm_type.is_nan() {
             let problem = "must be a number other than 0";
             return Err(Error::argument(name, "norm_type", self.norm_type, problem));
         }
@@ -122,6 +122,6 @@ impl<const N: usize> Forward for LPPool<N> {
             stride: config.stride.unwrap_or(config.kernel_size).get(),
             ceil_mode: config.ceil_mode,
         };
-        input.lp_pool(config.norm_type, options)
+        input.lp_pool(*config.norm_type, options)
     }
 }

@@ -3,6 +3,7 @@
 //! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes over
 //! memory that nobody else holds by itself.
 
+mod activation_layer;
 mod adaptive_avg_pool;
 mod adaptive_log_softmax;
 mod adaptive_max_pool;
@@ -17,8 +18,10 @@ mod channel_shuffle;
 mod circular_pad;
 mod constant_pad;
 mod conv;
+mod conv_norm_activation;
 mod conv_transpose;
 mod cosine_similarity;
+mod cross_map_lrn2d;
 mod dropout;
 mod dropout1d;
 mod dropout2d;
@@ -43,6 +46,7 @@ mod hardtanh;
 mod instance_norm;
 mod key_value_cache;
 mod layer_norm;
+mod layer_norm2d;
 mod leaky_relu;
 mod linear;
 mod local_response_norm;
@@ -56,6 +60,7 @@ mod max_unpool;
 mod mish;
 mod multihead_attention;
 mod pairwise_distance;
+mod permute;
 mod pixel_shuffle;
 mod pixel_unshuffle;
 mod position;
@@ -82,6 +87,8 @@ mod softplus;
 mod softshrink;
 mod softsign;
 mod spatial;
+mod squeeze_excitation;
+mod stochastic_depth;
 mod sync_batch_norm;
 mod tanh;
 mod tanhshrink;
@@ -96,6 +103,7 @@ mod with_indices;
 mod zero_pad;
 
 pub use crate::functional::BagMode;
+pub use activation_layer::{ActivationLayer, NormLayer};
 pub use adaptive_avg_pool::{
     AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool1dConfig, AdaptiveAvgPool2d,
     AdaptiveAvgPool2dConfig, AdaptiveAvgPool3d, AdaptiveAvgPool3dConfig, AdaptiveAvgPoolConfig,
@@ -128,11 +136,13 @@ pub use constant_pad::{
 pub use conv::{
     Conv, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig, ConvConfig, PaddingMode,
 };
+pub use conv_norm_activation::{Conv2dNormActivation, Conv2dNormActivationConfig};
 pub use conv_transpose::{
     ConvTranspose, ConvTranspose1d, ConvTranspose1dConfig, ConvTranspose2d, ConvTranspose2dConfig,
     ConvTranspose3d, ConvTranspose3dConfig, ConvTransposeConfig,
 };
 pub use cosine_similarity::{CosineSimilarity, CosineSimilarityConfig};
+pub use cross_map_lrn2d::{CrossMapLRN2d, CrossMapLRN2dConfig};
 pub use dropout::{Dropout, DropoutConfig};
 pub use dropout1d::{Dropout1d, Dropout1dConfig};
 pub use dropout2d::{Dropout2d, Dropout2dConfig};
@@ -165,6 +175,7 @@ pub use instance_norm::{
 };
 pub use key_value_cache::KeyValueCache;
 pub use layer_norm::{LayerNorm, LayerNormConfig};
+pub use layer_norm2d::{LayerNorm2d, LayerNorm2dConfig};
 pub use leaky_relu::{LeakyReLU, LeakyReLUConfig};
 pub use linear::{Linear, LinearConfig};
 pub use local_response_norm::{LocalResponseNorm, LocalResponseNormConfig};
@@ -194,6 +205,7 @@ pub use multihead_attention::{
     NonDynamicallyQuantizableLinear,
 };
 pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
+pub use permute::{Permute, PermuteConfig};
 pub use pixel_shuffle::{PixelShuffle, PixelShuffleConfig};
 pub use pixel_unshuffle::{PixelUnshuffle, PixelUnshuffleConfig};
 pub use position::PositionLayout;
@@ -225,6 +237,8 @@ pub use softmin::{Softmin, SoftminConfig};
 pub use softplus::{Softplus, SoftplusConfig};
 pub use softshrink::{Softshrink, SoftshrinkConfig};
 pub use softsign::Softsign;
+pub use squeeze_excitation::{SqueezeExcitation, SqueezeExcitationConfig};
+pub use stochastic_depth::{StochasticDepth, StochasticDepthConfig, StochasticDepthMode};
 pub use sync_batch_norm::{SyncBatchNorm, convert_sync_batchnorm};
 pub use tanh::Tanh;
 pub use tanhshrink::Tanhshrink;

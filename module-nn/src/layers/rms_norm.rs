@@ -1,6 +1,6 @@
 use std::fmt;
 
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
 use super::layer_norm::{check, tuple};
@@ -57,7 +57,7 @@ config! {
         }
         optional {
             /// What is added to the mean square; `None` is the epsilon of the dtype.
-            eps: Option<f64> = None,
+            eps: Option<Number> = None,
             /// Whether a scale is learned.
             elementwise_affine: bool = true,
         }
@@ -72,7 +72,7 @@ impl RMSNormConfig {
     /// No size, an `eps` below 0, sizes that exceed memory.
     pub fn build(&self) -> Result<RMSNorm> {
         let shape = &self.normalized_shape;
-        check("RMSNorm", shape, self.eps.unwrap_or(0.0))?;
+        check("RMSNorm", shape, self.eps.map_or(0.0, Number::get))?;
         let weight = || Parameter::with_init(shape, ones());
         Ok(RMSNorm {
             config: self.clone(),
@@ -99,6 +99,6 @@ impl Forward for RMSNorm {
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         let weight = self.weight.get().map(Parameter::tensor);
         let shape = &self.config.normalized_shape;
-        input.rms_norm(shape, weight.as_ref(), self.config.eps)
+        input.rms_norm(shape, weight.as_ref(), self.config.eps.map(Number::get))
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
 use crate::config::{between, config, positive};
+use crate::rnn::listed;
 
 /// Turns pairs of features by angles that grow with the position, so that the product of a query and a
 /// key depends on how far they are apart:
@@ -199,11 +200,12 @@ impl RotaryEmbeddingConfig {
         scaling.check()?;
         let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX))?;
         let frequency = |&i: &i64| rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64);
+        let mut frequencies = listed(NAME, &numbers, Some(rotary_dim / 2))?;
         let numbers = numbers.to_vec::<i64>()?;
-        let frequencies = numbers.iter().map(frequency);
+        frequencies.extend(numbers.iter().map(frequency).map(|f| scaling.scaled(f)));
         Ok(RotaryEmbedding {
             config: self.clone(),
-            frequencies: frequencies.map(|f| scaling.scaled(f)).collect(),
+            frequencies,
             marker: Marker::new(),
         })
     }

@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor, Training};
 
 use crate::config::config;
@@ -29,8 +30,8 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct RReLU {
-    lower: f64,
-    upper: f64,
+    lower: Number,
+    upper: Number,
     training: Training,
 }
 
@@ -39,9 +40,9 @@ config! {
     pub struct RReLUConfig {
         optional {
             /// The least slope.
-            lower: f64 = 1.0 / 8.0,
+            lower: Number = 1.0 / 8.0,
             /// The greatest slope.
-            upper: f64 = 1.0 / 3.0,
+            upper: Number = 1.0 / 3.0,
         }
     }
 }
@@ -55,7 +56,7 @@ impl RReLUConfig {
     pub fn build(&self) -> Result<RReLU> {
         let &Self { lower, upper } = self;
         // So that a NaN fails.
-        let ordered = lower <= upper;
+        let ordered = *lower <= *upper;
         if !ordered {
             let problem = format!("must be at most upper = {upper}");
             return Err(Error::argument("RReLU", "lower", lower, problem));
@@ -72,8 +73,8 @@ impl RReLU {
     /// With PyTorch's defaults; [`RReLUConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
-            lower: 1.0 / 8.0,
-            upper: 1.0 / 3.0,
+            lower: (1.0 / 8.0).into(),
+            upper: (1.0 / 3.0).into(),
             training: Training::new(),
         }
     }
@@ -90,8 +91,8 @@ impl Forward for RReLU {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         match self.training.is_training() {
-            true => input.rrelu(self.lower, self.upper),
-            false => input.leaky_relu((self.lower + self.upper) / 2.0),
+            true => input.rrelu(*self.lower, *self.upper),
+            false => input.leaky_relu((*self.lower + *self.upper) / 2.0),
         }
     }
 }

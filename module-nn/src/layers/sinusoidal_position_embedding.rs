@@ -3,6 +3,7 @@ use module_core::{Buffer, Error, ErrorKind, Forward, Module, Result, Tensor, def
 
 use super::position::{PositionLayout, cos_sin};
 use crate::config::{between, config, positive};
+use crate::rnn::listed;
 
 /// Adds to each element of a sequence a vector of waves that says where it stands:
 ///
@@ -103,10 +104,9 @@ impl SinusoidalPositionEmbeddingConfig {
         let end = i64::try_from(max_len).unwrap_or(i64::MAX);
         let positions = Tensor::arange(0, end)?;
         let exponents = Tensor::arange(0, i64::try_from(count).unwrap_or(i64::MAX))?;
-        let frequencies = exponents.to_vec::<i64>()?;
-        let frequencies: Vec<f64> = (frequencies.iter())
-            .map(|&i| base.powf(-(i as f64) / divisor))
-            .collect();
+        let mut frequencies = listed(NAME, &exponents, Some(count))?;
+        let exponents = exponents.to_vec::<i64>()?;
+        frequencies.extend(exponents.iter().map(|&i| base.powf(-(i as f64) / divisor)));
         let [cos, sin] = cos_sin(&positions, &frequencies, default_dtype())?;
         // An odd size has no place for the last cosine.
         let table = match self.layout {

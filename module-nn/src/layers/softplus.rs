@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -23,8 +24,8 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct Softplus {
-    beta: f64,
-    threshold: f64,
+    beta: Number,
+    threshold: Number,
 }
 
 config! {
@@ -32,9 +33,9 @@ config! {
     pub struct SoftplusConfig {
         optional {
             /// The `β`.
-            beta: f64 = 1.0,
+            beta: Number = 1.0,
             /// Where the function is taken for a line.
-            threshold: f64 = 20.0,
+            threshold: Number = 20.0,
         }
     }
 }
@@ -55,8 +56,8 @@ impl Softplus {
     /// With PyTorch's defaults; [`SoftplusConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
-            beta: 1.0,
-            threshold: 20.0,
+            beta: 1.0.into(),
+            threshold: 20.0.into(),
         }
     }
 }
@@ -71,6 +72,6 @@ impl Forward for Softplus {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.softplus(self.beta, self.threshold)
+        input.softplus(*self.beta, *self.threshold)
     }
 }

@@ -1,4 +1,4 @@
-use module_core::module::Repr;
+use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{between, config};
@@ -25,7 +25,7 @@ use crate::config::{between, config};
 #[derive(Module)]
 #[module(extra_repr = Self::extra_repr)]
 pub struct Softshrink {
-    lambd: f64,
+    lambd: Number,
 }
 
 config! {
@@ -33,7 +33,7 @@ config! {
     pub struct SoftshrinkConfig {
         optional {
             /// The `λ`.
-            lambd: f64 = 0.5,
+            lambd: Number = 0.5,
         }
     }
 }
@@ -46,7 +46,7 @@ impl SoftshrinkConfig {
     /// A `lambd` below 0.
     pub fn build(&self) -> Result<Softshrink> {
         let &Self { lambd } = self;
-        between("Softshrink", "lambd", lambd, [0.0, f64::INFINITY])?;
+        between("Softshrink", "lambd", *lambd, [0.0, f64::INFINITY])?;
         Ok(Softshrink { lambd })
     }
 }
@@ -54,7 +54,7 @@ impl SoftshrinkConfig {
 impl Softshrink {
     /// With PyTorch's defaults; [`SoftshrinkConfig`] has the arguments.
     pub fn new() -> Self {
-        Self { lambd: 0.5 }
+        Self { lambd: 0.5.into() }
     }
 
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,6 +72,6 @@ impl Forward for Softshrink {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.softshrink(self.lambd)
+        input.softshrink(*self.lambd)
     }
 }

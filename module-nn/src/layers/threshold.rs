@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::config;
@@ -23,8 +24,8 @@ use crate::config::config;
 /// ```
 #[derive(Module)]
 pub struct Threshold {
-    threshold: f64,
-    value: f64,
+    threshold: Number,
+    value: Number,
 }
 
 config! {
@@ -32,9 +33,9 @@ config! {
     pub struct ThresholdConfig => Threshold {
         required {
             /// What is to be exceeded.
-            threshold: f64,
+            threshold: Number,
             /// What stands in for the rest.
-            value: f64,
+            value: Number,
         }
     }
 }
@@ -55,6 +56,6 @@ impl Forward for Threshold {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.threshold(self.threshold, self.value)
+        input.threshold(*self.threshold, *self.value)
     }
 }

@@ -6,9 +6,9 @@ mod encoder_layer;
 mod feedforward;
 mod stack;
 
-use module_core::module::VisitorMut;
-use module_core::{Call, DType, Device, Forward, Module, Parameter, Result, Tensor};
+use module_core::{Call, DType, Device, Forward, Module, ModuleExt, Result, Tensor};
 
+use self::stack::check_count;
 use super::LayerNormConfig;
 use super::causal::{blocked, seen};
 use crate::config::{config, input};
@@ -111,6 +111,7 @@ impl TransformerConfig {
     ///
     /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
     pub fn build(&self) -> Result<Transformer> {
+        const NAME: &str = "Transformer";
         let encoder_layer = TransformerEncoderLayerConfig {
             d_model: self.d_model,
             nhead: self.nhead,
@@ -133,10 +134,18 @@ impl TransformerConfig {
             norm_first: self.norm_first,
             bias: self.bias,
         };
+        // Both before the first layer is built.
+        let (encoders, decoders) = (self.num_encoder_layers, self.num_decoder_layers);
+        check_count(NAME, "num_encoder_layers", encoders, || {
+            encoder_layer.build()
+        })?;
+        check_count(NAME, "num_decoder_layers", decoders, || {
+            decoder_layer.build()
+        })?;
         let norm = LayerNormConfig::new(self.d_model)
             .eps(self.layer_norm_eps)
             .bias(self.bias);
-        let mut transformer = Transformer {
+        let transformer = Transformer {
             encoder: TransformerEncoderConfig::new(encoder_layer, self.num_encoder_layers)
                 .norm(norm.clone())
                 .build()?,
@@ -144,28 +153,12 @@ impl TransformerConfig {
                 .norm(norm)
                 .build()?,
         };
-        let mut xavier = Xavier(Ok(()));
-        transformer.visit_mut(&mut xavier);
-        xavier.0.map(|()| transformer)
-    }
-}
-
-/// Puts parameters of Xavier's distribution in the place of those of two or more dimensions.
-struct Xavier(Result<()>);
-
-impl<'a> VisitorMut<'a> for Xavier {
-    fn parameter(&mut self, _: &str, parameter: &'a mut Parameter) {
-        if self.0.is_err() || parameter.shape().rank() < 2 {
-            return;
+        for parameter in transformer.parameters() {
+            if parameter.shape().rank() > 1 {
+                parameter.initialise(XavierUniform::default())?;
+            }
         }
-        match Parameter::with_init(parameter.shape(), XavierUniform::default()) {
-            Ok(drawn) => *parameter = drawn,
-            Err(error) => self.0 = Err(error),
-        }
-    }
-
-    fn module(&mut self, _: &str, module: &'a mut dyn Module) {
-        module.visit_mut(self);
+        Ok(transformer)
     }
 }
 

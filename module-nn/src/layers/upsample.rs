@@ -145,6 +145,7 @@ impl Resizing {
             resize,
             mode: *mode,
             align_corners: align_corners.unwrap_or(false),
+            antialias: false,
         };
         Ok(Self {
             options,

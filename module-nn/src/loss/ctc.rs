@@ -1,4 +1,4 @@
-use module_core::{Forward, Module, Result, Tensor};
+use module_core::{Forward, Lengths, Module, Result, Tensor};
 
 use crate::config::config;
 use crate::functional::{Reduction, ctc_loss};
@@ -16,10 +16,10 @@ use crate::loss::defaults;
 ///
 /// # Shapes
 ///
-/// Four tensors: logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `[batch, letters]`
-/// with padding behind each, or one after the other `[letters of all]`; how many moments and how many
-/// letters of each count, `I64` `[batch]`. Without the batch: `[time, labels]`, `[letters]` and lengths
-/// `[]`. The output has no dimensions, or `[batch]` with [`Reduction::None`].
+/// Four arguments: logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`,
+/// `[batch, letters]` with padding behind each, or one after the other `[letters of all]`; how many moments
+/// and how many letters of each count, tensors `[batch]` or lists. Without the batch: `[time, labels]`,
+/// `[letters]` and one length. The output has no dimensions, or `[batch]` with [`Reduction::None`].
 ///
 /// # Errors
 ///
@@ -32,8 +32,7 @@ use crate::loss::defaults;
 ///
 /// // Two moments, a blank and one letter, each as likely: three of four paths spell the letter.
 /// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64, &Device::cpu())?;
-/// let lengths = (Tensor::from([2_i64]), Tensor::from([1_i64]));
-/// let loss = CTCLoss::new().call((x, Tensor::from([[1_i64]]), lengths.0, lengths.1))?;
+/// let loss = CTCLoss::new().call((x, Tensor::from([[1_i64]]), [2], [1]))?;
 /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
 /// # Ok::<(), Error>(())
 /// ```
@@ -87,18 +86,23 @@ impl CTCLoss {
     }
 }
 
-impl Forward<(Tensor, Tensor, Tensor, Tensor)> for CTCLoss {
+impl<A, B> Forward<(Tensor, Tensor, A, B)> for CTCLoss
+where
+    A: Into<Lengths<'static>>,
+    B: Into<Lengths<'static>>,
+{
     type Output = Tensor;
 
     fn forward(
         &self,
-        (log_probs, targets, input_lengths, target_lengths): (Tensor, Tensor, Tensor, Tensor),
+        (log_probs, targets, input_lengths, target_lengths): (Tensor, Tensor, A, B),
     ) -> Result<Tensor> {
+        let (input_lengths, target_lengths) = (input_lengths.into(), target_lengths.into());
         ctc_loss(
             &log_probs,
             &targets,
-            &input_lengths,
-            &target_lengths,
+            input_lengths,
+            target_lengths,
             &self.config,
         )
     }

@@ -202,32 +202,39 @@ impl Optimizer for AdamW {
 /// under its path.
 impl Stateful for AdamW {
     fn state(&self) -> Result<Snapshot> {
-        self.parameters.state(&self.config)
+        self.parameters.state("AdamW", &self.config)
+    }
+
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        Snapshot::default().with("config", &self.config)
     }
 
     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
         let config = &mut self.config;
-        self.parameters.load_state(state, |loaded: AdamWConfig| {
-            loaded.check()?;
-            let count = |slot| {
-                let slots = state
-                    .tensors()
-                    .keys()
-                    .filter_map(|key| key.rsplit('.').next());
-                slots.filter(|name| *name == slot).count()
-            };
-            let (max, all) = (count("max_exp_avg_sq"), count("exp_avg"));
-            if max != if loaded.amsgrad { all } else { 0 } {
-                let problem = format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
-                return Err(Error::argument(
-                    "load_state",
-                    "amsgrad",
-                    loaded.amsgrad,
-                    problem,
-                ));
-            }
-            *config = loaded;
-            Ok(())
-        })
+        let name = "AdamW";
+        self.parameters
+            .load_state(name, state, |loaded: AdamWConfig| {
+                loaded.check()?;
+                let count = |slot| {
+                    let slots = state
+                        .tensors()
+                        .keys()
+                        .filter_map(|key| key.rsplit('.').next());
+                    slots.filter(|name| *name == slot).count()
+                };
+                let (max, all) = (count("max_exp_avg_sq"), count("exp_avg"));
+                if max != if loaded.amsgrad { all } else { 0 } {
+                    let problem =
+                        format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
+                    return Err(Error::argument(
+                        "load_state",
+                        "amsgrad",
+                        loaded.amsgrad,
+                        problem,
+                    ));
+                }
+                *config = loaded;
+                Ok(())
+            })
     }
 }

@@ -111,8 +111,8 @@ impl<S: State> Known<S> {
         Ok(())
     }
 
-    /// The configuration of the optimiser and the state of each parameter, under its path.
-    pub(super) fn state(&self, config: &impl Serialize) -> Result<Snapshot> {
+    /// The name and the configuration of the optimiser and the state of each parameter, under its path.
+    pub(super) fn state(&self, optimizer: &str, config: &impl Serialize) -> Result<Snapshot> {
         let mut tensors = StateDict::new();
         for (path, entry) in &self.parameters {
             let Some(state) = entry.state.as_ref().filter(|_| !entry.was_frozen()) else {
@@ -124,6 +124,7 @@ impl<S: State> Known<S> {
         }
         let paths: Vec<&String> = self.parameters.keys().collect();
         Snapshot::new(tensors)
+            .with("optimizer", &optimizer)?
             .with("config", config)?
             .with("parameters", &paths)
     }
@@ -132,9 +133,11 @@ impl<S: State> Known<S> {
     /// order, once `accept` has taken its configuration.
     pub(super) fn load_state<C: DeserializeOwned>(
         &mut self,
+        optimizer: &'static str,
         snapshot: &Snapshot,
         accept: impl FnOnce(C) -> Result<()>,
     ) -> Result<()> {
+        let config: C = config_of(optimizer, snapshot)?;
         let fail = |path: &str, problem: String| {
             Err(Error::argument("load_state", "parameter", path, problem))
         };
@@ -183,7 +186,7 @@ impl<S: State> Known<S> {
                 );
             }
         }
-        accept(snapshot.get("config")?)?;
+        accept(config)?;
         for (entry, state) in self.parameters.values_mut().zip(states) {
             entry.state = state;
             entry.freezes = entry.parameter.freezes();
@@ -218,6 +221,31 @@ impl<S: State> Known<S> {
             Err(ErrorKind::OptimizerParameters { paths }.into())
         }
     }
+}
+
+/// The configuration in a snapshot; an error that says so if it is of another optimiser, or of none.
+fn config_of<C: DeserializeOwned>(optimizer: &'static str, snapshot: &Snapshot) -> Result<C> {
+    let fail =
+        |value: &str, problem: String| Err(Error::argument("load_state", "state", value, problem));
+    if snapshot.get::<Vec<String>>("parameters").is_err() {
+        let problem = format!("it is the state of no optimizer, and this is {optimizer}");
+        return fail("without `parameters`", problem);
+    }
+    // Checkpoints of before the name was saved have none.
+    match snapshot.get::<String>("optimizer") {
+        Ok(other) if other != optimizer => {
+            let problem = format!(
+                "it is the state of {other}, and this is {optimizer}; build the optimizer that was \
+                 saved, or start this one without a state"
+            );
+            return fail(&other, problem);
+        }
+        _ => {}
+    }
+    snapshot.get("config").or_else(|error| {
+        let problem = format!("its configuration is none of {optimizer}: {error}");
+        fail("config", problem)
+    })
 }
 
 /// Refuses a gradient or a state that a cast or a move of the parameter has left behind.

@@ -171,13 +171,17 @@ impl State for Tensor {
 /// path.
 impl Stateful for SGD {
     fn state(&self) -> Result<Snapshot> {
-        self.momentum_buffers.state(&self.config)
+        self.momentum_buffers.state("SGD", &self.config)
+    }
+
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        Snapshot::default().with("config", &self.config)
     }
 
     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
         let config = &mut self.config;
         self.momentum_buffers
-            .load_state(state, |loaded: SGDConfig| {
+            .load_state("SGD", state, |loaded: SGDConfig| {
                 loaded.check()?;
                 *config = loaded;
                 Ok(())

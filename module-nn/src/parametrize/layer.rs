@@ -148,15 +148,18 @@ where
         originals: named.map(|(i, original)| (name(i), original)).collect(),
         parametrization,
     };
-    let computed = no_grad(|| list.weight())?;
-    if *computed.shape() != weight.shape() {
-        return Err(ErrorKind::ShapeMismatch {
-            op: "parametrize",
-            lhs: weight.shape(),
-            rhs: computed.shape().clone(),
-            rule: "the computed weight must have the shape of the layer's".to_owned(),
+    // A deferred layer has nothing to compute with.
+    if list.originals.values().all(Parameter::has_values) {
+        let computed = no_grad(|| list.weight())?;
+        if *computed.shape() != weight.shape() {
+            return Err(ErrorKind::ShapeMismatch {
+                op: "parametrize",
+                lhs: weight.shape(),
+                rhs: computed.shape().clone(),
+                rule: "the computed weight must have the shape of the layer's".to_owned(),
+            }
+            .into());
         }
-        .into());
     }
     Ok(Parametrized {
         name: L::PARAMETRIZED,

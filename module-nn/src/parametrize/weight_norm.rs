@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use module_core::module::{Visitor, VisitorMut};
 use module_core::{
     DType, Describe, ErrorKind, FieldInfo, Generator, Init, Module, Parameter, Result, Shape,
-    Tensor, with_default_dtype,
+    Tensor, deferred, with_default_dtype,
 };
 
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
@@ -88,33 +90,59 @@ impl Parametrization for WeightNorm {
     }
 
     fn originals(&self, weight: &Parameter) -> Result<Vec<Parameter>> {
-        let value = length(&weight.detach(), self.dim)?;
-        let g = if weight.can_reset() {
-            let (dim, v) = (self.dim, weight.share());
-            let init = LengthOfNext { v, dim };
-            let g =
-                with_default_dtype(weight.dtype(), || Parameter::with_init(value.shape(), init))?;
-            g.set(value)?;
-            g.drawn_before(weight)
-        } else {
-            Parameter::new(value)?
+        let value = match weight.has_values() {
+            true => Some(length(&weight.detach(), self.dim)?),
+            false => None,
+        };
+        let g = match (weight.initializer(), value) {
+            (None, Some(value)) => Parameter::new(value)?,
+            (None, None) => {
+                return Err(ErrorKind::NoValues {
+                    what: "a weight".into(),
+                }
+                .into());
+            }
+            (Some(next), value) => {
+                let (shape, dim) = (weight.shape(), self.dim);
+                let lengths = lengths(&shape, dim);
+                let init = LengthOfNext { next, shape, dim };
+                let draw = || deferred(|| Parameter::with_init(lengths, init));
+                let g = with_default_dtype(weight.dtype(), draw)?;
+                value.map_or(Ok(()), |value| g.set(value))?;
+                g.drawn_before(weight)
+            }
         };
         Ok(vec![g, weight.share()])
     }
 }
 
+/// The shape of what [`length`] gives.
+fn lengths(shape: &Shape, dim: Option<usize>) -> Shape {
+    let Some(kept) = dim else {
+        return Shape::from([]);
+    };
+    let sizes = shape.iter().enumerate();
+    sizes
+        .map(|(d, &size)| if d == kept { size } else { 1 })
+        .collect()
+}
+
 /// The length of what the direction, whose turn is next, will draw: both are drawn anew together.
 struct LengthOfNext {
-    v: Parameter,
+    next: Arc<dyn Init>,
+    /// Of the direction.
+    shape: Shape,
     dim: Option<usize>,
 }
 
 impl Init for LengthOfNext {
     fn init(&self, _: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
-        let before = generator.state();
-        let next = self.v.drawn(generator);
-        generator.set_state(&before)?;
-        length(&next?, self.dim)?.to_dtype(dtype)
+        let next = self.next.init(&self.shape, dtype, &mut generator.clone())?;
+        length(&next, self.dim)
+    }
+
+    fn skip(&self, _: &Shape, _: DType, _: &mut Generator) -> Result<()> {
+        Ok(())
     }
 }
 

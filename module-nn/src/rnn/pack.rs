@@ -1,4 +1,4 @@
-use module_core::{Error, ErrorKind, Result, Tensor};
+use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
 
 use super::{
     PackedSequence, PadSequenceOptions, check_lengths, gathered, listed, pad_sequence,
@@ -24,7 +24,7 @@ impl Default for PackOptions {
 }
 
 /// Packs sequences that were padded to one length: `[length, batch, …]`, or `[batch, length, …]` with
-/// `batch_first`.
+/// `batch_first`. Their [`Lengths`] are a list or a tensor.
 ///
 /// # Errors
 ///
@@ -39,41 +39,45 @@ impl Default for PackOptions {
 ///
 /// let padded = Tensor::from([[1_i64, 0, 0], [2, 3, 4]]);
 /// let options = PackOptions { batch_first: true, enforce_sorted: false };
-/// let packed = pack_padded_sequence(&padded, &[1, 3], options)?;
+/// let packed = pack_padded_sequence(&padded, [1, 3], options)?;
 /// assert_eq!(packed.data().to_vec::<i64>()?, [2, 1, 3, 4]);
 /// assert_eq!(packed.batch_sizes(), [2, 1, 1]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn pack_padded_sequence(
+pub fn pack_padded_sequence<'a>(
+    input: &Tensor,
+    lengths: impl Into<Lengths<'a>>,
+    options: PackOptions,
+) -> Result<PackedSequence> {
+    const NAME: &str = "pack_padded_sequence";
+    pack(NAME, input, &lengths.into().get(NAME, "lengths")?, options)
+}
+
+fn pack(
+    op: &'static str,
     input: &Tensor,
     lengths: &[usize],
     options: PackOptions,
 ) -> Result<PackedSequence> {
-    const NAME: &str = "pack_padded_sequence";
     let &[first, second, ..] = &**input.shape() else {
         let expected = "at least two dimensions, the steps and the batch".to_owned();
         let got = input.shape().clone();
-        return Err(ErrorKind::Shape {
-            op: NAME,
-            expected,
-            got,
-        }
-        .into());
+        return Err(ErrorKind::Shape { op, expected, got }.into());
     };
     let (steps, batch) = match options.batch_first {
         true => (second, first),
         false => (first, second),
     };
-    check_lengths(NAME, lengths, batch, steps)?;
+    check_lengths(op, lengths, batch, steps)?;
     if lengths.contains(&0) {
-        return Err(wrong_lengths(NAME, lengths, "each must be at least 1"));
+        return Err(wrong_lengths(op, lengths, "each must be at least 1"));
     }
     let mut order: Vec<usize> = (0..batch).collect();
     if options.enforce_sorted {
         if !lengths.is_sorted_by(|a, b| a >= b) {
             let problem = "must not grow when `enforce_sorted` is true; set it to false to have the \
                            sequences sorted";
-            return Err(wrong_lengths(NAME, lengths, problem));
+            return Err(wrong_lengths(op, lengths, problem));
         }
     } else {
         order.sort_by_key(|&i| std::cmp::Reverse(lengths[i]));
@@ -83,8 +87,8 @@ pub fn pack_padded_sequence(
         .iter()
         .try_fold(0_usize, |sum, &length| sum.checked_add(length));
     let longest = order.first().map_or(0, |&i| lengths[i]);
-    let mut batch_sizes: Vec<usize> = listed(NAME, input, Some(longest))?;
-    let mut rows: Vec<i64> = listed(NAME, input, total)?;
+    let mut batch_sizes: Vec<usize> = listed(op, input, Some(longest))?;
+    let mut rows: Vec<i64> = listed(op, input, total)?;
     for step in 0..longest {
         let size = order.partition_point(|&i| lengths[i] > step);
         batch_sizes.push(size);

@@ -1,4 +1,4 @@
-use module_core::{Error, ErrorKind, Result, Tensor};
+use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
 
 use super::{check_lengths, gathered};
 
@@ -84,7 +84,7 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
 }
 
 /// The sequences of a padded tensor, as views: `[length, batch, …]`, or with `batch_first` `[batch,
-/// length, …]`.
+/// length, …]`. Their [`Lengths`] are a list or a tensor.
 ///
 /// # Errors
 ///
@@ -97,16 +97,17 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
 /// use module_nn::{Tensor, rnn::unpad_sequence};
 ///
 /// let padded = Tensor::from([[1_i64, 2], [3, 0]]);
-/// let sequences = unpad_sequence(&padded, &[2, 1], true)?;
+/// let sequences = unpad_sequence(&padded, [2, 1], true)?;
 /// assert_eq!(sequences[1].to_vec::<i64>()?, [3]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn unpad_sequence(
+pub fn unpad_sequence<'a>(
     padded_sequences: &Tensor,
-    lengths: &[usize],
+    lengths: impl Into<Lengths<'a>>,
     batch_first: bool,
 ) -> Result<Vec<Tensor>> {
     const NAME: &str = "unpad_sequence";
+    let lengths = &*lengths.into().get(NAME, "lengths")?;
     let &[first, second, ..] = &**padded_sequences.shape() else {
         let (op, got) = (NAME, padded_sequences.shape().clone());
         let expected = "at least two dimensions, the steps and the batch".to_owned();

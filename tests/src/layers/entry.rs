@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
+use super::extreme::Extreme;
 
 /// What is made of a constructor's arguments.
 type Make<T> = Box<dyn Fn(&Value) -> Result<T>>;
@@ -192,5 +193,5 @@ impl Entry {
 fn config<C: DeserializeOwned>(name: &'static str, kwargs: &Value) -> Result<C> {
     let refused =
         |error: serde_json::Error| Error::argument(name, "kwargs", kwargs, error.to_string());
-    C::deserialize(kwargs).map_err(refused)
+    C::deserialize(Extreme(kwargs)).map_err(refused)
 }

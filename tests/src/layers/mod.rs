@@ -13,6 +13,7 @@ mod convolution;
 mod ctc;
 mod dropout;
 mod linear;
+mod linear_cross_entropy;
 mod lookup;
 mod loss;
 mod margin;
@@ -24,9 +25,11 @@ mod positions;
 mod recurrent;
 mod shape;
 mod transformer;
+mod vision;
 
 mod arguments;
 mod entry;
+mod extreme;
 
 pub use arguments::Arguments;
 pub use entry::{Built, Entry, NoArguments, RoundTrip, layer, layer_with, loss, module, triple};
@@ -45,6 +48,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     ctc::entries,
     dropout::entries,
     linear::entries,
+    linear_cross_entropy::entries,
     lookup::entries,
     normalisation::entries,
     pad::entries,
@@ -56,6 +60,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     positions::entries,
     shape::entries,
     transformer::entries,
+    vision::entries,
 ];
 
 /// Every layer and loss.

@@ -188,6 +188,41 @@ fn lies_about_entries_of_checkpoints_are_refused() {
 }
 
 #[test]
+fn archives_that_are_no_checkpoints_are_named() {
+    let mut attempt = Attempt::new("foreign");
+    for (names, words) in [
+        (
+            &[
+                "a/archive_format",
+                "a/models/model.json",
+                "a/data/weights/weight_0",
+            ][..],
+            "torch.export.load(path).state_dict",
+        ),
+        (
+            &[
+                "serialized_exported_program.json",
+                "serialized_state_dict.pt",
+            ],
+            "torch.export.load(path).state_dict",
+        ),
+        (
+            &["a/data.pkl", "a/constants.pkl"],
+            "torch.jit.load(path).state_dict()",
+        ),
+        (
+            &["model.safetensors", "README.md", "a", "b"],
+            "but `model.safetensors`, `README.md`, `a` and 1 more: `torch.save` did not write it",
+        ),
+    ] {
+        let entries: Vec<_> = names.iter().map(|name| Entry::new(name, "pt2")).collect();
+        let message = attempt.refuse(words, &archive(&entries));
+        assert!(message.contains(words), "{message}");
+        assert!(!message.contains("not a valid"), "{message}");
+    }
+}
+
+#[test]
 fn many_entries_over_the_same_bytes_are_refused() {
     let mut attempt = Attempt::new("overlap");
     let mut many = entries();

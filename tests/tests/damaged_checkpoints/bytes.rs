@@ -6,14 +6,17 @@ use module_tests::golden;
 use crate::Attempt;
 
 fn golden_file(name: &str) -> Vec<u8> {
-    std::fs::read(golden::path("checkpoints").join(name)).unwrap()
+    let folders = ["checkpoints", "checkpoint_objects"];
+    let mut paths = folders.iter().map(|folder| golden::path(folder).join(name));
+    std::fs::read(paths.find(|path| path.is_file()).unwrap()).unwrap()
 }
 
-/// Every prefix of a file is refused.
+/// Every prefix of a file is refused, as one that was cut off.
 fn cut(name: &str) {
     let (bytes, mut attempt) = (golden_file(name), Attempt::new(&format!("cut-{name}")));
     for length in 0..bytes.len() {
-        attempt.refuse(&format!("{name}, {length} bytes"), &bytes[..length]);
+        let message = attempt.refuse(&format!("{name}, {length} bytes"), &bytes[..length]);
+        assert!(message.contains("cut off?"), "{length} bytes: {message}");
     }
     assert!(attempt.files >= 200);
 }
@@ -34,13 +37,19 @@ fn equal(a: &StateDict, b: &StateDict) -> bool {
 /// `checked` formats have checksums: what loads is the same state,
 /// but for its keys, which zip archives do not secure.
 fn flip(name: &str, step: usize, checked: bool) {
+    flip_at(name, None, step, checked);
+}
+
+/// The same for what lies at an entry.
+fn flip_at(name: &str, entry: Option<&str>, step: usize, checked: bool) {
     let (mut bytes, mut attempt) = (golden_file(name), Attempt::new(&format!("flip-{name}")));
-    let whole = attempt.load(name, &bytes, None).unwrap();
+    attempt.expanded = name.starts_with("views");
+    let whole = attempt.load(name, &bytes, entry).unwrap();
     for bit in (0..8 * bytes.len()).step_by(step) {
         let (place, mask) = (bit / 8, 1 << (bit % 8));
         bytes[place] ^= mask;
         let what = format!("{name}, bit {bit}");
-        if let Ok(state) = attempt.load(&what, &bytes, None)
+        if let Ok(state) = attempt.load(&what, &bytes, entry)
             && checked
             && state.keys().eq(whole.keys())
         {
@@ -61,6 +70,7 @@ fn cut_zips_are_refused() {
 fn cut_legacy_files_are_refused() {
     cut("net.legacy.pt");
     cut("views.protocol5.legacy.pt");
+    cut("lazy.legacy.pt");
 }
 
 #[test]
@@ -81,6 +91,14 @@ fn turned_bits_of_legacy_files_do_no_harm() {
     flip("ordered.legacy.pt", 1, false);
     flip("net.legacy.pt", 3, false);
     flip("views.protocol5.legacy.pt", 3, false);
+}
+
+#[test]
+fn turned_bits_of_objects_do_no_harm() {
+    flip("lazy.pt", 7, false);
+    flip("lazy.protocol5.legacy.pt", 3, false);
+    flip_at("lightning.protocol4.pt", Some("state_dict"), 31, false);
+    flip_at("lightning.legacy.pt", Some("state_dict"), 61, false);
 }
 
 #[test]

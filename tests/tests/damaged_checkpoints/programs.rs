@@ -70,6 +70,18 @@ pub(crate) fn rebuild(arguments: &[Vec<u8>]) -> Vec<u8> {
     .concat()
 }
 
+/// A tensor with everything up to the metadata, and that.
+pub(crate) fn with_metadata(storage: Vec<u8>, metadata: &[u8]) -> Vec<u8> {
+    let (no, hooks, metadata) = (b"\x89".to_vec(), b"}".to_vec(), metadata.to_vec());
+    let arguments = [storage, int(0), ints(&[2]), ints(&[1]), no, hooks, metadata];
+    [
+        global("torch._utils", "_rebuild_tensor_v2"),
+        tuple(&arguments),
+        b"R".to_vec(),
+    ]
+    .concat()
+}
+
 /// `part` over and over.
 pub(crate) fn repeated(part: &[u8], count: usize) -> Vec<u8> {
     part.repeat(count)

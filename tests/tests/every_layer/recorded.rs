@@ -13,6 +13,11 @@ use serde_json::Value;
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("CosineEmbeddingLoss", "gradient of input 2", ONLY_COMPARED),
     (
+        "CrossMapLRN2d",
+        "gradient of input 0",
+        "PyTorch's windows are one channel off in the backward pass; ours is checked by differences",
+    ),
+    (
         "Hardsigmoid",
         "gradient of input 0 in f64",
         "PyTorch's slope in f64 is a sixth as f32 rounds it",

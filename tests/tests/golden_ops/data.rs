@@ -19,7 +19,7 @@ fn bound(value: &Value, of: fn(isize) -> Bound<isize>) -> Bound<isize> {
         .map_or(Bound::Unbounded, |end| of(end as isize))
 }
 
-fn items(value: &Value) -> Vec<IndexItem> {
+pub(crate) fn items(value: &Value) -> Vec<IndexItem> {
     let item = |item: &Value| match item {
         Value::Null => IndexItem::NewAxis,
         Value::String(_) => IndexItem::Ellipsis,
@@ -161,6 +161,21 @@ pub(crate) fn adds_up(op: &str) -> bool {
         "kthvalue",
         "median",
         "cumprod",
+        "index_tensor",
+        "index_put",
+        "index_fill",
+        "index_copy",
+        "scatter_reduce",
+        "meshgrid",
+        "cummax",
+        "cummin",
+        "logcumsumexp",
+        "quantile",
+        "nanquantile",
+        "nan_to_num",
+        "logaddexp",
+        "logaddexp2",
+        "xlogy",
     ]
     .contains(&op)
 }

@@ -64,6 +64,9 @@ const RECORDED_AS: &[(&str, &[&str], &str)] = &[
         &["batch_norm", "batch_norm_mean", "batch_norm_var"],
         "a case of `batch_norm` without statistics is one of training",
     ),
+    ("chunk_array", &["chunk"], ARRAY),
+    ("split_array", &["split_with_sizes"], ARRAY),
+    ("unbind_array", &["unbind"], ARRAY),
     ("conv", &["conv1d", "conv2d", "conv3d"], EACH),
     (
         "conv_transpose",
@@ -75,7 +78,11 @@ const RECORDED_AS: &[(&str, &[&str], &str)] = &[
         &["fractional_max_pool2d", "fractional_max_pool3d"],
         "PyTorch has a function for each number of dimensions",
     ),
-    ("i", &["index"], "an index has no name in PyTorch"),
+    (
+        "i",
+        &["index", "index_tensor"],
+        "an index has no name in PyTorch",
+    ),
     ("lp_pool", &["lp_pool1d", "lp_pool2d", "lp_pool3d"], EACH),
     (
         "max_pool",
@@ -109,6 +116,7 @@ const RECORDED_AS: &[(&str, &[&str], &str)] = &[
 ];
 
 const EACH: &str = "those of one to three dimensions call it";
+const ARRAY: &str = "an array of the same views";
 const PLACES: &str = "the places are recorded with the values";
 
 /// Operations of which there is nothing to record, and why.
@@ -118,6 +126,10 @@ const NOTHING: &[(&str, &str)] = &[
         "`optim/adamw….safetensors` record the steps of training",
     ),
     ("to_device", "there is one device"),
+    (
+        "to_integers",
+        "it is `to_dtype` for those dtypes that the operations take as indices",
+    ),
 ];
 
 /// What there is not of some operations, with spaces between them, and why.
@@ -127,7 +139,16 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         SPECIAL,
         "what is not between 0 and 1 is refused",
     ),
-    ("ctc_loss", EMPTY, "it is refused"),
+    ("affine_grid", EMPTY, "PyTorch refuses an empty batch"),
+    ("floor_divide", GRADIENT, "PyTorch has none"),
+    ("ctc_loss quantile nanquantile", EMPTY, "it is refused"),
+    ("bincount", GRADIENT, "PyTorch has none"),
+    ("unique unique_consecutive", GRADIENT, "PyTorch has none"),
+    (
+        "multinomial",
+        SPECIAL,
+        "weights that are not finite are refused",
+    ),
     ("one_hot", F32, INTEGERS),
     ("one_hot", F64, INTEGERS),
     ("one_hot", SPECIAL, INTEGERS),
@@ -137,8 +158,8 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "PyTorch returns it in the shape that it came in",
     ),
     (
-        "cat chunk diagonal diff dot embedding glu linear matmul narrow outer pad \
-         repeat_interleave roll select slice split split_with_sizes take_along_dim tril triu \
+        "bincount cat cdist chunk chunk_array split_array unbind_array diag diag_embed diagonal diff dot embedding glu linear matmul narrow outer pad \
+         repeat_interleave roll searchsorted select slice split split_with_sizes take_along_dim tril triu \
          unbind unflatten",
         SCALAR,
         "PyTorch needs a dimension",
@@ -147,14 +168,15 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "adaptive_avg_pool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d \
          adaptive_max_pool adaptive_max_pool1d adaptive_max_pool1d_with_indices \
          adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d \
-         adaptive_max_pool3d_with_indices adaptive_max_pool_with_indices avg_pool avg_pool1d \
+         adaptive_max_pool3d_with_indices adaptive_max_pool_with_indices affine_grid avg_pool \
+         avg_pool1d \
          avg_pool2d avg_pool3d batch_norm batch_norm_train channel_shuffle col2im conv conv1d \
          conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d \
          cross_entropy ctc_loss feature_alpha_dropout feature_dropout fractional_max_pool \
-         group_norm im2col instance_norm instance_norm_train interpolate layer_norm lp_pool \
+         grid_sample group_norm im2col instance_norm instance_norm_train interpolate layer_norm lp_pool \
          lp_pool1d lp_pool2d lp_pool3d max_pool max_pool1d max_pool1d_with_indices max_pool2d \
          max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_pool_with_indices \
-         max_unpool nll_loss pixel_shuffle pixel_unshuffle recurrent rms_norm \
+         max_unpool multinomial nll_loss pixel_shuffle pixel_unshuffle recurrent rms_norm \
          scaled_dot_product_attention",
         SCALAR,
         "some dimensions are channels, places, features or steps",

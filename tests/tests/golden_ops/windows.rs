@@ -87,7 +87,7 @@ fn columns(args: &Value) -> UnfoldOptions<2> {
     }
 }
 
-fn interpolate(args: &Value) -> InterpolateOptions {
+pub(super) fn interpolate(args: &Value) -> InterpolateOptions {
     let resize = match &args["size"] {
         Value::Null => Resize::ScaleFactor(list(&args["scale_factor"], |n| n.as_f64().unwrap())),
         size => Resize::Size(list(size, |n| n.as_u64().unwrap() as usize)),
@@ -105,6 +105,7 @@ fn interpolate(args: &Value) -> InterpolateOptions {
         resize,
         mode,
         align_corners: args["align_corners"] == true,
+        antialias: args["antialias"] == true,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What is a member of a module, and whose it is.
 
 use module_nn::IndexMap;
+use module_nn::init::{self, Nonlinearity, Normal, Recommended};
+use module_nn::parametrize::weight_norm;
 use module_nn::prelude::*;
 
 use crate::{Scratch, backward, changed, images, net};
@@ -283,4 +285,68 @@ fn pitfall_46_a_mismatch_deep_in_the_model_has_a_path() {
         error.to_string().starts_with("hidden (Linear): "),
         "{error}"
     );
+}
+
+fn small() -> Result<Sequential> {
+    let table = EmbeddingConfig::new(7, 5).padding_idx(3).build()?;
+    let net = Sequential::new().push(table).push(Linear::new(5, 6)?);
+    let encoder = TransformerEncoderLayerConfig::new(6, 2).dim_feedforward(8);
+    let net = net.push(TransformerEncoderConfig::new(encoder, 3).build()?);
+    let net = net.push(Linear::new(6, 2)?);
+    Ok(net.push(weight_norm(Linear::new(2, 3)?, Some(0))?))
+}
+
+/// Recipes of every kind over a tree, in the constructor or after it.
+#[test]
+fn pitfall_56_recipes_are_repeated_to_the_bit() {
+    let small_normal = Normal {
+        mean: 0.5,
+        std: 0.02,
+    };
+    let recipe = |net: &Sequential| -> Result<()> {
+        init::each(net, |_, linear: &Linear| {
+            linear.weight().initialise(small_normal)
+        })?;
+        let report = Recommended::new(Nonlinearity::Relu)
+            .residual(["3"], 0.1)
+            .apply(net)?;
+        assert!(report.set.contains(&"0.weight".to_owned()));
+        // Fewer than 16 values come in pairs, of which the generator keeps one.
+        net.get_parameter("3.bias")?.initialise(small_normal)?;
+        net.get_parameter("1.bias")?.initialise(small_normal)?;
+        net.get_parameter("1.bias")?.initialise(init::zeros())
+    };
+    let build = || small().and_then(|net| recipe(&net).map(|()| net));
+    let net = fork_rng(3, build).unwrap();
+    let expected = net.state_dict().unwrap();
+    assert_eq!(
+        expected.get("0.weight").unwrap().to_vec::<f32>().unwrap()[15..20],
+        [0.0; 5]
+    );
+    let same = |net: &Sequential, what: &str| {
+        for (key, value) in &net.state_dict().unwrap() {
+            assert!(
+                value.equal(expected.get(key).unwrap()).unwrap(),
+                "{what}: {key}"
+            );
+        }
+    };
+    fork_rng(4, || net.reset_parameters()).unwrap();
+    assert!(
+        !net.get_parameter("0.weight")
+            .unwrap()
+            .detach()
+            .equal(expected.get("0.weight").unwrap())
+            .unwrap()
+    );
+    fork_rng(3, || net.reset_parameters()).unwrap();
+    same(&net, "drawn anew");
+    let net = deferred(build).unwrap();
+    assert!(net.parameters().all(|p| !p.has_values()));
+    fork_rng(3, || net.reset_parameters()).unwrap();
+    same(&net, "deferred");
+    // Copies of one layer are copies again, also where only one of them is drawn.
+    let layer = net.get_submodule("2.layers.1").unwrap();
+    layer.reset_parameters().unwrap();
+    assert!(layer.parameters().all(Parameter::has_values));
 }

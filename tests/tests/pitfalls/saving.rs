@@ -138,6 +138,37 @@ fn pitfall_26_values_that_would_broadcast_or_transpose_are_refused() {
 }
 
 #[test]
+fn pitfall_52_a_square_weight_is_not_left_out_of_a_transposing_rule() {
+    let build = || vec![Linear::new(3, 3).unwrap(), Linear::new(3, 4).unwrap()];
+    let (model, other) = (build(), build());
+    // The checkpoint holds every weight `(in, out)`.
+    let stored = other.state_dict().unwrap().into_iter();
+    let stored = stored.map(|(key, value)| match value.rank() {
+        2 => (key, value.t().unwrap().contiguous().unwrap()),
+        _ => (key, value),
+    });
+    let stored: StateDict = stored.collect();
+    // What differs in shape is all transposed: the error gives the rule, by the type of the modules.
+    let error = model.load_state_dict(&stored).unwrap_err().to_string();
+    let rule = "`LoadOptions::new().transpose(Transpose::of_kind(\"Linear\"))`";
+    assert!(error.ends_with(rule), "{error}");
+    // A rule of what differs would leave the square one as it is stored, and all keys would match.
+    let before = model.state_dict().unwrap();
+    let options = LoadOptions::new().transpose("1.weight");
+    let error = model.load_state_dict_with(&stored, options).unwrap_err();
+    assert!(
+        error.to_string().contains("\"0.weight\" is square"),
+        "{error}"
+    );
+    assert!(changed(&before, &model.state_dict().unwrap()).is_empty());
+    let options = LoadOptions::new().transpose(Transpose::of_kind("Linear"));
+    let report = model.load_state_dict_with(&stored, options).unwrap();
+    assert_eq!(report.to_string(), "<All keys matched successfully>");
+    let (now, expected) = (model.state_dict().unwrap(), other.state_dict().unwrap());
+    assert!(now.equal(&expected).unwrap());
+}
+
+#[test]
 fn pitfall_47_a_pickle_is_refused_unread() {
     let scratch = Scratch::new("47");
     // The beginning of a zip, as `torch.save` writes it, and of a bare pickle.

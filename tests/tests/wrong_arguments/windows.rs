@@ -143,6 +143,7 @@ impl Draw {
                 Mode::Area,
             ]),
             align_corners: !self.often(),
+            antialias: !self.often(),
         }
     }
 }

@@ -4,7 +4,7 @@ use module_nn::prelude::*;
 
 #[derive(Module)]
 struct Net {
-    #[module(persistent = false)]
+    #[module(requires_grad = false)]
     weight: Parameter,
 }
 

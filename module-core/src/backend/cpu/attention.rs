@@ -1,6 +1,8 @@
 //! Scaled dot-product attention, a block of queries at a time, so that no matrix of all scores is
 //! kept.
 
+use std::borrow::Cow;
+
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::float::Float;
@@ -10,7 +12,8 @@ use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::threads::{Items, divide};
 use super::view::{array_view, to_cow};
-use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, room};
+use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, elements, room};
+use crate::layout::Layout;
 use crate::{Error, Result};
 
 /// How many queries are worked on together.
@@ -86,36 +89,61 @@ impl Sizes {
     }
 }
 
-/// The mask in row-major order, stretched if it was given so; small where it can be.
-struct Mask<T> {
-    values: Vec<T>,
-    /// How many elements of the batch it covers before it repeats: all, or one.
-    batch: usize,
+/// The mask where it lies: what is expanded is neither copied nor read twice from memory.
+struct Mask<'a, T: Clone> {
+    values: Cow<'a, [T]>,
+    /// Where each element of the batch starts.
+    starts: Vec<usize>,
+    query_stride: usize,
+    /// 1, or 0 if one value is for all keys.
+    key_stride: usize,
 }
 
-impl<T: Float> Mask<T> {
-    fn of(mask: Option<&Operand>, sizes: Sizes) -> Result<Option<Self>> {
+impl<'a, T: Float> Mask<'a, T> {
+    fn of(mask: Option<&'a Operand>, sizes: Sizes) -> Result<Option<Self>> {
         let Some(mask) = mask else { return Ok(None) };
-        let rank = mask.layout.rank();
-        let lead = mask.layout.shape().iter().zip(mask.layout.strides());
-        let mut lead = lead.take(rank.saturating_sub(2));
-        let mut whole = array_view::<T>(&mask.storage, &mask.layout)?;
-        let batch = if sizes.batch > 0 && lead.all(|(&size, &stride)| size == 1 || stride == 0) {
-            while whole.ndim() > 2 {
-                whole = whole.index_axis_move(ndarray::Axis(0), 0);
+        // Checks that the layout lies within the memory.
+        array_view::<T>(&mask.storage, &mask.layout)?;
+        let contiguous;
+        let (values, layout) = match mask.layout.strides().last() {
+            Some(0 | 1) => (Cow::from(elements::<T>(mask)?), &mask.layout),
+            _ => {
+                contiguous = Layout::contiguous(mask.layout.shape().clone());
+                (to_cow::<T>(mask)?, &contiguous)
             }
-            1
-        } else {
-            sizes.batch
         };
-        room::<T>(whole.len())?;
-        let values = whole.iter().copied().collect();
-        Ok(Some(Self { values, batch }))
+        let (shape, strides) = (layout.shape(), layout.strides());
+        let (&[ref lead @ .., _, _], &[ref lead_strides @ .., query_stride, key_stride]) =
+            (&**shape, strides)
+        else {
+            return Err(shape.error("attention", "a mask of two dimensions or more"));
+        };
+        let mut starts = vec![layout.offset()];
+        for (&size, &stride) in lead.iter().zip(lead_strides) {
+            let inner = |&start: &usize| (0..size).map(move |i| start + i * stride);
+            starts = starts.iter().flat_map(inner).collect();
+        }
+        if starts.len() != sizes.batch {
+            return Err(shape.error("attention", "a mask for each element of the batch"));
+        }
+        Ok(Some(Self {
+            values,
+            starts,
+            query_stride,
+            key_stride,
+        }))
     }
 
-    fn row(&self, sizes: Sizes, batch: usize, query: usize) -> &[T] {
-        let start = (batch % self.batch * sizes.length + query) * sizes.keys;
-        &self.values[start..start + sizes.keys]
+    /// Adds the mask of a query to the scores of the first keys.
+    fn add(&self, row: &mut [T], batch: usize, query: usize) {
+        let start = self.starts[batch] + query * self.query_stride;
+        if self.key_stride == 0 {
+            let value = self.values[start];
+            row.iter_mut().for_each(|score| *score = score.plus(value));
+        } else {
+            let values = &self.values[start..][..row.len()];
+            update(row, values, T::plus);
+        }
     }
 }
 
@@ -136,16 +164,12 @@ fn shape(error: ndarray::ShapeError) -> Error {
 /// Adds the mask to a row of scores and says how many of them count.
 fn masked<T: Float>(
     row: &mut [T],
-    mask: Option<&Mask<T>>,
-    sizes: Sizes,
+    mask: Option<&Mask<'_, T>>,
     geometry: &AttentionGeometry,
     [batch, query]: [usize; 2],
 ) -> usize {
     if let Some(mask) = mask {
-        let mask = mask.row(sizes, batch, query);
-        row.iter_mut()
-            .zip(mask)
-            .for_each(|(score, &mask)| *score = score.plus(mask));
+        mask.add(row, batch, query);
     }
     if geometry.is_causal {
         row.len().min(query + 1)
@@ -193,14 +217,14 @@ impl FloatKernel for Attention<'_> {
                     number(geometry.scale),
                     &matrix(query, rows, width)?,
                     &matrix(&key[..seen * width], seen, width)?.reversed_axes(),
-                    T::zero(),
+                    false,
                     matrix_mut(scores, rows, seen)?,
                 );
                 let out = &mut out[range.start * value_width..][..rows * value_width];
                 let mut shares = [T::zero(); QUERIES];
                 for (i, row) in scores.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
-                    let count = masked(row, mask.as_ref(), sizes, geometry, at);
+                    let count = masked(row, mask.as_ref(), geometry, at);
                     let (row, hidden) = row.split_at_mut(count);
                     hidden.fill(T::zero());
                     let most = max(row);
@@ -219,7 +243,7 @@ impl FloatKernel for Attention<'_> {
                     T::one(),
                     &matrix(scores, rows, seen)?,
                     &matrix(&value[..seen * value_width], seen, value_width)?,
-                    T::zero(),
+                    false,
                     matrix_mut(out, rows, value_width)?,
                 );
                 for (out, &share) in out.chunks_exact_mut(value_width.max(1)).zip(&shares) {
@@ -306,16 +330,10 @@ impl FloatKernel for Gradient<'_> {
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
-                multiply(
-                    scale,
-                    &query,
-                    &key.t(),
-                    T::zero(),
-                    matrix_mut(p, rows, seen)?,
-                );
+                multiply(scale, &query, &key.t(), false, matrix_mut(p, rows, seen)?);
                 for (i, row) in p.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
-                    let count = masked(row, mask.as_ref(), sizes, geometry, at);
+                    let count = masked(row, mask.as_ref(), geometry, at);
                     let log = logs[place + i];
                     let count = if log == f64::NEG_INFINITY { 0 } else { count };
                     let (row, hidden) = row.split_at_mut(count);
@@ -330,14 +348,14 @@ impl FloatKernel for Gradient<'_> {
                     T::one(),
                     &p_matrix.t(),
                     &grad_matrix,
-                    T::one(),
+                    true,
                     matrix_mut(&mut value_grad[..seen * value_width], seen, value_width)?,
                 );
                 multiply(
                     T::one(),
                     &grad_matrix,
                     &value.t(),
-                    T::zero(),
+                    false,
                     matrix_mut(slopes, rows, seen)?,
                 );
                 for (i, (slopes, p)) in slopes
@@ -354,7 +372,7 @@ impl FloatKernel for Gradient<'_> {
                     scale,
                     &slopes,
                     &key,
-                    T::zero(),
+                    false,
                     matrix_mut(
                         &mut query_grad[range.start * width..][..rows * width],
                         rows,
@@ -365,7 +383,7 @@ impl FloatKernel for Gradient<'_> {
                     scale,
                     &slopes.t(),
                     &query,
-                    T::one(),
+                    true,
                     matrix_mut(&mut key_grad[..seen * width], seen, width)?,
                 );
             }

@@ -32,8 +32,8 @@ pub(super) fn convolution(
 }
 
 pub(super) struct Sizes {
-    batch: usize,
-    groups: usize,
+    pub(super) batch: usize,
+    pub(super) groups: usize,
     /// Output channels of one group.
     pub(super) out_channels: usize,
     /// The windows over one sample and group.
@@ -70,7 +70,7 @@ impl Sizes {
     }
 
     /// Whether a product of matrices would be one of vectors.
-    fn is_thin(&self) -> bool {
+    pub(super) fn is_thin(&self) -> bool {
         self.out_channels == 1 || self.out_channels * self.window.channels <= 4
     }
 
@@ -180,6 +180,10 @@ impl Sizes {
         if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }
+        if let Some(samples) = self.joined_samples() {
+            self.run_joined(op, a, b, samples, &mut out)?;
+            return Ok(CpuStorage::wrap(out));
+        }
         // The weight, and its gradient, belongs to the group, whatever the sample.
         let one = |block: usize, out: &mut [T], buffer: &mut Vec<T>| {
             let b_at = match op {
@@ -233,19 +237,17 @@ impl Sizes {
     fn pointwise<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) -> Result<()> {
         let (o, c) = (self.out_channels, self.window.channels);
         match op {
-            ConvOp::Forward => {
-                multiply(matrix(b, o)?, matrix(a, c)?, T::zero(), matrix_mut(out, o)?)
-            }
+            ConvOp::Forward => multiply(matrix(b, o)?, matrix(a, c)?, false, matrix_mut(out, o)?),
             ConvOp::Input => multiply(
                 matrix(b, o)?.reversed_axes(),
                 matrix(a, o)?,
-                T::zero(),
+                false,
                 matrix_mut(out, c)?,
             ),
             ConvOp::Weight => multiply(
                 matrix(b, o)?,
                 matrix(a, c)?.reversed_axes(),
-                T::one(),
+                true,
                 matrix_mut(out, o)?,
             ),
         }
@@ -267,24 +269,24 @@ impl Sizes {
             let columns = resized(buffer, rows.len().saturating_mul(places.len()))?;
             match op {
                 ConvOp::Forward => {
-                    window.unfold(a, &tile, columns);
+                    window.unfold(a, &tile, columns, places.len());
                     // The first channels find zeros, and the others what these left.
                     let out = part_mut(matrix_mut(out, o)?, places);
                     let weight = part(matrix(b, o)?, rows.clone());
-                    multiply(weight, matrix(columns, rows.len())?, T::one(), out);
+                    multiply(weight, matrix(columns, rows.len())?, true, out);
                 }
                 ConvOp::Input => {
-                    let grad = part(matrix(a, o)?, places);
+                    let grad = part(matrix(a, o)?, places.clone());
                     let weight = part(matrix(b, o)?, rows.clone()).reversed_axes();
-                    multiply(weight, grad, T::zero(), matrix_mut(columns, rows.len())?);
-                    window.fold(columns, &tile, out);
+                    multiply(weight, grad, false, matrix_mut(columns, rows.len())?);
+                    window.fold(columns, &tile, out, places.len());
                 }
                 ConvOp::Weight => {
-                    window.unfold(a, &tile, columns);
+                    window.unfold(a, &tile, columns, places.len());
                     let grad = part(matrix(b, o)?, places);
                     let columns = matrix(columns, rows.len())?.reversed_axes();
                     let out = part_mut(matrix_mut(out, o)?, rows);
-                    multiply(grad, columns, T::one(), out);
+                    multiply(grad, columns, true, out);
                 }
             }
         }
@@ -301,30 +303,33 @@ pub(super) fn resized<T: Float>(buffer: &mut Vec<T>, len: usize) -> Result<&mut 
     Ok(&mut buffer[..len])
 }
 
-fn multiply<T: Float>(
+pub(super) fn multiply<T: Float>(
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
-    beta: T,
+    add: bool,
     out: ArrayViewMut2<'_, T>,
 ) {
-    gemm::multiply(T::one(), &a, &b, beta, out);
+    gemm::multiply(T::one(), &a, &b, add, out);
 }
 
-fn matrix<T>(values: &[T], rows: usize) -> Result<ArrayView2<'_, T>> {
+pub(super) fn matrix<T>(values: &[T], rows: usize) -> Result<ArrayView2<'_, T>> {
     ArrayView2::from_shape((rows, values.len() / rows.max(1)), values).map_err(shape)
 }
 
-fn matrix_mut<T>(values: &mut [T], rows: usize) -> Result<ArrayViewMut2<'_, T>> {
+pub(super) fn matrix_mut<T>(values: &mut [T], rows: usize) -> Result<ArrayViewMut2<'_, T>> {
     ArrayViewMut2::from_shape((rows, values.len() / rows.max(1)), values).map_err(shape)
 }
 
 /// Some columns of a matrix.
-fn part<T>(mut matrix: ArrayView2<'_, T>, columns: Range<usize>) -> ArrayView2<'_, T> {
+pub(super) fn part<T>(mut matrix: ArrayView2<'_, T>, columns: Range<usize>) -> ArrayView2<'_, T> {
     matrix.slice_axis_inplace(Axis(1), Slice::from(columns));
     matrix
 }
 
-fn part_mut<T>(mut matrix: ArrayViewMut2<'_, T>, columns: Range<usize>) -> ArrayViewMut2<'_, T> {
+pub(super) fn part_mut<T>(
+    mut matrix: ArrayViewMut2<'_, T>,
+    columns: Range<usize>,
+) -> ArrayViewMut2<'_, T> {
     matrix.slice_axis_inplace(Axis(1), Slice::from(columns));
     matrix
 }

@@ -6,6 +6,7 @@ use super::map::{
     FloatKernel, NumberKernel, run_float, run_number, through_f32, through_wide, widened,
 };
 use super::number::Number;
+use super::special;
 use super::threads::{Items, divide};
 use super::view::{Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Region, Storage, UnaryOp};
@@ -66,6 +67,25 @@ impl FloatKernel for Transcendental {
             UnaryOp::Erf => map1_wide(&x, T::erf),
             UnaryOp::Sin => map1(&x, T::sin),
             UnaryOp::Cos => map1(&x, T::cos),
+            UnaryOp::Tan => call(&x, f64::tan),
+            UnaryOp::Asin => call(&x, f64::asin),
+            UnaryOp::Acos => call(&x, f64::acos),
+            UnaryOp::Atan => call(&x, f64::atan),
+            UnaryOp::Sinh => call(&x, f64::sinh),
+            UnaryOp::Cosh => call(&x, f64::cosh),
+            UnaryOp::Asinh => call(&x, libm::asinh),
+            UnaryOp::Acosh => call(&x, libm::acosh),
+            UnaryOp::Atanh => call(&x, libm::atanh),
+            UnaryOp::Log2 => call(&x, f64::log2),
+            UnaryOp::Log10 => call(&x, f64::log10),
+            UnaryOp::Exp2 => call(&x, f64::exp2),
+            UnaryOp::Trunc => call(&x, f64::trunc),
+            UnaryOp::Erfinv => call(&x, crate::rng::erfinv),
+            UnaryOp::Lgamma => call(&x, libm::lgamma),
+            UnaryOp::Polygamma { order: 0 } => call(&x, special::digamma),
+            UnaryOp::Polygamma { order } => map1(&x, move |v: T| {
+                number(special::polygamma(order, v.to_f64()))
+            }),
             UnaryOp::Floor => map1_wide(&x, T::floor),
             UnaryOp::Ceil => map1_wide(&x, T::ceil),
             UnaryOp::Round => map1_wide(&x, T::round),
@@ -106,6 +126,11 @@ impl FloatKernel for Transcendental {
             }
         }?))
     }
+}
+
+/// A function that is not worth a loop of its own, computed in `f64`.
+fn call<T: Float>(x: &Operand, f: fn(f64) -> f64) -> Result<Vec<T>> {
+    map1(x, move |v: T| T::from_scalar(f(v.to_f64()).into()))
 }
 
 /// `β` and the threshold.
@@ -173,22 +198,23 @@ impl<O: Operands> NumberKernel for Binary<O> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, operands) = self;
+        let floating = matches!(
+            op,
+            BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign
+        );
+        if floating && !T::DTYPE.is_floating_point() {
+            return Err(ErrorKind::UnsupportedDType {
+                op: op.name(),
+                dtype: T::DTYPE,
+                needs: "a floating-point tensor; cast with `to_dtype`",
+            }
+            .into());
+        }
         Ok(CpuStorage::wrap(match op {
             BinaryOp::Add => operands.each(T::plus),
             BinaryOp::Sub => operands.each(T::minus),
             BinaryOp::Mul => operands.each(T::times),
-            BinaryOp::Div => {
-                if !T::DTYPE.is_floating_point() {
-                    let needs = "a floating-point tensor; cast with `to_dtype`";
-                    return Err(ErrorKind::UnsupportedDType {
-                        op: "div",
-                        dtype: T::DTYPE,
-                        needs,
-                    }
-                    .into());
-                }
-                operands.each(|a: T, b: T| a.over(b).unwrap_or(a))
-            }
+            BinaryOp::Div => operands.each(|a: T, b: T| a.over(b).unwrap_or(a)),
             BinaryOp::Pow => operands.each(T::power),
             BinaryOp::Maximum => {
                 operands.each(|a: T, b: T| if b.is_nan() { b } else { a.greater(b) })
@@ -196,6 +222,13 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Minimum => {
                 operands.each(|a: T, b: T| if b.is_nan() { b } else { a.smaller(b) })
             }
+            // Behind a pointer, so that they are one loop to compile.
+            BinaryOp::FloorDivide => operands.each(T::floor_divided as fn(T, T) -> T),
+            BinaryOp::Remainder => operands.each(T::remainder as fn(T, T) -> T),
+            BinaryOp::Fmod => operands.each(T::fmod as fn(T, T) -> T),
+            BinaryOp::Atan2 => operands.each(T::atan2 as fn(T, T) -> T),
+            BinaryOp::Hypot => operands.each(T::hypot as fn(T, T) -> T),
+            BinaryOp::Copysign => operands.each(T::copysign as fn(T, T) -> T),
         }?))
     }
 }
@@ -217,13 +250,14 @@ impl NumberKernel for Flat<'_> {
         let Self(region, value, x, other) = self;
         let value = T::from_scalar(value);
         let bounds = |low, high| [T::from_scalar(low), T::from_scalar(high)];
+        // `&` and `|` compute both sides, where `&&` and `||` would branch for each element.
         Ok(CpuStorage::wrap(match region {
             Region::Within(low, high) => {
                 let [low, high] = bounds(low, high);
                 map2(
                     x,
                     other,
-                    |x: T, v: T| if x >= low && x <= high { value } else { v },
+                    move |x: T, v: T| if (x >= low) & (x <= high) { value } else { v },
                 )
             }
             Region::Outside(low, high) => {
@@ -231,7 +265,7 @@ impl NumberKernel for Flat<'_> {
                 map2(
                     x,
                     other,
-                    |x: T, v: T| if x <= low || x >= high { value } else { v },
+                    move |x: T, v: T| if (x <= low) | (x >= high) { value } else { v },
                 )
             }
             Region::NotBetween(low, high) => {
@@ -239,7 +273,7 @@ impl NumberKernel for Flat<'_> {
                 map2(
                     x,
                     other,
-                    |x: T, v: T| if x > low && x < high { v } else { value },
+                    move |x: T, v: T| if (x > low) & (x < high) { v } else { value },
                 )
             }
         }?))

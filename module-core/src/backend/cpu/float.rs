@@ -7,7 +7,7 @@ use super::number::Number;
 use super::vector::{double, single};
 
 /// The floating-point types in which the CPU computes.
-pub(super) trait Float: Number {
+pub(super) trait Float: Number + super::gemm::Tile {
     const NEG_INFINITY: Self;
 
     fn exp(self) -> Self;

@@ -4,7 +4,7 @@ use super::map::{NumberKernel, run_number};
 use super::memory::{filled, with_room};
 use super::number::Number;
 use super::view::{into_vec, to_cow};
-use super::{CpuStorage, Element, Operand, Storage, room};
+use super::{CpuStorage, Element, Operand, ReduceOp, Storage, room};
 use crate::layout::{Layout, Shape};
 use crate::{ErrorKind, Result};
 
@@ -183,22 +183,79 @@ pub(super) fn scatter_add(
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    run_number(x.storage.dtype(), ScatterAdd(x, dim, index, source))
+    let (op, name) = (ReduceOp::Sum, "scatter_add");
+    run_number(
+        x.storage.dtype(),
+        ScatterReduce {
+            op,
+            name,
+            x,
+            dim,
+            index,
+            source,
+        },
+    )
 }
 
-struct ScatterAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
+pub(super) fn scatter_reduce(
+    op: ReduceOp,
+    x: Operand,
+    dim: usize,
+    index: &Operand,
+    source: &Operand,
+) -> Result<Storage> {
+    let name = "scatter_reduce";
+    run_number(
+        x.storage.dtype(),
+        ScatterReduce {
+            op,
+            name,
+            x,
+            dim,
+            index,
+            source,
+        },
+    )
+}
 
-impl NumberKernel for ScatterAdd<'_> {
+struct ScatterReduce<'a> {
+    op: ReduceOp,
+    name: &'static str,
+    x: Operand,
+    dim: usize,
+    index: &'a Operand,
+    source: &'a Operand,
+}
+
+impl NumberKernel for ScatterReduce<'_> {
     type Output = Storage;
 
     fn name(&self) -> &'static str {
-        "scatter_add"
+        self.name
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self(x, dim, index, source) = self;
-        put("scatter_add", x, dim, index, source, |slot, v: T| {
-            *slot = slot.plus(v);
+        let Self {
+            op,
+            name,
+            x,
+            dim,
+            index,
+            source,
+        } = self;
+        // Sums are most of what is asked for; the others share one loop.
+        let fold = match op {
+            ReduceOp::Sum => {
+                return put(name, x, dim, index, source, |slot, v: T| {
+                    *slot = slot.plus(v)
+                });
+            }
+            ReduceOp::Prod => T::times,
+            ReduceOp::Max => T::greater,
+            ReduceOp::Min => T::smaller,
+        };
+        put(name, x, dim, index, source, |slot, v: T| {
+            *slot = fold(*slot, v)
         })
     }
 }

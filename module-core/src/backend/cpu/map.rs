@@ -1,7 +1,10 @@
 //! The one place where a dtype becomes a Rust type, once for each arity.
 
+use super::half_precision::widen;
 use super::number::Convert;
-use super::view::map1;
+use half::slice::HalfFloatSliceExt;
+
+use super::view::{map_slices, map1};
 use super::{CpuStorage, Operand, Storage};
 use crate::{DType, ErrorKind, Result};
 
@@ -176,12 +179,24 @@ fn len(storage: &Storage) -> Result<usize> {
 /// Casts happen from the wide types only; a narrow one is widened first, which loses nothing, so
 /// that there are 29 loops and not 64.
 pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
+    match (x.storage.dtype(), dtype) {
+        (DType::F32, DType::F16) => {
+            // By slices, because asking whether the processor converts costs more than it does.
+            let f = |from: &[f32], to: &mut [half::f16]| to.convert_from_f32_slice(from);
+            return Ok(CpuStorage::wrap(map_slices(&x, &f)?));
+        }
+        (DType::F32, DType::BF16) => {
+            let f = |from: &[f32], to: &mut [half::bf16]| to.convert_from_f32_slice(from);
+            return Ok(CpuStorage::wrap(map_slices(&x, &f)?));
+        }
+        _ => {}
+    }
     let wide = match x.storage.dtype() {
         DType::F32 => return cast_from::<f32>(&x, dtype),
         DType::F64 => return cast_from::<f64>(&x, dtype),
         DType::I64 => return cast_from::<i64>(&x, dtype),
-        DType::F16 => CpuStorage::wrap(map1(&x, half::f16::to_f32)?),
-        DType::BF16 => CpuStorage::wrap(map1(&x, half::bf16::to_f32)?),
+        DType::F16 => CpuStorage::wrap(map_slices(&x, &widen::<half::f16>)?),
+        DType::BF16 => CpuStorage::wrap(map_slices(&x, &widen::<half::bf16>)?),
         DType::I32 => CpuStorage::wrap(map1(&x, i32::to_i64)?),
         DType::U8 => CpuStorage::wrap(map1(&x, u8::to_i64)?),
         DType::Bool => CpuStorage::wrap(map1(&x, bool::to_i64)?),

@@ -37,7 +37,7 @@ impl NumberKernel for Product<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let (a, b) = (Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
+        let (a, b) = Factor::joined(Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
         let (batch, m, n) = (a.batch, a.rows, b.columns);
         let len = batch * m * n;
         room::<T>(len)?;
@@ -171,6 +171,24 @@ impl<'a, T: Number> Factor<'a, T> {
             }
         }
         Ok(factor)
+    }
+
+    /// One product for the whole batch, where `b` is one matrix for all and the rows of `a` follow each
+    /// other: what is packed of `b` then serves all of them.
+    fn joined(a: Self, b: Self) -> (Self, Self) {
+        let follow = a.batch_step == a.rows * a.row_step;
+        if a.batch <= 1 || b.batch_step != 0 || !follow {
+            return (a, b);
+        }
+        let rows = a.batch * a.rows;
+        (
+            Self {
+                batch: 1,
+                rows,
+                ..a
+            },
+            Self { batch: 1, ..b },
+        )
     }
 
     fn transposed(&self) -> Self {

@@ -64,7 +64,7 @@ fn kept<T: Element>(len: usize) -> Option<Vec<T>> {
 }
 
 /// `len` elements to be written over: what they are is not said.
-pub(super) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
     room::<T>(len)?;
     if let Some(mut block) = kept::<T>(len) {
         // Most often the block was as long before.

@@ -3,11 +3,14 @@
 mod adamw;
 mod attention;
 mod conv;
+mod conv_joined;
 mod conv_thin;
 mod cross_entropy;
 mod elementwise;
 mod float;
 mod gemm;
+mod half_precision;
+mod half_product;
 mod index;
 mod lanes;
 mod map;
@@ -21,10 +24,11 @@ mod pool;
 mod recurrent;
 mod reduce;
 mod resample;
+mod sample;
 mod scan;
-mod simd;
 mod softmax;
 mod sort;
+mod special;
 mod storage;
 mod take;
 mod threads;
@@ -43,12 +47,14 @@ use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
     NormInputs, NormOver, Normalised,
 };
+use super::{Outside, SampleGeometry, SampleOp};
 use super::{RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentSlopes};
 use crate::layout::{Layout, Shape};
+use crate::simd;
 use crate::{DType, Result, Scalar};
 use map::dispatch;
 use memory::filled;
-pub(super) use memory::room;
+pub(super) use memory::{room, scratch};
 pub(super) use storage::CpuStorage;
 use storage::elements_of;
 pub use threads::{num_threads, set_num_threads};
@@ -57,6 +63,11 @@ pub(super) use view::{array_view, le_bytes};
 /// The elements behind an operand as the type that its dtype promises.
 fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
     elements_of(&x.storage)
+}
+
+/// Memory for `len` elements, to be written over.
+pub(super) fn scratch_of(dtype: DType, len: usize) -> Result<HostData> {
+    dispatch!(dtype, T => Ok(T::into_host(scratch::<T>(len)?)))
 }
 
 /// The backend of host memory.
@@ -173,11 +184,11 @@ impl Backend for CpuBackend {
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_wide([a, b], |[a, b]| matmul::matmul(&a, &b))
+        half_product::product(None, a, b)
     }
 
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_wide([row, a, b], |[row, a, b]| matmul::addmm(&row, &a, &b))
+        half_product::product(Some(row), a, b)
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -202,6 +213,19 @@ impl Backend for CpuBackend {
 
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
         dispatch!(x.storage.dtype(), T => index::scatter::<T>(x, dim, &index, &source))
+    }
+
+    fn scatter_reduce(
+        &self,
+        op: ReduceOp,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        map::through_wide([x, source], |[x, source]| {
+            index::scatter_reduce(op, x, dim, &index, &source)
+        })
     }
 
     fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
@@ -252,6 +276,19 @@ impl Backend for CpuBackend {
 
     fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage> {
         map::through_f32([x], |[x]| resample::resample(&x, bands))
+    }
+
+    fn sample(
+        &self,
+        op: SampleOp,
+        a: Operand,
+        b: Operand,
+        locations: Operand,
+        geometry: &SampleGeometry,
+    ) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| {
+            sample::sample(op, &a, &b, &locations, geometry)
+        })
     }
 
     fn softmax_backward(

@@ -93,6 +93,16 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn magnitude(self) -> Self;
     fn signum(self) -> Self;
     fn is_nan(self) -> bool;
+    /// The greatest whole number that is at most the quotient; 0 if integers are divided by 0.
+    fn floor_divided(self, other: Self) -> Self;
+    /// What [`floor_divided`](Self::floor_divided) leaves, with the sign of `other`.
+    fn remainder(self, other: Self) -> Self;
+    /// What division rounded toward 0 leaves, with the sign of `self`.
+    fn fmod(self, other: Self) -> Self;
+    /// These three are asked of floating-point numbers only.
+    fn atan2(self, other: Self) -> Self;
+    fn hypot(self, other: Self) -> Self;
+    fn copysign(self, other: Self) -> Self;
 
     /// The matrix product, added to an `out` to `keep`, else over an `out` of zeros.
     fn multiply(
@@ -180,6 +190,35 @@ macro_rules! integers {
                 false
             }
 
+            fn floor_divided(self, other: Self) -> Self {
+                if other == 0 {
+                    return 0;
+                }
+                let below = self.remainder(other) != self.wrapping_rem(other);
+                self.wrapping_div(other) - Self::from(below)
+            }
+
+            fn remainder(self, other: Self) -> Self {
+                let rest = self.fmod(other);
+                if rest != 0 && (rest < 0) != (other < 0) { rest + other } else { rest }
+            }
+
+            fn fmod(self, other: Self) -> Self {
+                if other == 0 { 0 } else { self.wrapping_rem(other) }
+            }
+
+            fn atan2(self, _: Self) -> Self {
+                self
+            }
+
+            fn hypot(self, _: Self) -> Self {
+                self
+            }
+
+            fn copysign(self, _: Self) -> Self {
+                self
+            }
+
             fn multiply(
                 a: &ArrayView2<'_, Self>,
                 b: &ArrayView2<'_, Self>,
@@ -258,13 +297,49 @@ macro_rules! floats {
                 self.is_nan()
             }
 
+            fn floor_divided(self, other: Self) -> Self {
+                if other == 0.0 {
+                    return self / other;
+                }
+                let rest = self % other;
+                let exact = (self - rest) / other;
+                let below = rest != 0.0 && (rest < 0.0) != (other < 0.0);
+                let quotient = if below { exact - 1.0 } else { exact };
+                if quotient == 0.0 {
+                    return (0.0 as Self).copysign(self / other);
+                }
+                let whole = quotient.floor();
+                if quotient - whole > 0.5 { whole + 1.0 } else { whole }
+            }
+
+            fn remainder(self, other: Self) -> Self {
+                let rest = self % other;
+                if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
+            }
+
+            fn fmod(self, other: Self) -> Self {
+                self % other
+            }
+
+            fn atan2(self, other: Self) -> Self {
+                self.atan2(other)
+            }
+
+            fn hypot(self, other: Self) -> Self {
+                self.hypot(other)
+            }
+
+            fn copysign(self, other: Self) -> Self {
+                self.copysign(other)
+            }
+
             fn multiply(
                 a: &ArrayView2<'_, Self>,
                 b: &ArrayView2<'_, Self>,
                 keep: bool,
                 out: ArrayViewMut2<'_, Self>,
             ) {
-                multiply(1.0, a, b, if keep { 1.0 } else { 0.0 }, out);
+                multiply(1.0, a, b, keep, out);
             }
         }
     )*};

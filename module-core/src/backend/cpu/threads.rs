@@ -46,7 +46,7 @@ pub(super) trait Cut: Sized + Send {
     fn cut(self, items: usize) -> (Self, Self);
 }
 
-/// Slices with so many elements for each item.
+/// Slices with so many elements for each item; the last may have fewer.
 pub(super) struct Items<'a, T>(pub(super) &'a mut [T], pub(super) usize);
 
 impl<T> Items<'_, T> {
@@ -58,7 +58,8 @@ impl<T> Items<'_, T> {
 
 impl<T: Send> Cut for Items<'_, T> {
     fn cut(self, items: usize) -> (Self, Self) {
-        let (first, rest) = self.0.split_at_mut(items * self.1);
+        let at = (items * self.1).min(self.0.len());
+        let (first, rest) = self.0.split_at_mut(at);
         (Items(first, self.1), Items(rest, self.1))
     }
 }

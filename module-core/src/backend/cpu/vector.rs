@@ -292,6 +292,55 @@ pub(super) mod double {
 #[cfg(test)]
 mod tests {
     use super::{double, single};
+    use crate::simd::{Loop, widest};
+
+    struct Each<'a, T, F>(&'a mut [T], F);
+
+    impl<T: Copy, F: Fn(T) -> T> Loop for Each<'_, T, F> {
+        type Output = ();
+
+        #[inline(always)]
+        #[allow(clippy::inline_always)]
+        fn run(self) {
+            for v in self.0 {
+                *v = (self.1)(*v);
+            }
+        }
+    }
+
+    /// The same function twice: inlined into the loop, and by a pointer, for any processor.
+    fn agrees<T: Copy>(
+        numbers: &[T],
+        inlined: impl Fn(T) -> T,
+        plain: fn(T) -> T,
+        bits: fn(T) -> Option<u64>,
+    ) -> bool {
+        let mut wide = numbers.to_vec();
+        widest(Each(&mut wide, inlined));
+        let plain = std::hint::black_box(plain);
+        let mut pairs = numbers.iter().zip(wide);
+        pairs.all(|(&x, wide)| bits(plain(x)) == bits(wide))
+    }
+
+    #[test]
+    fn no_level_changes_a_result() {
+        let step = if cfg!(miri) { 40_000_003 } else { 65_537 };
+        let numbers = (0..u32::MAX).step_by(step).map(f32::from_bits);
+        let numbers: Vec<f32> = numbers.collect();
+        // Any NaN is as good as another.
+        let bits = |v: f32| (!v.is_nan()).then(|| u64::from(v.to_bits()));
+        assert!(agrees(&numbers, single::exp, single::exp, bits));
+        assert!(agrees(&numbers, single::ln, single::ln, bits));
+        assert!(agrees(&numbers, single::tanh, single::tanh, bits));
+        assert!(agrees(&numbers, single::erf, single::erf, bits));
+        assert!(agrees(&numbers, single::gelu, single::gelu, bits));
+        let numbers: Vec<f64> = (0..40_000).map(|i| f64::from(i) * 0.037 - 740.0).collect();
+        let numbers = &numbers[..if cfg!(miri) { 100 } else { numbers.len() }];
+        let bits = |v: f64| (!v.is_nan()).then(|| v.to_bits());
+        assert!(agrees(numbers, double::exp, double::exp, bits));
+        assert!(agrees(numbers, double::ln, double::ln, bits));
+        assert!(agrees(numbers, double::tanh, double::tanh, bits));
+    }
 
     /// The distance between two numbers, in units in the last place of the second.
     fn units(x: f32, exact: f64) -> f64 {

@@ -155,6 +155,14 @@ pub(super) fn map1<T: Element, U: Element>(
     })
 }
 
+/// A function of whole slices of one length, which the elements in row-major order are cut into.
+pub(super) fn map_slices<T: Element, U: Element>(
+    x: &Operand,
+    f: OfRun<'_, T, U>,
+) -> Result<Vec<U>> {
+    runs1(x, 1, f)
+}
+
 /// [`map1`] with all the vector instructions that the processor has, for functions of many steps.
 pub(super) fn map1_wide<T: Element, U: Element>(
     x: &Operand,
@@ -217,11 +225,13 @@ impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
 pub(super) fn map2<A: Element, B: Element, U: Element>(
     a: &Operand,
     b: &Operand,
-    f: impl Fn(A, B) -> U + Sync,
+    f: impl Fn(A, B) -> U + Copy + Sync,
 ) -> Result<Vec<U>> {
     runs2(a, b, &|a, b, out| {
+        // As in `map1`.
+        let own = f;
         for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
-            *out = f(a, b);
+            *out = own(a, b);
         }
     })
 }

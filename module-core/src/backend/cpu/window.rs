@@ -234,12 +234,19 @@ impl Window {
         });
     }
 
-    /// Writes the elements of a tile, `[rows, places]`, with zeros for the padding.
-    pub(super) fn unfold<T: Float>(&self, input: &[T], tile: &Tile, elements: &mut [T]) {
-        let (places, width) = (tile.places.len(), tile.columns.len());
+    /// Writes the elements of a tile, `[rows, places]`, with zeros for the padding; a row starts `stride`
+    /// elements after the one before.
+    pub(super) fn unfold<T: Float>(
+        &self,
+        input: &[T],
+        tile: &Tile,
+        elements: &mut [T],
+        stride: usize,
+    ) {
+        let width = tile.columns.len();
         let (step, pitch) = (self.stride[2], self.pitch());
         self.blocks(tile, |block| {
-            let start = block.row * places + block.start;
+            let start = block.row * stride + block.start;
             let lines = &mut elements[start..start + block.lines * width];
             if block.inside == 0 {
                 lines.fill(T::zero());
@@ -267,11 +274,18 @@ impl Window {
         });
     }
 
-    /// Adds the elements of a tile to the places that they came from.
-    pub(super) fn fold<T: Float>(&self, elements: &[T], tile: &Tile, input: &mut [T]) {
-        let (places, step) = (tile.places.len(), self.stride[2]);
+    /// Adds the elements of a tile, whose rows start `stride` elements after each other, to the places that
+    /// they came from.
+    pub(super) fn fold<T: Float>(
+        &self,
+        elements: &[T],
+        tile: &Tile,
+        input: &mut [T],
+        stride: usize,
+    ) {
+        let step = self.stride[2];
         self.segments(tile, |row, line, place, length| {
-            let from = &elements[row * places + line..][..length];
+            let from = &elements[row * stride + line..][..length];
             add_steps(from, |v| v, step, &mut input[place..]);
         });
     }
@@ -384,8 +398,8 @@ impl FloatKernel for Unfold<'_> {
         let tile = window.whole();
         for (from, to) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
             match op {
-                UnfoldOp::Unfold => window.unfold(from, &tile, to),
-                UnfoldOp::Fold => window.fold(from, &tile, to),
+                UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.places.len()),
+                UnfoldOp::Fold => window.fold(from, &tile, to, tile.places.len()),
             }
         }
         Ok(CpuStorage::wrap(out))

@@ -79,12 +79,27 @@ impl Job {
             // SAFETY: the part is claimed and not finished, so the owner still waits in `share`.
             let call = || unsafe { (*self.work.0)(part) };
             if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
-                lock(&self.panic).get_or_insert(panic);
+                self.keep(panic);
             }
             // What the part has written is seen by the owner, who reads this number.
             if self.finished.fetch_add(1, Ordering::Release) + 1 == self.parts {
                 self.owner.unpark();
             }
+        }
+    }
+
+    /// Keeps the first panic for the owner and drops any other; dropping it is code of a user's, which
+    /// may panic in turn, and nothing may unwind from here.
+    fn keep(&self, panic: Box<dyn Any + Send>) {
+        let mut first = lock(&self.panic);
+        if first.is_none() {
+            *first = Some(panic);
+            return;
+        }
+        drop(first);
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            // What it panicked with may be of the same kind: it is left where it is.
+            std::mem::forget(again);
         }
     }
 
@@ -187,6 +202,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::share;
@@ -223,5 +240,39 @@ mod tests {
         });
         assert!(caught.is_err());
         assert_eq!(done.load(Ordering::Relaxed), 15);
+    }
+
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
+    /// What a part panics with, and what panics again when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+            std::panic::panic_any(Self);
+        }
+    }
+
+    #[test]
+    fn what_many_parts_panic_with_may_panic_again() {
+        let done = AtomicUsize::new(0);
+        let caught = std::panic::catch_unwind(|| {
+            share(16, 4, &|part| {
+                done.fetch_add(1, Ordering::Relaxed);
+                if part % 2 == 0 {
+                    std::panic::panic_any(Bomb);
+                }
+            });
+        });
+        // The first came here; it is not to go off.
+        std::mem::forget(caught.unwrap_err());
+        assert_eq!(done.load(Ordering::Relaxed), 16);
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
+        // The threads are still there.
+        share(16, 4, &|_| {
+            done.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(done.load(Ordering::Relaxed), 32);
     }
 }

@@ -6,6 +6,8 @@ use std::cell::Cell;
 /// length of the file, so that no crafted one is larger in memory than it looks.
 pub(in crate::checkpoint) struct Budget {
     left: Cell<usize>,
+    /// The length of the file.
+    file: usize,
 }
 
 impl Budget {
@@ -18,7 +20,14 @@ impl Budget {
         let left = file.len().saturating_mul(Self::TIMES);
         Self {
             left: Cell::new(left.saturating_add(Self::FLOOR)),
+            file: file.len(),
         }
+    }
+
+    /// How many bytes of elements views may have together, as long as nothing is copied.
+    pub(super) fn views(&self) -> usize {
+        const TIMES: usize = 8;
+        self.file.saturating_mul(TIMES).saturating_add(Self::FLOOR)
     }
 
     /// Makes room in a vector for `more` elements, and for a quarter of those that it has.

@@ -3,12 +3,16 @@
 use super::globals::{Global, Kind};
 use super::heap::{Heap, Value};
 
-/// The result of `function(*arguments)`.
+/// The result of `function(*arguments)`. What comes of something opaque is that again, whether it is
+/// called or given to a function that has no use for it.
 pub(super) fn call(
     heap: &mut Heap<'_>,
     function: Value,
     arguments: Value,
 ) -> Result<Value, String> {
+    if let Value::Opaque(_) = function {
+        return Ok(function);
+    }
     let Value::Global(global) = function else {
         let what = heap.describe(function);
         return Err(format!("the pickle calls {what}, which is no function"));
@@ -35,11 +39,35 @@ pub(super) fn call(
         ) => heap.new_tensor(by, arguments),
         (Global::Size, &[sizes @ Value::Tuple(_)]) => Ok(sizes),
         (Global::Maker(kind), _) => Ok(Value::Other(kind)),
-        _ => Err(format!(
-            "the pickle calls {} of PyTorch ({global:?}) with {} arguments that it does not take",
-            global.describe(),
-            values.len()
-        )),
+        _ => {
+            let opaque = values
+                .iter()
+                .find(|value| matches!(value, Value::Opaque(_)));
+            opaque.copied().ok_or_else(|| {
+                format!(
+                    "the pickle calls {} of PyTorch ({global:?}) with {} arguments that it does not take",
+                    global.describe(),
+                    values.len()
+                )
+            })
+        }
+    }
+}
+
+/// The result of `class.__new__(class, *arguments, **named)`.
+pub(super) fn call_named(
+    heap: &mut Heap<'_>,
+    class: Value,
+    arguments: Value,
+    named: Value,
+) -> Result<Value, String> {
+    match named {
+        Value::Dict(place) if heap.dict(place).is_empty() => call(heap, class, arguments),
+        _ if matches!(class, Value::Opaque(_)) => Ok(class),
+        _ => {
+            let what = heap.describe(class);
+            Err(format!("the pickle calls {what} with named arguments"))
+        }
     }
 }
 
@@ -64,7 +92,7 @@ fn ordered(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String> {
 /// dict, the byte order of a NumPy dtype.
 pub(super) fn build(heap: &Heap<'_>, object: Value) -> Result<(), String> {
     match object {
-        Value::Dict(_) | Value::Other(Kind::Numpy) => Ok(()),
+        Value::Dict(_) | Value::Other(Kind::Numpy) | Value::Opaque(_) => Ok(()),
         _ => Err(format!(
             "the pickle gives attributes to {}",
             heap.describe(object)

@@ -32,7 +32,7 @@ pub(super) enum Global {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     None,
-    Bool,
+    Bool(bool),
     Float,
     Bytes,
     Set,
@@ -47,7 +47,7 @@ impl Kind {
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::None => "None",
-            Self::Bool => "a truth value",
+            Self::Bool(_) => "a truth value",
             Self::Float => "a number",
             Self::Bytes => "bytes",
             Self::Set => "a set",
@@ -126,8 +126,8 @@ static DTYPES: [(&str, &str, usize); 26] = [
 /// What a name stands for, if it is in the list.
 ///
 /// Python 2 and the protocols before 3 call the module of built-in functions `__builtin__`.
-pub(super) fn find(module: &str, name: &str) -> Result<Global, String> {
-    let global = match (module, name) {
+pub(super) fn find(module: &str, name: &str) -> Option<Global> {
+    match (module, name) {
         ("collections", "OrderedDict") => Some(Global::OrderedDict),
         ("collections", "Counter") => Some(Global::Maker(Kind::Counter)),
         ("builtins" | "__builtin__", "set" | "frozenset") => Some(Global::Maker(Kind::Set)),
@@ -154,8 +154,7 @@ pub(super) fn find(module: &str, name: &str) -> Result<Global, String> {
         }
         ("torch" | "torch.cuda", _) => of_dtype(module, name),
         _ => None,
-    };
-    global.ok_or_else(|| refused(module, name))
+    }
 }
 
 /// A dtype, or the class of its storages.
@@ -171,16 +170,91 @@ fn of_dtype(module: &str, name: &str) -> Option<Global> {
         .or(storage.map(|scalars| Global::Storage(Some(scalars))))
 }
 
-fn refused(module: &str, name: &str) -> String {
+/// Tensors that are not served, by the function of `torch._utils` that makes them, with what to save
+/// instead.
+static TENSORS: [(&str, &str, &str); 8] = [
+    (
+        "_rebuild_sparse_tensor",
+        "a sparse tensor",
+        "`tensor.to_dense()`",
+    ),
+    (
+        "_rebuild_sparse_csr_tensor",
+        "a sparse tensor",
+        "`tensor.to_dense()`",
+    ),
+    (
+        "_rebuild_qtensor",
+        "a quantized tensor",
+        "`tensor.dequantize()`",
+    ),
+    (
+        "_rebuild_nested_tensor",
+        "a nested tensor",
+        "its parts, `tensor.unbind()`",
+    ),
+    (
+        "_rebuild_meta_tensor_no_storage",
+        "a tensor of the device `meta`, which has no elements",
+        "the tensor once it has some",
+    ),
+    (
+        "_rebuild_wrapper_subclass",
+        "a tensor without elements of its own, of a subclass",
+        "the tensors that it wraps",
+    ),
+    (
+        "_rebuild_device_tensor_from_numpy",
+        "a tensor of another device",
+        "`tensor.cpu()`",
+    ),
+    (
+        "_rebuild_device_tensor_from_cpu_tensor",
+        "a tensor of another device",
+        "`tensor.cpu()`",
+    ),
+];
+
+/// What a name outside of the list makes.
+pub(super) fn describe(module: &str, name: &str) -> String {
+    let known = tensor(module, name);
     let (module, name) = (shortened(module), shortened(name));
-    if module.starts_with("torch.nn.modules") || module.starts_with("torch.jit") {
-        return format!(
+    match known {
+        Some((what, _)) => format!("{what} (`{module}.{name}`)"),
+        None => format!("an object of `{module}.{name}`"),
+    }
+}
+
+/// What to save instead of a tensor that is not served.
+pub(super) fn instead(module: &str, name: &str) -> Option<String> {
+    let (_, instead) = tensor(module, name)?;
+    Some(format!("which is not served; save {instead} instead"))
+}
+
+fn tensor(module: &str, name: &str) -> Option<(&'static str, &'static str)> {
+    let mut tensors = TENSORS.iter().filter(|_| module == "torch._utils");
+    let (_, what, instead) = tensors.find(|(maker, ..)| *maker == name)?;
+    Some((what, instead))
+}
+
+/// Why a checkpoint with this name is refused, unless all that is needed lies elsewhere; and whether
+/// that says what to do.
+pub(super) fn refused(module: &str, name: &str) -> (String, bool) {
+    if let Some(instead) = instead(module, name) {
+        let what = describe(module, name);
+        return (format!("the checkpoint holds {what}, {instead}"), true);
+    }
+    let whole = module.starts_with("torch.nn.modules") || module.starts_with("torch.jit");
+    let (module, name) = (shortened(module), shortened(name));
+    if whole {
+        let refused = format!(
             "the checkpoint holds a whole module (`{module}.{name}`), whose code would have to be \
              run; save `model.state_dict()` instead"
         );
+        return (refused, true);
     }
-    format!(
-        "the checkpoint asks to run `{module}.{name}`; only tensors are read, nothing is \
-         executed; re-save the state dict alone"
-    )
+    let refused = format!(
+        "the checkpoint asks to run `{module}.{name}`; only tensors are read, nothing is executed"
+    );
+    (refused, false)
 }

@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 
 use super::budget::Budget;
-use super::globals::{Global, Kind, Scalars};
+use super::globals::{self, Global, Kind, Scalars};
 use crate::checkpoint::words::shortened;
 
 /// An object, or its place.
@@ -22,6 +22,8 @@ pub(super) enum Value {
     Storage(u32),
     Tensor(u32),
     Global(Global),
+    /// A class or function outside of the list, or whatever came of it: it is known by its name alone.
+    Opaque(u32),
     Other(Kind),
 }
 
@@ -60,6 +62,8 @@ pub(super) struct Heap<'a> {
     dicts: Vec<Vec<(Value, Value)>>,
     storages: IndexMap<&'a str, Storage>,
     tensors: Vec<Rebuild>,
+    /// Module and name.
+    opaque: Vec<(&'a str, &'a str)>,
 }
 
 /// Puts a value at the end of a vector that the budget pays, and says where.
@@ -82,6 +86,7 @@ impl<'a> Heap<'a> {
             dicts: Vec::new(),
             storages: IndexMap::new(),
             tensors: Vec::new(),
+            opaque: Vec::new(),
         }
     }
 
@@ -120,6 +125,27 @@ impl<'a> Heap<'a> {
 
     pub(super) fn new_tensor(&mut self, by: Global, arguments: u32) -> Result<Value, String> {
         push(self.budget, &mut self.tensors, Rebuild { by, arguments }).map(Value::Tensor)
+    }
+
+    /// What a name stands for.
+    pub(super) fn global(&mut self, module: &'a str, name: &'a str) -> Result<Value, String> {
+        match globals::find(module, name) {
+            Some(global) => Ok(Value::Global(global)),
+            None => push(self.budget, &mut self.opaque, (module, name)).map(Value::Opaque),
+        }
+    }
+
+    /// The first name outside of the list.
+    pub(super) fn first_opaque(&self) -> Option<(&'a str, &'a str)> {
+        self.opaque.first().copied()
+    }
+
+    /// The module and the name of what is opaque.
+    pub(super) fn opaque(&self, value: Value) -> Option<(&'a str, &'a str)> {
+        match value {
+            Value::Opaque(place) => Some(self.opaque[place as usize]),
+            _ => None,
+        }
     }
 
     /// The storage of a key, which must be the same each time.
@@ -231,6 +257,10 @@ impl<'a> Heap<'a> {
             Value::Storage(_) => "a storage without a tensor".to_owned(),
             Value::Tensor(_) => "a tensor".to_owned(),
             Value::Global(global) => global.describe().to_owned(),
+            Value::Opaque(place) => {
+                let (module, name) = self.opaque[place as usize];
+                globals::describe(module, name)
+            }
             Value::Other(kind) => kind.describe().to_owned(),
         }
     }

@@ -3,8 +3,8 @@
 //! It is a loop over the bytes. The stack, the marks and the memo are bounded, objects by the
 //! [budget](super::budget).
 
-use super::call::{build, call};
-use super::globals::{self, Global, Kind};
+use super::call::{build, call, call_named};
+use super::globals::{Global, Kind};
 use super::heap::{Heap, Storage, Value};
 use super::reader::{Reader, text};
 
@@ -56,7 +56,7 @@ impl<'a> Machine<'a> {
             b'2' => self.top()?,
 
             b'N' => Value::Other(Kind::None),
-            0x88 | 0x89 => Value::Other(Kind::Bool),
+            0x88 | 0x89 => Value::Other(Kind::Bool(code == 0x88)),
             b'J' => Value::Int(i32::from_le_bytes(reader.array()?)),
             b'K' => Value::Int(reader.byte()?.into()),
             b'M' => Value::Int(u16::from_le_bytes(reader.array()?).into()),
@@ -119,7 +119,7 @@ impl<'a> Machine<'a> {
             0x90 => {
                 self.since_mark()?;
                 return match self.top()? {
-                    Value::Other(Kind::Set) => Ok(()),
+                    Value::Other(Kind::Set) | Value::Opaque(_) => Ok(()),
                     other => Err(self.unfit("adds items to", other)),
                 };
             }
@@ -133,12 +133,12 @@ impl<'a> Machine<'a> {
 
             b'c' => {
                 let module = reader.line()?;
-                Value::Global(globals::find(module, reader.line()?)?)
+                self.heap.global(module, reader.line()?)?
             }
             0x93 => {
                 let (name, module) = (self.pop()?, self.pop()?);
                 match (self.heap.text(module), self.heap.text(name)) {
-                    (Some(module), Some(name)) => Value::Global(globals::find(module, name)?),
+                    (Some(module), Some(name)) => self.heap.global(module, name)?,
                     _ => return Err("the pickle names a global by what is no text".to_owned()),
                 }
             }
@@ -146,6 +146,11 @@ impl<'a> Machine<'a> {
             b'R' | 0x81 => {
                 let (arguments, function) = (self.pop()?, self.pop()?);
                 call(&mut self.heap, function, arguments)?
+            }
+            0x92 => {
+                let (named, arguments) = (self.pop()?, self.pop()?);
+                let class = self.pop()?;
+                call_named(&mut self.heap, class, arguments, named)?
             }
             b'b' => {
                 self.pop()?;
@@ -216,6 +221,7 @@ impl<'a> Machine<'a> {
     fn append(&mut self, list: Value, items: &[Value]) -> Result<(), String> {
         match list {
             Value::List(place) => self.heap.append(place, items),
+            Value::Opaque(_) => Ok(()),
             other => Err(self.unfit("adds items to", other)),
         }
     }
@@ -224,7 +230,7 @@ impl<'a> Machine<'a> {
         match dict {
             Value::Dict(place) => self.heap.set(place, pairs),
             // What a counter counts is no tensor.
-            Value::Other(Kind::Counter) => Ok(()),
+            Value::Other(Kind::Counter) | Value::Opaque(_) => Ok(()),
             other => Err(self.unfit("sets keys of", other)),
         }
     }
@@ -285,6 +291,10 @@ impl<'a> Machine<'a> {
         let id = self.pop()?;
         let heap = &mut self.heap;
         let parts = heap.tuple(id).unwrap_or_default();
+        // A class of modules with its source, or one of storages that is not known.
+        if let &[_, class @ Value::Opaque(_), ..] = parts {
+            return Ok(class);
+        }
         if parts.first().and_then(|&tag| heap.text(tag)) == Some("module") {
             return Err(
                 "the checkpoint holds a whole module; save `model.state_dict()` instead".to_owned(),

@@ -18,6 +18,7 @@ use machine::Machine;
 use reader::Reader;
 pub(super) use tensors::Storages;
 
+use super::{Problem, ReadOptions};
 use crate::StateDict;
 
 /// The object that a pickle describes.
@@ -29,12 +30,37 @@ pub(super) struct Pickle<'a> {
 }
 
 impl<'a> Pickle<'a> {
-    /// Reads the pickle at the start of `bytes`.
-    pub(super) fn read(bytes: &'a [u8], budget: &'a Budget) -> Result<Self, String> {
-        let mut reader = Reader::new(bytes);
+    /// Reads the pickle at the start of `bytes`, in which nothing may be opaque. `whole` is what ends
+    /// with them.
+    pub(super) fn read(
+        bytes: &'a [u8],
+        whole: &'static str,
+        budget: &'a Budget,
+    ) -> Result<Self, String> {
+        let pickle = Self::read_objects(bytes, whole, budget, None)?;
+        match pickle.heap.first_opaque() {
+            Some((module, name)) => Err(globals::refused(module, name).0),
+            None => Ok(pickle),
+        }
+    }
+
+    /// Reads a pickle in which objects may be opaque, of which [`state`](Self::state) is to find the
+    /// tensors at `entry`.
+    pub(super) fn read_objects(
+        bytes: &'a [u8],
+        whole: &'static str,
+        budget: &'a Budget,
+        entry: Option<&str>,
+    ) -> Result<Self, String> {
+        let mut reader = Reader::new(bytes, whole);
         let mut machine = Machine::new(Heap::new(budget));
-        let root = machine.run(&mut reader)?;
+        let root = machine.run(&mut reader);
         let (heap, length) = (machine.heap, reader.at());
+        let root = root.map_err(|problem| match (entry, heap.first_opaque()) {
+            // The whole would have been refused for this before the other problem.
+            (None, Some((module, name))) => globals::refused(module, name).0,
+            _ => problem,
+        })?;
         Ok(Self { heap, root, length })
     }
 
@@ -54,12 +80,12 @@ impl<'a> Pickle<'a> {
         self.heap.storages()
     }
 
-    /// The tensors of the object, or of its `entry`.
+    /// The tensors of the object, or of the entry of the options.
     pub(super) fn state(
         &self,
-        entry: Option<&str>,
+        options: &ReadOptions,
         storages: &dyn Storages,
-    ) -> Result<StateDict, String> {
-        select::state(&self.heap, self.root, entry, storages)
+    ) -> Result<StateDict, Problem> {
+        select::state(&self.heap, self.root, options, storages)
     }
 }

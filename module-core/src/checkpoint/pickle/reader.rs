@@ -4,19 +4,19 @@
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// What ends where the bytes do.
+    whole: &'static str,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+    pub(super) fn new(bytes: &'a [u8], whole: &'static str) -> Self {
+        let at = 0;
+        Self { bytes, at, whole }
     }
 
     /// Another reader at the same place.
     pub(super) fn fork(&self) -> Self {
-        Self {
-            bytes: self.bytes,
-            at: self.at,
-        }
+        Self { ..*self }
     }
 
     /// How many bytes were read.
@@ -33,7 +33,8 @@ impl<'a> Reader<'a> {
                 Ok(taken)
             }
             None => Err(format!(
-                "at byte {} the pickle has {} bytes left and needs {count}: it is cut short or damaged",
+                "{} ends early: cut off? At byte {} the pickle has {} bytes left and needs {count}",
+                self.whole,
                 self.at,
                 self.bytes.len() - self.at
             )),

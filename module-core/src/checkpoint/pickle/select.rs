@@ -3,46 +3,67 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::Storages;
+use super::globals;
 use super::heap::{Heap, Value};
-use super::tensors::Tensors;
+use super::tensors::{Storages, Tensors};
 use crate::StateDict;
 use crate::checkpoint::words::shortened;
+use crate::checkpoint::{Problem, ReadOptions};
 
-/// The tensors of the dict at `entry`, or of the whole.
+/// The tensors of the dict at the entry of the options, or of the whole, in which nothing may be
+/// opaque then.
 pub(super) fn state(
     heap: &Heap<'_>,
     root: Value,
-    entry: Option<&str>,
+    options: &ReadOptions,
     storages: &dyn Storages,
-) -> Result<StateDict, String> {
-    let value = match entry {
-        Some(path) => find(heap, root, path)?,
-        None => root,
+) -> Result<StateDict, Problem> {
+    let entry = options.entry.as_deref();
+    let value = match (entry, heap.first_opaque()) {
+        (Some(path), _) => find(heap, root, path)?,
+        (None, None) => root,
+        (None, Some((module, name))) => return Err(refused(heap, root, module, name)),
     };
     let Value::Dict(dict) = value else {
         let what = heap.describe(value);
-        let found = match entry {
-            Some(path) => format!("`{}` is {what}", shortened(path)),
-            None => format!("the checkpoint holds {what}"),
-        };
-        return Err(format!("{found}, not a dict of tensors"));
+        return Err(Problem::Unfit(match entry {
+            Some(path) => format!("`{}` is {what}, not a dict of tensors", shortened(path)),
+            None => format!(
+                "the checkpoint holds {what}, not a dict of tensors; save `{{\"name\": tensor}}` with \
+                 a name for each"
+            ),
+        }));
     };
     if let Some(problem) = mixed(heap, dict, entry) {
-        return Err(problem);
+        return Err(Problem::Unfit(problem));
     }
     let count = tensors_in(heap, dict).count();
-    let mut tensors = Tensors::new(heap, storages, count)?;
+    let mut tensors = Tensors::new(heap, storages, count, options.expanded)?;
     for (key, tensor) in tensors_in(heap, dict) {
         match heap.text(key) {
             Some(name) => tensors.insert(name, heap.tensor(tensor))?,
             None => {
                 let what = heap.describe(key);
-                return Err(format!("a tensor lies under {what} instead of a name"));
+                let problem = format!("a tensor lies under {what} instead of a name");
+                return Err(Problem::Unfit(problem));
             }
         }
     }
-    Ok(tensors.state)
+    tensors.finish()
+}
+
+/// Why a checkpoint is refused in which there is something opaque, with the cure.
+fn refused(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> Problem {
+    let (problem, cured) = globals::refused(module, name);
+    let cure = match entries(heap, root).is_empty() {
+        true if cured => String::new(),
+        true => "; re-save the state dict alone".to_owned(),
+        false => format!(
+            "; what is not needed does no harm: {}",
+            choices(heap, root, None)
+        ),
+    };
+    Problem::Unfit(problem + &cure)
 }
 
 /// The tensors that a dict holds itself, with their keys.
@@ -63,7 +84,7 @@ fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
 }
 
 /// The value at a path of keys. A key may contain dots itself: the longest that fits is taken.
-fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, String> {
+fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, Problem> {
     let (mut value, mut rest) = (root, path);
     loop {
         let pairs = match value {
@@ -87,11 +108,19 @@ fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, String> {
             Some(("", found)) => return Ok(found),
             Some((after, found)) => (rest, value) = (after, found),
             None => {
-                return Err(format!(
-                    "there is no entry `{}`; {}",
+                let found = match (value, path.strip_suffix(rest)) {
+                    (Value::Dict(_), _) | (_, None) => String::new(),
+                    (_, Some("")) => format!(": the checkpoint holds {}", heap.describe(value)),
+                    (_, Some(before)) => {
+                        let before = before.trim_end_matches('.');
+                        format!(": `{}` is {}", shortened(before), heap.describe(value))
+                    }
+                };
+                return Err(Problem::Unfit(format!(
+                    "there is no entry `{}`{found}; {}",
                     shortened(path),
-                    choices(heap, root)
-                ));
+                    choices(heap, root, None)
+                )));
             }
         }
     }
@@ -114,15 +143,19 @@ fn mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {
     let (key, what) = (shortened(&key), heap.describe(value));
     let at = entry.map(|path| format!(" of `{}`", shortened(path)));
     let at = at.unwrap_or_default();
+    let opaque = heap.opaque(value);
+    if let Some(instead) = opaque.and_then(|(module, name)| globals::instead(module, name)) {
+        return Some(format!("`{key}`{at} is {what}, {instead}"));
+    }
     Some(format!(
         "`{key}`{at} is {what}, not a tensor; {}",
-        choices(heap, Value::Dict(dict))
+        choices(heap, Value::Dict(dict), entry)
     ))
 }
 
 /// The entries under `root` that hold tensors, with their numbers, for the reader of an error to
-/// choose one.
-fn choices(heap: &Heap<'_>, root: Value) -> String {
+/// choose one. `root` itself may lie under another entry.
+fn choices(heap: &Heap<'_>, root: Value, under: Option<&str>) -> String {
     const SHOWN: usize = 12;
     let found = entries(heap, root);
     if found.is_empty() {
@@ -139,8 +172,11 @@ fn choices(heap: &Heap<'_>, root: Value) -> String {
     if let Some(more) = found.len().checked_sub(SHOWN + 1) {
         shown.push(format!("{} more", more + 1));
     }
+    let under = under.map(|path| format!(", which lie under `{}`", shortened(path)));
     format!(
-        "choose one of the entries that hold tensors by `ReadOptions::entry`: {}",
+        "choose one of the entries that hold tensors by `ReadOptions::entry` (for a module's \
+         `load_with`, `LoadOptions::entry`){}: {}",
+        under.unwrap_or_default(),
         shown.join(", ")
     )
 }

@@ -1,11 +1,13 @@
 //! Tensors of a pickle: views of the storages that it names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
-use super::globals::Global;
+use super::globals::{Global, Kind, Scalars};
 use super::heap::{Heap, Rebuild, Value};
+use crate::checkpoint::Problem;
 use crate::checkpoint::words::shortened;
-use crate::layout::Layout;
+use crate::layout::{Layout, MAX_RANK};
 use crate::{DType, Shape, StateDict, Tensor};
 
 /// Where the elements of storages lie.
@@ -14,21 +16,28 @@ pub(in crate::checkpoint) trait Storages {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String>;
 }
 
+/// What to do about tensors of more elements than there are.
+const ALLOW: &str =
+    "save `tensor.contiguous()`, or allow it by `ReadOptions::new().expanded(true)`";
+
 /// Makes the tensors of a state; those of one storage share its memory.
 pub(super) struct Tensors<'a> {
     heap: &'a Heap<'a>,
     storages: &'a dyn Storages,
-    pub(super) state: StateDict,
-    /// The first tensor of each storage.
-    first: HashMap<(&'a str, DType), usize>,
+    state: StateDict,
+    /// The first tensor of each storage, and of its negative.
+    first: HashMap<(&'a str, DType, bool), usize>,
+    /// Whether tensors may have more elements than there are.
+    expanded: bool,
 }
 
 impl<'a> Tensors<'a> {
-    /// For a state of `count` tensors.
+    /// For a state of `count` tensors, which may be `expanded`.
     pub(super) fn new(
         heap: &'a Heap<'a>,
         storages: &'a dyn Storages,
         count: usize,
+        expanded: bool,
     ) -> Result<Self, String> {
         // Entry, hash and place of the map.
         let entry = size_of::<(String, Tensor, [usize; 3])>();
@@ -38,53 +47,159 @@ impl<'a> Tensors<'a> {
             storages,
             state: StateDict::with_capacity(count),
             first: HashMap::new(),
+            expanded,
         })
     }
 
     /// Puts a tensor under a name that is still free.
-    pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), String> {
-        let tensor = self
-            .make(rebuild)
-            .map_err(|problem| format!("`{}`: {problem}", shortened(name)))?;
+    pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), Problem> {
+        let tensor = self.make(rebuild);
+        let tensor = tensor.map_err(|problem| problem.of(&shortened(name)))?;
         self.heap.budget().bytes(name.len())?;
         match self.state.insert(name, tensor) {
-            Some(_) => Err(format!("the key `{}` stands twice", shortened(name))),
+            Some(_) => Err(format!("the key `{}` stands twice", shortened(name)).into()),
             None => Ok(()),
         }
     }
 
-    /// `function(storage, offset, size, stride, …)`.
-    fn make(&mut self, rebuild: Rebuild) -> Result<Tensor, String> {
+    /// The state, unless its views have far more elements together than the file holds.
+    pub(super) fn finish(self) -> Result<StateDict, Problem> {
+        let most = self.heap.budget().views();
+        let size = |tensor: &Tensor| tensor.numel() * tensor.dtype().size_in_bytes();
+        let tensors = || self.state.iter().map(|(_, tensor)| tensor);
+        if self.expanded || tensors().map(size).fold(0, usize::saturating_add) <= most {
+            return Ok(self.state);
+        }
+        // Now ties count once.
+        let (hasher, mut seen, mut sum) = (RandomState::new(), HashSet::new(), 0_usize);
+        for (name, tensor) in self.state.iter() {
+            let layout = tensor.layout();
+            let place = (tensor.storage.address(), layout.offset());
+            if seen.insert(hasher.hash_one((place, &layout.shape()[..], layout.strides()))) {
+                self.heap.budget().bytes(2 * size_of::<u64>())?;
+                sum = sum.saturating_add(size(tensor));
+            }
+            if sum > most {
+                return Err(Problem::Unfit(format!(
+                    "up to `{}` its tensors are views of more than {most} bytes together, many times \
+                     what the file holds; {ALLOW}",
+                    shortened(name)
+                )));
+            }
+        }
+        Ok(self.state)
+    }
+
+    /// `function(storage, offset, size, stride, requires_grad, hooks[, dtype][, metadata])`.
+    fn make(&mut self, rebuild: Rebuild) -> Result<Tensor, Problem> {
         let arguments = self.heap.tuple(Value::Tuple(rebuild.arguments));
         let &[storage, offset, sizes, strides, ref rest @ ..] = arguments.unwrap_or_default()
         else {
-            return Err("it lacks a storage, an offset, sizes or strides".to_owned());
+            return Err("it lacks a storage, an offset, sizes or strides".into());
         };
         let (key, storage) = self.heap.storage(storage).ok_or_else(|| {
             let what = self.heap.describe(storage);
             format!("its elements lie in {what}, not in a storage")
         })?;
-        let scalars = match (rebuild.by, rest) {
-            (Global::TypedTensor, &[_, _, Value::Global(Global::DType(scalars)), ..]) => scalars,
-            _ => storage.scalars.ok_or("nothing tells its dtype")?,
+        let (scalars, metadata) = match (rebuild.by, rest) {
+            // The oldest function has neither of the two before the metadata.
+            (Global::Tensor, [] | [_] | [_, _]) => (storage.scalars, None),
+            (Global::Tensor, &[_, _, metadata]) => (storage.scalars, Some(metadata)),
+            (Global::TypedTensor, &[_, _, dtype]) => (Some(self.scalars(dtype)?), None),
+            (Global::TypedTensor, &[_, _, dtype, metadata]) => {
+                (Some(self.scalars(dtype)?), Some(metadata))
+            }
+            _ => {
+                let count = rest.len() + 4;
+                return Err(format!("{count} arguments are none of a tensor").into());
+            }
         };
+        let scalars = scalars.ok_or("nothing tells its dtype")?;
         let dtype = scalars
             .dtype()
-            .ok_or_else(|| format!("its dtype {} is not served", scalars.name()))?;
+            .ok_or_else(|| Problem::Unfit(format!("its dtype {} is not served", scalars.name())))?;
+        let negated = metadata.map_or(Ok(false), |metadata| self.negated(metadata))?;
         let size = storage
             .size()
             .filter(|size| size % dtype.size_in_bytes() == 0)
             .ok_or_else(|| format!("{} elements are no size of a storage", storage.count))?;
         let layout = self.layout(offset, sizes, strides, dtype, size / dtype.size_in_bytes())?;
-        let first = self.first.get(&(key, dtype)).copied();
+        let first = self.first.get(&(key, dtype, negated)).copied();
         if let Some(first) = first.and_then(|place| self.state.tensor_at(place)) {
             return Ok(first.with_layout(layout));
         }
         // The entry of the map, and the object behind a storage.
         self.heap.budget().bytes(200)?;
-        let elements = self.storages.storage(key, dtype, size)?;
-        self.first.insert((key, dtype), self.state.len());
+        let mut elements = self.storages.storage(key, dtype, size)?;
+        if negated {
+            // The whole storage at once, so that its views and ties share memory as before.
+            self.heap.budget().bytes(size)?;
+            let negative = elements.neg();
+            elements =
+                negative.map_err(|error| Problem::Unfit(format!("its negative: {error}")))?;
+        }
+        self.first.insert((key, dtype, negated), self.state.len());
         Ok(elements.with_layout(layout))
+    }
+
+    /// The dtype that `_rebuild_tensor_v3` is given.
+    fn scalars(&self, dtype: Value) -> Result<Scalars, Problem> {
+        match (dtype, self.heap.opaque(dtype)) {
+            (Value::Global(Global::DType(scalars)), _) => Ok(scalars),
+            (_, Some((module, name))) => {
+                let (module, name) = (shortened(module), shortened(name));
+                let problem = format!("its dtype `{module}.{name}` is not served");
+                Err(Problem::Unfit(problem))
+            }
+            _ => {
+                let what = self.heap.describe(dtype);
+                Err(format!("its dtype is {what}").into())
+            }
+        }
+    }
+
+    /// Whether the elements are the negatives of those that are stored, as the metadata say that
+    /// PyTorch writes for lazy views: `{"neg": True}` of the imaginary part of a conjugate.
+    fn negated(&self, metadata: Value) -> Result<bool, Problem> {
+        let pairs = match metadata {
+            Value::Other(Kind::None) => &[],
+            Value::Dict(place) => self.heap.dict(place),
+            other => {
+                let what = self.heap.describe(other);
+                return Err(Problem::Unfit(format!(
+                    "its metadata is {what}, not a dict"
+                )));
+            }
+        };
+        // Two are known; a crafted dict may be named by every tensor.
+        if pairs.len() > 16 {
+            let count = pairs.len();
+            return Err(format!("its metadata has {count} entries").into());
+        }
+        let mut negated = false;
+        for &(key, value) in pairs {
+            match (self.heap.text(key), value) {
+                (Some("neg"), Value::Other(Kind::Bool(true))) => negated = true,
+                // A real number is its own conjugate, and complex ones are refused for their dtype.
+                (Some("conj"), Value::Other(Kind::Bool(true))) => {}
+                (name, value) => {
+                    let name = match name {
+                        Some(name) => format!("`{}`", shortened(name)),
+                        None => self.heap.describe(key),
+                    };
+                    let value = match value {
+                        Value::Other(Kind::Bool(false)) => "False".to_owned(),
+                        Value::Other(Kind::Bool(true)) => "True".to_owned(),
+                        value => self.heap.describe(value),
+                    };
+                    return Err(Problem::Unfit(format!(
+                        "its metadata has {name}: {value}, which may change its elements and is not \
+                         known; save `tensor.clone()` instead"
+                    )));
+                }
+            }
+        }
+        Ok(negated)
     }
 
     /// The layout in a storage of `count` elements.
@@ -95,12 +210,10 @@ impl<'a> Tensors<'a> {
         strides: Value,
         dtype: DType,
         count: usize,
-    ) -> Result<Layout, String> {
+    ) -> Result<Layout, Problem> {
         let natural = |value| self.heap.int(value).and_then(|n| usize::try_from(n).ok());
         let naturals = |values| -> Option<Vec<usize>> {
             let values = self.heap.tuple(values)?;
-            // PyTorch has no more dimensions; nothing is collected before that is known.
-            (values.len() <= 64).then_some(())?;
             values.iter().copied().map(natural).collect()
         };
         let words = || {
@@ -122,10 +235,16 @@ impl<'a> Tensors<'a> {
                 numbers(strides)
             )
         };
+        // Nothing is collected before it is known how many there are.
+        let rank = |values| self.heap.tuple(values).map_or(0, <[Value]>::len);
+        let rank = rank(sizes).max(rank(strides));
+        if rank > MAX_RANK {
+            return Err(format!("{rank} dimensions are more than {MAX_RANK}").into());
+        }
         let (Some(offset), Some(sizes), Some(strides)) =
             (natural(offset), naturals(sizes), naturals(strides))
         else {
-            return Err(format!("{} are none of a tensor", words()));
+            return Err(format!("{} are none of a tensor", words()).into());
         };
         self.heap.budget().bytes(size_of_val(&*sizes) * 2)?;
         let shape = Shape::from(sizes);
@@ -133,7 +252,14 @@ impl<'a> Tensors<'a> {
             .checked_numel("checkpoint", dtype.size_in_bytes())
             .map_err(|e| e.to_string());
         fits?;
-        Layout::within(shape, &strides, offset, count)
-            .ok_or_else(|| format!("{} reach past the {count} elements of its storage", words()))
+        let layout = Layout::within(shape, &strides, offset, count)
+            .ok_or_else(|| format!("{} reach past the {count} elements of its storage", words()))?;
+        match layout.shape().numel() {
+            numel if numel > count && !self.expanded => Err(Problem::Unfit(format!(
+                "{} make {numel} elements of the {count} of its storage; {ALLOW}",
+                words()
+            ))),
+            _ => Ok(layout),
+        }
     }
 }

@@ -5,9 +5,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use indexmap::IndexMap;
-use safetensors::tensor::TensorInfo;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use safetensors::tensor::{Dtype, TensorInfo};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::error::quote;
+use crate::layout::MAX_RANK;
 
 #[derive(Default)]
 pub(super) struct Header {
@@ -22,11 +25,11 @@ pub(super) const METADATA: &str = "__metadata__";
 const MOST: usize = 100_000_000;
 
 impl Header {
-    /// The header of a file, and where the elements start.
-    pub(super) fn parse(file: &[u8]) -> Result<(Self, usize), String> {
-        let (length, rest) = file
+    /// The length of the header, which stands in the first eight bytes of a file of `size`.
+    pub(super) fn length(file: &[u8], size: usize) -> Result<usize, String> {
+        let (length, _) = file
             .split_first_chunk()
-            .ok_or("the file ends in the length of the header")?;
+            .ok_or("the file ends early: cut off? The length of its header is missing")?;
         let length = u64::from_le_bytes(*length);
         let within = usize::try_from(length)
             .ok()
@@ -34,15 +37,19 @@ impl Header {
         let length = within.ok_or_else(|| {
             format!("a header of {length} bytes is more than the {MOST} that are allowed")
         })?;
-        let header = rest.get(..length).ok_or_else(|| {
-            format!(
-                "a header of {length} bytes leaves the file, which has {} more",
-                rest.len()
-            )
-        })?;
-        let header = str::from_utf8(header).map_err(|e| format!("the header: {e}"))?;
-        let header = serde_json::from_str(header).map_err(|e| format!("the header: {e}"))?;
-        Ok((header, file.len() - rest.len() + length))
+        let more = size.saturating_sub(8);
+        match length <= more {
+            true => Ok(length),
+            false => Err(format!(
+                "the file ends early: cut off? Its header takes {length} bytes, and {more} follow"
+            )),
+        }
+    }
+
+    /// The header as it stands behind its length.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let text = str::from_utf8(text).map_err(|e| format!("the header: {e}"))?;
+        serde_json::from_str(text).map_err(|e| format!("the header: {e}"))
     }
 
     /// The length and the header as a file starts with them.
@@ -99,7 +106,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
                     return Err(twice(METADATA));
                 }
             } else {
-                insert_once(&mut tensors, key, &mut map)?;
+                insert_once(&mut tensors, key, &mut map, |Info(info)| info)?;
             }
         }
         let metadata = metadata
@@ -107,6 +114,58 @@ impl<'de> Visitor<'de> for HeaderVisitor {
             .map(|Unique(map)| map.into_iter().collect());
         let metadata = metadata.unwrap_or_default();
         Ok(Header { metadata, tensors })
+    }
+}
+
+/// The description of a tensor, whose dimensions are counted while they are read.
+struct Info(TensorInfo);
+
+impl<'de> Deserialize<'de> for Info {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Fields {
+            dtype: Dtype,
+            shape: Few,
+            data_offsets: (usize, usize),
+        }
+        let fields = Fields::deserialize(deserializer)?;
+        Ok(Self(TensorInfo {
+            dtype: fields.dtype,
+            shape: fields.shape.0,
+            data_offsets: fields.data_offsets,
+        }))
+    }
+}
+
+/// At most [`MAX_RANK`] sizes.
+struct Few(Vec<usize>);
+
+impl<'de> Deserialize<'de> for Few {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FewVisitor)
+    }
+}
+
+struct FewVisitor;
+
+impl<'de> Visitor<'de> for FewVisitor {
+    type Value = Few;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of sizes")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Few, A::Error> {
+        let mut sizes = Vec::new();
+        while let Some(size) = sequence.next_element()? {
+            if sizes.len() == MAX_RANK {
+                return Err(Error::custom(format_args!(
+                    "more than {MAX_RANK} dimensions"
+                )));
+            }
+            sizes.push(size);
+        }
+        Ok(Few(sizes))
     }
 }
 
@@ -137,24 +196,25 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for UniqueVisitor<V> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique<V>, A::Error> {
         let mut unique = IndexMap::new();
         while let Some(key) = map.next_key()? {
-            insert_once(&mut unique, key, &mut map)?;
+            insert_once(&mut unique, key, &mut map, |value| value)?;
         }
         Ok(Unique(unique))
     }
 }
 
-fn insert_once<'de, V: Deserialize<'de>, A: MapAccess<'de>>(
-    to: &mut IndexMap<String, V>,
+fn insert_once<'de, V: Deserialize<'de>, T, A: MapAccess<'de>>(
+    to: &mut IndexMap<String, T>,
     key: String,
     map: &mut A,
+    made: impl FnOnce(V) -> T,
 ) -> Result<(), A::Error> {
     if to.contains_key(&key) {
         return Err(twice(&key));
     }
-    to.insert(key, map.next_value()?);
+    to.insert(key, made(map.next_value()?));
     Ok(())
 }
 
 fn twice<E: Error>(key: &str) -> E {
-    E::custom(format_args!("key `{key}` stands twice"))
+    E::custom(format_args!("key `{}` stands twice", quote(key)))
 }

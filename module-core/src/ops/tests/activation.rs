@@ -151,8 +151,8 @@ fn what_does_not_fit_is_named() {
         ),
         (x.celu(0.0), "celu: alpha = 0: must not be 0"),
         (
-            x.hardtanh(1.0, 1.0),
-            "hardtanh: min_val = 1: must be below max_val = 1",
+            x.hardtanh(1.0, 0.5),
+            "hardtanh: min_val = 1: must not be above max_val = 0.5",
         ),
         (
             x.softshrink(-0.5),

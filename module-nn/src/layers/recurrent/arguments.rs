@@ -6,7 +6,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{Error, RecurrentOp, Result};
 
-use crate::config::{between, positive};
+use crate::config::{Part, between, fitting_count, positive};
 
 /// The arguments of every recurrent layer.
 #[derive(Clone, Copy)]
@@ -59,7 +59,12 @@ impl Arguments {
                 problem,
             ));
         }
-        Ok(())
+        let weights = (0..sides).flat_map(|_| self.weights(1, false));
+        let sizes = weights.map(|(_, shape)| {
+            let times = |product: usize, &size: &usize| product.saturating_mul(size);
+            shape.iter().fold(1, times)
+        });
+        fitting_count(layer, "num_layers", self.num_layers, Part::of_sizes(sizes))
     }
 
     /// The names and shapes of the weights of one direction of a layer, in PyTorch's order.

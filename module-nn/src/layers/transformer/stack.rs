@@ -1,8 +1,9 @@
 //! What the stacks of layers share: their start as copies of one, the last normalisation, masks that are
 //! found to be causal.
 
-use module_core::{Call, DType, Error, Layer, Module, ModuleExt, Result, Tensor, deferred};
+use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
+use crate::config::{Part, fitting_count, positive};
 use crate::layers::causal::{blocked, seen};
 
 /// As many layers, all with the values of the first: only that one draws, as PyTorch copies it.
@@ -11,26 +12,28 @@ pub(super) fn copies<M: Module>(
     count: usize,
     build: impl Fn() -> Result<M>,
 ) -> Result<Vec<M>> {
-    if count == 0 {
-        return Err(Error::argument(
-            name,
-            "num_layers",
-            count,
-            "must be at least 1",
-        ));
-    }
+    check_count(name, "num_layers", count, &build)?;
     let mut layers = vec![build()?];
     while layers.len() < count {
         let layer = deferred(&build)?;
         for (copy, first) in layer.parameters().zip(layers[0].parameters()) {
-            // A whole model without values gets them later.
-            if first.has_values() {
-                copy.set(first.detach())?;
-            }
+            copy.initialize_like(first)?;
         }
         layers.push(layer);
     }
     Ok(layers)
+}
+
+/// Refuses a number of layers that is 0 or that memory cannot hold.
+pub(super) fn check_count<M: Module>(
+    name: &'static str,
+    argument: &'static str,
+    count: usize,
+    build: impl Fn() -> Result<M>,
+) -> Result<()> {
+    positive(name, argument, count)?;
+    let layer = deferred(build)?;
+    fitting_count(name, argument, count, Part::of(layer.as_module()))
 }
 
 /// The normalisation behind the last layer, under the key `norm`; the stacks flatten it into themselves.

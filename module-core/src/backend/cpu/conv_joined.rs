@@ -1,0 +1,183 @@
+//! Convolutions of small images: the windows of several samples side by side, so that the product of
+//! matrices is wide and reads the weight once for all of them.
+
+use super::ConvOp;
+use super::conv::{Sizes, matrix, matrix_mut, multiply, part, part_mut, resized};
+use super::float::Float;
+use super::threads::{Items, divide};
+use crate::Result;
+
+/// Images with more windows are worked on one by one.
+const SMALL: usize = 128;
+
+/// How many windows are joined, about.
+const WIDE: usize = 256;
+
+/// Memory that is used again for the next samples.
+#[derive(Default)]
+struct Buffers<T> {
+    columns: Vec<T>,
+    output: Vec<T>,
+}
+
+impl Sizes {
+    /// How many samples are worked on together, if it is more than one.
+    pub(super) fn joined_samples(&self) -> Option<usize> {
+        let places = self.window.places();
+        let small = places <= SMALL && self.groups == 1 && !self.is_thin();
+        let samples = WIDE.div_ceil(places.max(1)).min(self.batch);
+        (small && samples > 1).then_some(samples)
+    }
+
+    /// A convolution, so many samples at a time; `out` holds zeros.
+    pub(super) fn run_joined<T: Float>(
+        &self,
+        op: ConvOp,
+        a: &[T],
+        b: &[T],
+        samples: usize,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (input, output) = (
+            self.window.input_len(),
+            self.out_channels * self.window.places(),
+        );
+        let steps = samples * self.out_channels * self.window.rows() * self.window.places() / 16;
+        let count = self.batch.div_ceil(samples);
+        let of =
+            |i: usize, len: usize| i * samples * len..((i + 1) * samples).min(self.batch) * len;
+        match op {
+            ConvOp::Forward => divide(count, steps, Items(out, samples * output), &|range, out| {
+                let mut buffers = Buffers::default();
+                for (i, out) in range.zip(out.0.chunks_mut(samples * output)) {
+                    self.joined_forward(&a[of(i, input)], b, out, &mut buffers)?;
+                }
+                Ok(())
+            }),
+            ConvOp::Input => divide(count, steps, Items(out, samples * input), &|range, out| {
+                let mut buffers = Buffers::default();
+                for (i, out) in range.zip(out.0.chunks_mut(samples * input)) {
+                    self.joined_input(&a[of(i, output)], b, out, &mut buffers)?;
+                }
+                Ok(())
+            }),
+            ConvOp::Weight => {
+                // One after the other, so that they are added in one order.
+                let mut buffers = Buffers::default();
+                (0..count).try_for_each(|i| {
+                    let (a, b) = (&a[of(i, input)], &b[of(i, output)]);
+                    self.joined_weight(a, b, out, &mut buffers)
+                })
+            }
+        }
+    }
+
+    fn joined_forward<T: Float>(
+        &self,
+        input: &[T],
+        weight: &[T],
+        out: &mut [T],
+        buffers: &mut Buffers<T>,
+    ) -> Result<()> {
+        let (o, places) = (self.out_channels, self.window.places());
+        let joined = input.len() / self.window.input_len() * places;
+        let output = resized(&mut buffers.output, o * joined)?;
+        for tile in self.window.tiles() {
+            let rows = tile.rows.clone();
+            let columns = resized(&mut buffers.columns, rows.len() * joined)?;
+            let inputs = input.chunks_exact(self.window.input_len());
+            for (sample, input) in inputs.enumerate() {
+                let columns = &mut columns[sample * places..];
+                self.window.unfold(input, &tile, columns, joined);
+            }
+            let weight = part(matrix(weight, o)?, rows.clone());
+            let add = rows.start > 0;
+            multiply(
+                weight,
+                matrix(columns, rows.len())?,
+                add,
+                matrix_mut(output, o)?,
+            );
+        }
+        for (sample, out) in out.chunks_exact_mut(o * places).enumerate() {
+            let channels = out
+                .chunks_exact_mut(places)
+                .zip(output.chunks_exact(joined));
+            for (out, output) in channels {
+                out.copy_from_slice(&output[sample * places..][..places]);
+            }
+        }
+        Ok(())
+    }
+
+    fn joined_input<T: Float>(
+        &self,
+        grad: &[T],
+        weight: &[T],
+        out: &mut [T],
+        buffers: &mut Buffers<T>,
+    ) -> Result<()> {
+        let (o, places) = (self.out_channels, self.window.places());
+        let joined = grad.len() / o;
+        let grad = join(grad, o, places, &mut buffers.output)?;
+        for tile in self.window.tiles() {
+            let rows = tile.rows.clone();
+            let columns = resized(&mut buffers.columns, rows.len() * joined)?;
+            let weight = part(matrix(weight, o)?, rows.clone()).reversed_axes();
+            multiply(
+                weight,
+                matrix(grad, o)?,
+                false,
+                matrix_mut(columns, rows.len())?,
+            );
+            let samples = out.chunks_exact_mut(self.window.input_len());
+            for (sample, out) in samples.enumerate() {
+                let columns = &columns[sample * places..];
+                self.window.fold(columns, &tile, out, joined);
+            }
+        }
+        Ok(())
+    }
+
+    fn joined_weight<T: Float>(
+        &self,
+        input: &[T],
+        grad: &[T],
+        out: &mut [T],
+        buffers: &mut Buffers<T>,
+    ) -> Result<()> {
+        let (o, places) = (self.out_channels, self.window.places());
+        let joined = grad.len() / o;
+        let grad = join(grad, o, places, &mut buffers.output)?;
+        for tile in self.window.tiles() {
+            let rows = tile.rows.clone();
+            let columns = resized(&mut buffers.columns, rows.len() * joined)?;
+            let inputs = input.chunks_exact(self.window.input_len());
+            for (sample, input) in inputs.enumerate() {
+                let columns = &mut columns[sample * places..];
+                self.window.unfold(input, &tile, columns, joined);
+            }
+            let columns = matrix(columns, rows.len())?.reversed_axes();
+            let out = part_mut(matrix_mut(out, o)?, rows);
+            multiply(matrix(grad, o)?, columns, true, out);
+        }
+        Ok(())
+    }
+}
+
+/// `[samples, channels, places]` as `[channels, samples · places]`.
+fn join<'a, T: Float>(
+    x: &[T],
+    channels: usize,
+    places: usize,
+    buffer: &'a mut Vec<T>,
+) -> Result<&'a [T]> {
+    let joined = x.len() / channels;
+    let to = resized(buffer, x.len())?;
+    for (sample, x) in x.chunks_exact(channels * places).enumerate() {
+        for (channel, x) in x.chunks_exact(places).enumerate() {
+            to[channel * joined + sample * places..][..places].copy_from_slice(x);
+        }
+    }
+    Ok(to)
+}

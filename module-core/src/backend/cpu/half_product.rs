@@ -1,0 +1,99 @@
+//! Products of a few rows with a large half-precision matrix: it is converted to `f32` a block at a time,
+//! which stays in the caches, where a whole converted matrix would be written to memory and read again.
+
+use super::map::{cast, through_wide};
+use super::matmul::{addmm, matmul};
+use super::threads::{Items, divide};
+use super::view::to_cow;
+use super::{CpuStorage, Operand, Storage, room};
+use crate::layout::Layout;
+use crate::{DType, Result};
+
+/// How many elements are converted at a time: their `f32` stay in the second cache.
+const BLOCK: usize = 1 << 16;
+
+/// With more rows the multiplications take so long that the way of the matrix does not matter.
+const ROWS: usize = 64;
+
+/// `a · b`, plus a row if there is one.
+pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
+    let is_half = matches!(a.storage.dtype(), DType::F16 | DType::BF16);
+    let few = a.layout.rank() == 2 && (1..=ROWS).contains(&a.layout.shape()[0]);
+    if is_half && few && b.layout.shape().numel() >= 2 * BLOCK {
+        return by_blocks(row, a, &b);
+    }
+    match row {
+        Some(row) => through_wide([row, a, b], |[row, a, b]| addmm(&row, &a, &b)),
+        None => through_wide([a, b], |[a, b]| matmul(&a, &b)),
+    }
+}
+
+/// The product, some columns of `b` at a time.
+fn by_blocks(row: Option<Operand>, a: Operand, b: &Operand) -> Result<Storage> {
+    let (dtype, rows) = (a.storage.dtype(), a.layout.shape()[0]);
+    let (depth, columns) = (b.layout.shape()[0], b.layout.shape()[1]);
+    let width = (BLOCK / depth.max(1)).clamp(1, columns);
+    let blocks = columns.div_ceil(width);
+    let (a, row) = (single(a)?, row.map(single).transpose()?);
+    room::<f32>(2 * rows * blocks * width)?;
+    // Block after block, the rows of each one after the other.
+    let mut products = vec![0.0_f32; rows * blocks * width];
+    let items = Items(&mut products, rows * width);
+    let steps = (rows * depth * width) / 8;
+    divide(blocks, steps, items, &|range, mut out| {
+        for (i, block) in range.enumerate() {
+            let first = block * width;
+            let count = width.min(columns - first);
+            let b = single_columns(b, first, count)?;
+            let product = match &row {
+                None => matmul(&a, &b)?,
+                Some(row) => {
+                    let layout = row.layout.slice(0, first, count, 1);
+                    let storage = row.storage.clone();
+                    addmm(&Operand { storage, layout }, &a, &b)?
+                }
+            };
+            let layout = Layout::contiguous([rows, count].into());
+            let storage = product;
+            let product = Operand { storage, layout };
+            out.at(i)[..rows * count].copy_from_slice(&to_cow(&product)?);
+        }
+        Ok(())
+    })?;
+    let mut whole = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        for block in 0..blocks {
+            let count = width.min(columns - block * width);
+            let start = block * rows * width + row * count;
+            whole.extend_from_slice(&products[start..start + count]);
+        }
+    }
+    let layout = Layout::contiguous([rows, columns].into());
+    let storage = CpuStorage::wrap(whole);
+    cast(Operand { storage, layout }, dtype)
+}
+
+/// All elements as `F32`, in row-major order.
+fn single(x: Operand) -> Result<Operand> {
+    let layout = Layout::contiguous(x.layout.shape().clone());
+    let storage = cast(x, DType::F32)?;
+    Ok(Operand { storage, layout })
+}
+
+/// Some columns of a matrix as `F32`, in the order in which they lie.
+fn single_columns(x: &Operand, first: usize, count: usize) -> Result<Operand> {
+    let layout = x.layout.slice(1, first, count, 1);
+    let storage = x.storage.clone();
+    let turned = layout.strides()[0] < layout.strides()[1];
+    let layout = if turned {
+        layout.permute(&[1, 0])
+    } else {
+        layout
+    };
+    let block = single(Operand { storage, layout })?;
+    let layout = match turned {
+        true => block.layout.permute(&[1, 0]),
+        false => block.layout,
+    };
+    Ok(Operand { layout, ..block })
+}

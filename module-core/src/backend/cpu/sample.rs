@@ -1,0 +1,278 @@
+//! Images read between places, at locations that tensors name.
+
+use std::ops::Range;
+
+use super::float::Float;
+use super::map::{FloatKernel, run_float};
+use super::memory::{filled, scratch};
+use super::threads::{Items, divide};
+use super::view::to_cow;
+use super::{CpuStorage, Operand, Outside, SampleGeometry, SampleOp, Storage};
+use crate::Result;
+
+/// How many locations are read at a time, so that where they lie stays in the cache.
+const BLOCK: usize = 1024;
+
+/// What lies nowhere in the image.
+const NOWHERE: usize = usize::MAX;
+
+pub(super) fn sample(
+    op: SampleOp,
+    a: &Operand,
+    b: &Operand,
+    locations: &Operand,
+    geometry: &SampleGeometry,
+) -> Result<Storage> {
+    let operands = Operands {
+        op,
+        a,
+        b,
+        locations,
+        geometry,
+    };
+    run_float(a.storage.dtype(), operands)
+}
+
+struct Operands<'a> {
+    op: SampleOp,
+    a: &'a Operand,
+    b: &'a Operand,
+    locations: &'a Operand,
+    geometry: &'a SampleGeometry,
+}
+
+impl FloatKernel for Operands<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "sample"
+    }
+
+    fn run<T: Float>(self) -> Result<Storage> {
+        let (a, b) = (to_cow::<T>(self.a)?, to_cow::<T>(self.b)?);
+        let sample = Sample {
+            a: &a,
+            b: &b,
+            locations: &to_cow::<T>(self.locations)?,
+            geometry: self.geometry,
+        };
+        let out = match self.op {
+            SampleOp::Forward => sample.forward(),
+            SampleOp::Input => sample.input(),
+            SampleOp::Weight => sample.weight(),
+        };
+        Ok(CpuStorage::wrap(out?))
+    }
+}
+
+struct Sample<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    locations: &'a [T],
+    geometry: &'a SampleGeometry,
+}
+
+impl<T: Float> Sample<'_, T> {
+    fn forward(&self) -> Result<Vec<T>> {
+        let &SampleGeometry {
+            batch,
+            channels,
+            locations,
+            ..
+        } = self.geometry;
+        let (inner, taps) = (self.geometry.inner(), self.geometry.all_taps());
+        let mut out = scratch(batch * channels * locations)?;
+        let work = Items(&mut out, locations);
+        divide(
+            batch * channels,
+            2 * taps * locations,
+            work,
+            &|planes, mut out| {
+                let first = planes.start;
+                self.for_each_block(planes, &mut |n, planes, block| {
+                    let mut places = Vec::with_capacity(block.len());
+                    for tap in 0..taps {
+                        self.places(n, tap, block.clone(), &mut places);
+                        let weight = &self.b[(n * taps + tap) * locations..][block.clone()];
+                        for plane in planes.clone() {
+                            let x = &self.a[plane * inner..][..inner];
+                            let out = &mut out.at(plane - first)[block.clone()];
+                            if tap == 0 {
+                                out.fill(T::zero());
+                            }
+                            for (sum, (&weight, &place)) in
+                                out.iter_mut().zip(weight.iter().zip(&places))
+                            {
+                                // Also where it weighs 0 nothing outside is read, which may be NaN.
+                                if let Some(&value) = x.get(place) {
+                                    *sum = sum.plus(weight.times(value));
+                                }
+                            }
+                        }
+                    }
+                });
+                Ok(())
+            },
+        )?;
+        Ok(out)
+    }
+
+    fn input(&self) -> Result<Vec<T>> {
+        let &SampleGeometry {
+            batch,
+            channels,
+            locations,
+            ..
+        } = self.geometry;
+        let (inner, taps) = (self.geometry.inner(), self.geometry.all_taps());
+        let mut out = filled(batch * channels * inner, T::zero())?;
+        let steps = 2 * taps * locations + inner;
+        divide(
+            batch * channels,
+            steps,
+            Items(&mut out, inner),
+            &|planes, mut out| {
+                let first = planes.start;
+                self.for_each_block(planes, &mut |n, planes, block| {
+                    let mut places = Vec::with_capacity(block.len());
+                    for tap in 0..taps {
+                        self.places(n, tap, block.clone(), &mut places);
+                        let weight = &self.b[(n * taps + tap) * locations..][block.clone()];
+                        for plane in planes.clone() {
+                            let grad = &self.a[plane * locations..][block.clone()];
+                            let out = out.at(plane - first);
+                            for (&grad, (&weight, &place)) in
+                                grad.iter().zip(weight.iter().zip(&places))
+                            {
+                                if let Some(sum) = out.get_mut(place) {
+                                    *sum = sum.plus(weight.times(grad));
+                                }
+                            }
+                        }
+                    }
+                });
+                Ok(())
+            },
+        )?;
+        Ok(out)
+    }
+
+    fn weight(&self) -> Result<Vec<T>> {
+        let &SampleGeometry {
+            batch,
+            channels,
+            locations,
+            ..
+        } = self.geometry;
+        let (inner, taps) = (self.geometry.inner(), self.geometry.all_taps());
+        let mut out = filled(batch * taps * locations, T::zero())?;
+        let work = Items(&mut out, locations);
+        divide(
+            batch * taps,
+            2 * channels * locations,
+            work,
+            &|rows, mut out| {
+                let mut places = Vec::with_capacity(BLOCK);
+                for (item, row) in rows.enumerate() {
+                    let (n, tap) = (row / taps, row % taps);
+                    for block in blocks(locations) {
+                        self.places(n, tap, block.clone(), &mut places);
+                        let out = &mut out.at(item)[block.clone()];
+                        for plane in n * channels..(n + 1) * channels {
+                            let x = &self.a[plane * inner..][..inner];
+                            let grad = &self.b[plane * locations..][block.clone()];
+                            for (sum, (&grad, &place)) in
+                                out.iter_mut().zip(grad.iter().zip(&places))
+                            {
+                                if let Some(&value) = x.get(place) {
+                                    *sum = sum.plus(grad.times(value));
+                                }
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(out)
+    }
+
+    /// Calls `f` with an element of the batch, planes of it and some locations, until all planes were
+    /// named with all locations.
+    fn for_each_block(
+        &self,
+        planes: Range<usize>,
+        f: &mut dyn FnMut(usize, Range<usize>, Range<usize>),
+    ) {
+        let (channels, mut next) = (self.geometry.channels, planes.start);
+        while next < planes.end {
+            let n = next / channels;
+            let end = planes.end.min((n + 1) * channels);
+            for block in blocks(self.geometry.locations) {
+                f(n, next..end, block);
+            }
+            next = end;
+        }
+    }
+
+    /// The places in the flattened image that a tap reads at some locations.
+    fn places(&self, n: usize, tap: usize, block: Range<usize>, places: &mut Vec<usize>) {
+        let SampleGeometry { sizes, taps, .. } = self.geometry;
+        places.clear();
+        places.resize(block.len(), 0);
+        for (d, &size) in sizes.iter().enumerate() {
+            // The tap's number in this dimension, the last dimension being the fastest.
+            let later = taps.pow((sizes.len() - 1 - d) as u32);
+            let step = self.geometry.first + (tap / later % taps) as i64;
+            let along = &self.locations[(n * sizes.len() + d) * self.geometry.locations..];
+            for (place, location) in places.iter_mut().zip(&along[block.clone()]) {
+                let at = floor(location.to_f64()).saturating_add(step);
+                *place = match self.geometry.outside.inside(at, size) {
+                    Some(at) if *place != NOWHERE => *place * size + at,
+                    _ => NOWHERE,
+                };
+            }
+        }
+    }
+}
+
+fn blocks(count: usize) -> impl Iterator<Item = Range<usize>> {
+    let starts = (0..count).step_by(BLOCK);
+    starts.map(move |start| start..count.min(start + BLOCK))
+}
+
+/// The greatest whole number that is at most `x`, without the call that `floor` is on old processors.
+fn floor(x: f64) -> i64 {
+    let whole = x as i64;
+    whole.saturating_sub(i64::from(whole as f64 > x))
+}
+
+impl Outside {
+    /// The place that stands for one that may be outside.
+    fn inside(self, place: i64, size: usize) -> Option<usize> {
+        if let Some(place) = usize::try_from(place).ok().filter(|&place| place < size) {
+            return Some(place);
+        }
+        let last = size.checked_sub(1)?;
+        let (turn, at_end) = match self {
+            Self::Zero => return None,
+            Self::Border => return Some(if place < 0 { 0 } else { last }),
+            // There and back, with or without the ends twice.
+            Self::Reflection {
+                align_corners: true,
+            } => (2 * last, 0),
+            Self::Reflection {
+                align_corners: false,
+            } => (2 * size, 1),
+        };
+        if turn == 0 {
+            return Some(0);
+        }
+        let within = place.rem_euclid(turn as i64) as usize;
+        Some(if within < size {
+            within
+        } else {
+            turn - at_end - within
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Files that people take for checkpoints, and what to do with them.
+
+use super::words::shortened;
+use super::zip::Entries;
+
+/// What files begin with, what they are, and the cure.
+static STARTS: [(&[u8], &str, &str); 9] = [
+    (
+        b"\x93NUMPY",
+        "a single NumPy array (`.npy`), which has no name",
+        "save it as `numpy.savez(file, name=array)`",
+    ),
+    (
+        b"\x89HDF\r\n\x1a\n",
+        "an HDF5 file, as Keras writes them",
+        "save its arrays by `numpy.savez` in Python",
+    ),
+    (
+        b"GGUF",
+        "a GGUF file",
+        "take the model's safetensors files instead",
+    ),
+    (b"\x1f\x8b", "compressed by gzip", "unpack it"),
+    (b"BZh", "compressed by bzip2", "unpack it"),
+    (b"\xfd7zXZ\0", "compressed by xz", "unpack it"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "unpack it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
+    (b"%PDF-", "a PDF document", "download the file itself"),
+];
+
+/// What a file is whose content is of no format, as far as it can be told.
+pub(super) fn describe(bytes: &[u8]) -> Option<String> {
+    // Fewer bytes than the smallest file of any format has.
+    const SHORT: usize = 9;
+    match bytes.len() {
+        0 => return Some("it is empty: cut off?".to_owned()),
+        length if length < SHORT => {
+            return Some(format!("it has only {length} bytes: cut off?"));
+        }
+        _ => {}
+    }
+    let start = STARTS.iter().find(|(start, ..)| bytes.starts_with(start));
+    if let Some((_, what, cure)) = start {
+        return Some(format!("it is {what}; {cure}"));
+    }
+    if bytes.get(257..262) == Some(b"ustar") {
+        return Some("it is a tar archive; unpack it".to_owned());
+    }
+    let text = text(bytes)?;
+    if text.starts_with("version https://git-lfs.github.com/spec/") {
+        let size = text.lines().find_map(|line| line.strip_prefix("size "));
+        let size = size.and_then(|size| size.trim().parse().ok());
+        let size = size.map_or_else(String::new, |size: u64| format!(" of {size} bytes"));
+        return Some(format!(
+            "it is a Git LFS pointer to a file{size} that was not downloaded; run `git lfs pull`"
+        ));
+    }
+    let begins = |with: &str| {
+        let start = text.get(..with.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(with))
+    };
+    if begins("<!doctype html") || begins("<html") {
+        return Some(
+            "it is an HTML page, such as a server sends for an error or a login; download the file \
+             itself"
+                .to_owned(),
+        );
+    }
+    if begins("<?xml") {
+        return Some(
+            "it is an XML document, such as a storage service sends for an error; download the file \
+             itself"
+                .to_owned(),
+        );
+    }
+    let line = text.lines().next().unwrap_or_default();
+    Some(format!(
+        "it is a text that begins with `{}`",
+        shortened(line)
+    ))
+}
+
+/// The beginning of a file, if that is text.
+fn text(bytes: &[u8]) -> Option<&str> {
+    let start = bytes.get(..1024).unwrap_or(bytes);
+    let text = match str::from_utf8(start) {
+        Ok(text) => text,
+        // The last character may be cut in two.
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(start.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let control = |c: char| c.is_control() && !c.is_whitespace();
+    (!text.is_empty() && !text.contains(control)).then_some(text)
+}
+
+/// What a zip archive is that is no checkpoint, and what to do with it.
+pub(super) fn describe_archive(entries: &Entries) -> Option<&'static str> {
+    let any = |fits: &dyn Fn(&str) -> bool| entries.keys().any(|name| fits(name));
+    let exported =
+        any(&|name| name.ends_with("/archive_format") || name.ends_with("/models/model.json"))
+            || any(&|name| name == "serialized_exported_program.json");
+    if exported {
+        return Some(
+            "it is a program that `torch.export` or AOTInductor wrote (`.pt2`); in Python, \
+             `torch.save(torch.export.load(path).state_dict, \"state.pt\")` makes a file to load",
+        );
+    }
+    if any(&|name| name.ends_with("/constants.pkl")) {
+        return Some(
+            "it is a TorchScript program; in Python, `torch.save(torch.jit.load(path).state_dict(), \
+             \"state.pt\")` makes a file to load",
+        );
+    }
+    None
+}

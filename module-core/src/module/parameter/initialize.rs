@@ -1,0 +1,190 @@
+//! How a parameter gets its values from initializers, now and again.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use super::super::deferred::is_deferred;
+use super::super::history::{Draw, History, replay};
+use super::{Init, Parameter, check_shape};
+use crate::rng::{Generator, with_default};
+use crate::{DType, ErrorKind, Result, Shape, Tensor, default_dtype};
+
+impl Parameter {
+    /// A parameter that `init` fills, now from the default generator and again at every
+    /// [`reset`](Self::reset); inside [`deferred`](crate::deferred), only at a reset.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory or that the initialiser does not serve.
+    pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
+        let shape = shape.into();
+        let dtype = default_dtype();
+        let (value, stream) = with_default(|generator| {
+            let value = match is_deferred() {
+                true => Tensor::absent("with_init", &shape, dtype),
+                false => init.init(&shape, dtype, generator),
+            };
+            value.map(|value| (value, generator.stream()))
+        })?;
+        check_drawn("with_init", &shape, dtype, &value)?;
+        Self::from_parts(value, History::of(Draw::next(Arc::new(init), stream)))
+    }
+
+    /// Whether the parameter owns an initialiser.
+    pub fn can_reset(&self) -> bool {
+        self.initializer().is_some()
+    }
+
+    /// The initializer that the parameter was given last.
+    pub fn initializer(&self) -> Option<Arc<dyn Init>> {
+        self.history().last().map(|draw| draw.init.clone())
+    }
+
+    /// The initializers so far; the lock is not held while they draw.
+    pub(in super::super) fn history(&self) -> History {
+        let history = self.0.history.read();
+        history.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn change_history(&self, f: impl FnOnce(&mut History)) {
+        let history = self.0.history.write();
+        f(&mut history.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Draws the values anew by `init`, from the default generator, and drops the gradient; the
+    /// parameter owns the initialiser from now on, so that [`reset`](Self::reset) repeats it. Inside
+    /// [`deferred`](crate::deferred) nothing is drawn, and the parameter has no values until a reset.
+    ///
+    /// A parameter remembers the initializers that it had before, the last 15 of them since the
+    /// generator was seeded: [`reset_parameters`](crate::ModuleExt::reset_parameters) takes from the
+    /// generator what they took, so that all values are those of the construction.
+    ///
+    /// # Errors
+    ///
+    /// A shape that the initialiser does not serve. The parameter is then as it was.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor, module::ConstantInit};
+    ///
+    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
+    /// weight.initialise(ConstantInit(0.5))?;
+    /// assert_eq!(weight.tensor().to_vec::<f32>()?, [0.5, 0.5]);
+    /// assert!(weight.can_reset());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn initialise(&self, init: impl Init) -> Result<()> {
+        let (value, stream) = with_default(|generator| {
+            let value = match is_deferred() {
+                true => Tensor::absent("initialise", &self.shape(), self.dtype()),
+                false => self.drawn_by(&init, generator),
+            };
+            value.map(|value| (value, generator.stream()))
+        })?;
+        let init = Arc::new(init);
+        self.change_history(|history| history.push(Draw::next(init, stream)));
+        self.replace(value, None);
+        self.mark_loaded(false);
+        Ok(())
+    }
+
+    /// Takes over the values of `other`, its initializers and the turn at which it is drawn: in a tree
+    /// that is drawn anew both get the same values again. So start layers that are copies of one.
+    ///
+    /// # Errors
+    ///
+    /// Another shape. The parameter is then as it was.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{ModuleExt, Parameter, module::ConstantInit};
+    ///
+    /// let first = Parameter::with_init([2], ConstantInit(1.0))?;
+    /// let second = Parameter::with_init([2], ConstantInit(0.0))?;
+    /// second.initialize_like(&first)?;
+    /// assert_eq!(second.tensor().to_vec::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn initialize_like(&self, other: &Self) -> Result<()> {
+        let value = other.detach();
+        check_shape("initialize_like", &self.shape(), &value)?;
+        let value = match value.has_values() {
+            true => self.cast_like_own(&value)?,
+            false => Tensor::absent("initialize_like", value.shape(), self.dtype())?,
+        };
+        let history = other.history();
+        self.change_history(|own| *own = history);
+        self.replace(value, None);
+        self.mark_loaded(other.is_loaded());
+        Ok(())
+    }
+
+    /// Whether the values came from a state dict and were not drawn anew since; training them does
+    /// not change it.
+    pub fn is_loaded(&self) -> bool {
+        self.0.loaded.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn mark_loaded(&self, loaded: bool) {
+        self.0.loaded.store(loaded, Ordering::Relaxed);
+    }
+
+    /// Draws the values anew from the parameter's own initialiser and drops the gradient.
+    ///
+    /// # Errors
+    ///
+    /// A parameter that was made from a tensor and owns none; those of the initialiser. The
+    /// parameter is then as it was.
+    pub fn reset(&self, generator: &mut Generator) -> Result<()> {
+        self.replace(self.drawn(generator)?, None);
+        self.mark_loaded(false);
+        Ok(())
+    }
+
+    /// When a tree is drawn anew, this parameter is drawn right before `next`, and not where it was
+    /// made: for an initialiser that depends on what `next` will draw.
+    #[must_use]
+    pub fn drawn_before(self, next: &Self) -> Self {
+        let next = next.history();
+        self.change_history(|history| history.put_before(&next));
+        self
+    }
+
+    /// Values that the parameter's own initialiser draws; the parameter stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`reset`](Self::reset).
+    pub fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
+        replay(&[self], generator).map(|mut values| values.remove(0))
+    }
+
+    pub(in super::super) fn drawn_by(
+        &self,
+        init: &dyn Init,
+        generator: &mut Generator,
+    ) -> Result<Tensor> {
+        let old = self.detach();
+        let value = init.init(old.shape(), old.dtype(), generator)?;
+        check_drawn("reset", old.shape(), old.dtype(), &value)?;
+        value.to_device(&old.device())
+    }
+
+    /// The values of another parameter in this one's dtype, where this one lies.
+    pub(in super::super) fn cast_like_own(&self, value: &Tensor) -> Result<Tensor> {
+        let old = self.detach();
+        value.to_dtype(old.dtype())?.to_device(&old.device())
+    }
+}
+
+/// An initialiser must give what it was asked for.
+fn check_drawn(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
+    check_shape(op, shape, value)?;
+    if value.dtype() == dtype {
+        return Ok(());
+    }
+    let (lhs, rhs) = (dtype, value.dtype());
+    Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into())
+}

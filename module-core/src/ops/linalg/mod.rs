@@ -1,0 +1,46 @@
+//! Linear algebra: PyTorch's `torch.linalg`, behind the feature `linalg`.
+//!
+//! | function | of a matrix `A` |
+//! |---|---|
+//! | [`cholesky`] | `A = L Lᵀ` |
+//! | [`det`], [`slogdet`] | the determinant, its sign and logarithm |
+//! | [`eigh`], [`eigvalsh`] | `A = Q diag(λ) Qᵀ` |
+//! | [`inv`] | `A⁻¹` |
+//! | [`qr`] | `A = Q R` |
+//! | [`solve`], [`solve_triangular`] | `X` with `A X = B` |
+//! | [`svd`], [`svdvals`] | `A = U diag(S) Vᵀ` |
+//!
+//! All take `F32` or `F64`, the last two dimensions being those of the matrices and the others a batch, are computed in
+//! `f64` and rounded once, and have gradients to any order unless they say otherwise. What PyTorch calls with keywords
+//! comes in its order. A matrix that cannot be treated is an [`ErrorKind::Factorization`].
+
+mod cholesky;
+mod determinant;
+mod eigh;
+mod host;
+mod qr;
+mod solve;
+mod svd;
+
+pub use cholesky::cholesky;
+pub use determinant::{det, slogdet};
+pub use eigh::{eigh, eigvalsh};
+pub use qr::{QrMode, qr};
+pub use solve::{inv, solve, solve_triangular};
+pub use svd::{svd, svdvals};
+
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::Result;
+use crate::tensor::Tensor;
+
+/// The transposed matrices.
+fn transposed(x: &Tensor) -> Result<Tensor> {
+    x.transpose(-1, -2)
+}
+
+/// The identity of as many rows as the vectors along the last dimension have elements.
+fn identity(x: &Tensor) -> Result<Tensor> {
+    let n = x.shape().last().copied().unwrap_or(0);
+    Tensor::eye(n, n, x.dtype(), &x.device())
+}

@@ -1,0 +1,25 @@
+//! Elements as integers of the same order, so that what only compares is compiled once.
+
+use crate::tensor::Tensor;
+use crate::{DType, Result};
+
+impl Tensor {
+    /// An integer for each element, in row-major order, that compares as the elements do: equal ones
+    /// have one key, also the two zeros. NaN gets `nan`, which no number has if it is an extreme of
+    /// `i64`.
+    pub(super) fn order_keys(&self, nan: i64) -> Result<Vec<i64>> {
+        if !self.dtype().is_floating_point() {
+            return self.to_dtype(DType::I64)?.to_vec();
+        }
+        let key = |v: f64| {
+            if v.is_nan() {
+                return nan;
+            }
+            // Of negative numbers the greater bits are the smaller number.
+            let bits = (v + 0.0).to_bits() as i64;
+            bits ^ (((bits >> 63) as u64) >> 1) as i64
+        };
+        let values = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
+        Ok(values.into_iter().map(key).collect())
+    }
+}

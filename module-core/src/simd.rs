@@ -1,0 +1,156 @@
+//! Runs loops with the vector instructions that the processor has.
+//!
+//! A loop is compiled once for each level and the level is asked for when the program runs, because
+//! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
+//! a product with a sum nor adds in another order, and what is written fused is fused at every level.
+//!
+//! The one `unsafe` here is the call of a function that is compiled for a level: it needs a
+//! processor that has the instructions, which has just been asked.
+#![allow(unsafe_code)]
+
+/// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
+pub(crate) trait Loop {
+    type Output;
+
+    fn run(self) -> Self::Output;
+}
+
+/// The vector instructions of this processor, as far as they were asked for; only made by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level(Instructions);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// What every processor of the target has.
+    Baseline,
+}
+
+/// A loop that is written differently for each level, because it counts registers.
+pub(crate) trait Leveled {
+    type Output;
+
+    /// 32 registers of 64 bytes.
+    fn run_avx512(self) -> Self::Output;
+    /// 16 registers of 32 bytes.
+    fn run_avx2(self) -> Self::Output;
+    /// 16 registers of 16 bytes, at least.
+    fn run_baseline(self) -> Self::Output;
+}
+
+/// What each level has, for values that a [`Leveled`] loop depends on.
+pub(crate) struct PerLevel<T> {
+    pub(crate) avx512: T,
+    pub(crate) avx2: T,
+    pub(crate) baseline: T,
+}
+
+impl Level {
+    /// The highest that the processor has.
+    #[inline]
+    pub(crate) fn highest() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                return Self(Instructions::Avx512);
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Self(Instructions::Avx2);
+            }
+        }
+        Self(Instructions::Baseline)
+    }
+
+    /// All that the processor has, the highest first.
+    #[cfg(test)]
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = vec![Self::highest()];
+        #[cfg(target_arch = "x86_64")]
+        if all[0].0 == Instructions::Avx512 {
+            all.push(Self(Instructions::Avx2));
+        }
+        all.push(Self(Instructions::Baseline));
+        all.dedup();
+        all
+    }
+
+    /// The value for this level.
+    pub(crate) fn pick<T>(self, values: PerLevel<T>) -> T {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => values.avx512,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => values.avx2,
+            Instructions::Baseline => values.baseline,
+        }
+    }
+
+    /// Runs the loop that is written for this level.
+    pub(crate) fn run<L: Leveled>(self, work: L) -> L::Output {
+        match self.0 {
+            // SAFETY: a level is only made where the processor has what the function was compiled for.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { leveled_avx512(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { leveled_avx2(work) },
+            Instructions::Baseline => work.run_baseline(),
+        }
+    }
+}
+
+/// Runs the loop at the highest level.
+#[inline]
+pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
+    match Level::highest().0 {
+        // SAFETY: the processor has what the function was compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx512 => unsafe { avx512(work) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 => unsafe { avx2(work) },
+        Instructions::Baseline => work.run(),
+    }
+}
+
+/// Whether [`widest`] has an instruction for `a * b + c`. Where it has none, `mul_add` is a call into the
+/// platform's library.
+#[inline]
+pub(crate) fn has_fma() -> bool {
+    match Level::highest().0 {
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx512 | Instructions::Avx2 => true,
+        Instructions::Baseline => cfg!(any(target_feature = "fma", target_arch = "aarch64")),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,fma")]
+fn avx512<L: Loop>(work: L) -> L::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<L: Loop>(work: L) -> L::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,fma")]
+fn leveled_avx512<L: Leveled>(work: L) -> L::Output {
+    work.run_avx512()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn leveled_avx2<L: Leveled>(work: L) -> L::Output {
+    work.run_avx2()
+}

@@ -1,0 +1,21 @@
+//! Loads and snapshots beside each other: a state dict holds one version of all values.
+//!
+//! Modules carry no field for a lock, so one lock serves the process. It is held while handles are
+//! read or exchanged, which is a matter of microseconds, and never while hooks run or tensors are
+//! dropped, whose code may be the user's.
+
+use std::sync::{PoisonError, RwLock};
+
+static VALUES: RwLock<()> = RwLock::new(());
+
+/// Reads values of which no load sets some meanwhile.
+pub(super) fn read<R>(f: impl FnOnce() -> R) -> R {
+    let _held = VALUES.read().unwrap_or_else(PoisonError::into_inner);
+    f()
+}
+
+/// Sets values that are read all or not at all.
+pub(super) fn write<R>(f: impl FnOnce() -> R) -> R {
+    let _held = VALUES.write().unwrap_or_else(PoisonError::into_inner);
+    f()
+}

@@ -1,0 +1,150 @@
+use std::any::TypeId;
+use std::collections::HashSet;
+
+use super::entries::{Entry, Slot};
+use crate::error::suggest;
+use crate::module::Module;
+use crate::{ErrorKind, Result, Select};
+
+/// Which weights a state dict holds transposed.
+///
+/// Whatever takes it takes a [`Select`] of keys, or what turns into one, too. A type of module is
+/// safer: a square weight that a selection leaves out would fit either way.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadOptions, Module, ModuleExt, Parameter, StateDict, Tensor, Transpose};
+///
+/// #[derive(Module)]
+/// struct Projection {
+///     weight: Parameter,
+/// }
+///
+/// let zeros = || Parameter::new(Tensor::from([[0.0_f32; 2]; 2]));
+/// let model = vec![Projection { weight: zeros()? }, Projection { weight: zeros()? }];
+/// let stored = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+/// let state = StateDict::from_iter(["0.weight", "1.weight"].map(|key| (key, stored.clone())));
+/// let options = LoadOptions::new().transpose(Transpose::of_kind("Projection").exclude("1"));
+/// let report = model.load_state_dict_with(&state, options.clone())?;
+/// assert!(report.fresh.is_empty());
+/// assert_eq!(model[0].weight.tensor().to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+/// assert_eq!(model[1].weight.tensor().to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+/// // And back, as they were.
+/// assert!(model.state_dict_as(&options)?.equal(&state)?);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Transpose {
+    rules: Vec<Rule>,
+    except: Vec<Select>,
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    Kind(String),
+    Type(TypeId, &'static str),
+    Keys(Select),
+}
+
+impl Transpose {
+    /// The weights, parameters of two dimensions, of every module of this kind, by the name that the
+    /// module tree prints: `Linear`.
+    pub fn of_kind(kind: impl Into<String>) -> Self {
+        Rule::Kind(kind.into()).into()
+    }
+
+    /// The weights of every module of type `M`.
+    pub fn of<M: Module>() -> Self {
+        Rule::Type(TypeId::of::<M>(), M::type_kind()).into()
+    }
+
+    /// What this or `other` covers; what either excludes is excluded.
+    #[must_use]
+    pub fn or(mut self, other: impl Into<Self>) -> Self {
+        let other = other.into();
+        self.rules.extend(other.rules);
+        self.except.extend(other.except);
+        self
+    }
+
+    /// What this covers, without these keys of the module: excluding wins.
+    #[must_use]
+    pub fn exclude(mut self, select: impl Into<Select>) -> Self {
+        self.except.push(select.into());
+        self
+    }
+
+    /// The keys that are covered.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that is none, a rule that covers nothing.
+    pub(super) fn resolve<'e>(&self, entries: &'e [Entry<'_>]) -> Result<HashSet<&'e str>> {
+        self.except.iter().try_for_each(Select::check)?;
+        let mut covered = HashSet::new();
+        for rule in &self.rules {
+            covered.extend(rule.resolve(entries)?);
+        }
+        covered.retain(|key| !self.except.iter().any(|select| select.covers(key)));
+        Ok(covered)
+    }
+
+    /// Whether a key is left out on purpose.
+    pub(super) fn excludes(&self, key: &str) -> bool {
+        let by_rule = |rule: &Rule| matches!(rule, Rule::Keys(keys) if keys.excludes(key));
+        let mut except = self.except.iter();
+        except.any(|select| select.covers(key)) || self.rules.iter().any(by_rule)
+    }
+}
+
+impl Rule {
+    fn resolve<'e>(&self, entries: &'e [Entry<'_>]) -> Result<Vec<&'e str>> {
+        let is_of = |entry: &Entry<'_>| match self {
+            Self::Kind(kind) => entry.owner.kind() == kind,
+            Self::Type(id, _) => entry.owner.id().parts().0 == *id,
+            Self::Keys(_) => false,
+        };
+        let name = match self {
+            Self::Keys(select) => return select.resolve(entries.iter().map(|e| e.key.as_str())),
+            Self::Kind(kind) => kind.as_str(),
+            Self::Type(_, name) => name,
+        };
+        let weights = || entries.iter().filter(|entry| entry.is_weight());
+        let found: Vec<_> = weights().filter(|entry| is_of(entry)).collect();
+        if found.is_empty() {
+            return Err(ErrorKind::NothingSelected {
+                selection: format!("weights of {name}"),
+                suggestion: suggest(name, weights().map(|entry| entry.owner.kind())),
+            }
+            .into());
+        }
+        Ok(found.into_iter().map(|entry| entry.key.as_str()).collect())
+    }
+}
+
+impl Entry<'_> {
+    /// Whether it is a parameter of two dimensions.
+    pub(super) fn is_weight(&self) -> bool {
+        matches!(self.slot, Slot::Parameter(parameter) if parameter.shape().len() == 2)
+    }
+}
+
+impl From<Rule> for Transpose {
+    fn from(rule: Rule) -> Self {
+        Self {
+            rules: vec![rule],
+            except: Vec::new(),
+        }
+    }
+}
+
+/// Keys of the module.
+impl<T: Into<Select>> From<T> for Transpose {
+    fn from(select: T) -> Self {
+        Self {
+            rules: vec![Rule::Keys(select.into())],
+            except: Vec::new(),
+        }
+    }
+}

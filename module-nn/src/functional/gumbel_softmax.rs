@@ -1,0 +1,44 @@
+use module_core::{Error, Result, Tensor};
+
+/// A draw of one class from unnormalized log probabilities that can be differentiated, PyTorch's
+/// `F.gumbel_softmax`, whose defaults are 1, false and -1:
+///
+/// ```text
+/// softmax((logits + g) / τ)     g = -ln e, e drawn from the exponential distribution
+/// ```
+///
+/// If `hard`, the result is 1 at the greatest and 0 elsewhere, with the gradient of the soft one. The
+/// draw is PyTorch's, bit for bit, by the default generator.
+///
+/// Source: Jang, Gu, Poole, *Categorical Reparameterization with Gumbel-Softmax* (2017).
+///
+/// # Errors
+///
+/// A dtype that is not floating-point, a dimension that is out of range, a `tau` that is 0 or NaN.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::gumbel_softmax};
+///
+/// let logits = Tensor::from([[0.0_f32, 100.0, 0.0]]);
+/// assert_eq!(gumbel_softmax(&logits, 1.0, true, -1)?.to_vec::<f32>()?, [0.0, 1.0, 0.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn gumbel_softmax(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
+    const NAME: &str = "gumbel_softmax";
+    super::loss::floating(NAME, logits)?;
+    if tau == 0.0 || tau.is_nan() {
+        return Err(Error::argument(NAME, "tau", tau, "must not be 0"));
+    }
+    let drawn = Tensor::exponential(logits.shape(), 1.0, logits.dtype())?;
+    let drawn = drawn.to_device(&logits.device())?;
+    let soft = logits.sub(&drawn.log()?)?.div(tau)?.softmax(dim)?;
+    if !hard {
+        return Ok(soft);
+    }
+    let place = soft.detach().argmax(dim, true)?;
+    let chosen = soft.detach().zeros_like()?.scatter(dim, &place, 1.0)?;
+    // In this order, so that its elements are those of PyTorch, which may be a bit beside 1.
+    chosen.sub(soft.detach())?.add(&soft)
+}

@@ -1,0 +1,150 @@
+use module_core::{Forward, Layer, Module, Result, Sequential, Tensor};
+
+use super::{ActivationLayer, Conv2dConfig, NormLayer, Padding, Sizes};
+use crate::config::config;
+
+/// A convolution, a normalization and an activation, one after the other: torchvision's
+/// `Conv2dNormActivation`.
+///
+/// torchvision's `inplace` has no counterpart, because nothing is computed in place.
+///
+/// # Shapes
+///
+/// As [`Conv2d`](super::Conv2d).
+///
+/// # State dict
+///
+/// `0.weight`, and `0.bias` without a normalization; `1.*` of the normalization.
+///
+/// # Initialization
+///
+/// As the layers, in their order.
+///
+/// # Errors
+///
+/// As the layers.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let stem = Conv2dNormActivationConfig::new(3, 16)
+///     .stride(2)
+///     .activation_layer(ActivationLayer::Hardswish)
+///     .build()?;
+/// let y = stem.call(Tensor::zeros([1, 3, 32, 32], DType::F32, &Device::cpu())?)?;
+/// assert_eq!(y.shape().to_string(), "[1, 16, 16, 16]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Conv2dNormActivation {
+    #[module(flatten)]
+    layers: Sequential,
+    #[module(skip)]
+    out_channels: usize,
+}
+
+config! {
+    /// The arguments of [`Conv2dNormActivation`].
+    pub struct Conv2dNormActivationConfig => Conv2dNormActivation {
+        required {
+            /// The number of channels of the input.
+            in_channels: usize,
+            /// The number of channels of the output.
+            out_channels: usize,
+        }
+        optional {
+            /// The size of the kernel.
+            kernel_size: Sizes<2> = 3,
+            /// The step of the kernel.
+            stride: Sizes<2> = 1,
+            /// What is added around the input; without it, as much as keeps the size at a stride of 1.
+            padding: Option<Padding<2>> = None,
+            /// The number of blocks into which the channels fall.
+            groups: usize = 1,
+            /// The normalization, if there is one.
+            norm_layer: Option<NormLayer> = NormLayer::BatchNorm2d,
+            /// The activation, if there is one.
+            activation_layer: Option<ActivationLayer> = ActivationLayer::ReLU,
+            /// The distance between neighbors of the kernel.
+            dilation: Sizes<2> = 1,
+            /// Whether the convolution has a bias; without it, where there is no normalization.
+            bias: Option<bool> = None,
+        }
+    }
+}
+
+impl Conv2dNormActivationConfig {
+    /// A block with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// As [`Conv2dConfig::build`].
+    pub fn build(&self) -> Result<Conv2dNormActivation> {
+        let norm = self.norm_layer.map(|norm| norm.build(self.out_channels));
+        let activation = self.activation_layer.map(ActivationLayer::build);
+        self.build_with(norm.transpose()?, activation.transpose()?)
+    }
+
+    /// A block with layers of one's own in the place of `norm_layer` and `activation_layer`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Conv2dConfig::build`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = BatchNorm2dConfig::new(8).eps(0.001).momentum(0.01).build()?;
+    /// let block = Conv2dNormActivationConfig::new(3, 8).build_with(Some(Box::new(norm)), None)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn build_with(
+        &self,
+        norm: Option<Box<dyn Layer>>,
+        activation: Option<Box<dyn Layer>>,
+    ) -> Result<Conv2dNormActivation> {
+        let (kernel, dilation) = (self.kernel_size.get(), self.dilation.get());
+        let around = |d: usize| (kernel[d].saturating_sub(1) / 2).saturating_mul(dilation[d]);
+        let padding = self.padding.unwrap_or([around(0), around(1)].into());
+        let conv = Conv2dConfig::new(self.in_channels, self.out_channels, self.kernel_size)
+            .stride(self.stride)
+            .padding(padding)
+            .dilation(self.dilation)
+            .groups(self.groups)
+            .bias(self.bias.unwrap_or(norm.is_none()))
+            .build()?;
+        let mut layers = Sequential::new().push(conv);
+        for layer in [norm, activation].into_iter().flatten() {
+            layers = layers.push(layer);
+        }
+        let out_channels = self.out_channels;
+        Ok(Conv2dNormActivation {
+            layers,
+            out_channels,
+        })
+    }
+}
+
+impl Conv2dNormActivation {
+    /// The number of channels of the output.
+    pub fn out_channels(&self) -> usize {
+        self.out_channels
+    }
+
+    /// The layers.
+    pub fn layers(&self) -> &Sequential {
+        &self.layers
+    }
+}
+
+impl Forward for Conv2dNormActivation {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        self.layers.forward(input)
+    }
+}

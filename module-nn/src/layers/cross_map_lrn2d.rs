@@ -1,0 +1,149 @@
+use std::fmt;
+
+use module_core::module::Repr;
+use module_core::{AvgPoolOptions, ErrorKind, Forward, Module, PadMode, Result, Tensor};
+
+use crate::config::{config, positive};
+
+/// Division of each element by a power of what lies in the neighboring channels, as Torch 7 had it:
+///
+/// ```text
+/// y[n, c, …] = x[n, c, …] · (k + alpha/size · Σ x[n, i, …]²)^(-beta)
+/// ```
+///
+/// where `i` runs over the channels less than `⌊(size + 1)/2⌋` away from `c`. As in PyTorch, whose sum
+/// runs from channel to channel and never drops the first one, channel 0 counts for all after it too.
+/// Unlike in PyTorch, whose windows are one channel off in the backward pass, the gradient is that of this
+/// formula. [`LocalResponseNorm`](super::LocalResponseNorm) has none of these surprises.
+///
+/// Source: Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
+/// Neural Networks* (2012).
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]` to the same.
+///
+/// # Errors
+///
+/// Another number of dimensions, a dtype that is not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = CrossMapLRN2dConfig::new(1).alpha(1.0).beta(1.0).build()?;
+/// let y = norm.call(Tensor::from([3.0_f32]).reshape([1, 1, 1, 1])?)?;
+/// assert!((y.item::<f32>()? - 0.3).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct CrossMapLRN2d {
+    #[module(skip)]
+    config: CrossMapLRN2dConfig,
+}
+
+config! {
+    /// The arguments of [`CrossMapLRN2d`].
+    pub struct CrossMapLRN2dConfig => CrossMapLRN2d {
+        required {
+            /// The number of neighboring channels, by which `alpha` is divided.
+            size: usize,
+        }
+        optional {
+            /// The factor of the sum.
+            alpha: f64 = 1e-4,
+            /// The exponent.
+            beta: f64 = 0.75,
+            /// What is added.
+            k: f64 = 1.0,
+        }
+    }
+}
+
+impl CrossMapLRN2dConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0.
+    pub fn build(&self) -> Result<CrossMapLRN2d> {
+        positive("CrossMapLRN2d", "size", self.size)?;
+        let config = self.clone();
+        Ok(CrossMapLRN2d { config })
+    }
+}
+
+impl CrossMapLRN2d {
+    fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CrossMapLRN2dConfig {
+            size,
+            alpha,
+            beta,
+            k,
+        } = &self.config;
+        write!(f, "{size}, alpha={}, beta={}, ", Repr(alpha), Repr(beta))?;
+        // PyTorch's default is a whole number.
+        match k.fract() == 0.0 {
+            true => write!(f, "k={k}"),
+            false => write!(f, "k={}", Repr(k)),
+        }
+    }
+}
+
+impl Forward for CrossMapLRN2d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        let CrossMapLRN2dConfig {
+            size,
+            alpha,
+            beta,
+            k,
+        } = self.config;
+        let &[batch, channels, height, width] = &**input.shape() else {
+            return Err(ErrorKind::Shape {
+                op: "CrossMapLRN2d",
+                expected: "[batch, channels, height, width]".to_owned(),
+                got: input.shape().clone(),
+            }
+            .into());
+        };
+        // The channels on one side that any window reaches are no more than there are.
+        let reach = (size.div_ceil(2) - 1).min(channels);
+        let squares = input.mul(&input)?;
+        let rows = squares.reshape([batch, 1, channels, height * width])?;
+        let around = reach as isize;
+        let rows = rows.pad([0, 0, around, around], PadMode::Constant(0.0.into()))?;
+        let window = 2 * reach + 1;
+        let means = rows.avg_pool2d(AvgPoolOptions {
+            stride: [1, 1],
+            ..AvgPoolOptions::new([window, 1])
+        })?;
+        let mut sums = means.mul(window as f64)?.reshape(input.shape())?;
+        if reach + 1 < channels {
+            let first = squares.narrow(1, 0..1)?;
+            let beyond = sums.narrow(1, reach + 1..channels)?.add(&first)?;
+            sums = Tensor::cat(&[sums.narrow(1, 0..reach + 1)?, beyond], 1)?;
+        }
+        let scale = sums.mul(alpha / size as f64)?.add(k)?;
+        scale.pow(-beta)?.mul(&input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use module_core::autograd::gradcheck;
+
+    use crate::prelude::*;
+
+    #[test]
+    fn the_gradient_is_that_of_the_formula() {
+        for size in [1, 3, 4, 5, 9] {
+            let norm = CrossMapLRN2dConfig::new(size).alpha(0.5).build().unwrap();
+            let x = Tensor::randn([2, 6, 2, 1], DType::F64).unwrap();
+            gradcheck(|x| norm.call(x[0].clone()), &[x]).unwrap();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use module_core::{ErrorKind, Forward, Module, Result, Shape, Tensor};
+
+use super::{LayerNorm, LayerNormConfig};
+use crate::config::config;
+
+/// Normalization over the channels of each place of an image: a [`LayerNorm`] for images whose channels
+/// come second, as torchvision's ConvNeXt has it.
+///
+/// Source: Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, *A ConvNet for the 2020s* (2022).
+///
+/// # Shapes
+///
+/// `[batch, channels, height, width]` to the same.
+///
+/// # State dict
+///
+/// `weight` and `bias`, both `[channels]`; less what the configuration leaves out.
+///
+/// # Initialization
+///
+/// Weight 1, bias 0, without a draw.
+///
+/// # Errors
+///
+/// Another number of dimensions or of channels, another dtype or device than the weight's.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = LayerNorm2dConfig::new(3).eps(1e-6).build()?;
+/// let y = norm.call(Tensor::randn([2, 3, 4, 5], DType::F32)?)?;
+/// assert!(y.mean(1, false)?.abs()?.amax(.., false)?.item::<f32>()? < 1e-5);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+#[module(extra_repr = Self::extra_repr)]
+pub struct LayerNorm2d {
+    #[module(flatten)]
+    norm: LayerNorm,
+}
+
+config! {
+    /// The arguments of [`LayerNorm2d`], which are those of [`LayerNorm`].
+    pub struct LayerNorm2dConfig => LayerNorm2d {
+        required {
+            /// The number of channels.
+            normalized_shape: Shape,
+        }
+        optional {
+            /// What is added to the variance.
+            eps: f64 = 1e-5,
+            /// Whether a scale and a shift are learned.
+            elementwise_affine: bool = true,
+            /// Whether `elementwise_affine` includes the shift.
+            bias: bool = true,
+        }
+    }
+}
+
+impl LayerNorm2dConfig {
+    /// A layer with fresh parameters.
+    ///
+    /// # Errors
+    ///
+    /// As [`LayerNormConfig::build`].
+    pub fn build(&self) -> Result<LayerNorm2d> {
+        let norm = LayerNormConfig::new(self.normalized_shape.clone())
+            .eps(self.eps)
+            .elementwise_affine(self.elementwise_affine)
+            .bias(self.bias)
+            .build()?;
+        Ok(LayerNorm2d { norm })
+    }
+}
+
+impl LayerNorm2d {
+    fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.norm.extra_repr(f)
+    }
+}
+
+impl Forward for LayerNorm2d {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        if input.rank() != 4 {
+            return Err(ErrorKind::Shape {
+                op: "LayerNorm2d",
+                expected: "[batch, channels, height, width]".to_owned(),
+                got: input.shape().clone(),
+            }
+            .into());
+        }
+        let last = input.permute([0, 2, 3, 1])?;
+        self.norm.forward(last)?.permute([0, 3, 1, 2])
+    }
+}

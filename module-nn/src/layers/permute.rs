@@ -1,0 +1,58 @@
+use module_core::{Forward, Module, Result, Tensor};
+
+use crate::config::config;
+
+/// The dimensions in another order, without a copy: torchvision's `Permute`.
+///
+/// # Shapes
+///
+/// `[a, b, c]` to `[c, a, b]` for the dimensions `[2, 0, 1]`.
+///
+/// # Errors
+///
+/// Dimensions that are not those of the input, each once.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::zeros([2, 3, 4], DType::F32, &Device::cpu())?;
+/// assert_eq!(Permute::new([0, -1, 1])?.call(x)?.shape().to_string(), "[2, 4, 3]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Module)]
+pub struct Permute {
+    #[module(skip)]
+    dims: Vec<isize>,
+}
+
+config! {
+    /// The arguments of [`Permute`].
+    pub struct PermuteConfig => Permute {
+        required {
+            /// The order of the dimensions; negative ones count from the last.
+            dims: Vec<isize>,
+        }
+    }
+}
+
+impl PermuteConfig {
+    /// The layer.
+    ///
+    /// # Errors
+    ///
+    /// None: whether the dimensions exist depends on the input.
+    pub fn build(&self) -> Result<Permute> {
+        let dims = self.dims.clone();
+        Ok(Permute { dims })
+    }
+}
+
+impl Forward for Permute {
+    type Output = Tensor;
+
+    fn forward(&self, input: Tensor) -> Result<Tensor> {
+        input.permute(&self.dims)
+    }
+}

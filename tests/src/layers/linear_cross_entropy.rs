@@ -1,0 +1,10 @@
+use module_nn::prelude::*;
+
+use super::{Entry, loss};
+
+pub(super) fn entries() -> Vec<Entry> {
+    vec![loss(
+        "LinearCrossEntropyLoss",
+        LinearCrossEntropyLossConfig::build,
+    )]
+}

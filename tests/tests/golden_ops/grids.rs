@@ -1,0 +1,63 @@
+//! Images read at the locations of a grid, averages in smaller images, unit vectors, draws of a class.
+
+use module_core::{GridPaddingMode, GridSampleMode, Result, Tensor, fork_rng};
+use module_nn::functional::{gumbel_softmax, normalize};
+use module_tests::golden::{Case, Tolerance};
+use serde_json::Value;
+
+use super::windows::interpolate;
+use crate::{agree, int, ints};
+
+fn grid_sample(x: &Tensor, grid: &Tensor, args: &Value) -> Result<Tensor> {
+    let mode = match args["mode"].as_str().unwrap() {
+        "nearest" => GridSampleMode::Nearest,
+        "bicubic" => GridSampleMode::Bicubic,
+        _ => GridSampleMode::Bilinear,
+    };
+    let padding = match args["padding_mode"].as_str().unwrap() {
+        "border" => GridPaddingMode::Border,
+        "reflection" => GridPaddingMode::Reflection,
+        _ => GridPaddingMode::Zeros,
+    };
+    x.grid_sample(grid, mode, padding, args["align_corners"] == true)
+}
+
+fn unit(x: &Tensor, args: &Value) -> Result<Tensor> {
+    let dims = match &args["dim"] {
+        Value::Array(_) => ints(&args["dim"]),
+        dim => vec![int(dim)],
+    };
+    let p = args["p"].as_f64().unwrap_or(f64::INFINITY);
+    normalize(x, p, dims.as_slice(), args["eps"].as_f64().unwrap())
+}
+
+fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+    let (x, args) = (&inputs[0], &case.args);
+    let (out, tolerance) = match case.op.as_str() {
+        "grid_sample" => (grid_sample(x, &inputs[1], args), Tolerance::CONTRACTION),
+        "affine_grid" => {
+            let size: Vec<usize> = ints(&args["size"]).iter().map(|&n| n as usize).collect();
+            let out = x.affine_grid(&size, args["align_corners"] == true);
+            (out, Tolerance::CONTRACTION)
+        }
+        "interpolate" => (x.interpolate(&interpolate(args)), Tolerance::CONTRACTION),
+        "normalize" => (unit(x, args), Tolerance::CONTRACTION),
+        "gumbel_softmax" => {
+            let (tau, hard) = (args["tau"].as_f64().unwrap(), args["hard"] == true);
+            let out = fork_rng(5, || gumbel_softmax(x, tau, hard, int(&args["dim"])));
+            (out, Tolerance::ELEMENTWISE)
+        }
+        _ => return None,
+    };
+    Some((out.map(|out| vec![out]), tolerance))
+}
+
+#[test]
+fn grids_give_what_pytorch_gives() {
+    agree("ops_grids.safetensors", 109, run, &[]);
+}
+
+#[test]
+fn functions_of_torch_nn_give_what_pytorch_gives() {
+    agree("ops_functional.safetensors", 70, run, &[]);
+}

@@ -1,0 +1,54 @@
+//! Tensors as indices, and what is written where an index says.
+
+use module_core::{IndexItem, Result, Scalar, Tensor};
+use module_tests::golden::{Case, Tolerance};
+use serde_json::Value;
+
+use super::data;
+use crate::{agree, int};
+
+/// As `data::items`, and inputs.
+fn items(value: &Value, inputs: &[Tensor]) -> Vec<IndexItem> {
+    let item = |value: &Value| match value["tensor"].as_u64() {
+        Some(i) => Some(IndexItem::from(&inputs[i as usize])),
+        None => data::items(&Value::from(vec![value.clone()])).pop(),
+    };
+    let all = value.as_array().unwrap().iter();
+    all.map(|value| item(value).unwrap()).collect()
+}
+
+fn written(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
+    let (x, args) = (&inputs[0], &case.args);
+    let dim = || int(&args["dim"]);
+    Some(match case.op.as_str() {
+        "index_tensor" => x.i(items(&args["items"], inputs).as_slice()),
+        "index_put" => {
+            let items = items(&args["items"], inputs);
+            x.index_put(items.as_slice(), inputs.last()?, args["accumulate"] == true)
+        }
+        "masked_scatter" => x.masked_scatter(&inputs[1], &inputs[2]),
+        "index_copy" => x.index_copy(dim(), &inputs[1], &inputs[2]),
+        "index_fill" => match (inputs.get(2), args["value"].as_i64()) {
+            (Some(value), _) => x.index_fill(dim(), &inputs[1], value),
+            (None, Some(value)) => x.index_fill(dim(), &inputs[1], Scalar::Int(value)),
+            (None, None) => x.index_fill(dim(), &inputs[1], args["value"].as_f64()?),
+        },
+        _ => return None,
+    })
+}
+
+/// As `run` of the operations that came first.
+pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+    let adds = case.op == "index_put" && case.args["accumulate"] == true;
+    let tolerance = if adds {
+        Tolerance::ELEMENTWISE
+    } else {
+        Tolerance::EXACT
+    };
+    Some((written(case, inputs)?.map(|out| vec![out]), tolerance))
+}
+
+#[test]
+fn tensors_as_indices_are_what_pytorch_makes_of_them() {
+    agree("ops_indexing.safetensors", 209, run, &[]);
+}

@@ -1,0 +1,254 @@
+//! Decompositions, inverses and determinants, as functions that do not depend on the signs of vectors.
+
+use module_core::autograd::{gradcheck, gradgradcheck};
+use module_core::linalg::{self, QrMode};
+use module_core::{ErrorKind, Result, Tensor};
+use module_tests::golden::{Case, Tolerance};
+
+use crate::{Different, agree};
+
+fn symmetric(x: &Tensor) -> Result<Tensor> {
+    x.add(&x.transpose(-1, -2)?)
+}
+
+fn decomposed(name: &str, x: &Tensor) -> Option<Result<Tensor>> {
+    let thin = || linalg::svd(x, false);
+    Some(match name {
+        "svd_s" => thin().map(|(_, s, _)| s),
+        "svd_u" => thin().and_then(|(u, ..)| u.abs()),
+        "svd_vh" => thin().and_then(|(.., vh)| vh.abs()),
+        "svd_polar" => thin().and_then(|(u, _, vh)| u.matmul(&vh)),
+        "svd_full" => linalg::svd(x, true).and_then(|(u, s, _)| {
+            let k = s.size(-1)?;
+            u.narrow(-1, 0..k)?.abs()
+        }),
+        "svdvals" => linalg::svdvals(x),
+        "qr_q" => linalg::qr(x, QrMode::Reduced).and_then(|(q, _)| q.abs()),
+        "qr_r" => linalg::qr(x, QrMode::Reduced).and_then(|(_, r)| r.abs()),
+        "qr_only_r" => linalg::qr(x, QrMode::R).and_then(|(_, r)| r.abs()),
+        "qr_complete_r" => linalg::qr(x, QrMode::Complete).and_then(|(_, r)| r.abs()),
+        "eigh_values" => symmetric(x).and_then(|x| Ok(linalg::eigh(&x)?.0)),
+        "eigh_vectors" => symmetric(x).and_then(|x| linalg::eigh(&x)?.1.abs()),
+        "eigvalsh" => linalg::eigvalsh(x),
+        "inv" => linalg::inv(x),
+        "det" => linalg::det(x),
+        _ => return None,
+    })
+}
+
+fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+    let (x, args) = (&inputs[0], &case.args);
+    let is = |name: &str| args[name] == true;
+    let out = match case.op.as_str() {
+        "cholesky" => linalg::cholesky(x, is("upper")),
+        "solve" => linalg::solve(x, &inputs[1], is("left")),
+        "solve_triangular" => {
+            let (upper, left) = (is("upper"), is("left"));
+            linalg::solve_triangular(x, &inputs[1], upper, left, is("unitriangular"))
+        }
+        "slogdet" => {
+            let out = linalg::slogdet(x).map(|(sign, log)| vec![log, sign]);
+            return Some((out, Tolerance::CONTRACTION));
+        }
+        name => decomposed(name, x)?,
+    };
+    Some((out.map(|out| vec![out]), Tolerance::CONTRACTION))
+}
+
+const ROUNDED: &str = "PyTorch takes every cofactor of a singular matrix for 0";
+
+const DIFFERENT: &Different = &[
+    ("op.det.singular.f32", "gin0", ROUNDED),
+    ("op.det.singular.f64", "gin0", ROUNDED),
+];
+
+#[test]
+fn linear_algebra_is_what_pytorch_gives() {
+    agree("linalg.safetensors", 618, run, DIFFERENT);
+}
+
+/// A matrix whose values of any kind lie apart.
+fn example(m: usize, n: usize) -> Tensor {
+    let value = |i: usize| {
+        let (row, column) = (i / n, i % n);
+        let diagonal = if row == column {
+            2.0 + 1.5 * row as f64
+        } else {
+            0.0
+        };
+        diagonal + ((i * 37 % 11) as f64 - 5.0) / 7.0
+    };
+    Tensor::from_vec((0..m * n).map(value).collect(), [m, n]).unwrap()
+}
+
+#[test]
+fn factors_are_what_they_are_called() {
+    let identity = |x: &Tensor| {
+        let product = x.transpose(-1, -2)?.matmul(x)?;
+        let n = product.size(-1)?;
+        product.allclose(
+            &Tensor::eye(n, n, x.dtype(), &x.device())?,
+            0.0,
+            1e-12,
+            false,
+        )
+    };
+    for (m, n) in [(4, 4), (5, 3), (3, 5)] {
+        let (x, k) = (example(m, n), m.min(n));
+        let near = |y: &Tensor| y.allclose(&x, 1e-12, 1e-12, false);
+        let (u, s, vh) = linalg::svd(&x, true).unwrap();
+        assert!(identity(&u).unwrap() && identity(&vh).unwrap());
+        assert_eq!((u.size(0).unwrap(), vh.size(1).unwrap()), (m, n));
+        let (u, v) = (u.narrow(1, 0..k).unwrap(), vh.narrow(0, 0..k).unwrap());
+        assert!(near(&u.mul(&s).unwrap().matmul(&v).unwrap()).unwrap());
+        for mode in [QrMode::Reduced, QrMode::Complete] {
+            let (q, r) = linalg::qr(&x, mode).unwrap();
+            assert!(identity(&q).unwrap());
+            assert!(near(&q.matmul(&r).unwrap()).unwrap());
+            assert!(r.equal(&r.triu(0).unwrap()).unwrap());
+        }
+    }
+    let x = symmetric(&example(4, 4)).unwrap();
+    let (values, q) = linalg::eigh(&x).unwrap();
+    assert!(identity(&q).unwrap());
+    let back = q.mul(&values).unwrap().matmul(&q.t().unwrap()).unwrap();
+    assert!(back.allclose(&x, 1e-12, 1e-12, false).unwrap());
+}
+
+/// A function of one matrix.
+type Function = fn(&Tensor) -> Result<Tensor>;
+
+#[test]
+fn derivatives_of_any_order_are_those_of_differences() {
+    let polar: Function = |x| {
+        let (u, s, vh) = linalg::svd(x, false)?;
+        u.mul(&s.log()?)?.matmul(&vh)
+    };
+    let (general, tall, wide) = (example(3, 3), example(4, 3), example(3, 4));
+    let cases: [(&str, Function, &Tensor); 14] = [
+        ("svd", polar, &general),
+        ("svd", polar, &tall),
+        ("svd", polar, &wide),
+        ("svdvals", |x| linalg::svdvals(x)?.square(), &tall),
+        ("qr", |x| linalg::qr(x, QrMode::Reduced)?.0.square(), &tall),
+        ("qr", |x| linalg::qr(x, QrMode::Reduced)?.1.square(), &tall),
+        ("qr", |x| linalg::qr(x, QrMode::Reduced)?.1.square(), &wide),
+        (
+            "eigh",
+            |x| linalg::eigh(&symmetric(x)?)?.1.square(),
+            &general,
+        ),
+        (
+            "eigvalsh",
+            |x| linalg::eigvalsh(&symmetric(x)?)?.square(),
+            &general,
+        ),
+        (
+            "cholesky",
+            |x| linalg::cholesky(&x.matmul(&x.t()?)?, false),
+            &general,
+        ),
+        ("inv", linalg::inv, &general),
+        ("det", linalg::det, &general),
+        ("slogdet", |x| Ok(linalg::slogdet(x)?.1), &general),
+        ("solve", |x| linalg::solve(x, &x.square()?, false), &general),
+    ];
+    for (name, function, x) in cases {
+        let f = |inputs: &[Tensor]| function(&inputs[0]);
+        let all = [x.clone()];
+        gradcheck(f, &all).unwrap_or_else(|error| panic!("{name}: {error}"));
+        gradgradcheck(f, &all).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    for (upper, left, unitriangular) in [(true, true, false), (false, false, true)] {
+        let f = |inputs: &[Tensor]| {
+            linalg::solve_triangular(&inputs[0], &inputs[1], upper, left, unitriangular)
+        };
+        gradgradcheck(f, &[general.clone(), example(3, 3)]).unwrap();
+    }
+}
+
+#[test]
+fn what_has_no_solution_is_a_typed_error() {
+    let singular = Tensor::from([[[1.0_f64, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]]);
+    let one = Tensor::from([1.0_f64, 1.0]);
+    let nan = Tensor::from([[f64::NAN, 0.0], [0.0, 1.0]]);
+    let zero = Tensor::from([[0.0_f64, 0.0], [1.0, 1.0]]);
+    let column = one.unsqueeze(1).unwrap();
+    let failures = [
+        (
+            linalg::inv(&singular),
+            1,
+            "is singular: pivot 1 of its elimination is 0",
+        ),
+        (
+            linalg::solve(&zero, &one, true),
+            0,
+            "is singular: pivot 1 of its elimination is 0",
+        ),
+        (
+            linalg::solve_triangular(&zero, &column, false, true, false),
+            0,
+            "is singular: element 0 of its diagonal is 0",
+        ),
+        (
+            linalg::cholesky(&singular, false),
+            1,
+            "is not positive-definite",
+        ),
+        (
+            linalg::svdvals(&nan),
+            0,
+            "has the element NaN, which is not finite",
+        ),
+        (
+            linalg::eigvalsh(&nan),
+            0,
+            "has the element NaN, which is not finite",
+        ),
+    ];
+    for (found, place, expected) in failures {
+        let error = found.unwrap_err();
+        let ErrorKind::Factorization {
+            matrix, problem, ..
+        } = error.kind()
+        else {
+            panic!("{error}");
+        };
+        assert_eq!((*matrix, problem.as_str()), (place, expected));
+    }
+    let logarithm = |x: &Tensor| linalg::slogdet(x)?.1.sum(.., false)?.backward();
+    let error = logarithm(&singular.with_grad().unwrap()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Factorization { matrix: 1, .. }),
+        "{error}"
+    );
+    let message = |found: Result<Tensor>| found.unwrap_err().to_string();
+    assert_eq!(
+        message(linalg::det(&Tensor::from([[1.0_f64, 2.0]]))),
+        "linalg.det: expected square matrices, got shape [1, 2]"
+    );
+    assert_eq!(
+        message(linalg::inv(&one)),
+        "linalg.inv: expected matrices: at least two dimensions, got shape [2]"
+    );
+    assert_eq!(
+        message(linalg::svdvals(&Tensor::from([[1_i64]]))),
+        "linalg.svd: not available for int64; it needs float32 or float64 matrices"
+    );
+    let three = Tensor::from([1.0_f64, 1.0, 1.0]);
+    assert!(message(linalg::solve(&zero, &three, true)).contains("each of the 2 unknowns"));
+    // The gradients that PyTorch lacks too.
+    let x = example(3, 2).with_grad().unwrap();
+    for mode in [QrMode::Complete, QrMode::R] {
+        let error = linalg::qr(&x, mode)
+            .unwrap()
+            .1
+            .sum(.., false)
+            .unwrap()
+            .backward();
+        assert!(matches!(
+            error.unwrap_err().kind(),
+            ErrorKind::NoGradient { .. }
+        ));
+    }
+}

@@ -1,0 +1,59 @@
+//! Running extremes, logarithms of sums, quantiles, numbers for what is none.
+
+use module_core::{QuantileInterpolation, Result, Tensor};
+use module_tests::golden::{Case, Tolerance};
+
+use crate::{agree, int};
+
+fn quantile(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
+    use QuantileInterpolation as I;
+    let (x, args) = (&inputs[0], &case.args);
+    let dim = args["dim"].as_i64().map(|dim| dim as isize);
+    let keep = args["keepdim"] == true;
+    let mode = match args["interpolation"].as_str()? {
+        "linear" => I::Linear,
+        "lower" => I::Lower,
+        "higher" => I::Higher,
+        "nearest" => I::Nearest,
+        _ => I::Midpoint,
+    };
+    Some(
+        match (case.op.as_str(), inputs.get(1), args["q"].as_f64()) {
+            ("quantile", Some(q), _) => x.quantile(q, dim, keep, mode),
+            ("quantile", None, Some(q)) => x.quantile(q, dim, keep, mode),
+            ("nanquantile", Some(q), _) => x.nanquantile(q, dim, keep, mode),
+            ("nanquantile", None, Some(q)) => x.nanquantile(q, dim, keep, mode),
+            _ => return None,
+        },
+    )
+}
+
+/// As `run` of the operations that came first.
+pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+    let (x, args) = (&inputs[0], &case.args);
+    let pair = |out: Result<(Tensor, Tensor)>| out.map(|(values, places)| vec![values, places]);
+    let number = |name: &str| args[name].as_str().map(|text| text.parse::<f64>().unwrap());
+    let one = |out: Result<Tensor>| out.map(|out| vec![out]);
+    let out = match case.op.as_str() {
+        "cummax" => return Some((pair(x.cummax(int(&args["dim"]))), Tolerance::EXACT)),
+        "cummin" => return Some((pair(x.cummin(int(&args["dim"]))), Tolerance::EXACT)),
+        "nan_to_num" => {
+            let out = x.nan_to_num(number("nan"), number("posinf"), number("neginf"));
+            return Some((one(out), Tolerance::EXACT));
+        }
+        "logcumsumexp" => x.logcumsumexp(int(&args["dim"])),
+        "logaddexp" => x.logaddexp(&inputs[1]),
+        "logaddexp2" => x.logaddexp2(&inputs[1]),
+        "xlogy" => match inputs.get(1) {
+            Some(y) => x.xlogy(y),
+            None => x.xlogy(args["number"].as_f64()?),
+        },
+        _ => quantile(case, inputs)?,
+    };
+    Some((one(out), Tolerance::ELEMENTWISE))
+}
+
+#[test]
+fn running_values_and_quantiles_are_what_pytorch_gives() {
+    agree("ops_running.safetensors", 428, run, &[]);
+}

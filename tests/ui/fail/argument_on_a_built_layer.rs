@@ -1,0 +1,9 @@
+//! An argument that is set on the layer instead of its configuration.
+
+use module_nn::prelude::*;
+
+fn stem() -> Result<Conv2d> {
+    Conv2d::new(3, 8, 3).stride(2)
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! A constant that may be absent.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+struct Net {
+    padding_idx: Option<usize>,
+    weight: Parameter,
+}
+
+fn main() {}

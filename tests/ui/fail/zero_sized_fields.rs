@@ -1,0 +1,12 @@
+//! A size of zero that only the compiler knows.
+
+use module_nn::prelude::*;
+
+type Nothing = [u8; 0];
+
+#[derive(Module)]
+struct Net {
+    nothing: Nothing,
+}
+
+fn main() {}

@@ -124,7 +124,7 @@ def lightning(net):
         "hyper_parameters": AttributeDict(lr=0.1, args=argparse.Namespace(seed=1, root=pathlib.PurePosixPath("/data"))),
         "datamodule": Config(),
         "objects": {
-            "path": pathlib.PosixPath("/tmp/x"),
+            "path": pathlib.PosixPath("/data/x"),
             "enum": Color.RED,
             "flag": Mode.A | Mode.B,
             "date": datetime.date(2026, 1, 2),

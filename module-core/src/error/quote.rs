@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(quote(&format!("{exact}x")).to_string(), format!("{exact}…"));
         let long = "x".repeat(1 << 20);
         assert_eq!(passage(&long).to_string().chars().count(), PASSAGE + 1);
-        let path = format!("/tmp/\n{long}");
-        assert_eq!(file(path.as_ref()), format!("/tmp/\\n{long}"));
+        let path = format!("/data/\n{long}");
+        assert_eq!(file(path.as_ref()), format!("/data/\\n{long}"));
     }
 }

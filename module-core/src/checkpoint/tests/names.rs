@@ -15,7 +15,7 @@ const HOSTILE: [&str; 32] = [
     "../evil",
     "../../evil",
     "..\\evil",
-    "/tmp/evil",
+    "/evil",
     "//server/evil",
     "\\\\server\\evil",
     "C:\\evil",

@@ -4,9 +4,15 @@
 //! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
 //! a product with a sum nor adds in another order, and what is written fused is fused at every level.
 //!
-//! The one `unsafe` here is the call of a function that is compiled for a level: it needs a
+//! The `unsafe` here is the call of a function that is compiled for a level: it needs a
 //! processor that has the instructions, which has just been asked.
 #![allow(unsafe_code)]
+
+#[cfg(test)]
+mod tests;
+mod transpose;
+
+pub(crate) use transpose::Transpose;
 
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
 pub(crate) trait Loop {

@@ -1,20 +1,16 @@
 //! Scaled dot-product attention, a block of queries at a time, so that no matrix of all scores is
 //! kept.
 
-use std::borrow::Cow;
-
-use ndarray::{ArrayView2, ArrayViewMut2};
-
+use super::attention_mask::Mask;
 use super::float::Float;
-use super::gemm::multiply;
+use super::gemm::{Matrix, MatrixMut, multiply};
 use super::lanes::{exp, max, number, split, sum, sum_of2, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::threads::{Items, divide};
-use super::view::{array_view, to_cow};
-use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, elements, room};
-use crate::layout::Layout;
-use crate::{Error, Result};
+use super::view::to_cow;
+use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, room};
+use crate::Result;
 
 /// How many queries are worked on together.
 const QUERIES: usize = 64;
@@ -89,78 +85,6 @@ impl Sizes {
     }
 }
 
-/// The mask where it lies: what is expanded is neither copied nor read twice from memory.
-struct Mask<'a, T: Clone> {
-    values: Cow<'a, [T]>,
-    /// Where each element of the batch starts.
-    starts: Vec<usize>,
-    query_stride: usize,
-    /// 1, or 0 if one value is for all keys.
-    key_stride: usize,
-}
-
-impl<'a, T: Float> Mask<'a, T> {
-    fn of(mask: Option<&'a Operand>, sizes: Sizes) -> Result<Option<Self>> {
-        let Some(mask) = mask else { return Ok(None) };
-        // Checks that the layout lies within the memory.
-        array_view::<T>(&mask.storage, &mask.layout)?;
-        let contiguous;
-        let (values, layout) = match mask.layout.strides().last() {
-            Some(0 | 1) => (Cow::from(elements::<T>(mask)?), &mask.layout),
-            _ => {
-                contiguous = Layout::contiguous(mask.layout.shape().clone());
-                (to_cow::<T>(mask)?, &contiguous)
-            }
-        };
-        let (shape, strides) = (layout.shape(), layout.strides());
-        let (&[ref lead @ .., _, _], &[ref lead_strides @ .., query_stride, key_stride]) =
-            (&**shape, strides)
-        else {
-            return Err(shape.error("attention", "a mask of two dimensions or more"));
-        };
-        let mut starts = vec![layout.offset()];
-        for (&size, &stride) in lead.iter().zip(lead_strides) {
-            let inner = |&start: &usize| (0..size).map(move |i| start + i * stride);
-            starts = starts.iter().flat_map(inner).collect();
-        }
-        if starts.len() != sizes.batch {
-            return Err(shape.error("attention", "a mask for each element of the batch"));
-        }
-        Ok(Some(Self {
-            values,
-            starts,
-            query_stride,
-            key_stride,
-        }))
-    }
-
-    /// Adds the mask of a query to the scores of the first keys.
-    fn add(&self, row: &mut [T], batch: usize, query: usize) {
-        let start = self.starts[batch] + query * self.query_stride;
-        if self.key_stride == 0 {
-            let value = self.values[start];
-            row.iter_mut().for_each(|score| *score = score.plus(value));
-        } else {
-            let values = &self.values[start..][..row.len()];
-            update(row, values, T::plus);
-        }
-    }
-}
-
-/// A matrix over a slice; the sizes were computed from it.
-fn matrix<T>(x: &[T], rows: usize, width: usize) -> Result<ArrayView2<'_, T>> {
-    ArrayView2::from_shape((rows, width), x).map_err(shape)
-}
-
-fn matrix_mut<T>(x: &mut [T], rows: usize, width: usize) -> Result<ArrayViewMut2<'_, T>> {
-    ArrayViewMut2::from_shape((rows, width), x).map_err(shape)
-}
-
-fn shape(error: ndarray::ShapeError) -> Error {
-    let problem = "the operands do not have the checked shapes";
-    Error::argument("attention", "shape", error, problem)
-}
-
 /// Adds the mask to a row of scores and says how many of them count.
 fn masked<T: Float>(
     row: &mut [T],
@@ -199,7 +123,7 @@ impl FloatKernel for Attention<'_> {
         } = sizes;
         let query = to_cow::<T>(&inputs.query)?;
         let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
-        let mask = Mask::<T>::of(inputs.mask.as_ref(), sizes)?;
+        let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         room::<T>(batch * length * value_width)?;
         room::<f64>(batch * length)?;
         room::<T>(QUERIES.min(length) * (keys + width))?;
@@ -215,10 +139,10 @@ impl FloatKernel for Attention<'_> {
                 let scores = &mut scores[..rows * seen];
                 multiply(
                     number(geometry.scale),
-                    &matrix(query, rows, width)?,
-                    &matrix(&key[..seen * width], seen, width)?.reversed_axes(),
+                    Matrix::new(query, rows),
+                    Matrix::new(&key[..seen * width], seen).t(),
                     false,
-                    matrix_mut(scores, rows, seen)?,
+                    MatrixMut::new(scores, rows),
                 );
                 let out = &mut out[range.start * value_width..][..rows * value_width];
                 let mut shares = [T::zero(); QUERIES];
@@ -241,10 +165,10 @@ impl FloatKernel for Attention<'_> {
                 }
                 multiply(
                     T::one(),
-                    &matrix(scores, rows, seen)?,
-                    &matrix(&value[..seen * value_width], seen, value_width)?,
+                    Matrix::new(scores, rows),
+                    Matrix::new(&value[..seen * value_width], seen),
                     false,
-                    matrix_mut(out, rows, value_width)?,
+                    MatrixMut::new(out, rows),
                 );
                 for (out, &share) in out.chunks_exact_mut(value_width.max(1)).zip(&shares) {
                     out.iter_mut().for_each(|v| *v = v.times(share));
@@ -304,7 +228,7 @@ impl FloatKernel for Gradient<'_> {
         let query = to_cow::<T>(&inputs.query)?;
         let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
         let (grad, y, logs) = (to_cow::<T>(grad)?, to_cow::<T>(y)?, to_cow::<f64>(logs)?);
-        let mask = Mask::<T>::of(inputs.mask.as_ref(), sizes)?;
+        let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         [query.len(), key.len(), value.len()]
             .into_iter()
             .try_for_each(room::<T>)?;
@@ -323,14 +247,14 @@ impl FloatKernel for Gradient<'_> {
             for (range, seen) in sizes.blocks(geometry) {
                 let rows = range.len();
                 let place = b * length + range.start;
-                let query = matrix(&query[place * width..][..rows * width], rows, width)?;
-                let key = matrix(&key[key_at..][..seen * width], seen, width)?;
-                let value = matrix(&value[value_at..][..seen * value_width], seen, value_width)?;
+                let query = Matrix::new(&query[place * width..][..rows * width], rows);
+                let key = Matrix::new(&key[key_at..][..seen * width], seen);
+                let value = Matrix::new(&value[value_at..][..seen * value_width], seen);
                 let out_at = place * value_width..(place + rows) * value_width;
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
-                multiply(scale, &query, &key.t(), false, matrix_mut(p, rows, seen)?);
+                multiply(scale, query, key.t(), false, MatrixMut::new(p, rows));
                 for (i, row) in p.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
                     let count = masked(row, mask.as_ref(), geometry, at);
@@ -342,22 +266,16 @@ impl FloatKernel for Gradient<'_> {
                     row.iter_mut().for_each(|v| *v = v.minus(high).minus(low));
                     exp(row);
                 }
-                let p_matrix = matrix(p, rows, seen)?;
-                let grad_matrix = matrix(grad, rows, value_width)?;
+                let grad_matrix = Matrix::new(grad, rows);
                 multiply(
                     T::one(),
-                    &p_matrix.t(),
-                    &grad_matrix,
+                    Matrix::new(p, rows).t(),
+                    grad_matrix,
                     true,
-                    matrix_mut(&mut value_grad[..seen * value_width], seen, value_width)?,
+                    MatrixMut::new(&mut value_grad[..seen * value_width], seen),
                 );
-                multiply(
-                    T::one(),
-                    &grad_matrix,
-                    &value.t(),
-                    false,
-                    matrix_mut(slopes, rows, seen)?,
-                );
+                let out = MatrixMut::new(slopes, rows);
+                multiply(T::one(), grad_matrix, value.t(), false, out);
                 for (i, (slopes, p)) in slopes
                     .chunks_exact_mut(seen)
                     .zip(p.chunks_exact(seen))
@@ -367,25 +285,12 @@ impl FloatKernel for Gradient<'_> {
                     let along = sum_of2(&grad[at.clone()], &y[at], T::times);
                     update(slopes, p, |slope, p| slope.minus(along).times(p));
                 }
-                let slopes = matrix(slopes, rows, seen)?;
-                multiply(
-                    scale,
-                    &slopes,
-                    &key,
-                    false,
-                    matrix_mut(
-                        &mut query_grad[range.start * width..][..rows * width],
-                        rows,
-                        width,
-                    )?,
-                );
-                multiply(
-                    scale,
-                    &slopes.t(),
-                    &query,
-                    true,
-                    matrix_mut(&mut key_grad[..seen * width], seen, width)?,
-                );
+                let slopes = Matrix::new(slopes, rows);
+                let query_grad = &mut query_grad[range.start * width..][..rows * width];
+                let out = MatrixMut::new(query_grad, rows);
+                multiply(scale, slopes, key, false, out);
+                let out = MatrixMut::new(&mut key_grad[..seen * width], seen);
+                multiply(scale, slopes.t(), query, true, out);
             }
             Ok(())
         };

@@ -1,18 +1,14 @@
 //! Convolutions: matrix products over unfolded windows, tile by tile of one sample and group.
 
-use std::ops::Range;
-
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
-
 use super::float::Float;
-use super::gemm;
+use super::gemm::{Matrix, MatrixMut, multiply};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::window::{Window, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
-use crate::{Error, Result};
+use crate::Result;
 
 pub(super) fn convolution(
     op: ConvOp,
@@ -193,7 +189,8 @@ impl Sizes {
             let a = &a[block * a_len..][..a_len];
             let b = &b[b_at * b_len..][..b_len];
             if window.is_pointwise() {
-                self.pointwise(op, a, b, out)
+                self.pointwise(op, a, b, out);
+                Ok(())
             } else if !self.is_thin() {
                 self.unfolded(op, a, b, out, buffer)
             } else if op == ConvOp::Forward && window.stride[2] == 1 {
@@ -234,24 +231,14 @@ impl Sizes {
     }
 
     /// The columns are the input itself.
-    fn pointwise<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) -> Result<()> {
+    fn pointwise<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) {
         let (o, c) = (self.out_channels, self.window.channels);
+        let (b, one) = (Matrix::new(b, o), T::one());
         match op {
-            ConvOp::Forward => multiply(matrix(b, o)?, matrix(a, c)?, false, matrix_mut(out, o)?),
-            ConvOp::Input => multiply(
-                matrix(b, o)?.reversed_axes(),
-                matrix(a, o)?,
-                false,
-                matrix_mut(out, c)?,
-            ),
-            ConvOp::Weight => multiply(
-                matrix(b, o)?,
-                matrix(a, c)?.reversed_axes(),
-                true,
-                matrix_mut(out, o)?,
-            ),
+            ConvOp::Forward => multiply(one, b, Matrix::new(a, c), false, MatrixMut::new(out, o)),
+            ConvOp::Input => multiply(one, b.t(), Matrix::new(a, o), false, MatrixMut::new(out, c)),
+            ConvOp::Weight => multiply(one, b, Matrix::new(a, c).t(), true, MatrixMut::new(out, o)),
         }
-        Ok(())
     }
 
     /// The elements of a tile after the other.
@@ -271,22 +258,24 @@ impl Sizes {
                 ConvOp::Forward => {
                     window.unfold(a, &tile, columns, places.len());
                     // The first channels find zeros, and the others what these left.
-                    let out = part_mut(matrix_mut(out, o)?, places);
-                    let weight = part(matrix(b, o)?, rows.clone());
-                    multiply(weight, matrix(columns, rows.len())?, true, out);
+                    let out = MatrixMut::new(out, o).part(places);
+                    let weight = Matrix::new(b, o).part(rows.clone());
+                    let columns = Matrix::new(columns, rows.len());
+                    multiply(T::one(), weight, columns, true, out);
                 }
                 ConvOp::Input => {
-                    let grad = part(matrix(a, o)?, places.clone());
-                    let weight = part(matrix(b, o)?, rows.clone()).reversed_axes();
-                    multiply(weight, grad, false, matrix_mut(columns, rows.len())?);
+                    let grad = Matrix::new(a, o).part(places.clone());
+                    let weight = Matrix::new(b, o).part(rows.clone()).t();
+                    let unfolded = MatrixMut::new(columns, rows.len());
+                    multiply(T::one(), weight, grad, false, unfolded);
                     window.fold(columns, &tile, out, places.len());
                 }
                 ConvOp::Weight => {
                     window.unfold(a, &tile, columns, places.len());
-                    let grad = part(matrix(b, o)?, places);
-                    let columns = matrix(columns, rows.len())?.reversed_axes();
-                    let out = part_mut(matrix_mut(out, o)?, rows);
-                    multiply(grad, columns, true, out);
+                    let grad = Matrix::new(b, o).part(places);
+                    let columns = Matrix::new(columns, rows.len()).t();
+                    let out = MatrixMut::new(out, o).part(rows);
+                    multiply(T::one(), grad, columns, true, out);
                 }
             }
         }
@@ -301,45 +290,4 @@ pub(super) fn resized<T: Float>(buffer: &mut Vec<T>, len: usize) -> Result<&mut 
         buffer.resize(len, T::zero());
     }
     Ok(&mut buffer[..len])
-}
-
-pub(super) fn multiply<T: Float>(
-    a: ArrayView2<'_, T>,
-    b: ArrayView2<'_, T>,
-    add: bool,
-    out: ArrayViewMut2<'_, T>,
-) {
-    gemm::multiply(T::one(), &a, &b, add, out);
-}
-
-pub(super) fn matrix<T>(values: &[T], rows: usize) -> Result<ArrayView2<'_, T>> {
-    ArrayView2::from_shape((rows, values.len() / rows.max(1)), values).map_err(shape)
-}
-
-pub(super) fn matrix_mut<T>(values: &mut [T], rows: usize) -> Result<ArrayViewMut2<'_, T>> {
-    ArrayViewMut2::from_shape((rows, values.len() / rows.max(1)), values).map_err(shape)
-}
-
-/// Some columns of a matrix.
-pub(super) fn part<T>(mut matrix: ArrayView2<'_, T>, columns: Range<usize>) -> ArrayView2<'_, T> {
-    matrix.slice_axis_inplace(Axis(1), Slice::from(columns));
-    matrix
-}
-
-pub(super) fn part_mut<T>(
-    mut matrix: ArrayViewMut2<'_, T>,
-    columns: Range<usize>,
-) -> ArrayViewMut2<'_, T> {
-    matrix.slice_axis_inplace(Axis(1), Slice::from(columns));
-    matrix
-}
-
-/// Shapes are checked above the backend; a mistake there is reported, not computed with.
-fn shape(error: ndarray::ShapeError) -> Error {
-    Error::argument(
-        "conv",
-        "shape",
-        error,
-        "the operands do not have the checked shapes",
-    )
 }

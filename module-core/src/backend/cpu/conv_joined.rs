@@ -2,9 +2,11 @@
 //! matrices is wide and reads the weight once for all of them.
 
 use super::ConvOp;
-use super::conv::{Sizes, matrix, matrix_mut, multiply, part, part_mut, resized};
+use super::conv::{Sizes, resized};
 use super::float::Float;
+use super::gemm::{Matrix, MatrixMut, multiply};
 use super::threads::{Items, divide};
+use super::window::Tile;
 use crate::Result;
 
 /// Images with more windows are worked on one by one.
@@ -83,21 +85,10 @@ impl Sizes {
         let joined = input.len() / self.window.input_len() * places;
         let output = resized(&mut buffers.output, o * joined)?;
         for tile in self.window.tiles() {
-            let rows = tile.rows.clone();
-            let columns = resized(&mut buffers.columns, rows.len() * joined)?;
-            let inputs = input.chunks_exact(self.window.input_len());
-            for (sample, input) in inputs.enumerate() {
-                let columns = &mut columns[sample * places..];
-                self.window.unfold(input, &tile, columns, joined);
-            }
-            let weight = part(matrix(weight, o)?, rows.clone());
-            let add = rows.start > 0;
-            multiply(
-                weight,
-                matrix(columns, rows.len())?,
-                add,
-                matrix_mut(output, o)?,
-            );
+            let columns = self.joined_columns(input, &tile, &mut buffers.columns)?;
+            let weight = Matrix::new(weight, o).part(tile.rows.clone());
+            let add = tile.rows.start > 0;
+            multiply(T::one(), weight, columns, add, MatrixMut::new(output, o));
         }
         for (sample, out) in out.chunks_exact_mut(o * places).enumerate() {
             let channels = out
@@ -123,13 +114,9 @@ impl Sizes {
         for tile in self.window.tiles() {
             let rows = tile.rows.clone();
             let columns = resized(&mut buffers.columns, rows.len() * joined)?;
-            let weight = part(matrix(weight, o)?, rows.clone()).reversed_axes();
-            multiply(
-                weight,
-                matrix(grad, o)?,
-                false,
-                matrix_mut(columns, rows.len())?,
-            );
+            let weight = Matrix::new(weight, o).part(rows.clone()).t();
+            let unfolded = MatrixMut::new(columns, rows.len());
+            multiply(T::one(), weight, Matrix::new(grad, o), false, unfolded);
             let samples = out.chunks_exact_mut(self.window.input_len());
             for (sample, out) in samples.enumerate() {
                 let columns = &columns[sample * places..];
@@ -147,21 +134,31 @@ impl Sizes {
         buffers: &mut Buffers<T>,
     ) -> Result<()> {
         let (o, places) = (self.out_channels, self.window.places());
-        let joined = grad.len() / o;
         let grad = join(grad, o, places, &mut buffers.output)?;
         for tile in self.window.tiles() {
-            let rows = tile.rows.clone();
-            let columns = resized(&mut buffers.columns, rows.len() * joined)?;
-            let inputs = input.chunks_exact(self.window.input_len());
-            for (sample, input) in inputs.enumerate() {
-                let columns = &mut columns[sample * places..];
-                self.window.unfold(input, &tile, columns, joined);
-            }
-            let columns = matrix(columns, rows.len())?.reversed_axes();
-            let out = part_mut(matrix_mut(out, o)?, rows);
-            multiply(matrix(grad, o)?, columns, true, out);
+            let columns = self.joined_columns(input, &tile, &mut buffers.columns)?;
+            let out = MatrixMut::new(out, o).part(tile.rows.clone());
+            multiply(T::one(), Matrix::new(grad, o), columns.t(), true, out);
         }
         Ok(())
+    }
+
+    /// The windows of several samples side by side.
+    fn joined_columns<'a, T: Float>(
+        &self,
+        input: &[T],
+        tile: &Tile,
+        buffer: &'a mut Vec<T>,
+    ) -> Result<Matrix<'a, T>> {
+        let places = self.window.places();
+        let inputs = input.chunks_exact(self.window.input_len());
+        let joined: usize = inputs.len() * places;
+        let columns = resized(buffer, tile.rows.len() * joined)?;
+        for (sample, input) in inputs.enumerate() {
+            let columns = &mut columns[sample * places..];
+            self.window.unfold(input, tile, columns, joined);
+        }
+        Ok(Matrix::new(columns, tile.rows.len()))
     }
 }
 

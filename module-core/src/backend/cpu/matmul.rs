@@ -1,7 +1,6 @@
 //! Matrix products.
 
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
-
+use super::gemm::{Matrix, MatrixMut};
 use super::lanes::dot;
 use super::map::{NumberKernel, run_number};
 use super::memory::{filled, with_room};
@@ -63,18 +62,17 @@ impl NumberKernel for Product<'_> {
             } else if m == 1 {
                 rows_by_vector(&b.transposed(), &a.transposed(), i, out);
             } else {
-                let out = ArrayViewMut2::from_shape((m, n), out).map_err(shape)?;
-                T::multiply(&a.matrix(i)?, &b.matrix(i)?, keep, out);
+                T::multiply(a.matrix(i), b.matrix(i), keep, MatrixMut::new(out, m));
             }
-            Ok(())
         };
         divide(
             batch,
             products / 32,
             Items(&mut out, m * n),
             &|batch, out| {
-                let mut products = batch.zip(out.0.chunks_exact_mut(m * n));
-                products.try_for_each(|(i, out)| one(i, out))
+                let products = batch.zip(out.0.chunks_exact_mut(m * n));
+                products.for_each(|(i, out)| one(i, out));
+                Ok(())
             },
         )?;
         Ok(CpuStorage::wrap(out))
@@ -205,19 +203,8 @@ impl<'a, T: Number> Factor<'a, T> {
         self.data.get(i * self.batch_step..).unwrap_or_default()
     }
 
-    fn matrix(&self, i: usize) -> Result<ArrayView2<'a, T>> {
-        let strides = (self.row_step, self.column_step);
-        ArrayView2::from_shape((self.rows, self.columns).strides(strides), self.data_of(i))
-            .map_err(shape)
+    fn matrix(&self, i: usize) -> Matrix<'a, T> {
+        let steps = [self.row_step, self.column_step];
+        Matrix::with_steps(self.data_of(i), [self.rows, self.columns], steps)
     }
-}
-
-/// Shapes are checked above the backend; a mistake there is reported, not computed with.
-fn shape(error: ndarray::ShapeError) -> Error {
-    Error::argument(
-        "matmul",
-        "shape",
-        error,
-        "the operands do not have the checked shapes",
-    )
 }

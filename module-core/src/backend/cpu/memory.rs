@@ -66,19 +66,55 @@ fn kept<T: Element>(len: usize) -> Option<Vec<T>> {
 /// `len` elements to be written over: what they are is not said.
 pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
     room::<T>(len)?;
+    Ok(block(len))
+}
+
+/// As [`scratch`], for sizes that are known to be small.
+fn block<T: Element>(len: usize) -> Vec<T> {
     if let Some(mut block) = kept::<T>(len) {
         // Most often the block was as long before.
         block.resize(len, T::default());
-        return Ok(block);
+        return block;
     }
     if len.saturating_mul(size_of::<T>()) < KEPT.start {
         // The allocator has small blocks at hand, but not zeros.
         let mut block = Vec::with_capacity(len);
         block.resize(len, T::default());
-        return Ok(block);
+        return block;
     }
     // Zeros come from the allocator without being written.
-    Ok(vec![T::default(); len])
+    vec![T::default(); len]
+}
+
+/// Memory of a kernel for what it computes on the way; the next kernel is given the same.
+#[derive(Default)]
+pub(super) struct Workspace<T: Element>(Vec<T>);
+
+impl<T: Element> Workspace<T> {
+    pub(super) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// `len` elements of it, from the start of a cache line: what they are is not said.
+    pub(super) fn of(&mut self, len: usize) -> &mut [T] {
+        let spare = LINE / size_of::<T>();
+        if self.0.len() < len + spare {
+            let old = std::mem::replace(&mut self.0, block(len + spare));
+            give_back(T::into_host(old));
+        }
+        // An interpreter may not know.
+        let start = self.0.as_ptr().align_offset(LINE).min(spare);
+        &mut self.0[start..start + len]
+    }
+}
+
+/// The bytes of a cache line, and of the longest vector: one that lies across two takes twice the time.
+const LINE: usize = 64;
+
+impl<T: Element> Drop for Workspace<T> {
+    fn drop(&mut self) {
+        give_back(T::into_host(std::mem::take(&mut self.0)));
+    }
 }
 
 /// `len` elements of one value, as [`with_room`].

@@ -2,6 +2,7 @@
 
 mod adamw;
 mod attention;
+mod attention_mask;
 mod conv;
 mod conv_joined;
 mod conv_thin;

@@ -1,10 +1,10 @@
 //! What the kernels need of an element type.
 
 use half::{bf16, f16};
-use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
+use ndarray::LinalgScalar;
 
 use super::Element;
-use super::gemm::multiply;
+use super::gemm::{Matrix, MatrixMut, multiply};
 use crate::Scalar;
 
 /// Conversions between any two element types.
@@ -105,12 +105,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn copysign(self, other: Self) -> Self;
 
     /// The matrix product, added to an `out` to `keep`, else over an `out` of zeros.
-    fn multiply(
-        a: &ArrayView2<'_, Self>,
-        b: &ArrayView2<'_, Self>,
-        keep: bool,
-        out: ArrayViewMut2<'_, Self>,
-    );
+    fn multiply(a: Matrix<'_, Self>, b: Matrix<'_, Self>, keep: bool, out: MatrixMut<'_, Self>);
 
     /// The greater, NaN if either is.
     #[inline]
@@ -219,16 +214,13 @@ macro_rules! integers {
                 self
             }
 
-            fn multiply(
-                a: &ArrayView2<'_, Self>,
-                b: &ArrayView2<'_, Self>,
-                _: bool,
-                mut out: ArrayViewMut2<'_, Self>,
-            ) {
-                // ndarray's product would panic where it overflows.
-                for (mut out, a) in out.rows_mut().into_iter().zip(a.rows()) {
-                    for (&a, b) in a.iter().zip(b.rows()) {
-                        out.zip_mut_with(&b, |sum, &b| *sum = sum.wrapping_add(a.wrapping_mul(b)));
+            fn multiply(a: Matrix<'_, Self>, b: Matrix<'_, Self>, _: bool, out: MatrixMut<'_, Self>) {
+                for (i, out) in out.into_rows().into_iter().enumerate() {
+                    for p in 0..a.columns() {
+                        let factor = a.at(i, p);
+                        for (j, sum) in out.iter_mut().enumerate() {
+                            *sum = sum.wrapping_add(factor.wrapping_mul(b.at(p, j)));
+                        }
                     }
                 }
             }
@@ -334,10 +326,10 @@ macro_rules! floats {
             }
 
             fn multiply(
-                a: &ArrayView2<'_, Self>,
-                b: &ArrayView2<'_, Self>,
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
                 keep: bool,
-                out: ArrayViewMut2<'_, Self>,
+                out: MatrixMut<'_, Self>,
             ) {
                 multiply(1.0, a, b, keep, out);
             }

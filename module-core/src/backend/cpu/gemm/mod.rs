@@ -9,6 +9,7 @@
 //! inner dimension, wherever it stands: neither the number of threads, nor the sizes of the tiles, nor the
 //! rows and columns beside it change its bits.
 
+mod matrix;
 mod pack;
 #[cfg(test)]
 mod tests;
@@ -16,30 +17,30 @@ mod tile;
 
 use std::ops::Range;
 
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
-
 use super::float::Float;
+use super::memory::Workspace;
 use super::simd::Level;
 use super::threads::{Cut, divide};
-use pack::{Factor, Panels, Rows, has_rows};
+pub(super) use matrix::{Matrix, MatrixMut};
 use tile::Block;
 pub(super) use tile::Tile;
 
-/// How much of the inner dimension is multiplied at a time: a panel of so many rows lies in the first cache.
-const DEPTH: usize = 256;
+/// How much of the inner dimension is multiplied at a time: so much of a few rows lies in the first cache.
+const DEPTH: usize = 384;
 
 /// How many columns are packed at a time: with [`DEPTH`] rows they lie in the second cache.
-const WIDTH: usize = 512;
+const WIDTH: usize = 256;
+
+/// How many rows are worked on at a time: so much of them that is copied stays in the second cache.
+const HEIGHT: usize = 1024;
 
 /// `out = scale · a · b`, added to what `out` holds if `add`.
-///
-/// The rows of `out` are contiguous.
 pub(super) fn multiply<T: Float>(
     scale: T,
-    a: &ArrayView2<'_, T>,
-    b: &ArrayView2<'_, T>,
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
     add: bool,
-    out: ArrayViewMut2<'_, T>,
+    out: MatrixMut<'_, T>,
 ) {
     multiply_at(Level::highest(), scale, a, b, add, out);
 }
@@ -47,33 +48,30 @@ pub(super) fn multiply<T: Float>(
 fn multiply_at<T: Float>(
     level: Level,
     scale: T,
-    a: &ArrayView2<'_, T>,
-    b: &ArrayView2<'_, T>,
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
     add: bool,
-    mut out: ArrayViewMut2<'_, T>,
+    out: MatrixMut<'_, T>,
 ) {
-    let rows = out
-        .axis_iter_mut(Axis(0))
-        .filter_map(|row| row.into_slice());
-    let mut out: Vec<&mut [T]> = rows.collect();
-    debug_assert_eq!(out.len(), a.nrows());
-    if a.ncols() == 0 {
+    let mut out = out.into_rows();
+    if out.is_empty() {
+        return;
+    }
+    if a.columns == 0 {
         if !add {
             out.iter_mut().for_each(|row| row.fill(T::zero()));
         }
         return;
     }
-    let (a, b) = (with_lines(a), with_lines(b));
-    let transposed = is_better_transposed::<T>(level, &a.view(), &b.view());
-    let (left, right) = match transposed {
-        false => (a.view(), b.view()),
-        true => (b.t(), a.t()),
-    };
+    let (mut a_copy, mut b_copy) = (Vec::new(), Vec::new());
+    let (a, b) = (with_lines(a, &mut a_copy), with_lines(b, &mut b_copy));
+    let transposed = is_better_transposed(level, &a, &b);
+    let (left, right) = if transposed { (b.t(), a.t()) } else { (a, b) };
     let product = Product {
         level,
         scale,
-        left: Factor::new(&left),
-        right: Factor::new(&right),
+        left,
+        right,
         add,
         transposed,
     };
@@ -81,28 +79,25 @@ fn multiply_at<T: Float>(
 }
 
 /// The factor, copied if neither its rows nor its columns are contiguous.
-fn with_lines<'a, T: Float>(x: &'a ArrayView2<'_, T>) -> CowArray<'a, T, Ix2> {
-    let has_lines = x.is_empty() || x.iter().len() == 1 || x.strides().contains(&1);
-    match has_lines {
-        true => x.view().into(),
-        false => x.to_owned().into(),
+fn with_lines<'a, T: Float>(x: Matrix<'a, T>, copy: &'a mut Vec<T>) -> Matrix<'a, T> {
+    if x.has_lines() {
+        return x;
     }
+    let row = |i| (0..x.columns).map(move |j| x.at(i, j));
+    copy.extend((0..x.rows).flat_map(row));
+    Matrix::new(copy, x.rows)
 }
 
 /// Whether `bᵀ · aᵀ` takes less time, from what there is to multiply, to copy and to write.
-fn is_better_transposed<T: Float>(
-    level: Level,
-    a: &ArrayView2<'_, T>,
-    b: &ArrayView2<'_, T>,
-) -> bool {
-    let time = |left: &ArrayView2<'_, T>, right: &ArrayView2<'_, T>, transposed: bool| {
+fn is_better_transposed<T: Float>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_, T>) -> bool {
+    let time = |left: &Matrix<'_, T>, right: &Matrix<'_, T>, transposed: bool| {
         let shape = T::shape(level);
-        let (m, k, n) = (left.nrows(), left.ncols(), right.ncols());
+        let (m, k, n) = (left.rows, left.columns, right.columns);
         // All in multiply-adds.
-        let products = shape.padded_rows(m) * n.next_multiple_of(shape.columns) * k;
-        let rows = if has_rows(left) { 0 } else { 24 * m * k };
-        let panels = if has_rows(right) { 4 } else { 24 } * k * n;
-        let writes = m * n * k.div_ceil(DEPTH) * if transposed { 8 } else { 1 };
+        let products = shape.padded_rows(m) * n.next_multiple_of(shape.width(n)) * k;
+        let rows = if left.has_rows() { 0 } else { 12 * m * k };
+        let panels = if right.has_rows() { 6 } else { 12 } * k * n;
+        let writes = m * n * k.div_ceil(DEPTH) * if transposed { 30 } else { 4 };
         products + rows + panels + writes
     };
     time(&b.t(), &a.t(), true) < time(a, b, false)
@@ -112,8 +107,8 @@ fn is_better_transposed<T: Float>(
 struct Product<'a, T> {
     level: Level,
     scale: T,
-    left: Factor<'a, T>,
-    right: Factor<'a, T>,
+    left: Matrix<'a, T>,
+    right: Matrix<'a, T>,
     add: bool,
     /// Whether rows of the product are columns of what it is written to.
     transposed: bool,
@@ -151,28 +146,44 @@ impl<T: Float> Product<'_, T> {
     }
 
     /// Some rows and columns, written to those of `out`, which has no others.
-    fn run(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [&mut [T]]) {
-        let mut left = Rows::default();
-        let mut right = Panels::new(T::shape(self.level).columns);
-        let depth = self.left.columns;
-        for from in (0..depth).step_by(DEPTH) {
-            let inner = from..depth.min(from + DEPTH);
-            let left = left.read(&self.left, rows.clone(), inner.clone());
-            for first in columns.clone().step_by(WIDTH) {
-                let block = first..columns.end.min(first + WIDTH);
-                self.level.run(Block {
-                    left: &left,
-                    right: right.pack(&self.right, inner.clone(), block.clone()),
-                    depth: inner.len(),
-                    scale: self.scale,
-                    add: self.add || from > 0,
-                    transposed: self.transposed,
-                    columns: first - columns.start..block.end - columns.start,
-                    out,
-                });
+    fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [T]]) {
+        let (mut copied_rows, mut copied_columns) = (Workspace::new(), Workspace::new());
+        let width = T::shape(self.level).width(self.right.columns);
+        for rows in blocks(all_rows.clone(), HEIGHT) {
+            for inner in blocks(0..self.left.columns, DEPTH) {
+                let place = [rows.clone(), inner.clone()];
+                let left = pack::rows(self.level, &self.left, place, &mut copied_rows);
+                for columns in blocks(all_columns.clone(), WIDTH) {
+                    let place = [inner.clone(), columns.clone()];
+                    let copy = &mut copied_columns;
+                    self.level.run(Block {
+                        level: self.level,
+                        left,
+                        right: pack::panels(self.level, &self.right, place, width, copy),
+                        width,
+                        scale: self.scale,
+                        add: self.add || inner.start > 0,
+                        transposed: self.transposed,
+                        rows: within(&rows, &all_rows),
+                        columns: within(&columns, &all_columns),
+                        out,
+                    });
+                }
             }
         }
     }
+}
+
+/// A range, so many places at a time.
+fn blocks(all: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = all.end;
+    all.step_by(len)
+        .map(move |start| start..end.min(start + len))
+}
+
+/// Where a part lies in the whole.
+fn within(part: &Range<usize>, whole: &Range<usize>) -> Range<usize> {
+    part.start - whole.start..part.end - whole.start
 }
 
 /// The rows of a result, cut along either side.

@@ -2,118 +2,65 @@
 
 use std::ops::Range;
 
-use ndarray::ArrayView2;
-
 use super::super::float::Float;
+use super::super::memory::Workspace;
+use super::super::simd::Level;
+use super::matrix::{Lines, Matrix};
 
-/// Whether the rows of a matrix are contiguous.
-pub(super) fn has_rows<T>(x: &ArrayView2<'_, T>) -> bool {
-    x.ncols() <= 1 || x.strides()[1] == 1
-}
-
-/// A matrix whose rows or columns are contiguous.
-pub(super) struct Factor<'a, T> {
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    /// The rows, or else the columns.
-    lines: Vec<&'a [T]>,
-    has_rows: bool,
-}
-
-impl<'a, T: Float> Factor<'a, T> {
-    pub(super) fn new(x: &ArrayView2<'a, T>) -> Self {
-        let has_rows = has_rows(x);
-        let lines = if has_rows { *x } else { x.reversed_axes() };
-        let lines = (0..lines.nrows()).filter_map(|i| {
-            let line = lines.index_axis_move(ndarray::Axis(0), i);
-            line.to_slice()
-        });
-        Self {
-            rows: x.nrows(),
-            columns: x.ncols(),
-            lines: lines.collect(),
-            has_rows,
-        }
+/// Rows of a factor in some of its columns: where they lie, or else copied to `copy`.
+pub(super) fn rows<'a, T: Float>(
+    level: Level,
+    x: &Matrix<'a, T>,
+    [rows, inner]: [Range<usize>; 2],
+    copy: &'a mut Workspace<T>,
+) -> Lines<'a, T> {
+    if x.has_rows() {
+        return x.lines(rows, inner);
     }
+    let depth = inner.len();
+    let copy = copy.of(rows.len() * depth);
+    transpose(level, x.t().lines(inner, rows), copy, depth);
+    Lines::new(copy, depth)
 }
 
-/// Contiguous rows of a factor, a block of its columns at a time.
-#[derive(Default)]
-pub(super) struct Rows<T> {
-    copy: Vec<T>,
-}
-
-impl<T: Float> Rows<T> {
-    /// Some rows in some columns: where they lie, or copied.
-    pub(super) fn read<'a>(
-        &'a mut self,
-        x: &Factor<'a, T>,
-        rows: Range<usize>,
-        inner: Range<usize>,
-    ) -> Vec<&'a [T]> {
-        if x.has_rows {
-            let rows = x.lines[rows].iter();
-            return rows.map(|row| &row[inner.clone()]).collect();
-        }
-        self.copy.resize(rows.len() * inner.len(), T::zero());
-        transpose(&x.lines[inner.clone()], rows, &mut self.copy, inner.len());
-        self.copy.chunks_exact(inner.len()).collect()
-    }
-}
-
-/// Columns of a factor, side by side in panels of so many, with zeros beside the last.
-pub(super) struct Panels<T> {
-    values: Vec<T>,
+/// Some rows and columns of a factor, its columns side by side in panels of so many, with zeros beside
+/// the last.
+pub(super) fn panels<'a, T: Float>(
+    level: Level,
+    x: &Matrix<'_, T>,
+    [inner, columns]: [Range<usize>; 2],
     width: usize,
-}
-
-impl<T: Float> Panels<T> {
-    pub(super) fn new(width: usize) -> Self {
-        let values = Vec::new();
-        Self { values, width }
-    }
-
-    /// Some rows and columns of a factor, panel after panel.
-    pub(super) fn pack(
-        &mut self,
-        x: &Factor<'_, T>,
-        inner: Range<usize>,
-        columns: Range<usize>,
-    ) -> &[T] {
-        let (width, depth) = (self.width, inner.len());
-        let whole = columns.len() / width * width;
-        let len = columns.len().div_ceil(width) * depth * width;
-        self.values.resize(len, T::zero());
-        // Beside the last columns there are zeros, and not what another block left.
-        self.values[whole * depth..].fill(T::zero());
-        if x.has_rows {
-            let rows = x.lines[inner].iter().map(|row| &row[columns.clone()]);
-            match width {
-                4 => pack_rows::<T, 4>(rows, &mut self.values, depth),
-                8 => pack_rows::<T, 8>(rows, &mut self.values, depth),
-                16 => pack_rows::<T, 16>(rows, &mut self.values, depth),
-                _ => pack_rows::<T, 32>(rows, &mut self.values, depth),
-            }
-        } else {
-            let panels = self.values.chunks_exact_mut(depth * width);
-            for (panel, lines) in panels.zip(x.lines[columns].chunks(width)) {
-                transpose(lines, inner.clone(), panel, width);
-            }
+    copy: &'a mut Workspace<T>,
+) -> &'a [T] {
+    let depth = inner.len();
+    let whole = columns.len() / width * width;
+    let copy = copy.of(columns.len().next_multiple_of(width) * depth);
+    // Beside the last columns there are zeros, and not what another block left.
+    copy[whole * depth..].fill(T::zero());
+    if x.has_rows() {
+        let rows = x.lines(inner, columns);
+        match width {
+            2 => pack_rows::<T, 2>(rows, copy),
+            4 => pack_rows::<T, 4>(rows, copy),
+            8 => pack_rows::<T, 8>(rows, copy),
+            16 => pack_rows::<T, 16>(rows, copy),
+            _ => pack_rows::<T, 32>(rows, copy),
         }
-        &self.values
+    } else {
+        let lines = x.t().lines(columns, inner);
+        for (i, panel) in copy.chunks_exact_mut(depth * width).enumerate() {
+            transpose(level, lines.from(i * width, width), panel, width);
+        }
     }
+    copy
 }
 
 /// Cuts rows into panels of a width that the compiler knows.
-fn pack_rows<'a, T: Float, const WIDTH: usize>(
-    rows: impl Iterator<Item = &'a [T]>,
-    panels: &mut [T],
-    depth: usize,
-) {
+fn pack_rows<T: Float, const WIDTH: usize>(rows: Lines<'_, T>, panels: &mut [T]) {
     let panels = panels.as_chunks_mut::<WIDTH>().0;
-    for (p, row) in rows.enumerate() {
-        let (whole, rest) = row.as_chunks::<WIDTH>();
-        let mut to = panels[p..].iter_mut().step_by(depth);
+    for p in 0..rows.count {
+        let (whole, rest) = rows.line(p).as_chunks::<WIDTH>();
+        let mut to = panels[p..].iter_mut().step_by(rows.count);
         for (from, to) in whole.iter().zip(&mut to) {
             *to = *from;
         }
@@ -124,26 +71,16 @@ fn pack_rows<'a, T: Float, const WIDTH: usize>(
 }
 
 /// How many lines are transposed together.
-const LINES: usize = 8;
+const LINES: usize = 32;
 
-/// Writes a part of each line as a column, into rows of `stride` elements.
-fn transpose<T: Float>(lines: &[&[T]], part: Range<usize>, out: &mut [T], stride: usize) {
-    let (eights, rest) = lines.as_chunks::<LINES>();
-    for (i, lines) in eights.iter().enumerate() {
-        // One length for all, so that it is checked once.
-        let lines = lines.map(|line| &line[part.clone()][..part.len()]);
-        let rows = out.chunks_mut(stride).take(part.len());
-        for (place, row) in rows.enumerate() {
-            if let Some(row) = row.as_chunks_mut::<LINES>().0.get_mut(i) {
-                *row = lines.map(|line| line[place]);
-            }
+/// Writes each line as a column, into rows of `stride` elements.
+fn transpose<T: Float>(level: Level, lines: Lines<'_, T>, out: &mut [T], stride: usize) {
+    for first in (0..lines.count).step_by(LINES) {
+        let mut together: [&[T]; LINES] = [&[]; LINES];
+        let count = LINES.min(lines.count - first);
+        for (i, line) in together.iter_mut().take(count).enumerate() {
+            *line = lines.line(first + i);
         }
-    }
-    let done = eights.len() * LINES;
-    for (from, line) in rest.iter().enumerate() {
-        let line = &line[part.clone()];
-        for (row, &v) in out.chunks_mut(stride).zip(line) {
-            row[done + from] = v;
-        }
+        T::transpose(level, &together[..count], &mut out[first..], stride);
     }
 }

@@ -1,8 +1,8 @@
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, s};
 
 use super::super::float::Float;
 use super::super::simd::Level;
-use super::{DEPTH, WIDTH, multiply_at};
+use super::{DEPTH, HEIGHT, Matrix, MatrixMut, WIDTH, multiply_at};
 use crate::set_num_threads;
 
 /// Numbers that are no products of small ones, the same in every run.
@@ -17,26 +17,39 @@ fn numbers<T: Float>(rows: usize, columns: usize, seed: u64) -> Array2<T> {
     })
 }
 
-/// The matrix in another layout: rows or columns contiguous, with a gap, or neither.
-fn laid_out<T: Float>(x: &Array2<T>, layout: usize) -> Array2<T> {
-    let (rows, columns) = x.dim();
-    let mut whole = match layout {
-        0 => return x.clone(),
-        1 => return x.t().as_standard_layout().into_owned().reversed_axes(),
-        2 => Array2::from_elem((rows, columns + 3), T::NEG_INFINITY),
-        3 => Array2::from_elem((columns, rows + 5), T::NEG_INFINITY).reversed_axes(),
-        _ => Array2::from_elem((rows * 2, columns * 2), T::NEG_INFINITY),
-    };
-    let step = if layout > 3 { 2 } else { 1 };
-    whole
-        .slice_mut(s![..rows * step;step, ..columns * step;step])
-        .assign(x);
-    whole
+/// A matrix in memory.
+struct Stored<T> {
+    memory: Vec<T>,
+    sizes: [usize; 2],
+    steps: [usize; 2],
 }
 
-fn view<'a, T>(x: &'a Array2<T>, dim: (usize, usize), layout: usize) -> ArrayView2<'a, T> {
-    let step = if layout > 3 { 2 } else { 1 };
-    x.slice(s![..dim.0 * step;step, ..dim.1 * step;step])
+impl<T: Float> Stored<T> {
+    /// In one of five layouts: rows or columns contiguous, these with gaps, or neither.
+    fn new(x: &Array2<T>, layout: usize) -> Self {
+        let (rows, columns) = x.dim();
+        let steps = match layout {
+            0 => [columns, 1],
+            1 => [1, rows],
+            2 => [columns + 3, 1],
+            3 => [1, rows + 5],
+            _ => [4 * columns, 2],
+        };
+        let len = rows * steps[0] + columns * steps[1];
+        let mut memory = vec![T::NEG_INFINITY; len];
+        for ((i, j), &v) in x.indexed_iter() {
+            memory[i * steps[0] + j * steps[1]] = v;
+        }
+        Self {
+            memory,
+            sizes: [rows, columns],
+            steps,
+        }
+    }
+
+    fn matrix(&self) -> Matrix<'_, T> {
+        Matrix::with_steps(&self.memory, self.sizes, self.steps)
+    }
 }
 
 /// The product in `f64`, and the sum of magnitudes that bounds its error.
@@ -56,11 +69,7 @@ fn exact<T: Float>(a: &Array2<T>, b: &Array2<T>) -> [Array2<f64>; 2] {
 fn check<T: Float>([m, k, n]: [usize; 3], layouts: [usize; 2], add: bool, epsilon: f64) {
     let (a, b) = (numbers::<T>(m, k, 1), numbers::<T>(k, n, 2));
     let [product, magnitude] = exact(&a, &b);
-    let (a_memory, b_memory) = (laid_out(&a, layouts[0]), laid_out(&b, layouts[1]));
-    let (a, b) = (
-        view(&a_memory, (m, k), layouts[0]),
-        view(&b_memory, (k, n), layouts[1]),
-    );
+    let (a, b) = (Stored::new(&a, layouts[0]), Stored::new(&b, layouts[1]));
     let before = numbers::<T>(m, n + 2, 3);
     let scale = T::from_scalar(crate::Scalar::Float(1.5));
     for level in Level::all() {
@@ -70,7 +79,10 @@ fn check<T: Float>([m, k, n]: [usize; 3], layouts: [usize; 2], add: bool, epsilo
         } else {
             before.mapv(|_| T::NEG_INFINITY)
         };
-        multiply_at(level, scale, &a, &b, add, out.slice_mut(s![.., 1..=n]));
+        if let Some(out) = out.as_slice_mut() {
+            let out = MatrixMut::new(out, m).part(1..n + 1);
+            multiply_at(level, scale, a.matrix(), b.matrix(), add, out);
+        }
         for ((i, j), &got) in out.indexed_iter() {
             if j == 0 || j > n {
                 let kept = if add { before[(i, j)] } else { T::NEG_INFINITY };
@@ -104,6 +116,7 @@ fn products_are_those_of_the_definition_in_every_layout() {
         [65, 2 * DEPTH + 3, 7],
         [3, 40, 70],
         [70, 40, 3],
+        [HEIGHT + 9, 3, 40],
         [0, 4, 5],
         [4, 0, 5],
         [4, 5, 0],
@@ -136,29 +149,42 @@ fn large_products_are_those_of_the_definition() {
 fn no_level_no_neighbor_and_no_thread_changes_a_bit() {
     let (m, k, n) = (150, 2 * DEPTH + 9, 200);
     let (a, b) = (numbers::<f32>(m, k, 1), numbers::<f32>(k, n, 2));
-    let product = |level, a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>| {
-        let mut out = Array2::zeros((a.nrows(), b.ncols()));
-        multiply_at(level, 1.0, &a, &b, false, out.view_mut());
-        out.mapv(f32::to_bits)
+    let product = |level, a: Matrix<'_, f32>, b: Matrix<'_, f32>| {
+        let mut out = vec![0.0; a.rows * b.columns];
+        multiply_at(level, 1.0, a, b, false, MatrixMut::new(&mut out, a.rows));
+        Array2::from_shape_vec((a.rows, b.columns), out)
+            .unwrap()
+            .mapv(f32::to_bits)
     };
-    let whole = product(Level::highest(), a.view(), b.view());
+    let stored = [0, 1].map(|layout| [Stored::new(&a, layout), Stored::new(&b, layout)]);
+    let [[a_rows, b_rows], [a_columns, b_columns]] =
+        stored.each_ref().map(|x| x.each_ref().map(Stored::matrix));
+    let whole = product(Level::highest(), a_rows, b_rows);
     let mut levels = Level::all();
     // The last is the least, which need not have the instruction.
     levels.truncate(levels.len().max(2) - 1);
     for level in levels {
-        assert_eq!(product(level, a.view(), b.view()), whole, "{level:?}");
-        let (columns, rows) = (laid_out(&a, 1), laid_out(&b, 1));
-        assert_eq!(product(level, columns.view(), rows.view()), whole);
-        for row in [0, 77, 149] {
-            let one = product(level, a.slice(s![row..=row, ..]), b.view());
-            assert_eq!(one, whole.slice(s![row..=row, ..]));
+        for (a, b) in [
+            (a_rows, b_rows),
+            (a_rows, b_columns),
+            (a_columns, b_rows),
+            (a_columns, b_columns),
+        ] {
+            assert_eq!(product(level, a, b), whole, "{level:?}");
         }
-        let part = product(level, a.slice(s![3..9, ..]), b.slice(s![.., 50..61]));
-        assert_eq!(part, whole.slice(s![3..9, 50..61]));
+        for rows in [0..1, 77..78, 149..150, 3..9, 0..30] {
+            // A few columns of the transposed matrix, and so narrow tiles.
+            let few = a_columns.t().part(rows.clone()).t();
+            assert_eq!(product(level, few, b_rows), whole.slice(s![rows, ..]));
+        }
+        for columns in [0..1, 50..61, 190..200, 0..33] {
+            let few = product(level, a_rows, b_rows.part(columns.clone()));
+            assert_eq!(few, whole.slice(s![.., columns]));
+        }
     }
     for threads in [1, 2, 3, 8] {
         set_num_threads(threads);
-        assert_eq!(product(Level::highest(), a.view(), b.view()), whole);
+        assert_eq!(product(Level::highest(), a_rows, b_rows), whole);
     }
 }
 
@@ -168,9 +194,19 @@ fn nan_and_infinity_stay_where_they_belong() {
     a[(7, 39)] = f32::NAN;
     a[(8, 0)] = f32::INFINITY;
     let b = numbers::<f32>(40, 37, 2);
+    let (a, b) = (Stored::new(&a, 0), Stored::new(&b, 0));
     for level in Level::all() {
         let mut out = Array2::from_elem((20, 37), f32::NAN);
-        multiply_at(level, 1.0, &a.view(), &b.view(), false, out.view_mut());
+        if let Some(out) = out.as_slice_mut() {
+            multiply_at(
+                level,
+                1.0,
+                a.matrix(),
+                b.matrix(),
+                false,
+                MatrixMut::new(out, 20),
+            );
+        }
         for ((i, _), v) in out.indexed_iter() {
             assert_eq!(v.is_nan(), i == 7);
             assert_eq!(v.is_infinite(), i == 8);

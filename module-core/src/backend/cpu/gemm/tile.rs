@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::super::float::Float;
-use super::super::simd::{Level, Leveled, PerLevel};
+use super::super::simd::{Level, Leveled, PerLevel, Transpose};
+use super::matrix::Lines;
 
 /// The sizes of a tile.
 #[derive(Clone, Copy)]
@@ -16,40 +17,45 @@ pub(in super::super) struct Shape {
     /// Rows of a low tile, for what is left.
     pub(super) few_rows: usize,
     pub(super) columns: usize,
+    /// Columns of a narrow tile, for products that have no more.
+    pub(super) few_columns: usize,
 }
 
 impl Shape {
-    /// How many of `rows` the next tile takes.
-    #[inline(always)]
-    fn next(self, rows: usize) -> usize {
-        let fits_low = rows <= self.few_rows || (rows > self.rows && rows <= 2 * self.few_rows);
-        if fits_low { self.few_rows } else { self.rows }
+    /// How many columns the tiles of a product of so many have.
+    pub(super) fn width(self, columns: usize) -> usize {
+        if columns <= self.few_columns {
+            self.few_columns
+        } else {
+            self.columns
+        }
     }
 
-    /// How many rows are computed for so many.
+    /// How many rows are computed for so many, about.
     pub(super) fn padded_rows(self, rows: usize) -> usize {
-        let (tall, left) = (rows / self.rows, rows % self.rows);
-        let rest = if left == 0 { 0 } else { self.next(left) };
-        tall * self.rows + rest
+        rows.next_multiple_of(self.few_rows)
     }
 }
 
 /// A block of a product: some rows of the left factor by panels of the right one.
 pub(in super::super) struct Block<'a, 'b, T> {
-    pub(super) left: &'a [&'a [T]],
+    pub(super) level: Level,
+    pub(super) left: Lines<'a, T>,
     pub(super) right: &'a [T],
-    pub(super) depth: usize,
+    /// How many columns a panel has.
+    pub(super) width: usize,
     pub(super) scale: T,
     /// Whether the sums are added to what `out` holds.
     pub(super) add: bool,
     pub(super) transposed: bool,
-    /// The columns that the panels hold.
+    /// Which rows and columns of `out` the block is.
+    pub(super) rows: Range<usize>,
     pub(super) columns: Range<usize>,
     pub(super) out: &'a mut [&'b mut [T]],
 }
 
 /// The tiles of a type at each level.
-pub(in super::super) trait Tile: Sized {
+pub(in super::super) trait Tile: Transpose {
     /// The sizes of tiles at a level.
     fn shape(level: Level) -> Shape;
 
@@ -66,29 +72,38 @@ pub(in super::super) trait Tile: Sized {
 /// The sizes of tiles for each level: as many sums as there are registers for, at least one for each
 /// step that a multiply-add takes; and more rows than AVX2 has would keep their addresses out of registers.
 macro_rules! tiles {
-    ($type:ty: $avx512:literal, $avx2:literal, $baseline:literal) => {
+    ($type:ty: $avx512:literal or $few_avx512:literal, $avx2:literal or $few_avx2:literal, $baseline:literal or $few_baseline:literal) => {
         impl Tile for $type {
             fn shape(level: Level) -> Shape {
-                let shape = |rows, few_rows, columns| Shape {
+                let shape = |rows, columns, few_columns| Shape {
                     rows,
-                    few_rows,
+                    few_rows: 4,
                     columns,
+                    few_columns,
                 };
                 level.pick(PerLevel {
-                    avx512: shape(8, 4, $avx512),
-                    avx2: shape(6, 4, $avx2),
-                    baseline: shape(6, 4, $baseline),
+                    avx512: shape(8, $avx512, $few_avx512),
+                    avx2: shape(6, $avx2, $few_avx2),
+                    baseline: shape(6, $baseline, $few_baseline),
                 })
             }
 
             #[inline(always)]
             fn avx512(block: Block<'_, '_, Self>) {
-                block.run::<8, 4, $avx512>(<$type>::mul_add);
+                if block.width == $avx512 {
+                    block.run::<8, 4, $avx512>(<$type>::mul_add);
+                } else {
+                    block.run::<8, 4, $few_avx512>(<$type>::mul_add);
+                }
             }
 
             #[inline(always)]
             fn avx2(block: Block<'_, '_, Self>) {
-                block.run::<6, 4, $avx2>(<$type>::mul_add);
+                if block.width == $avx2 {
+                    block.run::<6, 4, $avx2>(<$type>::mul_add);
+                } else {
+                    block.run::<6, 4, $few_avx2>(<$type>::mul_add);
+                }
             }
 
             #[inline(always)]
@@ -101,14 +116,18 @@ macro_rules! tiles {
                         a * b + sum
                     }
                 };
-                block.run::<6, 4, $baseline>(add);
+                if block.width == $baseline {
+                    block.run::<6, 4, $baseline>(add);
+                } else {
+                    block.run::<6, 4, $few_baseline>(add);
+                }
             }
         }
     };
 }
 
-tiles!(f32: 32, 16, 8);
-tiles!(f64: 16, 8, 4);
+tiles!(f32: 32 or 16, 16 or 8, 8 or 4);
+tiles!(f64: 16 or 8, 8 or 4, 4 or 2);
 
 impl<T: Float> Leveled for Block<'_, '_, T> {
     type Output = ();
@@ -135,21 +154,18 @@ impl<T: Float> Block<'_, '_, T> {
         mut self,
         fused: impl Fn(T, T, T) -> T + Copy,
     ) {
-        let shape = Shape {
-            rows: ROWS,
-            few_rows: FEW,
-            columns: COLUMNS,
-        };
         let right = self.right.as_chunks::<COLUMNS>().0;
         let mut row = 0;
-        while row < self.left.len() {
-            let rows = shape.next(self.left.len() - row);
-            if rows == ROWS {
-                self.row_of_tiles::<ROWS, COLUMNS>(row, right, fused);
-            } else {
+        while row < self.left.count {
+            let left = self.left.count - row;
+            let fits_low = left <= FEW || (left > ROWS && left <= 2 * FEW);
+            if fits_low {
                 self.row_of_tiles::<FEW, COLUMNS>(row, right, fused);
+                row += FEW;
+            } else {
+                self.row_of_tiles::<ROWS, COLUMNS>(row, right, fused);
+                row += ROWS;
             }
-            row += rows;
         }
     }
 
@@ -161,21 +177,24 @@ impl<T: Float> Block<'_, '_, T> {
         right: &[[T; COLUMNS]],
         fused: impl Fn(T, T, T) -> T + Copy,
     ) {
-        let left = &self.left[row..];
+        let left = self.left;
         // What is missing is computed from the last row and not written.
-        let rows: [&[T]; ROWS] = std::array::from_fn(|i| left[i.min(left.len() - 1)]);
-        let count = left.len().min(ROWS);
-        for (i, panel) in right.chunks_exact(self.depth).enumerate() {
+        let last = left.count - 1;
+        let lines: [&[T]; ROWS] = std::array::from_fn(|i| left.line((row + i).min(last)));
+        let count = ROWS.min(left.count - row);
+        let rows = self.rows.start + row..self.rows.start + row + count;
+        for (i, panel) in right.chunks_exact(left.len).enumerate() {
             let first = self.columns.start + i * COLUMNS;
             let columns = first..self.columns.end.min(first + COLUMNS);
-            let mut sums = sums_of(&rows, panel, fused);
+            let mut sums = sums_of(&lines, panel, fused);
             sums.as_flattened_mut()
                 .iter_mut()
                 .for_each(|sum| *sum = sum.times(self.scale));
             if self.transposed {
-                write_transposed(&sums, count, &mut self.out[columns], row, self.add);
+                let out = &mut self.out[columns];
+                write_transposed(self.level, &sums, out, rows.clone(), self.add);
             } else {
-                let out = &mut self.out[row..row + count];
+                let out = &mut self.out[rows.clone()];
                 for (out, sums) in out.iter_mut().zip(&sums) {
                     let out = &mut out[columns.clone()];
                     match <&mut [T; COLUMNS]>::try_from(&mut *out) {
@@ -225,18 +244,20 @@ fn write<T: Float>(out: &mut [T], sums: &[T], add: bool) {
 /// It is no part of the loop, so that sums are read from memory and not taken out of registers one by one.
 #[inline(never)]
 fn write_transposed<T: Float, const ROWS: usize, const COLUMNS: usize>(
+    level: Level,
     sums: &[[T; COLUMNS]; ROWS],
-    rows: usize,
     out: &mut [&mut [T]],
-    first: usize,
+    rows: Range<usize>,
     add: bool,
 ) {
-    for (column, out) in out.iter_mut().enumerate().take(COLUMNS) {
-        let out = &mut out[first..first + rows];
-        let sums: [T; ROWS] = std::array::from_fn(|row| sums[row][column]);
+    let mut columns = [[T::zero(); ROWS]; COLUMNS];
+    let lines = sums.each_ref().map(<[T; COLUMNS]>::as_slice);
+    T::transpose(level, &lines, columns.as_flattened_mut(), ROWS);
+    for (out, column) in out.iter_mut().zip(&columns) {
+        let out = &mut out[rows.clone()];
         match <&mut [T; ROWS]>::try_from(&mut *out) {
-            Ok(out) => write(out, &sums, add),
-            Err(_) => write(out, &sums[..rows], add),
+            Ok(out) => write(out, column, add),
+            Err(_) => write(out, &column[..rows.len()], add),
         }
     }
 }

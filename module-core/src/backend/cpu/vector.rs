@@ -23,9 +23,11 @@ macro_rules! exponential {
         /// `eˣ`
         #[inline(always)]
         pub(in super::super) fn exp(x: $float) -> $float {
-            // A NaN passes both.
+            // A NaN passes both. What rounds to 0 is not computed: products that underflow take many
+            // times as long, and a mask of attention makes whole rows of them.
+            let vanishes = x < $range.0;
             let x = if x > $range.1 { $range.1 } else { x };
-            let x = if x < $range.0 { $range.0 } else { x };
+            let x = if vanishes { 0.0 } else { x };
             // Adding 1.5 times the number whose last place is 1 rounds to a whole number, which then
             // stands in the last bits.
             let magic = ((3 as $bits) << ($mantissa - 1)) as $float;
@@ -37,7 +39,8 @@ macro_rules! exponential {
             let n = (shifted.to_bits() as $int).wrapping_sub(magic.to_bits() as $int);
             let half = n >> 1;
             let power = |n: $int| $float::from_bits((n.wrapping_add($bias) << $mantissa) as $bits);
-            y * power(half) * power(n.wrapping_sub(half))
+            let y = y * power(half) * power(n.wrapping_sub(half));
+            if vanishes { 0.0 } else { y }
         }
     };
 }

@@ -5,18 +5,18 @@
 
 mod absent;
 mod cpu;
+mod device;
 mod fused;
 mod geometry;
 mod host;
 mod ops;
 mod shared;
-
-use std::any::Any;
-use std::fmt;
-use std::sync::Arc;
+mod storage;
 
 pub(crate) use absent::Absent;
+pub(crate) use cpu::array_view as cpu_view;
 pub use cpu::{num_threads, set_num_threads};
+pub use device::Device;
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
     RecurrentInputs, RecurrentSlopes,
@@ -31,90 +31,10 @@ pub use ops::{
     UnaryOp, UnfoldOp,
 };
 pub use shared::SharedBytes;
+pub use storage::{Operand, Storage, StorageData};
 
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
-
-/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`].
-pub trait StorageData: Any + Send + Sync {
-    /// The type of the elements.
-    fn dtype(&self) -> DType;
-
-    /// The device that the memory belongs to.
-    fn device(&self) -> Device;
-}
-
-/// A shared handle to the memory behind tensors.
-#[derive(Clone)]
-pub struct Storage {
-    data: Arc<dyn StorageData>,
-    // Asked for by every operation, so they are read once.
-    dtype: DType,
-    device: Device,
-}
-
-impl Storage {
-    /// A handle to fresh memory.
-    pub fn new(data: impl StorageData) -> Self {
-        let (dtype, device) = (data.dtype(), data.device());
-        let data = Arc::new(data);
-        Self {
-            data,
-            dtype,
-            device,
-        }
-    }
-
-    /// The type of the elements.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// The device that the memory belongs to.
-    pub fn device(&self) -> Device {
-        self.device
-    }
-
-    /// The memory as its backend's own type.
-    pub fn downcast_ref<S: StorageData>(&self) -> Option<&S> {
-        let data: &dyn Any = &*self.data;
-        data.downcast_ref()
-    }
-
-    /// The memory as its backend's own type, to be written, if no other handle shares it.
-    pub fn downcast_mut<S: StorageData>(&mut self) -> Option<&mut S> {
-        let data: &mut dyn Any = Arc::get_mut(&mut self.data)?;
-        data.downcast_mut()
-    }
-
-    /// Whether two handles share their memory.
-    pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.data, &other.data)
-    }
-
-    /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
-    /// counted still.
-    pub(crate) fn is_unshared(&self) -> bool {
-        Arc::strong_count(&self.data) == 1
-    }
-
-    /// What handles that share their memory have in common, for as long as one of them is held.
-    pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.data).cast::<()>().addr()
-    }
-}
-
-/// What a kernel reads: memory and how the elements lie in it.
-///
-/// It is passed by value, so that a kernel can write its result over memory that nobody else
-/// shares.
-#[derive(Clone)]
-pub struct Operand {
-    /// The memory.
-    pub storage: Storage,
-    /// How the elements lie in it.
-    pub layout: Layout,
-}
 
 /// The kernels of a device, one method for each family.
 ///
@@ -615,14 +535,6 @@ pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
     cpu::CpuStorage::wrap(values)
 }
 
-/// The elements of a CPU storage as an array that borrows them.
-pub(crate) fn cpu_view<'a, T: Element>(
-    storage: &'a Storage,
-    layout: &Layout,
-) -> Result<ndarray::ArrayViewD<'a, T>> {
-    cpu::array_view(storage, layout)
-}
-
 /// The little-endian bytes of elements that lie in row-major order in a CPU storage; `None` if they lie
 /// otherwise.
 pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
@@ -642,78 +554,4 @@ pub(crate) fn host_data(dtype: DType, len: usize) -> Result<HostData> {
 /// Host memory for `len` elements that are all to be written over; what they are is not said.
 pub(crate) fn host_scratch<T: Element>(len: usize) -> Result<Vec<T>> {
     cpu::scratch(len)
-}
-
-/// Where a tensor's memory lies and its operations run.
-///
-/// # Example
-///
-/// ```
-/// use module_core::{DType, Device, Tensor};
-///
-/// let x = Tensor::zeros([2, 3], DType::F32, &Device::cpu())?;
-/// assert_eq!(x.device().to_string(), "cpu");
-/// # Ok::<(), module_core::Error>(())
-/// ```
-#[derive(Clone, Copy)]
-pub struct Device(&'static dyn Backend);
-
-impl Device {
-    /// The host's processor.
-    pub fn cpu() -> Self {
-        Self(&cpu::CPU)
-    }
-
-    /// The device of a backend, which lives as long as the program.
-    ///
-    /// Devices are told apart by the address of their backend, so its type must not be of size
-    /// zero.
-    pub fn new(backend: &'static dyn Backend) -> Self {
-        Self(backend)
-    }
-
-    /// Gives the memory that the device keeps for tensors to come back to the system.
-    ///
-    /// Blocks of tensors that are gone, from 64 kB on and up to half a GiB in all on the CPU, are kept,
-    /// because a training step asks for the same ones again and again.
-    pub fn empty_cache(&self) {
-        self.0.empty_cache();
-    }
-
-    /// The kernels of the device.
-    pub fn backend(&self) -> &'static dyn Backend {
-        self.0
-    }
-
-    /// The error for a family that this device lacks.
-    pub fn unavailable(&self, op: &'static str) -> crate::Error {
-        lacking(op, self.0.name())
-    }
-}
-
-/// The host's processor.
-impl Default for Device {
-    fn default() -> Self {
-        Self::cpu()
-    }
-}
-
-impl PartialEq for Device {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::addr_eq(self.0, other.0)
-    }
-}
-
-impl Eq for Device {}
-
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.name())
-    }
-}
-
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Device({self})")
-    }
 }

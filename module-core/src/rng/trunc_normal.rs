@@ -37,14 +37,7 @@ impl Generator {
         low: f64,
         high: f64,
     ) -> Result<(), RngError> {
-        if std.is_nan() || std <= 0.0 {
-            let op = "trunc_normal";
-            return Err(RngError::StandardDeviation { op, std });
-        }
-        if low.is_nan() || high.is_nan() || low > high {
-            let op = "trunc_normal";
-            return Err(RngError::Interval { op, low, high });
-        }
+        check(std, low, high)?;
         let below = |x: f64| (1.0 + erf((x - mean) / std / std::f64::consts::SQRT_2)) / 2.0;
         if below(high) - below(low) > ENOUGH {
             self.redraw_outside(out, mean, std, low, high)
@@ -76,13 +69,7 @@ impl Generator {
         low: f64,
         high: f64,
     ) -> Result<(), RngError> {
-        let op = "trunc_normal";
-        if std.is_nan() || std <= 0.0 {
-            return Err(RngError::StandardDeviation { op, std });
-        }
-        if low.is_nan() || high.is_nan() || low > high {
-            return Err(RngError::Interval { op, low, high });
-        }
+        check(std, low, high)?;
         let below = |x: f64| (1.0 + libm::erf((x - mean) / std / std::f64::consts::SQRT_2)) / 2.0;
         self.fill_uniform(out, 2.0 * below(low) - 1.0, 2.0 * below(high) - 1.0)?;
         let (low, high) = (T::from_f64(low), T::from_f64(high));
@@ -157,6 +144,17 @@ impl Generator {
         }
         Ok(())
     }
+}
+
+fn check(std: f64, low: f64, high: f64) -> Result<(), RngError> {
+    let op = "trunc_normal";
+    if std.is_nan() || std <= 0.0 {
+        return Err(RngError::StandardDeviation { op, std });
+    }
+    if low.is_nan() || high.is_nan() || low > high {
+        return Err(RngError::Interval { op, low, high });
+    }
+    Ok(())
 }
 
 /// The logarithm of the normal density over its greatest value in the interval.

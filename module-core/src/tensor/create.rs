@@ -1,6 +1,7 @@
 use super::Tensor;
+use super::distribution::{Distribution, Normal, TruncNormal, Uniform};
 use crate::backend::{Element, HostData, host_room, host_scratch};
-use crate::rng::{Generator, RandomFloat, RngError, with_default};
+use crate::rng::{Generator, RandomFloat, with_default};
 use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
 
 impl Tensor {
@@ -353,6 +354,7 @@ impl Tensor {
             mean,
             std,
             interval,
+            by_inverse: false,
         };
         Self::drawn("trunc_normal", shape.into(), dtype, distribution, generator)
     }
@@ -401,179 +403,5 @@ impl Tensor {
         let mut values = host_scratch::<T>(numel)?;
         distribution.fill(&mut values, generator)?;
         Self::from_vec(values, shape)
-    }
-}
-
-/// A distribution over the floating-point types.
-pub(crate) trait Distribution {
-    fn fill<T: RandomFloat>(self, out: &mut [T], generator: &mut Generator)
-    -> Result<(), RngError>;
-}
-
-struct Uniform {
-    low: f64,
-    high: f64,
-}
-
-impl Distribution for Uniform {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> Result<(), RngError> {
-        generator.fill_uniform(out, self.low, self.high)
-    }
-}
-
-struct TruncNormal {
-    mean: f64,
-    std: f64,
-    interval: [f64; 2],
-}
-
-impl Distribution for TruncNormal {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> Result<(), RngError> {
-        let [low, high] = self.interval;
-        generator.fill_trunc_normal(out, self.mean, self.std, low, high)
-    }
-}
-
-struct Normal {
-    mean: f64,
-    std: f64,
-}
-
-impl Distribution for Normal {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> Result<(), RngError> {
-        generator.fill_normal(out, self.mean, self.std)
-    }
-}
-
-/// The factors of dropout.
-pub(crate) struct DropoutMask {
-    pub(crate) p: f64,
-}
-
-impl Distribution for DropoutMask {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> Result<(), RngError> {
-        generator.fill_dropout(out, self.p)
-    }
-}
-
-/// Memory for values that exist already is there, so these cannot fail.
-macro_rules! from_values {
-    ($($type:ty),*) => {$(
-        impl From<$type> for Tensor {
-            fn from(value: $type) -> Self {
-                Self::of(vec![value], Shape::default())
-            }
-        }
-
-        impl<const N: usize> From<[$type; N]> for Tensor {
-            fn from(values: [$type; N]) -> Self {
-                Self::of(values.to_vec(), [N].into())
-            }
-        }
-
-        impl From<Vec<$type>> for Tensor {
-            fn from(values: Vec<$type>) -> Self {
-                let length = values.len();
-                Self::of(values, length.into())
-            }
-        }
-
-        impl From<&[$type]> for Tensor {
-            fn from(values: &[$type]) -> Self {
-                values.to_vec().into()
-            }
-        }
-
-        impl<const N: usize, const M: usize, const L: usize> From<[[[$type; N]; M]; L]> for Tensor {
-            fn from(values: [[[$type; N]; M]; L]) -> Self {
-                let values = values.as_flattened().as_flattened();
-                Self::of(values.to_vec(), [L, M, N].into())
-            }
-        }
-
-        impl<const N: usize, const M: usize> From<[[$type; N]; M]> for Tensor {
-            fn from(values: [[$type; N]; M]) -> Self {
-                Self::of(values.as_flattened().to_vec(), [M, N].into())
-            }
-        }
-    )*};
-}
-
-from_values!(f32, f64, half::f16, half::bf16, i64, i32, u8, bool);
-
-/// No dtype holds `u32` but `I64`, which holds all of them.
-macro_rules! from_u32 {
-    ($($type:ty, [$($generic:tt)*], |$values:ident| $as_i64:expr;)*) => {$(
-        impl<$($generic)*> From<$type> for Tensor {
-            fn from($values: $type) -> Self {
-                $as_i64.into()
-            }
-        }
-    )*};
-}
-
-from_u32! {
-    u32, [], |value| i64::from(value);
-    [u32; N], [const N: usize], |values| values.map(i64::from);
-    [[u32; N]; M], [const N: usize, const M: usize], |rows| rows.map(|row| row.map(i64::from));
-    Vec<u32>, [], |values| values.into_iter().map(i64::from).collect::<Vec<_>>();
-    &[u32], [], |values| values.iter().copied().map(i64::from).collect::<Vec<_>>();
-}
-
-/// A matrix of rows, of which no two differ in length; no rows are a matrix of shape `[0, 0]`.
-///
-/// # Example
-///
-/// ```
-/// use module_core::Tensor;
-///
-/// let x = Tensor::try_from(vec![vec![1_i64, 2], vec![3, 4]])?;
-/// assert_eq!(x.shape().to_string(), "[2, 2]");
-/// let ragged = Tensor::try_from(vec![vec![1_i64, 2], vec![3]]).unwrap_err();
-/// assert_eq!(
-///     ragged.to_string(),
-///     "try_from: rows = row 1 of 1 element(s): row 0 has 2; all rows of a matrix are of one length"
-/// );
-/// # Ok::<(), module_core::Error>(())
-/// ```
-impl<T: Element> TryFrom<Vec<Vec<T>>> for Tensor {
-    type Error = Error;
-
-    fn try_from(rows: Vec<Vec<T>>) -> Result<Self> {
-        let columns = rows.first().map_or(0, Vec::len);
-        if let Some((i, row)) = rows
-            .iter()
-            .enumerate()
-            .find(|(_, row)| row.len() != columns)
-        {
-            let row = format!("row {i} of {} element(s)", row.len());
-            let problem = format!("row 0 has {columns}; all rows of a matrix are of one length");
-            return Err(Error::argument("try_from", "rows", row, problem));
-        }
-        let shape = [rows.len(), columns];
-        Self::from_vec(rows.concat(), shape)
-    }
-}
-
-impl Tensor {
-    /// A CPU tensor of values whose number is that of `shape`.
-    fn of<T: Element>(values: Vec<T>, shape: Shape) -> Self {
-        Self::fresh(crate::backend::cpu_storage(values), shape)
     }
 }

@@ -1,6 +1,7 @@
 //! Random integers, choices and truncated normals, bit for bit PyTorch's.
 
-use super::{Distribution, Tensor};
+use super::Tensor;
+use super::distribution::{Distribution, TruncNormal};
 use crate::backend::{Element, HostData, host_room};
 use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::tensor::NoGradient;
@@ -157,34 +158,13 @@ impl Tensor {
         dtype: DType,
         generator: &mut Generator,
     ) -> Result<Self> {
-        let distribution = InverseTruncNormal {
+        let distribution = TruncNormal {
             mean,
             std,
             interval,
+            by_inverse: true,
         };
         Self::drawn("trunc_normal", shape.into(), dtype, distribution, generator)
-    }
-}
-
-struct InverseTruncNormal {
-    mean: f64,
-    std: f64,
-    interval: [f64; 2],
-}
-
-impl Distribution for InverseTruncNormal {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> Result<(), RngError> {
-        let Self {
-            mean,
-            std,
-            interval,
-        } = self;
-        let [low, high] = interval;
-        generator.fill_trunc_normal_by_inverse(out, mean, std, low, high)
     }
 }
 

@@ -3,6 +3,7 @@
 mod array;
 mod create;
 mod display;
+mod distribution;
 mod draw;
 mod function;
 mod grad_hook;
@@ -12,11 +13,12 @@ mod node;
 mod read;
 mod sequence;
 mod shelf;
+mod values;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use create::{Distribution, DropoutMask};
+pub(crate) use distribution::{Distribution, DropoutMask};
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{one, two};
 pub use grad_hook::GradHookHandle;

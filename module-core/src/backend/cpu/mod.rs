@@ -59,7 +59,8 @@ pub(super) use memory::{room, scratch};
 pub(super) use storage::CpuStorage;
 use storage::elements_of;
 pub use threads::{num_threads, set_num_threads};
-pub(super) use view::{array_view, le_bytes};
+pub(crate) use view::array_view;
+pub(super) use view::le_bytes;
 
 /// The elements behind an operand as the type that its dtype promises.
 fn elements<T: Element>(x: &Operand) -> Result<&[T]> {

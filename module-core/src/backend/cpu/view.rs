@@ -11,7 +11,7 @@ use crate::layout::{Layout, Runs};
 use crate::{Error, Result};
 
 /// An ndarray view of a storage.
-pub(in crate::backend) fn array_view<'a, T: Element>(
+pub(crate) fn array_view<'a, T: Element>(
     storage: &'a Storage,
     layout: &Layout,
 ) -> Result<ArrayViewD<'a, T>> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::memory::{filled, scratch};
+use super::memory::filled;
 use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Outside, SampleGeometry, SampleOp, Storage};
@@ -72,88 +72,76 @@ struct Sample<'a, T> {
     geometry: &'a SampleGeometry,
 }
 
+/// What a tap reads at some locations.
+struct Tap<'a, T> {
+    /// How much each counts.
+    weight: &'a [T],
+    /// Where it lies in the flattened image.
+    places: &'a [usize],
+    block: Range<usize>,
+}
+
 impl<T: Float> Sample<'_, T> {
     fn forward(&self) -> Result<Vec<T>> {
-        let &SampleGeometry {
-            batch,
-            channels,
-            locations,
-            ..
-        } = self.geometry;
-        let (inner, taps) = (self.geometry.inner(), self.geometry.all_taps());
-        let mut out = scratch(batch * channels * locations)?;
-        let work = Items(&mut out, locations);
-        divide(
-            batch * channels,
-            2 * taps * locations,
-            work,
-            &|planes, mut out| {
-                let first = planes.start;
-                self.for_each_block(planes, &mut |n, planes, block| {
-                    let mut places = Vec::with_capacity(block.len());
-                    for tap in 0..taps {
-                        self.places(n, tap, block.clone(), &mut places);
-                        let weight = &self.b[(n * taps + tap) * locations..][block.clone()];
-                        for plane in planes.clone() {
-                            let x = &self.a[plane * inner..][..inner];
-                            let out = &mut out.at(plane - first)[block.clone()];
-                            if tap == 0 {
-                                out.fill(T::zero());
-                            }
-                            for (sum, (&weight, &place)) in
-                                out.iter_mut().zip(weight.iter().zip(&places))
-                            {
-                                // Also where it weighs 0 nothing outside is read, which may be NaN.
-                                if let Some(&value) = x.get(place) {
-                                    *sum = sum.plus(weight.times(value));
-                                }
-                            }
-                        }
-                    }
-                });
-                Ok(())
-            },
-        )?;
-        Ok(out)
+        let inner = self.geometry.inner();
+        self.over_planes(self.geometry.locations, |tap, plane, out| {
+            let x = &self.a[plane * inner..][..inner];
+            let out = &mut out[tap.block.clone()];
+            for (sum, (&weight, &place)) in out.iter_mut().zip(tap.weight.iter().zip(tap.places)) {
+                // Also where it weighs 0 nothing outside is read, which may be NaN.
+                if let Some(&value) = x.get(place) {
+                    *sum = sum.plus(weight.times(value));
+                }
+            }
+        })
     }
 
     fn input(&self) -> Result<Vec<T>> {
+        let locations = self.geometry.locations;
+        self.over_planes(self.geometry.inner(), |tap, plane, out| {
+            let grad = &self.a[plane * locations..][tap.block.clone()];
+            for (&grad, (&weight, &place)) in grad.iter().zip(tap.weight.iter().zip(tap.places)) {
+                if let Some(sum) = out.get_mut(place) {
+                    *sum = sum.plus(weight.times(grad));
+                }
+            }
+        })
+    }
+
+    /// Planes of `len` elements, of zeros to which `add` adds what each tap reads at some locations.
+    fn over_planes(
+        &self,
+        len: usize,
+        add: impl Fn(&Tap<'_, T>, usize, &mut [T]) + Sync,
+    ) -> Result<Vec<T>> {
         let &SampleGeometry {
             batch,
             channels,
             locations,
             ..
         } = self.geometry;
-        let (inner, taps) = (self.geometry.inner(), self.geometry.all_taps());
-        let mut out = filled(batch * channels * inner, T::zero())?;
-        let steps = 2 * taps * locations + inner;
-        divide(
-            batch * channels,
-            steps,
-            Items(&mut out, inner),
-            &|planes, mut out| {
-                let first = planes.start;
-                self.for_each_block(planes, &mut |n, planes, block| {
-                    let mut places = Vec::with_capacity(block.len());
-                    for tap in 0..taps {
-                        self.places(n, tap, block.clone(), &mut places);
-                        let weight = &self.b[(n * taps + tap) * locations..][block.clone()];
-                        for plane in planes.clone() {
-                            let grad = &self.a[plane * locations..][block.clone()];
-                            let out = out.at(plane - first);
-                            for (&grad, (&weight, &place)) in
-                                grad.iter().zip(weight.iter().zip(&places))
-                            {
-                                if let Some(sum) = out.get_mut(place) {
-                                    *sum = sum.plus(weight.times(grad));
-                                }
-                            }
-                        }
+        let taps = self.geometry.all_taps();
+        let planes = batch * channels;
+        let mut out = filled(planes * len, T::zero())?;
+        let steps = 2 * taps * locations + len;
+        divide(planes, steps, Items(&mut out, len), &|planes, mut out| {
+            let first = planes.start;
+            self.for_each_block(planes, &mut |n, planes, block| {
+                let mut places = Vec::with_capacity(block.len());
+                for tap in 0..taps {
+                    self.places(n, tap, block.clone(), &mut places);
+                    let tap = Tap {
+                        weight: &self.b[(n * taps + tap) * locations..][block.clone()],
+                        places: &places,
+                        block: block.clone(),
+                    };
+                    for plane in planes.clone() {
+                        add(&tap, plane, out.at(plane - first));
                     }
-                });
-                Ok(())
-            },
-        )?;
+                }
+            });
+            Ok(())
+        })?;
         Ok(out)
     }
 

@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use module_nn::prelude::*;
+use module_nn::{BackwardOptions, autograd};
 
 fn small_operations(c: &mut Criterion) {
     let (a, b) = (Tensor::from([1.0_f32]), Tensor::from([2.0_f32]));
@@ -64,9 +65,27 @@ fn training_step(c: &mut Criterion) {
     }
 }
 
+/// A pass through all parts of a tensor: its time for one part must not grow with their number.
+fn parts(c: &mut Criterion) {
+    let mut group = c.benchmark_group("unbind and backward");
+    for count in [10, 100, 1000, 10_000] {
+        let x = Tensor::randn([count, 16], DType::F32).and_then(|x| x.with_grad());
+        let Ok(x) = x else { return };
+        let pass = || {
+            let parts = x.unbind(0)?;
+            let grads = parts.iter().map(Tensor::ones_like);
+            let grads = grads.collect::<Result<Vec<_>>>()?;
+            let (parts, grads): (Vec<_>, Vec<_>) = parts.iter().zip(&grads).unzip();
+            autograd::grad_with(&parts, &grads, &[&x], BackwardOptions::default())
+        };
+        group.bench_function(format!("{count} parts"), |bench| bench.iter(pass));
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = module_benches::criterion();
-    targets = small_operations, training_step
+    targets = small_operations, training_step, parts
 }
 criterion_main!(benches);

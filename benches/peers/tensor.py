@@ -19,6 +19,12 @@ def step(model, optimizer, x, y):
     optimizer.step()
 
 
+def unbind(x):
+    """A pass through all parts of a tensor."""
+    parts = x.unbind(0)
+    return torch.autograd.grad(parts, x, [torch.ones_like(part) for part in parts])
+
+
 def main():
     torch.set_num_threads(int(os.environ.get("THREADS", 1)))
     a, b = torch.ones(1), torch.ones(1)
@@ -30,6 +36,9 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     x, y = torch.randn(8, 2), torch.randn(8, 1)
     print(f"training step     {nanoseconds(lambda: step(model, optimizer, x, y), 1):9.0f} ns")
+    for count in (10, 100, 1000, 10_000):
+        x = torch.randn(count, 16, requires_grad=True)
+        print(f"unbind and backward, {count} parts {nanoseconds(lambda x=x: unbind(x), 1):9.0f} ns")
 
 
 if __name__ == "__main__":

@@ -76,5 +76,5 @@ pub use state::{
 };
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, NoGradGuard,
-    NoGradient, Tensor, enable_grad, is_grad_enabled, no_grad,
+    NoGradient, PostAccumulateHookHandle, Tensor, enable_grad, is_grad_enabled, no_grad,
 };

@@ -1,19 +1,21 @@
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{BackwardOptions, anomaly};
 use crate::tensor::{
-    Backward, Input, Node, NodeKind, Op, Shelf, Tensor, check_gradient, lock, with_grad_mode,
+    Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
+    post_accumulate_hooks_exist, with_grad_mode,
 };
 use crate::{ErrorKind, Result};
 
-/// Nodes by order of creation, each with the gradient that has reached it.
-type Gradients = BTreeMap<u64, (Arc<Node>, Tensor)>;
+/// Nodes by order of creation, each with the gradients that have reached its outputs.
+type Pending = BTreeMap<u64, (Arc<Node>, Reached)>;
+
+/// Gradients that are complete, by the order of the node and the output.
+type Found = BTreeMap<(u64, usize), (Edge, Tensor)>;
 
 /// Adds the gradients of `root` to every leaf, and to what else keeps its gradient.
-pub(super) fn backward(root: &Arc<Node>, grad: &Tensor, options: BackwardOptions) -> Result<()> {
+pub(super) fn backward(root: &Edge, grad: &Tensor, options: BackwardOptions) -> Result<()> {
     let roots = [(root.clone(), grad.clone())];
     with_grad_mode(options.create_graph, || {
         let found = Pass::new(Wanted::Leaves, options).run(&roots)?;
@@ -23,77 +25,91 @@ pub(super) fn backward(root: &Arc<Node>, grad: &Tensor, options: BackwardOptions
 
 /// The gradients that reach `inputs`, in their order; no leaf is changed.
 pub(super) fn gradients(
-    roots: &[(Arc<Node>, Tensor)],
-    inputs: &[Arc<Node>],
+    roots: &[(Edge, Tensor)],
+    inputs: &[Edge],
     options: BackwardOptions,
 ) -> Result<Vec<Option<Tensor>>> {
     with_grad_mode(options.create_graph, || {
-        let nodes: Vec<Arc<Node>> = roots.iter().map(|(root, _)| root.clone()).collect();
-        let wanted = Wanted::new(&nodes, inputs);
-        let found = Pass::new(wanted, options).run(roots)?;
-        let retaining = |(node, _): &&(Arc<Node>, Tensor)| matches!(node.kind, NodeKind::Op(_));
-        keep(found.values().filter(retaining))?;
-        let of = |input: &Arc<Node>| found.get(&input.order).map(|(_, grad)| grad.clone());
+        let found = Pass::new(Wanted::new(roots, inputs), options).run(roots)?;
+        keep(found.values().filter(|(edge, _)| !edge.is_leaf()))?;
+        let of = |input: &Edge| found.get(&key(input)).map(|(_, grad)| grad.clone());
         Ok(inputs.iter().map(of).collect())
     })
 }
 
+fn key(edge: &Edge) -> (u64, usize) {
+    (edge.node.order, edge.output)
+}
+
 /// Adds gradients where they are kept: at the end of a pass, so that one that fails changes none.
-fn keep<'g>(mut grads: impl Iterator<Item = &'g (Arc<Node>, Tensor)> + Clone) -> Result<()> {
+fn keep<'g>(mut grads: impl Iterator<Item = &'g (Edge, Tensor)> + Clone) -> Result<()> {
     // Whatever could keep a gradient from being added is found before the first one is.
-    for (node, grad) in grads.clone() {
-        if let Some(before) = node.grad() {
-            before.check_same("backward", grad)?;
-            before.shape().broadcast("backward", grad.shape())?;
-        }
+    grads
+        .clone()
+        .try_for_each(|(edge, grad)| check_sum(edge, grad))?;
+    grads.try_for_each(|(edge, grad)| edge.accumulate(grad).map(drop))
+}
+
+/// Checks that a gradient can be added to what is kept.
+fn check_sum(edge: &Edge, grad: &Tensor) -> Result<()> {
+    if let Some(before) = edge.grad() {
+        before.check_same("backward", grad)?;
+        before.shape().broadcast("backward", grad.shape())?;
     }
-    grads.try_for_each(|(node, grad)| node.accumulate(grad))
+    Ok(())
 }
 
 /// Where gradients are asked for.
 enum Wanted {
     /// At every leaf.
     Leaves,
-    /// At these nodes, and `through` those on the way to them only.
+    /// At these outputs, and `through` the nodes on the way to them only.
     At {
-        nodes: BTreeSet<u64>,
+        outputs: BTreeSet<(u64, usize)>,
         through: BTreeSet<u64>,
     },
 }
 
 impl Wanted {
-    fn new(roots: &[Arc<Node>], inputs: &[Arc<Node>]) -> Self {
-        let nodes: BTreeSet<u64> = inputs.iter().map(|node| node.order).collect();
-        let first = nodes.first().copied().unwrap_or(u64::MAX);
+    fn new(roots: &[(Edge, Tensor)], inputs: &[Edge]) -> Self {
+        let outputs: BTreeSet<_> = inputs.iter().map(key).collect();
+        let first = outputs.first().map_or(u64::MAX, |&(order, _)| order);
         // What was created before the first of them does not depend on any.
-        let mut found: BTreeMap<u64, Arc<Node>> = BTreeMap::new();
-        let mut open: Vec<Arc<Node>> = roots.to_vec();
-        while let Some(node) = open.pop() {
-            if node.order < first || found.contains_key(&node.order) {
-                continue;
-            }
-            open.extend(parents(&node).map(|input| input.node.clone()));
-            found.insert(node.order, node);
-        }
+        let found = nodes_from(roots, |node| node.order >= first);
         // By rising order, so that every input has its answer before it is asked.
         let mut through = BTreeSet::new();
         for (order, node) in &found {
             let leads = |input: &Input| {
-                nodes.contains(&input.node.order) || through.contains(&input.node.order)
+                let edge = &input.edge;
+                outputs.contains(&key(edge)) || through.contains(&edge.node.order)
             };
             if parents(node).any(leads) {
                 through.insert(*order);
             }
         }
-        Self::At { nodes, through }
+        Self::At { outputs, through }
     }
 
-    fn keeps(&self, node: &Node) -> bool {
+    fn keeps(&self, edge: &Edge) -> bool {
         match self {
-            Self::Leaves => node.slot().is_some(),
-            Self::At { nodes, .. } => {
-                let retains = matches!(node.kind, NodeKind::Op(_)) && node.slot().is_some();
-                nodes.contains(&node.order) || (retains && self.passes(node))
+            Self::Leaves => edge.keeps_grad(),
+            Self::At { outputs, .. } => {
+                let retains = !edge.is_leaf() && edge.keeps_grad();
+                outputs.contains(&key(edge)) || (retains && self.passes(&edge.node))
+            }
+        }
+    }
+
+    fn wants(&self, node: &Node) -> bool {
+        match self {
+            Self::Leaves => true,
+            Self::At { outputs, .. } => {
+                let first = (node.order, 0);
+                outputs
+                    .range(first..=(node.order, usize::MAX))
+                    .next()
+                    .is_some()
+                    || self.passes(node)
             }
         }
     }
@@ -104,6 +120,23 @@ impl Wanted {
             Self::At { through, .. } => through.contains(&node.order),
         }
     }
+}
+
+/// All nodes that gradients of the roots can reach, as far as they are to be followed.
+fn nodes_from(
+    roots: &[(Edge, Tensor)],
+    follow: impl Fn(&Node) -> bool,
+) -> BTreeMap<u64, Arc<Node>> {
+    let mut found: BTreeMap<u64, Arc<Node>> = BTreeMap::new();
+    let mut open: Vec<Arc<Node>> = roots.iter().map(|(root, _)| root.node.clone()).collect();
+    while let Some(node) = open.pop() {
+        if !follow(&node) || found.contains_key(&node.order) {
+            continue;
+        }
+        open.extend(parents(&node).map(|input| input.edge.node.clone()));
+        found.insert(node.order, node);
+    }
+    found
 }
 
 fn parents(node: &Node) -> impl Iterator<Item = &Input> {
@@ -121,8 +154,9 @@ struct Pass {
     keep: bool,
     /// Whether gradients that are not finite are looked for.
     anomaly: bool,
-    pending: Gradients,
-    shelf: Rc<Shelf>,
+    pending: Pending,
+    /// How many gradients are still to come for each leaf that is to be told when the last has.
+    awaited: BTreeMap<u64, usize>,
 }
 
 impl Pass {
@@ -131,46 +165,89 @@ impl Pass {
             wanted,
             keep: options.retain_graph || options.create_graph,
             anomaly: anomaly::is_anomaly_enabled(),
-            pending: Gradients::new(),
-            shelf: Rc::default(),
+            pending: Pending::new(),
+            awaited: BTreeMap::new(),
         }
     }
 
     /// Carries gradients from the roots to where they are wanted.
     ///
     /// Nodes are visited by falling order of creation, in a loop: when a node's turn comes, every
-    /// node that could still add to its gradient has had its own.
-    fn run(mut self, roots: &[(Arc<Node>, Tensor)]) -> Result<Gradients> {
+    /// node that could still add to its gradients has had its own.
+    fn run(mut self, roots: &[(Edge, Tensor)]) -> Result<Found> {
+        if matches!(self.wanted, Wanted::Leaves) && post_accumulate_hooks_exist() {
+            self.count(roots);
+        }
         for (root, grad) in roots {
             self.check(grad)?;
             self.add(root, grad.clone())?;
         }
-        let mut kept = Gradients::new();
-        while let Some((order, (node, grad))) = self.pending.pop_last() {
-            let (keeps, passes) = (self.wanted.keeps(&node), self.wanted.passes(&node));
-            if !keeps && !passes {
+        let mut found = Found::new();
+        while let Some((_, (node, mut reached))) = self.pending.pop_last() {
+            if !self.wanted.wants(&node) {
                 continue;
             }
-            let grad = node.after_hooks(grad, |grad| self.check(grad))?;
-            if keeps {
-                kept.insert(order, (node.clone(), grad.clone()));
+            for (output, place) in reached.iter_mut().enumerate() {
+                let Some(grad) = place.take() else { continue };
+                let node = node.clone();
+                let edge = Edge { node, output };
+                let grad = edge.after_hooks(grad, |grad| self.check(grad))?;
+                if self.wanted.keeps(&edge) {
+                    self.found(&mut found, edge, grad.clone())?;
+                }
+                *place = Some(grad);
             }
-            if let (NodeKind::Op(op), true) = (&node.kind, passes) {
-                self.step(&node, op, grad)?;
+            if let (NodeKind::Op(op), true) = (&node.kind, self.wanted.passes(&node)) {
+                self.step(&node, op, reached, &mut found)?;
             }
         }
-        Ok(kept)
+        Ok(found)
     }
 
-    /// Carries the gradient of one operation to its inputs.
-    fn step(&mut self, node: &Arc<Node>, op: &Op, grad: Tensor) -> Result<()> {
+    /// Counts how many gradients each leaf with hooks will be given.
+    fn count(&mut self, roots: &[(Edge, Tensor)]) {
+        for node in nodes_from(roots, |_| true).values() {
+            for input in parents(node) {
+                if input.edge.has_post_accumulate_hooks() {
+                    *self.awaited.entry(input.edge.node.order).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    /// Leaves a complete gradient where it is kept at the end of the pass, or at once where somebody
+    /// waits for it.
+    fn found(&self, found: &mut Found, edge: Edge, grad: Tensor) -> Result<()> {
+        if matches!(self.wanted, Wanted::Leaves) && edge.has_post_accumulate_hooks() {
+            check_sum(&edge, &grad)?;
+            return match edge.accumulate(&grad)? {
+                true => edge.run_post_accumulate_hooks(),
+                false => Ok(()),
+            };
+        }
+        found.insert(key(&edge), (edge, grad));
+        Ok(())
+    }
+
+    /// Carries the gradients of one operation to its inputs.
+    fn step(
+        &mut self,
+        node: &Arc<Node>,
+        op: &Op,
+        reached: Reached,
+        found: &mut Found,
+    ) -> Result<()> {
         let function = {
             let mut slot = lock(&op.function);
             // Taken at once, so that its saved tensors are freed as the pass goes on.
             if self.keep { slot.clone() } else { slot.take() }
         };
         let function = function.ok_or(ErrorKind::GraphFreed { op: op.name })?;
-        let grads = function.backward(&Backward::new(grad, node.clone(), self.shelf.clone()))?;
+        let Some(ctx) = Backward::new(reached, node.clone()) else {
+            return Ok(());
+        };
+        let grads = function.backward(&ctx)?;
+        drop((ctx, function));
         if grads.len() != op.inputs.len() {
             let (expected, got) = (op.inputs.len(), grads.len());
             return Err(ErrorKind::GradientCount {
@@ -181,31 +258,56 @@ impl Pass {
             .into());
         }
         for (i, (input, grad)) in op.inputs.iter().zip(grads).enumerate() {
-            if let (Some(input), Some(grad)) = (input, grad) {
+            let Some(input) = input else { continue };
+            if let Some(grad) = grad {
                 check_gradient(op.name, &input.shape, input.dtype, &grad)?;
-                let sum = self.add(&input.node, grad)?;
+                let sum = self.add(&input.edge, grad)?;
                 if let Some(sum) = sum {
                     anomaly::check_input(op.name, i, &sum)?;
                 }
             }
+            self.finish_if_last(&input.edge, found)?;
         }
         Ok(())
     }
 
-    /// Adds to the gradient of a node and gives the sum if it is to be looked at.
-    fn add(&mut self, node: &Arc<Node>, grad: Tensor) -> Result<Option<Tensor>> {
-        let sum = match self.pending.entry(node.order) {
-            Entry::Vacant(place) => place.insert((node.clone(), grad)),
-            Entry::Occupied(place) => {
-                let place = place.into_mut();
-                place.1 = match place.1.can_be_added_to(&grad) {
-                    true => std::mem::replace(&mut place.1, grad.clone()).add_over(&grad, 1.0)?,
-                    false => place.1.add(&grad)?,
-                };
-                place
+    /// Completes the gradient of a leaf that somebody waits for, if no other will be added to it.
+    fn finish_if_last(&mut self, leaf: &Edge, found: &mut Found) -> Result<()> {
+        let order = leaf.node.order;
+        match self.awaited.get_mut(&order) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) => {
+                self.awaited.remove(&order);
+                let reached = self.pending.remove(&order);
+                if let Some(grad) =
+                    reached.and_then(|(_, grads)| grads.into_iter().flatten().next())
+                {
+                    let grad = leaf.after_hooks(grad, |grad| self.check(grad))?;
+                    self.found(found, leaf.clone(), grad)?;
+                }
             }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Adds to the gradient of an output and gives the sum if it is to be looked at.
+    fn add(&mut self, edge: &Edge, grad: Tensor) -> Result<Option<Tensor>> {
+        let node = &edge.node;
+        let entry = self.pending.entry(node.order);
+        let (_, reached) = entry.or_insert_with(|| (node.clone(), Reached::new()));
+        if reached.len() <= edge.output {
+            reached.resize(edge.output + 1, None);
+        }
+        let place = &mut reached[edge.output];
+        let sum = match place.take() {
+            None => grad,
+            Some(before) if before.can_be_added_to(&grad) => before.add_over(&grad, 1.0)?,
+            Some(before) => before.add(&grad)?,
         };
-        Ok(self.anomaly.then(|| sum.1.clone()))
+        let seen = self.anomaly.then(|| sum.clone());
+        *place = Some(sum);
+        Ok(seen)
     }
 
     /// Checks a gradient that no operation gave.

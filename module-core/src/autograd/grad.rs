@@ -56,13 +56,13 @@ pub fn grad_with(
     for (output, &grad) in outputs.iter().zip(grads) {
         roots.push((output.root(grad)?.clone(), grad.clone()));
     }
-    let mut nodes = Vec::with_capacity(inputs.len());
+    let mut edges = Vec::with_capacity(inputs.len());
     for (i, input) in inputs.iter().enumerate() {
-        let node = input.node.clone().ok_or_else(|| {
+        let edge = input.edge.clone().ok_or_else(|| {
             let problem = "is not tracked; make it a leaf by `with_grad` before it is used";
             Error::argument("grad", "inputs", format_args!("input {i}"), problem)
         })?;
-        nodes.push(node);
+        edges.push(edge);
     }
-    engine::gradients(&roots, &nodes, options)
+    engine::gradients(&roots, &edges, options)
 }

@@ -11,9 +11,7 @@ pub use grad::{grad, grad_with};
 pub(crate) use gradcheck::slopes;
 pub use gradcheck::{gradcheck, gradgradcheck};
 
-use std::sync::Arc;
-
-use crate::tensor::{Node, Tensor};
+use crate::tensor::{Edge, Tensor};
 use crate::{ErrorKind, Result};
 
 /// How [`Tensor::backward_with`] treats the graph.
@@ -69,8 +67,8 @@ impl Tensor {
         engine::backward(self.root(grad)?, grad, options)
     }
 
-    /// The node that a gradient of this tensor starts from, if it fits.
-    fn root(&self, grad: &Self) -> Result<&Arc<Node>> {
+    /// Where a gradient of this tensor starts from, if it fits.
+    fn root(&self, grad: &Self) -> Result<&Edge> {
         self.check_same("backward", grad)?;
         if self.shape() != grad.shape() {
             return Err(ErrorKind::ShapeMismatch {
@@ -81,7 +79,7 @@ impl Tensor {
             }
             .into());
         }
-        Ok(self.node.as_ref().ok_or(ErrorKind::BackwardUntracked)?)
+        Ok(self.edge.as_ref().ok_or(ErrorKind::BackwardUntracked)?)
     }
 }
 

@@ -1,11 +1,14 @@
 mod anomaly;
 mod hooks;
+mod outputs;
 mod panics;
+mod post_accumulate;
 
-use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use super::*;
+use crate::tensor::Node;
 use crate::{Backward, DType, Device, Error, Function, Gradients, NoGradient, Result, no_grad};
 
 fn leaf(values: &[f64]) -> Tensor {
@@ -418,7 +421,7 @@ fn every_operation_that_saves_its_output_lets_go_of_it() {
     for (name, op) in ops {
         let x = leaf(&[0.5, 1.5]);
         let y = op(&x).unwrap();
-        let node: Weak<Node> = Arc::downgrade(y.node.as_ref().unwrap());
+        let node: Weak<Node> = Arc::downgrade(&y.edge.as_ref().unwrap().node);
         drop(y);
         assert!(node.upgrade().is_none(), "{name}");
     }

@@ -2,18 +2,16 @@
 //!
 //! As in PyTorch, a call with such hooks puts a node around its inputs and one around its outputs.
 //! Each passes gradients on as they are; the outer one, which a backward pass reaches first, runs the
-//! pre-hooks with those of all outputs, the inner one the hooks with those of all inputs. A node here
-//! has one output, so that each is made of a hub and of parts: a part stands between the graph and
-//! one tensor, and puts down its gradient for the hub, which is older than all of them and so has its
-//! turn after the last.
+//! pre-hooks with those of all outputs, the inner one the hooks with those of all inputs. What these see
+//! of the outputs reaches the inner node by edges of its own, behind those of the inputs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::Tensors;
 use super::registry::{BackwardHook, BackwardPreHook, Taken};
 use crate::module::{Module, ModuleId};
 use crate::tensor::{
-    Backward, Function, Gradients, Input, Inputs, Node, Shelf, check_gradient, is_grad_enabled, one,
+    Backward, Edge, Function, Gradients, Input, Inputs, Node, check_gradient, is_grad_enabled,
 };
 use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor};
 
@@ -185,21 +183,13 @@ struct Called {
     id: ModuleId,
 }
 
-/// Keys of the shelf that one call uses.
-#[derive(Clone, Copy)]
-struct Keys {
-    /// For the gradients of its inputs.
-    inputs: u64,
-    /// For those of its outputs.
-    outputs: u64,
-    /// For what the outer node leaves to the inner one: the gradients of the outputs.
-    between: u64,
-}
-
 /// A call between the nodes around its inputs and those around its outputs.
 pub(super) struct Capture {
     of: Called,
-    keys: Keys,
+    /// The node around the inputs, if one of them is tracked.
+    inner: Option<Arc<Node>>,
+    /// How many tensors the output has, which the inner node learns when the call is over.
+    outputs: Arc<OnceLock<usize>>,
     pre: Vec<Taken<BackwardPreHook>>,
     /// Those that no inner node runs, because no input is tracked.
     full: Vec<Taken<BackwardHook>>,
@@ -223,16 +213,11 @@ impl Capture {
             kind: module.kind(),
             id: module.id(),
         };
-        let first = Shelf::keys(3);
-        let keys = Keys {
-            inputs: first,
-            outputs: first + 1,
-            between: first + 2,
-        };
         let tensors = tensors(input);
         let mut capture = Self {
             of,
-            keys,
+            inner: None,
+            outputs: Arc::default(),
             pre,
             full,
             inputs: tensors.len(),
@@ -240,11 +225,12 @@ impl Capture {
         if !capture.full.is_empty() && tensors.iter().any(Tensor::requires_grad) {
             let inner = Inner {
                 of,
-                keys,
+                outputs: capture.outputs.clone(),
                 hooks: std::mem::take(&mut capture.full),
                 likes: tensors.iter().map(Like::of).collect(),
             };
-            surround(input, &tensors, keys.inputs, inner)?;
+            let inputs = tensors.iter().map(Input::of).collect();
+            capture.inner = Some(surround(input, &tensors, inputs, inner)?);
         }
         Ok(Some(capture))
     }
@@ -255,12 +241,39 @@ impl Capture {
         if !is_grad_enabled() || !tensors.iter().any(Tensor::requires_grad) {
             return Ok(());
         }
-        let (keys, likes) = (self.keys, tensors.iter().map(Like::of).collect());
+        let likes: Vec<Like> = tensors.iter().map(Like::of).collect();
+        let mut inputs: Inputs = tensors.iter().map(Input::of).collect();
+        inputs.extend(self.to_inner(&likes));
+        // Set once, because a call ends once.
+        let _ = self.outputs.set(likes.len());
         let outer = Outer {
             capture: self,
             likes,
         };
-        surround(output, &tensors, keys.outputs, outer)
+        surround(output, &tensors, inputs, outer).map(drop)
+    }
+
+    /// The edges from the outer to the inner node: a token that it was there, and the gradients of all
+    /// outputs.
+    fn to_inner(&self, outputs: &[Like]) -> Vec<Option<Input>> {
+        let Some(inner) = &self.inner else {
+            return Vec::new();
+        };
+        let token = [(Shape::from(()), DType::F32)].into_iter();
+        let outputs = outputs.iter().map(|like| (like.shape.clone(), like.dtype));
+        let edge = |i| Edge {
+            node: inner.clone(),
+            output: self.inputs + i,
+        };
+        let all = token.chain(outputs).enumerate();
+        all.map(|(i, (shape, dtype))| {
+            Some(Input {
+                edge: edge(i),
+                shape,
+                dtype,
+            })
+        })
+        .collect()
     }
 }
 
@@ -271,13 +284,13 @@ pub(super) fn tensors(value: &dyn Tensors) -> Vec<Tensor> {
     tensors
 }
 
-/// Puts a node around the tensors of a value: `hub`, and a part for each that is tracked.
+/// Puts a node around the tensors of a value.
 fn surround(
     value: &mut dyn Tensors,
     tensors: &[Tensor],
-    key: u64,
-    hub: impl Function,
-) -> Result<()> {
+    inputs: Inputs,
+    function: impl Function,
+) -> Result<Arc<Node>> {
     let mut replaceable = 0;
     value.for_each_mut(&mut |_| replaceable += 1);
     if replaceable != tensors.len() {
@@ -285,45 +298,19 @@ fn surround(
         let op = "register_full_backward_hook";
         return Err(Error::argument(op, "tensors", tensors.len(), problem));
     }
-    let inputs: Inputs = tensors.iter().map(Input::of).collect();
-    let hub = Node::op(Arc::new(hub), inputs);
-    let (len, mut place) = (tensors.len(), 0);
+    let node = Node::op(Arc::new(function), inputs, tensors.len());
+    let mut output = 0;
     value.for_each_mut(&mut |tensor| {
-        if tensor.node.is_some() {
-            let part = Arc::new(Part { key, len, place });
-            let input = Input {
-                node: hub.clone(),
-                shape: Shape::from(()),
-                dtype: DType::F32,
-            };
-            tensor.node = Some(Node::op(part, Inputs::from_iter([Some(input)])));
+        if tensor.edge.is_some() {
+            let node = node.clone();
+            tensor.edge = Some(Edge { node, output });
         }
-        place += 1;
+        output += 1;
     });
-    Ok(())
+    Ok(node)
 }
 
 const NAME: &str = "full_backward_hook";
-
-/// What stands between the graph and one tensor: it passes the gradient to the hub by the shelf, and
-/// a token by the engine, so that the hub has its turn.
-struct Part {
-    key: u64,
-    len: usize,
-    place: usize,
-}
-
-impl Function for Part {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad().clone();
-        ctx.shelf().put_one(self.key, self.len, self.place, grad);
-        one(Tensor::from(0.0_f32))
-    }
-}
 
 /// What is around the outputs, with which the backward pass of a call begins.
 struct Outer {
@@ -339,12 +326,14 @@ impl Function for Outer {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Capture {
             of,
-            keys,
+            inner,
             pre,
             full,
             inputs,
+            ..
         } = &self.capture;
-        let reached = ctx.shelf().take(keys.outputs).unwrap_or_default();
+        let reached = (0..self.likes.len()).map(|i| ctx.grad_of(i).cloned());
+        let reached: Vec<Option<Tensor>> = reached.collect();
         let mut grads = reached.clone();
         for hook in pre {
             let mut call = BackwardPreCall {
@@ -363,16 +352,20 @@ impl Function for Outer {
             (None, Some(_)) => like.zeros().map(Some),
             _ => Ok(grad.clone()),
         });
-        let passed = passed.collect();
-        ctx.shelf().put(keys.between, grads);
-        passed
+        let mut passed = passed.collect::<Result<Gradients>>()?;
+        if inner.is_some() {
+            passed.push(Some(Tensor::from(0.0_f32)));
+            passed.extend(grads);
+        }
+        Ok(passed)
     }
 }
 
 /// What is around the inputs, with which the backward pass of a call ends.
 struct Inner {
     of: Called,
-    keys: Keys,
+    /// How many tensors the output of the call has.
+    outputs: Arc<OnceLock<usize>>,
     hooks: Vec<Taken<BackwardHook>>,
     likes: Vec<Like>,
 }
@@ -383,9 +376,15 @@ impl Function for Inner {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let mut grads = ctx.shelf().take(self.keys.inputs).unwrap_or_default();
+        let token = self.likes.len();
+        let grads = (0..token).map(|i| ctx.grad_of(i).cloned());
+        let mut grads: Vec<Option<Tensor>> = grads.collect();
+        let reached = grads.iter().any(Option::is_some);
         // A gradient may get here without having passed the outputs, as one of a gradient does.
-        if let Some(grad_outputs) = ctx.shelf().take(self.keys.between) {
+        if reached && ctx.grad_of(token).is_some() {
+            let outputs = self.outputs.get().copied().unwrap_or_default();
+            let grad_outputs = (1..=outputs).map(|i| ctx.grad_of(token + i).cloned());
+            let grad_outputs: Vec<Option<Tensor>> = grad_outputs.collect();
             for (grad, like) in grads.iter_mut().zip(&self.likes) {
                 if grad.is_none() {
                     *grad = Some(like.zeros()?);

@@ -2,12 +2,13 @@ mod initialize;
 
 use std::any::Any;
 use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::history::History;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
-use crate::tensor::Node;
+use crate::tensor::{Edge, PostAccumulateHookHandle};
 use crate::{DType, Device, ErrorKind, Result, Shape, Tensor};
 
 /// A learnable tensor of a module.
@@ -31,7 +32,7 @@ pub struct Parameter(Arc<Inner>);
 struct Inner {
     state: RwLock<State>,
     /// The leaf that collects the gradient; it stays the same when the value changes.
-    leaf: Arc<Node>,
+    leaf: Edge,
     history: RwLock<History>,
     /// Whether the value came from a state dict.
     loaded: AtomicBool,
@@ -81,7 +82,7 @@ impl Parameter {
         };
         Ok(Self(Arc::new(Inner {
             state: RwLock::new(state),
-            leaf: Node::leaf(),
+            leaf: Edge::leaf(),
             history: RwLock::new(history),
             loaded: AtomicBool::new(false),
         })))
@@ -99,9 +100,9 @@ impl Parameter {
     /// The value, tracked unless the parameter is frozen.
     pub fn tensor(&self) -> Tensor {
         let state = self.read();
-        let node = state.requires_grad.then(|| self.0.leaf.clone());
+        let edge = state.requires_grad.then(|| self.0.leaf.clone());
         Tensor {
-            node,
+            edge,
             ..state.value.clone()
         }
     }
@@ -190,6 +191,49 @@ impl Parameter {
     /// Drops the gradient.
     pub fn zero_grad(&self) {
         self.0.leaf.set_grad(None);
+    }
+
+    /// Has `hook` called with this parameter as soon as a backward pass has added its whole gradient to
+    /// [`grad`](Self::grad), before the pass goes on: PyTorch's `register_post_accumulate_grad_hook`.
+    ///
+    /// Gradients can be sent to other processes while the pass goes on, or used by a step of an optimizer
+    /// and dropped at once, so that not all of them are in memory together. A pass that fails later has
+    /// then changed this parameter; without such hooks it changes none.
+    ///
+    /// # Errors
+    ///
+    /// In the pass, what the hook raises, as [`ErrorKind::GradHook`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor};
+    ///
+    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
+    /// let hook = weight.register_post_accumulate_grad_hook(|weight| {
+    ///     let step = weight.grad().unwrap().mul(-0.5)?;
+    ///     weight.zero_grad();
+    ///     weight.set(weight.detach().add(&step)?)
+    /// });
+    /// weight.tensor().mul(4.0)?.sum(.., false)?.backward()?;
+    /// assert_eq!(weight.detach().to_vec::<f32>()?, [-1.0, 0.0]);
+    /// # drop(hook);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn register_post_accumulate_grad_hook(
+        &self,
+        hook: impl Fn(&Self) -> Result<()> + Send + Sync + 'static,
+    ) -> PostAccumulateHookHandle {
+        // The parameter owns the hook.
+        let parameter = Arc::downgrade(&self.0);
+        let place = Location::caller();
+        let leaf = &self.0.leaf;
+        leaf.register_post_accumulate_grad_hook(place, move |_| match parameter.upgrade() {
+            Some(parameter) => hook(&Self(parameter)),
+            // A graph may outlive the parameter.
+            None => Ok(()),
+        })
     }
 
     /// Whether the parameter is trained.

@@ -4,7 +4,7 @@ impl Tensor {
     /// Whether [`add_over`](Self::add_over) may write the sum over this tensor: no graph and nobody
     /// else sees it, and nothing can fail on the way.
     pub(crate) fn can_be_added_to(&self, other: &Self) -> bool {
-        let plain = self.node.is_none() && other.node.is_none();
+        let plain = self.edge.is_none() && other.edge.is_none();
         let alike = self.shape() == other.shape()
             && self.dtype() == other.dtype()
             && self.device() == other.device();

@@ -104,7 +104,7 @@ impl Tensor {
             .into_iter()
             .chain(max_exp_avg_sq.as_mut())
         {
-            x.node = None;
+            x.edge = None;
             if !x.is_contiguous() || x.layout.offset() != 0 {
                 *x = x.like_shape(x.device().backend().contiguous(x.operand())?);
             }

@@ -57,6 +57,7 @@ mod normalise;
 mod operators;
 mod order_keys;
 mod pad;
+mod parts;
 mod permute;
 mod piecewise;
 mod pointwise;

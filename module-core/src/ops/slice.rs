@@ -69,31 +69,6 @@ impl Tensor {
         self.seen(NAME, |layout| layout.select(dim, place))
     }
 
-    /// The slices of dimension `dim`, one after the other, as views.
-    ///
-    /// # Errors
-    ///
-    /// A dimension that is out of range, a tensor without dimensions.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::Tensor;
-    ///
-    /// let columns = Tensor::from([[1_i64, 2], [3, 4]]).unbind(1)?;
-    /// assert_eq!(columns[1].to_vec::<i64>()?, [2, 4]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn unbind(&self, dim: isize) -> Result<Vec<Self>> {
-        const NAME: &str = "unbind";
-        let (dim, size) = self.dim_and_size(NAME, dim)?;
-        // The elements of a view may be far more than memory.
-        crate::backend::host_room::<Self>(size)?;
-        (0..size)
-            .map(|i| self.seen(NAME, |layout| layout.select(dim, i)))
-            .collect()
-    }
-
     /// The elements `x[i, i + offset]` of the dimensions `dim1` and `dim2`, as a new last dimension in
     /// the place of both: a view.
     ///

@@ -62,7 +62,7 @@ fn note(node: &Node) {
         op.inputs
             .iter()
             .flatten()
-            .for_each(|input| note(&input.node));
+            .for_each(|input| note(&input.edge.node));
     }
 }
 
@@ -70,13 +70,13 @@ fn note(node: &Node) {
 #[track_caller]
 fn check_at(label: &str, inputs: &[Tensor], f: &dyn Fn(&[Tensor]) -> Result<Tensor>) {
     let leaves: Vec<Tensor> = inputs.iter().map(|x| x.with_grad().unwrap()).collect();
-    note(f(&leaves).unwrap().node.as_ref().unwrap());
+    note(&f(&leaves).unwrap().edge.as_ref().unwrap().node);
     // Kernels that compute gradients are differentiated once more.
     slopes(f, &leaves)
         .unwrap()
-        .node
+        .edge
         .iter()
-        .for_each(|node| note(node));
+        .for_each(|edge| note(&edge.node));
     if let Err(error) = gradcheck(f, inputs) {
         panic!("{label}: {error}");
     }
@@ -124,6 +124,7 @@ fn positive(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result
 }
 
 fn check_all() {
+    check_parts();
     activation::check_all();
     by_index::check_all();
     functions::check_all();
@@ -400,6 +401,20 @@ fn convolutions() {
     }
 }
 
+fn check_parts() {
+    let product = |parts: Vec<Tensor>| {
+        let (last, others) = parts.split_last().unwrap();
+        others
+            .iter()
+            .try_fold(last.clone(), |product, part| product.mul(part))
+    };
+    check("split", &[&[4, 2]], |x| product(x[0].split(2, 0)?));
+    check("split_with_sizes", &[&[2, 4]], |x| {
+        product(x[0].split_with_sizes([2, 2], 1)?)
+    });
+    check("unbind", &[&[2, 3]], |x| product(x[0].unbind(1)?));
+}
+
 /// The gradient of each operation, by the type that computes it.
 const FUNCTIONS: &[(&str, &[&str])] = &[
     ("sign::Abs", &["abs"]),
@@ -539,10 +554,11 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("scan::CumSum", &["cumsum"]),
     ("scatter_reduce::Folded", &["scatter_reduce"]),
     ("sign_bit::Copysign", &["copysign"]),
+    ("parts::Parts", &["split", "split_with_sizes", "unbind"]),
     ("slice::Placed", &["place"]),
     (
         "slice::Seen",
-        &["diagonal", "narrow", "select", "slice", "unbind", "unfold"],
+        &["diagonal", "narrow", "select", "slice", "unfold"],
     ),
     ("softmax::LogSoftmax", &["log_softmax"]),
     ("softmax::Softmax", &["softmax"]),
@@ -614,6 +630,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "normalise",
     "operators",
     "pad",
+    "parts",
     "permute",
     "piecewise",
     "pointwise",

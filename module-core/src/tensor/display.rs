@@ -58,8 +58,8 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     if x.dtype() != default_dtype() && !told {
         suffixes.push(format!("dtype=torch.{}", x.dtype()));
     }
-    if let Some(node) = &x.node {
-        suffixes.push(match &node.kind {
+    if let Some(edge) = &x.edge {
+        suffixes.push(match &edge.node.kind {
             NodeKind::Leaf(_) => "requires_grad=True".to_owned(),
             NodeKind::Op(op) => format!("grad_fn=<{}>", op.name),
         });

@@ -1,11 +1,10 @@
-use std::rc::Rc;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::Input;
 use super::node::Inputs;
-use super::{Node, NodeKind, Shelf, Tensor, is_grad_enabled};
+use super::{Edge, Node, NodeKind, Tensor, is_grad_enabled};
 use crate::{ErrorKind, Result};
 
 /// The gradients of an operation's inputs, in order; `None` for one that has none or needs none.
@@ -53,7 +52,7 @@ pub trait Function: Send + Sync + 'static {
     /// The name that errors call the operation.
     fn name(&self) -> &'static str;
 
-    /// The gradients of the inputs, in their order, from that of the output.
+    /// The gradients of the inputs, in their order, from that of the output or those of the outputs.
     ///
     /// # Errors
     ///
@@ -61,21 +60,49 @@ pub trait Function: Send + Sync + 'static {
     fn backward(&self, ctx: &Backward) -> Result<Gradients>;
 }
 
+/// The gradients that have reached the outputs of a node.
+pub(crate) type Reached = SmallVec<[Option<Tensor>; 1]>;
+
 /// What [`Function::backward`] is given.
 pub struct Backward {
-    grad: Tensor,
     node: Arc<Node>,
-    shelf: Rc<Shelf>,
+    /// The first gradient, and of which output it is.
+    grad: Tensor,
+    place: usize,
+    /// Those of the outputs behind that.
+    others: Reached,
 }
 
 impl Backward {
-    pub(crate) fn new(grad: Tensor, node: Arc<Node>, shelf: Rc<Shelf>) -> Self {
-        Self { grad, node, shelf }
+    /// `None` if no gradient has reached any output.
+    pub(crate) fn new(mut reached: Reached, node: Arc<Node>) -> Option<Self> {
+        let place = reached.iter().position(Option::is_some)?;
+        let grad = reached[place].take()?;
+        // Nothing is moved for an operation with one output.
+        let others = match reached.len() - place {
+            1 => Reached::new(),
+            _ => reached.drain(place + 1..).collect(),
+        };
+        Some(Self {
+            node,
+            grad,
+            place,
+            others,
+        })
     }
 
-    /// The gradient of the output.
+    /// The gradient of the output; of several, that of the first that has one.
     pub fn grad(&self) -> &Tensor {
         &self.grad
+    }
+
+    /// The gradient of output `i`, if one has reached it: the gradient of an output that nothing
+    /// used is zero, and is not made.
+    pub fn grad_of(&self, i: usize) -> Option<&Tensor> {
+        match i.checked_sub(self.place)? {
+            0 => Some(&self.grad),
+            behind => self.others.get(behind - 1)?.as_ref(),
+        }
     }
 
     /// Whether input `i` needs a gradient.
@@ -86,11 +113,6 @@ impl Backward {
         }
     }
 
-    /// Where nodes of this pass put down gradients for each other.
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shelf
-    }
-
     /// How many inputs the operation has.
     pub fn inputs(&self) -> usize {
         match &self.node.kind {
@@ -99,13 +121,22 @@ impl Backward {
         }
     }
 
-    /// The operation's own output, tracked, from the handle that was saved of it.
+    /// The operation's own output, tracked, from the handle that was saved of it; of several, the first.
     ///
     /// The handle itself is untracked, because an operation that held its own node would never be
     /// dropped.
     pub fn output(&self, saved: &Tensor) -> Tensor {
+        self.output_of(0, saved)
+    }
+
+    /// The same for output `i` of several.
+    pub fn output_of(&self, i: usize, saved: &Tensor) -> Tensor {
+        let edge = Edge {
+            node: self.node.clone(),
+            output: i,
+        };
         Tensor {
-            node: Some(self.node.clone()),
+            edge: Some(edge),
             ..saved.clone()
         }
     }
@@ -151,31 +182,89 @@ impl Tensor {
         inputs: impl IntoIterator<Item = &'a Self>,
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
-        self.node = None;
-        if let Some(inputs) = self.tracked_inputs(&mut inputs.into_iter()) {
-            self.node = Some(Node::op(Arc::new(function(&self)), inputs));
+        self.edge = None;
+        if !self.dtype().is_floating_point() {
+            return self;
+        }
+        if let Some(inputs) = tracked(&mut inputs.into_iter()) {
+            let function = Arc::new(function(&self));
+            self.edge = Some(Edge::first(Node::op(function, inputs, 1)));
         }
         self
     }
 
-    /// The inputs of an operation with this output, if a gradient can flow.
-    fn tracked_inputs(&self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
-        if !is_grad_enabled() || !self.dtype().is_floating_point() {
-            return None;
+    /// `outputs` as those of one operation on `inputs`, as [`record`](Self::record) for one: outputs that
+    /// are not floating-point, such as places, have no gradient.
+    ///
+    /// The function is given one optional gradient for each output ([`Backward::grad_of`]).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Backward, Function, Gradients, Result, Tensor};
+    ///
+    /// /// The halves of a vector of two.
+    /// struct Halves;
+    ///
+    /// impl Function for Halves {
+    ///     fn name(&self) -> &'static str {
+    ///         "halves"
+    ///     }
+    ///
+    ///     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+    ///         let zero = ctx.grad().zeros_like()?;
+    ///         let [a, b] = [0, 1].map(|i| ctx.grad_of(i).unwrap_or(&zero));
+    ///         Ok([Some(Tensor::cat(&[a, b], 0)?)].into_iter().collect())
+    ///     }
+    /// }
+    ///
+    /// let x = Tensor::from([2.0_f32, 3.0]).with_grad()?;
+    /// let halves = module_core::no_grad(|| Ok::<_, module_core::Error>([x.narrow(0, 0..1)?, x.narrow(0, 1..2)?]))?;
+    /// let [_, second] = Tensor::record_outputs(halves, [&x], |_| Halves);
+    /// second.mul(5.0)?.sum(.., false)?.backward()?;
+    /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [0.0, 5.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn record_outputs<'a, O: AsMut<[Self]>, F: Function>(
+        mut outputs: O,
+        inputs: impl IntoIterator<Item = &'a Self>,
+        function: impl FnOnce(&[Self]) -> F,
+    ) -> O {
+        let all = outputs.as_mut();
+        all.iter_mut().for_each(|output| output.edge = None);
+        if !all.iter().any(|output| output.dtype().is_floating_point()) {
+            return outputs;
         }
-        // Nothing is made for an operation that nobody tracks.
-        let mut untracked = 0;
-        let first = loop {
-            let input = inputs.next()?;
-            if input.node.is_some() {
-                break input;
+        if let Some(inputs) = tracked(&mut inputs.into_iter()) {
+            let node = Node::op(Arc::new(function(all)), inputs, all.len());
+            for (i, output) in all.iter_mut().enumerate() {
+                output.edge = output.dtype().is_floating_point().then(|| Edge {
+                    node: node.clone(),
+                    output: i,
+                });
             }
-            untracked += 1;
-        };
-        let mut kept = Inputs::new();
-        kept.resize_with(untracked, || None);
-        kept.push(Input::of(first));
-        kept.extend(inputs.map(Input::of));
-        Some(kept)
+        }
+        outputs
     }
+}
+
+/// The inputs of an operation, if a gradient can flow.
+fn tracked(inputs: &mut dyn Iterator<Item = &Tensor>) -> Option<Inputs> {
+    if !is_grad_enabled() {
+        return None;
+    }
+    // Nothing is made for an operation that nobody tracks.
+    let mut untracked = 0;
+    let first = loop {
+        let input = inputs.next()?;
+        if input.edge.is_some() {
+            break input;
+        }
+        untracked += 1;
+    };
+    let mut kept = Inputs::new();
+    kept.resize_with(untracked, || None);
+    kept.push(Input::of(first));
+    kept.extend(inputs.map(Input::of));
+    Some(kept)
 }

@@ -3,8 +3,9 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use super::node::{Node, NodeKind, Slot, lock};
-use super::{Tensor, check_gradient};
+use super::node::{Node, Slot, lock};
+use super::post_accumulate::PostAccumulateHook;
+use super::{Edge, Tensor, check_gradient};
 use crate::{ErrorKind, Result};
 
 type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
@@ -14,6 +15,8 @@ type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
 pub(crate) struct Watch {
     /// In the order of registration.
     hooks: Mutex<Vec<Hook>>,
+    /// What is to be told when the gradient of a leaf has been accumulated.
+    pub(super) post_accumulate: Mutex<Vec<PostAccumulateHook>>,
     /// Where an operation keeps the gradient of its output, if it was asked to.
     pub(super) kept: OnceLock<Mutex<Slot>>,
 }
@@ -31,6 +34,7 @@ struct Hook {
 pub struct GradHookHandle {
     /// Weak, so that a handle keeps no graph alive.
     node: Weak<Node>,
+    output: usize,
     number: u64,
 }
 
@@ -49,7 +53,7 @@ impl Drop for GradHookHandle {
         let Some(node) = self.node.upgrade() else {
             return;
         };
-        let removed = node.watch.get().and_then(|watch| {
+        let removed = node.watch(self.output).and_then(|watch| {
             let mut hooks = lock(&watch.hooks);
             let place = hooks.iter().position(|hook| hook.number == self.number)?;
             Some(hooks.remove(place))
@@ -65,15 +69,15 @@ impl fmt::Debug for GradHookHandle {
     }
 }
 
-impl Node {
-    /// The gradient of this node's tensor after its hooks, which are those it has now; `check` sees
+impl Edge {
+    /// The gradient of this edge's tensor after its hooks, which are those it has now; `check` sees
     /// what they replace it by.
     pub(crate) fn after_hooks(
         &self,
         mut grad: Tensor,
         check: impl Fn(&Tensor) -> Result<()>,
     ) -> Result<Tensor> {
-        let Some(watch) = self.watch.get() else {
+        let Some(watch) = self.node.watch(self.output) else {
             return Ok(grad);
         };
         let hooks = lock(&watch.hooks).clone();
@@ -93,7 +97,7 @@ impl Node {
                 Err(source) => {
                     return Err(ErrorKind::GradHook {
                         place: hook.place.to_string(),
-                        of: self.name(),
+                        of: self.node.name(),
                         source: Box::new(source),
                     }
                     .into());
@@ -146,15 +150,20 @@ impl Tensor {
     ) -> Result<GradHookHandle> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let place = Location::caller();
-        let node = self.tracked_by("register_hook")?;
+        let edge = self.tracked_by("register_hook")?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        lock(&node.watch().hooks).push(Hook {
+        if let Some(watch) = edge.node.make_watch(edge.output) {
+            lock(&watch.hooks).push(Hook {
+                number,
+                place,
+                callback: Arc::new(hook),
+            });
+        }
+        Ok(GradHookHandle {
+            node: Arc::downgrade(&edge.node),
+            output: edge.output,
             number,
-            place,
-            callback: Arc::new(hook),
-        });
-        let node = Arc::downgrade(node);
-        Ok(GradHookHandle { node, number })
+        })
     }
 
     /// Has backward passes add the gradient of this tensor to [`grad`](Self::grad) although it is
@@ -180,20 +189,22 @@ impl Tensor {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn retain_grad(&self) -> Result<()> {
-        let node = self.tracked_by("retain_grad")?;
-        if matches!(node.kind, NodeKind::Op(_)) {
-            node.watch().kept.get_or_init(Mutex::default);
+        let edge = self.tracked_by("retain_grad")?;
+        if !edge.is_leaf()
+            && let Some(watch) = edge.node.make_watch(edge.output)
+        {
+            watch.kept.get_or_init(Mutex::default);
         }
         Ok(())
     }
 
     /// Whether [`retain_grad`](Self::retain_grad) was asked of this tensor, which is no leaf.
     pub fn retains_grad(&self) -> bool {
-        let node = self.node.as_ref();
-        !self.is_leaf() && node.is_some_and(|node| node.slot().is_some())
+        let edge = self.edge.as_ref();
+        !self.is_leaf() && edge.is_some_and(Edge::keeps_grad)
     }
 
-    fn tracked_by(&self, op: &'static str) -> Result<&Arc<Node>> {
-        Ok(self.node.as_ref().ok_or(ErrorKind::Untracked { op })?)
+    fn tracked_by(&self, op: &'static str) -> Result<&Edge> {
+        Ok(self.edge.as_ref().ok_or(ErrorKind::Untracked { op })?)
     }
 }

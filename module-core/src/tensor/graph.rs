@@ -46,7 +46,7 @@ impl GraphNode {
             NodeKind::Op(op) => {
                 let inputs = op.inputs.iter();
                 inputs
-                    .map(|input| Some(Self(input.as_ref()?.node.clone())))
+                    .map(|input| Some(Self(input.as_ref()?.edge.node.clone())))
                     .collect()
             }
         }
@@ -71,6 +71,7 @@ impl Tensor {
     /// The place in the graph where this tensor was computed, if it is tracked.
     #[doc(alias = "grad_fn")]
     pub fn graph_node(&self) -> Option<GraphNode> {
-        self.node.clone().map(GraphNode)
+        let edge = self.edge.as_ref()?;
+        Some(GraphNode(edge.node.clone()))
     }
 }

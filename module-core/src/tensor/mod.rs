@@ -5,28 +5,30 @@ mod create;
 mod display;
 mod distribution;
 mod draw;
+mod edge;
 mod function;
 mod grad_hook;
 mod grad_mode;
 mod graph;
 mod node;
+mod post_accumulate;
 mod read;
 mod sequence;
-mod shelf;
 mod values;
 
 use std::fmt;
-use std::sync::Arc;
 
 pub(crate) use distribution::{Distribution, DropoutMask};
+pub(crate) use edge::Edge;
 pub use function::{Backward, Function, Gradients, NoGradient};
-pub(crate) use function::{one, two};
+pub(crate) use function::{Reached, one, two};
 pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub use graph::GraphNode;
 pub(crate) use node::{Input, Inputs, Node, NodeKind, Op, lock, next_order};
-pub(crate) use shelf::Shelf;
+pub use post_accumulate::PostAccumulateHookHandle;
+pub(crate) use post_accumulate::post_accumulate_hooks_exist;
 
 use crate::backend::{Absent, Operand, Storage};
 use crate::layout::Layout;
@@ -59,7 +61,7 @@ pub struct Tensor {
     pub(crate) storage: Storage,
     pub(crate) layout: Layout,
     /// Where the gradient goes; `None` for a tensor that needs none.
-    pub(crate) node: Option<Arc<Node>>,
+    pub(crate) edge: Option<Edge>,
 }
 
 impl Tensor {
@@ -68,7 +70,7 @@ impl Tensor {
         Self {
             storage,
             layout: Layout::contiguous(shape),
-            node: None,
+            edge: None,
         }
     }
 
@@ -77,7 +79,7 @@ impl Tensor {
         Self {
             storage: self.storage.clone(),
             layout,
-            node: None,
+            edge: None,
         }
     }
 
@@ -204,14 +206,12 @@ impl Tensor {
 
     /// Whether a gradient flows to or through this tensor: PyTorch's `requires_grad`.
     pub fn requires_grad(&self) -> bool {
-        self.node.is_some()
+        self.edge.is_some()
     }
 
     /// Whether this tensor is where gradients are kept rather than passed on.
     pub fn is_leaf(&self) -> bool {
-        self.node
-            .as_ref()
-            .is_none_or(|node| matches!(node.kind, NodeKind::Leaf(_)))
+        self.edge.as_ref().is_none_or(Edge::is_leaf)
     }
 
     /// The same elements as a new leaf, whose gradient is kept: what PyTorch writes as
@@ -246,7 +246,7 @@ impl Tensor {
             return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
         }
         Ok(Self {
-            node: Some(Node::leaf()),
+            edge: Some(Edge::leaf()),
             ..self.clone()
         })
     }
@@ -255,7 +255,7 @@ impl Tensor {
     #[must_use = "the tensor itself stays as it is"]
     pub fn detach(&self) -> Self {
         Self {
-            node: None,
+            edge: None,
             ..self.clone()
         }
     }
@@ -263,13 +263,13 @@ impl Tensor {
     /// The gradient that `backward` left at this leaf, or at a tensor that was asked to
     /// [`retain_grad`](Self::retain_grad).
     pub fn grad(&self) -> Option<Self> {
-        self.node.as_ref().and_then(|node| node.grad())
+        self.edge.as_ref().and_then(Edge::grad)
     }
 
     /// Drops the gradient that is kept.
     pub fn zero_grad(&self) {
-        if let Some(node) = &self.node {
-            node.set_grad(None);
+        if let Some(edge) = &self.edge {
+            edge.set_grad(None);
         }
     }
 

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use smallvec::SmallVec;
 
 use super::grad_hook::Watch;
-use super::{Function, Tensor};
-use crate::{DType, Result, Shape};
+use super::{Edge, Function, Tensor};
+use crate::{DType, Shape};
 
 /// The inputs of an operation: where its gradients go, `None` for one that needs none.
 pub(crate) type Inputs = SmallVec<[Option<Input>; 2]>;
 
 /// An input that needs a gradient, and what that gradient must be like.
 pub(crate) struct Input {
-    pub(crate) node: Arc<Node>,
+    pub(crate) edge: Edge,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
 }
@@ -22,23 +22,23 @@ pub(crate) struct Input {
 impl Input {
     /// A tensor as an input, if it needs a gradient.
     pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
-        tensor.node.clone().map(|node| Self {
-            node,
+        tensor.edge.clone().map(|edge| Self {
+            edge,
             shape: tensor.shape().clone(),
             dtype: tensor.dtype(),
         })
     }
 }
 
-/// A place in the graph: a leaf that keeps its gradient, or an operation that passes it on.
+/// A place in the graph: a leaf that keeps its gradient, or an operation that passes on those of its outputs.
 ///
 /// **Invariant:** `order` is greater than that of every input, because inputs exist first; the
 /// engine visits nodes by falling order and needs no other sorting.
 pub(crate) struct Node {
     pub(crate) order: u64,
     pub(crate) kind: NodeKind,
-    /// Made when somebody first asks to see the gradient.
-    pub(super) watch: OnceLock<Box<Watch>>,
+    /// For each output; made when somebody first asks to see its gradient.
+    watches: SmallVec<[OnceLock<Box<Watch>>; 1]>,
 }
 
 pub(crate) enum NodeKind {
@@ -49,9 +49,9 @@ pub(crate) enum NodeKind {
 /// Where a gradient is kept: at a leaf, or at an operation that was asked to.
 #[derive(Default)]
 pub(crate) struct Slot {
-    grad: Option<Tensor>,
+    pub(super) grad: Option<Tensor>,
     /// Frozen after it entered a graph: the gradients of that graph are not for it.
-    frozen: bool,
+    pub(super) frozen: bool,
 }
 
 pub(crate) struct Op {
@@ -73,25 +73,25 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Node {
-    pub(crate) fn leaf() -> Arc<Self> {
-        Self::new(NodeKind::Leaf(Mutex::default()))
-    }
-
-    pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs) -> Arc<Self> {
+    /// An operation with so many outputs.
+    pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) -> Arc<Self> {
         let name = function.name();
         let function = Mutex::new(Some(function));
-        Self::new(NodeKind::Op(Op {
+        let kind = NodeKind::Op(Op {
             name,
             function,
             inputs,
-        }))
+        });
+        Self::new(kind, outputs)
     }
 
-    fn new(kind: NodeKind) -> Arc<Self> {
+    pub(super) fn new(kind: NodeKind, outputs: usize) -> Arc<Self> {
+        let mut watches = SmallVec::new();
+        watches.resize_with(outputs, OnceLock::new);
         Arc::new(Self {
             order: next_order(),
             kind,
-            watch: OnceLock::new(),
+            watches,
         })
     }
 
@@ -103,72 +103,31 @@ impl Node {
         }
     }
 
-    pub(super) fn watch(&self) -> &Watch {
-        self.watch.get_or_init(Box::default)
+    /// What somebody asked to see of an output's gradient.
+    pub(super) fn watch(&self, output: usize) -> Option<&Watch> {
+        Some(&**self.watches.get(output)?.get()?)
     }
 
-    /// Where the gradient is kept, if it is.
-    pub(crate) fn slot(&self) -> Option<&Mutex<Slot>> {
+    /// The same, made if it is not there.
+    pub(super) fn make_watch(&self, output: usize) -> Option<&Watch> {
+        Some(&**self.watches.get(output)?.get_or_init(Box::default))
+    }
+
+    /// Where the gradient of an output is kept, if it is.
+    pub(crate) fn slot(&self, output: usize) -> Option<&Mutex<Slot>> {
         match &self.kind {
             NodeKind::Leaf(slot) => Some(slot),
-            NodeKind::Op(_) => self.watch.get()?.kept.get(),
-        }
-    }
-
-    pub(crate) fn grad(&self) -> Option<Tensor> {
-        self.slot().and_then(|slot| lock(slot).grad.clone())
-    }
-
-    /// Adds to the gradient that is kept here unless it is frozen, under its lock, so that threads
-    /// add up.
-    pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<()> {
-        let Some(slot) = self.slot() else {
-            return Ok(());
-        };
-        let mut slot = lock(slot);
-        if slot.frozen {
-            return Ok(());
-        }
-        let before = slot.grad.take();
-        let sum = match before {
-            Some(before) if before.can_be_added_to(grad) => {
-                slot.grad = Some(before.add_over(grad, 1.0)?);
-                return Ok(());
-            }
-            Some(before) => {
-                let sum = before.add(grad);
-                slot.grad = Some(before);
-                sum?
-            }
-            None => grad.clone(),
-        };
-        let before = slot.grad.replace(sum);
-        drop(slot);
-        // Dropped after the lock: a gradient may hold a graph, and that functions of users.
-        drop(before);
-        Ok(())
-    }
-
-    pub(crate) fn set_grad(&self, value: Option<Tensor>) {
-        let before = self
-            .slot()
-            .map(|slot| std::mem::replace(&mut lock(slot).grad, value));
-        drop(before);
-    }
-
-    /// Freezes this leaf, which drops its gradient, or lets it collect gradients again.
-    pub(crate) fn set_frozen(&self, frozen: bool) {
-        if let Some(slot) = self.slot() {
-            lock(slot).frozen = frozen;
-        }
-        if frozen {
-            self.set_grad(None);
+            NodeKind::Op(_) => self.watch(output)?.kept.get(),
         }
     }
 }
 
 /// What an operation owned, waiting to be dropped.
-type Remains = (Inputs, Option<Arc<dyn Function>>, Option<Box<Watch>>);
+type Remains = (
+    Inputs,
+    Option<Arc<dyn Function>>,
+    SmallVec<[OnceLock<Box<Watch>>; 1]>,
+);
 
 thread_local! {
     /// Operations whose parts are still to be dropped, and whether somebody is dropping them.
@@ -188,7 +147,8 @@ impl Drop for Node {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let inputs = std::mem::take(&mut op.inputs);
-        let mut remains = Some((inputs, function, self.watch.take()));
+        let watches = std::mem::take(&mut self.watches);
+        let mut remains = Some((inputs, function, watches));
         let first = REMAINS.try_with(|queue| {
             let mut queue = queue.borrow_mut();
             queue.0.extend(remains.take());

@@ -87,7 +87,7 @@ fn a_hook_on_a_parameter_stays_when_its_value_changes() {
 fn a_handle_keeps_no_graph_and_a_hook_lives_with_its_tensor() {
     let owned = Arc::new(());
     let h = leaf(&[1.0]).mul(2.0).unwrap();
-    let node = Arc::downgrade(h.node.as_ref().unwrap());
+    let node = Arc::downgrade(&h.edge.as_ref().unwrap().node);
     let held = owned.clone();
     let hook = h
         .register_hook(move |_| {

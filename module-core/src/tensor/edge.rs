@@ -1,0 +1,89 @@
+use std::sync::{Arc, Mutex};
+
+use super::Tensor;
+use super::node::{Node, NodeKind, Slot, lock};
+use crate::Result;
+
+/// An output of a place in the graph: where the gradient of a tensor goes.
+#[derive(Clone)]
+pub(crate) struct Edge {
+    pub(crate) node: Arc<Node>,
+    pub(crate) output: usize,
+}
+
+impl Edge {
+    /// A new leaf.
+    pub(crate) fn leaf() -> Self {
+        let leaf = NodeKind::Leaf(Mutex::default());
+        Self::first(Node::new(leaf, 1))
+    }
+
+    /// The first output, which is the only one of most operations.
+    pub(crate) fn first(node: Arc<Node>) -> Self {
+        Self { node, output: 0 }
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(self.node.kind, NodeKind::Leaf(_))
+    }
+
+    fn slot(&self) -> Option<&Mutex<Slot>> {
+        self.node.slot(self.output)
+    }
+
+    /// Whether the gradient is kept here.
+    pub(crate) fn keeps_grad(&self) -> bool {
+        self.slot().is_some()
+    }
+
+    pub(crate) fn grad(&self) -> Option<Tensor> {
+        self.slot().and_then(|slot| lock(slot).grad.clone())
+    }
+
+    /// Adds to the gradient that is kept here unless it is frozen, under its lock, so that threads
+    /// add up; whether it was added.
+    pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<bool> {
+        let Some(slot) = self.slot() else {
+            return Ok(false);
+        };
+        let mut slot = lock(slot);
+        if slot.frozen {
+            return Ok(false);
+        }
+        let before = slot.grad.take();
+        let sum = match before {
+            Some(before) if before.can_be_added_to(grad) => {
+                slot.grad = Some(before.add_over(grad, 1.0)?);
+                return Ok(true);
+            }
+            Some(before) => {
+                let sum = before.add(grad);
+                slot.grad = Some(before);
+                sum?
+            }
+            None => grad.clone(),
+        };
+        let before = slot.grad.replace(sum);
+        drop(slot);
+        // Dropped after the lock: a gradient may hold a graph, and that functions of users.
+        drop(before);
+        Ok(true)
+    }
+
+    pub(crate) fn set_grad(&self, value: Option<Tensor>) {
+        let before = self
+            .slot()
+            .map(|slot| std::mem::replace(&mut lock(slot).grad, value));
+        drop(before);
+    }
+
+    /// Freezes this leaf, which drops its gradient, or lets it collect gradients again.
+    pub(crate) fn set_frozen(&self, frozen: bool) {
+        if let Some(slot) = self.slot() {
+            lock(slot).frozen = frozen;
+        }
+        if frozen {
+            self.set_grad(None);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use super::Device;
 use crate::DType;
 use crate::layout::Layout;
 
-/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`].
+/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
 pub trait StorageData: Any + Send + Sync {
     /// The type of the elements.
     fn dtype(&self) -> DType;

@@ -4,6 +4,7 @@
 //! their handle borrows it. A call on a thread without hooks reads one thread-local number.
 
 mod backward;
+mod backward_call;
 mod call;
 mod global;
 mod registry;
@@ -11,7 +12,7 @@ mod run;
 mod set;
 mod tensors;
 
-pub use backward::{BackwardCall, BackwardPreCall};
+pub use backward_call::{BackwardCall, BackwardPreCall};
 pub use call::{Call, ForwardCall, ForwardPreCall, HookResult, PassedAs};
 pub use global::{
     register_module_forward_hook, register_module_forward_hook_with,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::backward::{BackwardCall, BackwardPreCall};
+use super::backward_call::{BackwardCall, BackwardPreCall};
 use super::call::{ForwardCall, ForwardPreCall, HookResult};
 use crate::Result;
 use crate::module::{IdMap, Module, ModuleId, Token};

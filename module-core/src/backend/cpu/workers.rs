@@ -13,7 +13,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// How long a thread looks for work before it sleeps: about as long as waking it takes.
-const PATIENCE: Duration = Duration::from_micros(20);
+const SPIN: Duration = Duration::from_micros(20);
 
 /// Does the parts `0..parts` of some work, on this thread and at most `threads - 1` others.
 ///
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_micros(20);
 ///
 /// If a part did.
 pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) {
-    let crew = CREW.get_or_init(Crew::hire);
+    let pool = POOL.get_or_init(Pool::start);
     // SAFETY: the pointer only forgets how long the function lives. It is read in `Job::help` alone, for
     // a part that was claimed there, and each claimed part is counted as finished after the call. This
     // function neither returns nor unwinds before all parts are finished, and then there is no part to claim.
@@ -31,14 +31,14 @@ pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync))
         parts,
         next: AtomicUsize::new(0),
         finished: AtomicUsize::new(0),
-        seats: AtomicUsize::new(threads.saturating_sub(1)),
+        helpers: AtomicUsize::new(threads.saturating_sub(1)),
         owner: std::thread::current(),
         panic: Mutex::new(None),
     });
-    crew.call(&job, (parts - 1).min(threads.saturating_sub(1)));
+    pool.push(&job, (parts - 1).min(threads.saturating_sub(1)));
     job.help();
     job.wait();
-    crew.dismiss(&job);
+    pool.remove(&job);
     if let Some(panic) = lock(&job.panic).take() {
         resume_unwind(panic);
     }
@@ -62,7 +62,7 @@ struct Job {
     next: AtomicUsize,
     finished: AtomicUsize,
     /// How many more threads may join.
-    seats: AtomicUsize,
+    helpers: AtomicUsize,
     /// Who waits for the last part.
     owner: Thread,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -107,7 +107,7 @@ impl Job {
     fn wait(&self) {
         let start = Instant::now();
         while self.finished.load(Ordering::Acquire) < self.parts {
-            if start.elapsed() < PATIENCE {
+            if start.elapsed() < SPIN {
                 std::hint::spin_loop();
             } else {
                 std::thread::park();
@@ -115,21 +115,21 @@ impl Job {
         }
     }
 
-    /// Takes a seat, if there is one and something is left to do.
+    /// Joins in, if one more may help and something is left to do.
     fn join(&self) -> bool {
-        let free = |seats: usize| seats.checked_sub(1);
+        let free = |helpers: usize| helpers.checked_sub(1);
         self.next.load(Ordering::Relaxed) < self.parts
             && self
-                .seats
+                .helpers
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, free)
                 .is_ok()
     }
 }
 
-static CREW: OnceLock<Crew> = OnceLock::new();
+static POOL: OnceLock<Pool> = OnceLock::new();
 
-/// The threads and what they are called to.
-struct Crew {
+/// The threads and the work that is open.
+struct Pool {
     jobs: Arc<Jobs>,
 }
 
@@ -141,9 +141,9 @@ struct Jobs {
     more: Condvar,
 }
 
-impl Crew {
+impl Pool {
     /// One thread for each processor but one; fewer if the system gives no more.
-    fn hire() -> Self {
+    fn start() -> Self {
         let jobs = Arc::<Jobs>::default();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 1..processors {
@@ -155,7 +155,7 @@ impl Crew {
         Self { jobs }
     }
 
-    fn call(&self, job: &Arc<Job>, helpers: usize) {
+    fn push(&self, job: &Arc<Job>, helpers: usize) {
         let mut open = lock(&self.jobs.open);
         open.push_back(job.clone());
         self.jobs.count.store(open.len(), Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl Crew {
         }
     }
 
-    fn dismiss(&self, job: &Arc<Job>) {
+    fn remove(&self, job: &Arc<Job>) {
         let mut open = lock(&self.jobs.open);
         open.retain(|other| !Arc::ptr_eq(other, job));
         self.jobs.count.store(open.len(), Ordering::Relaxed);
@@ -179,10 +179,10 @@ impl Jobs {
         }
     }
 
-    /// The oldest job with a seat, as soon as there is one.
+    /// The oldest job that another thread may help with, as soon as there is one.
     fn find(&self) -> Arc<Job> {
         let start = Instant::now();
-        while self.count.load(Ordering::Relaxed) == 0 && start.elapsed() < PATIENCE {
+        while self.count.load(Ordering::Relaxed) == 0 && start.elapsed() < SPIN {
             std::hint::spin_loop();
         }
         let mut open = lock(&self.open);

@@ -10,8 +10,10 @@
 
 #[cfg(test)]
 mod tests;
+mod tile;
 mod transpose;
 
+pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.

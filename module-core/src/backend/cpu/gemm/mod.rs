@@ -2,8 +2,9 @@
 //!
 //! `out = a · b` is computed in tiles of a few rows of `a` by a few columns of `b`, whose sums stay in
 //! registers. Rows of `a` are read where they lie if they are contiguous; columns of `b` are packed into
-//! panels first, a block of them at a time, so that they stay in the caches. Where the transposed product
-//! `bᵀ · aᵀ` has less to copy, that is computed, and its tiles are written transposed.
+//! panels first, a block of them at a time, so that they stay in the caches. For tiles of twelve rows, which
+//! AVX-512 has registers for, the rows are copied too: so many addresses would not fit into registers. Where
+//! the transposed product `bᵀ · aᵀ` has less to copy, that is computed, and its tiles are written transposed.
 //!
 //! Every element of the product is `Σ` over blocks of [`DEPTH`] of fused multiply-adds in the order of the
 //! inner dimension, wherever it stands: neither the number of threads, nor the sizes of the tiles, nor the
@@ -26,7 +27,7 @@ use tile::Block;
 pub(super) use tile::Tile;
 
 /// How much of the inner dimension is multiplied at a time: so much of a few rows lies in the first cache.
-const DEPTH: usize = 384;
+const DEPTH: usize = 512;
 
 /// How many columns are packed at a time: with [`DEPTH`] rows they lie in the second cache.
 const WIDTH: usize = 256;
@@ -148,11 +149,13 @@ impl<T: Float> Product<'_, T> {
     /// Some rows and columns, written to those of `out`, which has no others.
     fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [T]]) {
         let (mut copied_rows, mut copied_columns) = (Workspace::new(), Workspace::new());
+        let mut high_rows = Workspace::new();
         let width = T::shape(self.level).width(self.right.columns);
         for rows in blocks(all_rows.clone(), HEIGHT) {
             for inner in blocks(0..self.left.columns, DEPTH) {
                 let place = [rows.clone(), inner.clone()];
                 let left = pack::rows(self.level, &self.left, place, &mut copied_rows);
+                let has_high_tiles = tile::has_high_tiles(self.level, &left, width);
                 for columns in blocks(all_columns.clone(), WIDTH) {
                     let place = [inner.clone(), columns.clone()];
                     let copy = &mut copied_columns;
@@ -161,6 +164,10 @@ impl<T: Float> Product<'_, T> {
                         left,
                         right: pack::panels(self.level, &self.right, place, width, copy),
                         width,
+                        copied: match has_high_tiles {
+                            true => high_rows.of(tile::COPIED),
+                            false => &mut [],
+                        },
                         scale: self.scale,
                         add: self.add || inner.start > 0,
                         transposed: self.transposed,

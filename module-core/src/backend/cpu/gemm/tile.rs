@@ -6,17 +6,32 @@
 use std::ops::Range;
 
 use super::super::float::Float;
-use super::super::simd::{Level, Leveled, PerLevel, Transpose};
+use super::super::simd::{HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose};
+use super::DEPTH;
 use super::matrix::Lines;
+
+/// How many elements the copied rows of a high tile have.
+pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;
+
+/// How many rows, and how much of each, are worth copying for high tiles.
+const MANY: usize = 96;
+
+/// Whether rows are copied for high tiles.
+pub(super) fn has_high_tiles<T: Tile>(level: Level, left: &Lines<'_, T>, width: usize) -> bool {
+    let shape = T::shape(level);
+    shape.has_high && width == shape.columns && left.count.min(left.len) >= MANY
+}
 
 /// The sizes of a tile.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Shape {
-    /// Rows of a high tile.
+    /// Rows of a tile.
     pub(super) rows: usize,
     /// Rows of a low tile, for what is left.
     pub(super) few_rows: usize,
     pub(super) columns: usize,
+    /// Whether there are [high tiles](HighTile) of so many columns.
+    has_high: bool,
     /// Columns of a narrow tile, for products that have no more.
     pub(super) few_columns: usize,
 }
@@ -42,6 +57,8 @@ pub(in super::super) struct Block<'a, 'b, T> {
     pub(super) level: Level,
     pub(super) left: Lines<'a, T>,
     pub(super) right: &'a [T],
+    /// Room for the rows of high tiles; nothing if there are none.
+    pub(super) copied: &'a mut [T],
     /// How many columns a panel has.
     pub(super) width: usize,
     pub(super) scale: T,
@@ -55,7 +72,7 @@ pub(in super::super) struct Block<'a, 'b, T> {
 }
 
 /// The tiles of a type at each level.
-pub(in super::super) trait Tile: Transpose {
+pub(in super::super) trait Tile: Transpose + HighTile {
     /// The sizes of tiles at a level.
     fn shape(level: Level) -> Shape;
 
@@ -79,6 +96,7 @@ macro_rules! tiles {
                     rows,
                     few_rows: 4,
                     columns,
+                    has_high: columns == $avx512,
                     few_columns,
                 };
                 level.pick(PerLevel {
@@ -91,18 +109,18 @@ macro_rules! tiles {
             #[inline(always)]
             fn avx512(block: Block<'_, '_, Self>) {
                 if block.width == $avx512 {
-                    block.run::<8, 4, $avx512>(<$type>::mul_add);
+                    block.run::<true, 8, 4, $avx512>(<$type>::mul_add);
                 } else {
-                    block.run::<8, 4, $few_avx512>(<$type>::mul_add);
+                    block.run::<false, 8, 4, $few_avx512>(<$type>::mul_add);
                 }
             }
 
             #[inline(always)]
             fn avx2(block: Block<'_, '_, Self>) {
                 if block.width == $avx2 {
-                    block.run::<6, 4, $avx2>(<$type>::mul_add);
+                    block.run::<false, 6, 4, $avx2>(<$type>::mul_add);
                 } else {
-                    block.run::<6, 4, $few_avx2>(<$type>::mul_add);
+                    block.run::<false, 6, 4, $few_avx2>(<$type>::mul_add);
                 }
             }
 
@@ -117,9 +135,9 @@ macro_rules! tiles {
                     }
                 };
                 if block.width == $baseline {
-                    block.run::<6, 4, $baseline>(add);
+                    block.run::<false, 6, 4, $baseline>(add);
                 } else {
-                    block.run::<6, 4, $few_baseline>(add);
+                    block.run::<false, 6, 4, $few_baseline>(add);
                 }
             }
         }
@@ -150,12 +168,18 @@ impl<T: Float> Leveled for Block<'_, '_, T> {
 
 impl<T: Float> Block<'_, '_, T> {
     #[inline(always)]
-    fn run<const ROWS: usize, const FEW: usize, const COLUMNS: usize>(
+    fn run<const HIGH: bool, const ROWS: usize, const FEW: usize, const COLUMNS: usize>(
         mut self,
         fused: impl Fn(T, T, T) -> T + Copy,
     ) {
         let right = self.right.as_chunks::<COLUMNS>().0;
         let mut row = 0;
+        if HIGH && !self.copied.is_empty() {
+            while row + HIGH_TILE_ROWS <= self.left.count {
+                self.row_of_high_tiles(row, right);
+                row += HIGH_TILE_ROWS;
+            }
+        }
         while row < self.left.count {
             let left = self.left.count - row;
             let fits_low = left <= FEW || (left > ROWS && left <= 2 * FEW);
@@ -184,23 +208,57 @@ impl<T: Float> Block<'_, '_, T> {
         let count = ROWS.min(left.count - row);
         let rows = self.rows.start + row..self.rows.start + row + count;
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
-            let first = self.columns.start + i * COLUMNS;
-            let columns = first..self.columns.end.min(first + COLUMNS);
-            let mut sums = sums_of(&lines, panel, fused);
-            sums.as_flattened_mut()
-                .iter_mut()
-                .for_each(|sum| *sum = sum.times(self.scale));
-            if self.transposed {
-                let out = &mut self.out[columns];
-                write_transposed(self.level, &sums, out, rows.clone(), self.add);
-            } else {
-                let out = &mut self.out[rows.clone()];
-                for (out, sums) in out.iter_mut().zip(&sums) {
-                    let out = &mut out[columns.clone()];
-                    match <&mut [T; COLUMNS]>::try_from(&mut *out) {
-                        Ok(out) => write(out, sums, self.add),
-                        Err(_) => write(out, &sums[..columns.len()], self.add),
-                    }
+            let sums = sums_of(&lines, panel, fused);
+            self.write(sums, rows.clone(), i * COLUMNS);
+        }
+    }
+
+    /// The rows of high tiles, copied so that one register and constants address them, by all panels.
+    #[inline(always)]
+    fn row_of_high_tiles<const COLUMNS: usize>(&mut self, row: usize, right: &[[T; COLUMNS]]) {
+        let left = self.left;
+        for (i, copy) in self
+            .copied
+            .as_chunks_mut::<DEPTH>()
+            .0
+            .iter_mut()
+            .enumerate()
+        {
+            copy[..left.len].copy_from_slice(left.line(row + i));
+        }
+        let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
+        for (i, panel) in right.chunks_exact(left.len).enumerate() {
+            let Some(copies) = self.copied.as_chunks::<DEPTH>().0.first_chunk() else {
+                return;
+            };
+            let sums = T::high_tile(self.level, copies, panel);
+            self.write(sums, rows.clone(), i * COLUMNS);
+        }
+    }
+
+    /// Writes a tile to some rows and from a column on.
+    #[inline(always)]
+    fn write<const ROWS: usize, const COLUMNS: usize>(
+        &mut self,
+        mut sums: [[T; COLUMNS]; ROWS],
+        rows: Range<usize>,
+        column: usize,
+    ) {
+        let first = self.columns.start + column;
+        let columns = first..self.columns.end.min(first + COLUMNS);
+        sums.as_flattened_mut()
+            .iter_mut()
+            .for_each(|sum| *sum = sum.times(self.scale));
+        if self.transposed {
+            let out = &mut self.out[columns];
+            write_transposed(self.level, &sums, out, rows, self.add);
+        } else {
+            let out = &mut self.out[rows];
+            for (out, sums) in out.iter_mut().zip(&sums) {
+                let out = &mut out[columns.clone()];
+                match <&mut [T; COLUMNS]>::try_from(&mut *out) {
+                    Ok(out) => write(out, sums, self.add),
+                    Err(_) => write(out, &sums[..columns.len()], self.add),
                 }
             }
         }

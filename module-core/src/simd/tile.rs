@@ -1,0 +1,97 @@
+//! Tiles of a product of matrices that fill the registers of AVX-512.
+
+use super::Level;
+
+/// How many rows a tile has.
+pub(crate) const ROWS: usize = 12;
+
+/// Numbers whose products have such tiles, of `COLUMNS` columns.
+pub(crate) trait HighTile: Sized {
+    /// `sums[i][j] = Σ rows[i][p] · panel[p][j]`, by fused multiply-adds in the order of `p`.
+    fn high_tile<const DEPTH: usize, const COLUMNS: usize>(
+        level: Level,
+        rows: &[[Self; DEPTH]; ROWS],
+        panel: &[[Self; COLUMNS]],
+    ) -> [[Self; COLUMNS]; ROWS];
+}
+
+/// Numbers of one type, and how many are in a register.
+macro_rules! high_tile {
+    ($type:ident, $lanes:literal, $avx512:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
+        impl HighTile for $type {
+            #[inline(always)]
+            #[allow(clippy::inline_always)]
+            fn high_tile<const DEPTH: usize, const COLUMNS: usize>(
+                level: Level,
+                rows: &[[Self; DEPTH]; ROWS],
+                panel: &[[Self; COLUMNS]],
+            ) -> [[Self; COLUMNS]; ROWS] {
+                #[cfg(target_arch = "x86_64")]
+                if level.0 == super::Instructions::Avx512 && COLUMNS == 2 * $lanes {
+                    let panel = panel.as_flattened().as_chunks().0;
+                    let mut sums = [[0.0; COLUMNS]; ROWS];
+                    // SAFETY: a level is only made where the processor has what the function was compiled for.
+                    let tile = unsafe { $avx512(rows, panel) };
+                    for (sums, tile) in sums.iter_mut().zip(&tile) {
+                        sums.copy_from_slice(tile);
+                    }
+                    return sums;
+                }
+                one_by_one(rows, panel, |a: $type, b, sum| a.mul_add(b, sum))
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f")]
+        fn $avx512<const DEPTH: usize>(
+            rows: &[[$type; DEPTH]; ROWS],
+            panel: &[[$type; 2 * $lanes]],
+        ) -> [[$type; 2 * $lanes]; ROWS] {
+            use std::arch::x86_64::{$all, $fused, $register, $zero};
+            let mut sums = [[$zero(); 2]; ROWS];
+            for (p, line) in panel.iter().take(DEPTH).enumerate() {
+                let line: [$register; 2] = bytemuck::cast(*line);
+                for (sums, row) in sums.iter_mut().zip(rows) {
+                    let factor = $all(row[p]);
+                    *sums = [0, 1].map(|i| $fused(factor, line[i], sums[i]));
+                }
+            }
+            bytemuck::cast(sums)
+        }
+    };
+}
+
+high_tile!(
+    f32,
+    16,
+    tile_f32,
+    __m512,
+    _mm512_setzero_ps,
+    _mm512_set1_ps,
+    _mm512_fmadd_ps
+);
+high_tile!(
+    f64,
+    8,
+    tile_f64,
+    __m512d,
+    _mm512_setzero_pd,
+    _mm512_set1_pd,
+    _mm512_fmadd_pd
+);
+
+fn one_by_one<T: Copy + Default, const DEPTH: usize, const COLUMNS: usize>(
+    rows: &[[T; DEPTH]; ROWS],
+    panel: &[[T; COLUMNS]],
+    fused: impl Fn(T, T, T) -> T,
+) -> [[T; COLUMNS]; ROWS] {
+    let mut sums = [[T::default(); COLUMNS]; ROWS];
+    for (p, line) in panel.iter().take(DEPTH).enumerate() {
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            for (sum, &v) in sums.iter_mut().zip(line) {
+                *sum = fused(row[p], v, *sum);
+            }
+        }
+    }
+    sums
+}

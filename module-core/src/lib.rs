@@ -5,22 +5,13 @@ extern crate self as module_core;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-pub mod autograd;
-pub mod backend;
 mod checkpoint;
 mod containers;
-mod dtype;
-mod error;
 mod ext;
 pub mod hooks;
-mod layout;
 pub mod module;
-mod ops;
-pub mod rng;
 mod select;
-mod simd;
 mod state;
-mod tensor;
 
 // Named here too, because the compiler's messages print the path by which a trait is reached.
 #[doc(hidden)]
@@ -29,18 +20,12 @@ pub use __private::{
     MayBeSkipped, NumbersField, OptionField, OptionSettingField, Skip, Skippable, TensorField,
     may_be_skipped,
 };
-pub use autograd::BackwardOptions;
-pub use backend::AdamWStep;
-pub use backend::RecurrentOp;
-pub use backend::{Device, Element, num_threads, set_num_threads};
 pub use checkpoint::{
     ChangedSetting, ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, TrainingCheckpoint,
 };
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };
-pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
-pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result};
 pub use ext::ModuleExt;
 #[doc(hidden)]
 pub use hooks::PassedAs;
@@ -49,7 +34,6 @@ pub use hooks::{
     HookSet, Tensors,
 };
 pub use indexmap::IndexMap;
-pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use module::{
     Bias, Buffer, Describe, ExtraState, Field, FieldInfo, FieldRole, Forward, Init, Layer, Marker,
     Maybe, Module, Parameter, TensorId, Training, Walk, deferred,
@@ -57,10 +41,19 @@ pub use module::{
 #[doc(hidden)]
 pub use module::{Computes, MayBeCloned};
 pub use module_derive::{Forward, Module, Tensors};
-pub use ndarray;
+pub use select::Select;
+pub use state::{
+    Changed, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap, StateDict,
+    StateDictCall, StateDictPreCall, StateDiff, Transpose, Unlike,
+};
+
+// The tensor library, so that one dependency is enough.
+pub use module_tensor::AdamWStep;
+pub use module_tensor::BackwardOptions;
+pub use module_tensor::RecurrentOp;
 #[cfg(feature = "linalg")]
-pub use ops::linalg;
-pub use ops::{
+pub use module_tensor::linalg;
+pub use module_tensor::{
     AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode,
     Conv2dOptions, ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions,
     GridPaddingMode, GridSampleMode, IndexItem, Integers, InterpolateMode, InterpolateOptions,
@@ -68,13 +61,13 @@ pub use ops::{
     Pool2dOptions, PoolOptions, QuantileInterpolation, RecurrentOptions, RecurrentOutput,
     Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
 };
-pub use rng::{Generator, fork_rng, manual_seed};
-pub use select::Select;
-pub use state::{
-    Changed, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap, StateDict,
-    StateDictCall, StateDictPreCall, StateDiff, Transpose, Unlike,
-};
-pub use tensor::{
-    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, NoGradGuard,
+pub use module_tensor::{
+    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
     NoGradient, PostAccumulateHookHandle, Tensor, enable_grad, is_grad_enabled, no_grad,
 };
+pub use module_tensor::{DType, Scalar, default_dtype, with_default_dtype};
+pub use module_tensor::{Device, Element, num_threads, set_num_threads};
+pub use module_tensor::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
+pub use module_tensor::{Error, ErrorKind, LoadProblems, Mismatch, Result};
+pub use module_tensor::{Generator, fork_rng, manual_seed};
+pub use module_tensor::{autograd, backend, ndarray, rng};

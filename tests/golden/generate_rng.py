@@ -1,4 +1,4 @@
-"""Write what PyTorch's CPU generator draws, for the tests of `module-core/src/rng`.
+"""Write what PyTorch's CPU generator draws, for the tests of `module-tensor/src/rng`.
 
 Run it with a Python that has torch 2.15 or later, on x86-64 Linux with AVX2:
 
@@ -13,7 +13,7 @@ import pathlib
 
 import torch
 
-OUT = pathlib.Path(__file__).parents[2] / "module-core/src/rng/testdata"
+OUT = pathlib.Path(__file__).parents[2] / "module-tensor/src/rng/testdata"
 
 FLOATS = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
 INTEGERS = {"i64": torch.int64, "i32": torch.int32, "u8": torch.uint8, "bool": torch.bool}

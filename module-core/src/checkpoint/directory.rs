@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Component, Path};
 
 use super::atomic::sync_directory;
-use crate::error::quote;
+use module_tensor::error::quote;
 
 /// Makes a directory, unless it is there; its parent must be.
 pub(super) fn make(directory: &Path) -> io::Result<()> {

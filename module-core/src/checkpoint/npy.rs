@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::swap::big_endian_tensor;
 use super::words::shortened;
 use super::{Problem, Source};
-use crate::layout::MAX_RANK;
+use crate::MAX_RANK;
 use crate::{DType, Tensor};
 
 /// The array that lies in a range of a source.
@@ -25,8 +25,10 @@ pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, Prob
     };
     match header.fortran {
         true => {
-            let order: Vec<usize> = (0..shape.len()).rev().collect();
-            Ok(tensor.with_layout(tensor.layout().permute(&order)))
+            let order: Vec<isize> = (0..shape.len() as isize).rev().collect();
+            tensor
+                .permute(order)
+                .map_err(|error| error.to_string().into())
         }
         false => Ok(tensor),
     }

@@ -9,8 +9,8 @@ use super::mapping::{self, Promise};
 use super::problem::Problem;
 use super::regular;
 use super::source::{Source, check_size};
-use crate::backend::{HostData, SharedBytes, host_data};
-use crate::{DType, Device, Shape, Tensor};
+use crate::backend::{HostData, SharedBytes};
+use crate::{DType, Device, Layout, Shape, Tensor};
 
 /// Together from this size on elements are read by several threads: fresh memory costs the system more
 /// than the bytes.
@@ -71,7 +71,11 @@ impl Opened {
     pub(super) fn read(&self, range: Range<usize>) -> io::Result<Vec<u8>> {
         let size = range.len();
         let too_large = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-        crate::backend::host_room::<u8>(size).map_err(too_large)?;
+        let mut room = Vec::<u8>::new();
+        room.try_reserve_exact(size).map_err(too_large)?;
+        // Without this the compiler may leave the question out.
+        std::hint::black_box(room.as_mut_ptr());
+        drop(room);
         // These zeros are not written: the thread that reads a part is the first to touch it.
         let mut bytes = vec![0; size];
         read_into(&self.file, vec![(range.start, &mut bytes)])?;
@@ -115,7 +119,7 @@ impl Opened {
             let storage = Device::cpu().backend().upload(held.elements());
             let storage = storage.map_err(|e| e.to_string())?;
             let shape = Shape::from(described.shape.as_slice());
-            Ok(Tensor::fresh(storage, shape))
+            Ok(Tensor::from_storage(storage, Layout::contiguous(shape)))
         };
         held.into_iter().zip(described).map(upload).collect()
     }
@@ -136,7 +140,7 @@ impl Held {
             true => (dtype, size / dtype.size_in_bytes()),
             false => (DType::U8, size),
         };
-        match host_data(dtype_read, len).map_err(|e| e.to_string())? {
+        match HostData::to_be_written(dtype_read, len).map_err(|e| e.to_string())? {
             HostData::U8(bytes) if !fits => Ok(Self::Bytes(dtype, bytes)),
             data => Ok(Self::Elements(data)),
         }

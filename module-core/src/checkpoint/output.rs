@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::backend::cpu_bytes;
 use crate::{Error, ErrorKind, Result, Tensor};
 
 /// A file that is being written; errors name it.
@@ -33,7 +32,7 @@ impl<'a> Output<'a> {
     /// there so, else in parts, of which each is small beside a model.
     pub(super) fn tensor(&mut self, tensor: &Tensor) -> Result<()> {
         const PART: usize = 1 << 20;
-        if let Some(bytes) = cpu_bytes(&tensor.storage, tensor.layout()) {
+        if let Some(bytes) = tensor.as_le_bytes() {
             return self.bytes(bytes);
         }
         let size = tensor.numel() * tensor.dtype().size_in_bytes();

@@ -3,7 +3,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::Snapshot;
-use crate::error::quote;
+use module_tensor::error::quote;
 
 /// Which hyper-parameters something had before it was restored, and has no longer.
 ///

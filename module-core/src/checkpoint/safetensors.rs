@@ -152,7 +152,7 @@ pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, BTreeMap
     let (mut kept, mut ties) = (Vec::new(), BTreeMap::new());
     let mut by_memory: HashMap<usize, Vec<(&str, &Tensor)>> = HashMap::new();
     for (key, tensor) in state.iter() {
-        let sharing = by_memory.entry(tensor.storage.address()).or_default();
+        let sharing = by_memory.entry(tensor.storage().address()).or_default();
         let same = |(_, other): &&(_, &Tensor)| tensor.layout() == other.layout();
         match sharing.iter().find(same) {
             // Tensors without elements share nothing that could be lost.
@@ -174,7 +174,7 @@ pub(super) fn write_tensors(
     ties: BTreeMap<String, String>,
     output: &mut Output<'_>,
 ) -> Result<()> {
-    tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype())), *key));
+    tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype()).ok()), *key));
     let mut header = Header {
         metadata: ties,
         ..Default::default()
@@ -192,7 +192,7 @@ pub(super) fn write_tensors(
         let size = tensor.numel() * tensor.dtype().size_in_bytes();
         end = end.checked_add(size).ok_or_else(too_large)?;
         let info = TensorInfo {
-            dtype: to_file(tensor.dtype()),
+            dtype: to_file(tensor.dtype())?,
             shape: tensor.shape().to_vec(),
             data_offsets: (start, end),
         };
@@ -202,19 +202,27 @@ pub(super) fn write_tensors(
     tensors.into_iter().try_for_each(|(_, x)| output.tensor(x))
 }
 
-fn to_file(dtype: DType) -> Dtype {
-    match dtype {
-        DType::F32 => Dtype::F32,
-        DType::F64 => Dtype::F64,
-        DType::F16 => Dtype::F16,
-        DType::BF16 => Dtype::BF16,
-        DType::I64 => Dtype::I64,
-        DType::I32 => Dtype::I32,
-        DType::U8 => Dtype::U8,
-        DType::Bool => Dtype::BOOL,
-    }
+/// Our dtypes as the format names them.
+const DTYPES: [(DType, Dtype); 8] = [
+    (DType::F32, Dtype::F32),
+    (DType::F64, Dtype::F64),
+    (DType::F16, Dtype::F16),
+    (DType::BF16, Dtype::BF16),
+    (DType::I64, Dtype::I64),
+    (DType::I32, Dtype::I32),
+    (DType::U8, Dtype::U8),
+    (DType::Bool, Dtype::BOOL),
+];
+
+fn to_file(dtype: DType) -> Result<Dtype> {
+    let named = DTYPES.iter().find(|(ours, _)| *ours == dtype);
+    named.map(|(_, theirs)| *theirs).ok_or_else(|| {
+        let problem = "the safetensors format has no name for it";
+        Error::argument("save", "dtype", dtype, problem)
+    })
 }
 
 fn from_file(dtype: Dtype) -> Option<DType> {
-    DType::ALL.into_iter().find(|&ours| to_file(ours) == dtype)
+    let named = DTYPES.iter().find(|(_, theirs)| *theirs == dtype);
+    named.map(|(ours, _)| *ours)
 }

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::output::file_error;
 use super::safetensors::{Unique, add_ties, without_ties, write_tensors};
 use super::{ReadOptions, atomic, damaged, directory, open, read_opened};
-use crate::error::quote;
 use crate::{Error, Result, StateDict, Tensor};
+use module_tensor::error::quote;
 
 const FILE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::backend::SharedBytes;
-use crate::{DType, Device, Shape, Tensor};
+use crate::{DType, Device, Layout, Shape, Tensor};
 
 /// The content of a file.
 pub(super) struct Source {
@@ -39,9 +39,10 @@ impl Source {
         let bytes = self.bytes.slice(range);
         let bytes = bytes.ok_or("elements past the end of the file")?;
         let storage = Device::cpu().backend().borrow(bytes, dtype);
-        Ok(Tensor::fresh(
+        let layout = Layout::contiguous(shape.into());
+        Ok(Tensor::from_storage(
             storage.map_err(|e| e.to_string())?,
-            shape.into(),
+            layout,
         ))
     }
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::mapping::promised;
 use super::output::Output;
 use super::{ReadOptions, Source, atomic, safetensors};
-use crate::backend::{self, HostData};
+use crate::backend::HostData;
 use crate::{DType, Device, ErrorKind, StateDict, Tensor};
 
 /// An empty directory of a test's own, removed in the end.
@@ -46,13 +46,9 @@ impl Drop for Scratch {
     }
 }
 
-fn cpu_bytes(tensor: &Tensor) -> Option<&[u8]> {
-    backend::cpu_bytes(&tensor.storage, tensor.layout())
-}
-
 /// Whether the elements of a tensor lie in the bytes of a source.
 fn borrows(tensor: &Tensor, source: &Source) -> bool {
-    let place = cpu_bytes(tensor).unwrap().as_ptr();
+    let place = tensor.as_le_bytes().unwrap().as_ptr();
     source.bytes().as_ptr_range().contains(&place)
 }
 
@@ -167,14 +163,14 @@ fn empty_files_are_of_no_format() {
 #[test]
 fn bytes_of_tensors_are_had_where_they_lie() {
     let x = Tensor::from([[1_i32, 2], [3, 4]]);
-    assert_eq!(cpu_bytes(&x).unwrap()[..5], [1, 0, 0, 0, 2]);
+    assert_eq!(x.as_le_bytes().unwrap()[..5], [1, 0, 0, 0, 2]);
     let last = x.narrow(0, 1..2).unwrap();
-    assert_eq!(cpu_bytes(&last).unwrap(), [3, 0, 0, 0, 4, 0, 0, 0]);
-    assert!(cpu_bytes(&x.t().unwrap()).is_none());
+    assert_eq!(last.as_le_bytes().unwrap(), [3, 0, 0, 0, 4, 0, 0, 0]);
+    assert!(x.t().unwrap().as_le_bytes().is_none());
     let truth = Tensor::from([true, false]);
-    assert_eq!(cpu_bytes(&truth).unwrap(), [1, 0]);
+    assert_eq!(truth.as_le_bytes().unwrap(), [1, 0]);
     let empty = Tensor::from_host(HostData::F64(Vec::new()), [0, 3]).unwrap();
-    assert_eq!(cpu_bytes(&empty).unwrap(), [0_u8; 0]);
+    assert_eq!(empty.as_le_bytes().unwrap(), [0_u8; 0]);
 }
 
 /// A disk that is full after so many bytes.

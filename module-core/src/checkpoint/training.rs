@@ -11,8 +11,8 @@ use super::{
     ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory, open,
     read_opened, whole,
 };
-use crate::error::{quote, suggest};
 use crate::{Error, Result};
+use module_tensor::error::{quote, suggest};
 
 /// All that training needs to go on where it was: the states of a model, its optimiser, the generator
 /// and whatever else is [`Stateful`], with the epoch and the step, in one directory.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::quote;
+use module_tensor::error::quote;
 
 /// The beginning of a name, which may fill a crafted file, without what steers a terminal.
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {

@@ -109,7 +109,11 @@ impl<T: Member> Dict<T> {
     }
 
     fn missing(&self, name: &str) -> Error {
-        no_member(name, crate::error::suggest(name, self.keys()), T::DICT)
+        no_member(
+            name,
+            module_tensor::error::suggest(name, self.keys()),
+            T::DICT,
+        )
     }
 
     /// Puts each element under its name, as [`insert`](Self::insert) does.

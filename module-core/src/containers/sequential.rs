@@ -185,7 +185,7 @@ impl Sequential {
             Some(layer) => Ok(&**layer),
             None => {
                 let keys = self.layers.keys().map(String::as_str);
-                let nearest = crate::error::suggest(key, keys);
+                let nearest = module_tensor::error::suggest(key, keys);
                 Err(no_member(key, nearest, "Sequential"))
             }
         }

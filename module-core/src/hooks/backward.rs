@@ -11,14 +11,16 @@ use super::Tensors;
 use super::backward_call::{BackwardCall, BackwardPreCall, Called, Like};
 use super::registry::{BackwardHook, BackwardPreHook, Taken};
 use crate::module::Module;
-use crate::tensor::{Backward, Edge, Function, Gradients, Input, Inputs, Node, is_grad_enabled};
-use crate::{DType, Error, ErrorKind, Result, Shape, Tensor};
+use crate::{
+    Backward, DType, Error, ErrorKind, Function, Gradients, GraphNode, Result, Shape, Tensor,
+    is_grad_enabled,
+};
 
 /// A call between the nodes around its inputs and those around its outputs.
 pub(super) struct Capture {
     of: Called,
     /// The node around the inputs, if one of them is tracked.
-    inner: Option<Arc<Node>>,
+    inner: Option<GraphNode>,
     /// How many tensors the output has, which the inner node learns when the call is over.
     outputs: Arc<OnceLock<usize>>,
     pre: Vec<Taken<BackwardPreHook>>,
@@ -60,8 +62,7 @@ impl Capture {
                 hooks: std::mem::take(&mut capture.full),
                 likes: tensors.iter().map(Like::of).collect(),
             };
-            let inputs = tensors.iter().map(Input::of).collect();
-            capture.inner = Some(surround(input, &tensors, inputs, inner)?);
+            capture.inner = surround(input, &tensors, &[], inner)?;
         }
         Ok(Some(capture))
     }
@@ -73,38 +74,28 @@ impl Capture {
             return Ok(());
         }
         let likes: Vec<Like> = tensors.iter().map(Like::of).collect();
-        let mut inputs: Inputs = tensors.iter().map(Input::of).collect();
-        inputs.extend(self.to_inner(&likes));
+        let to_inner = self.to_inner(&likes)?;
         // Set once, because a call ends once.
         let _ = self.outputs.set(likes.len());
         let outer = Outer {
             capture: self,
             likes,
         };
-        surround(output, &tensors, inputs, outer).map(drop)
+        surround(output, &tensors, &to_inner, outer).map(drop)
     }
 
     /// The edges from the outer to the inner node: a token that it was there, and the gradients of all
     /// outputs.
-    fn to_inner(&self, outputs: &[Like]) -> Vec<Option<Input>> {
+    fn to_inner(&self, outputs: &[Like]) -> Result<Vec<Tensor>> {
         let Some(inner) = &self.inner else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        let token = [(Shape::from(()), DType::F32)].into_iter();
-        let outputs = outputs.iter().map(|like| (like.shape.clone(), like.dtype));
-        let edge = |i| Edge {
-            node: inner.clone(),
-            output: self.inputs + i,
-        };
+        let scalar = Shape::from(());
+        let token = [(&scalar, DType::F32)].into_iter();
+        let outputs = outputs.iter().map(|like| (&like.shape, like.dtype));
         let all = token.chain(outputs).enumerate();
-        all.map(|(i, (shape, dtype))| {
-            Some(Input {
-                edge: edge(i),
-                shape,
-                dtype,
-            })
-        })
-        .collect()
+        all.map(|(i, (shape, dtype))| inner.output(self.inputs + i, shape, dtype))
+            .collect()
     }
 }
 
@@ -115,13 +106,13 @@ pub(super) fn tensors(value: &dyn Tensors) -> Vec<Tensor> {
     tensors
 }
 
-/// Puts a node around the tensors of a value.
+/// Puts a node around the tensors of a value, which passes gradients to others too.
 fn surround(
     value: &mut dyn Tensors,
     tensors: &[Tensor],
-    inputs: Inputs,
+    others: &[Tensor],
     function: impl Function,
-) -> Result<Arc<Node>> {
+) -> Result<Option<GraphNode>> {
     let mut replaceable = 0;
     value.for_each_mut(&mut |_| replaceable += 1);
     if replaceable != tensors.len() {
@@ -129,14 +120,14 @@ fn surround(
         let op = "register_full_backward_hook";
         return Err(Error::argument(op, "tensors", tensors.len(), problem));
     }
-    let node = Node::op(Arc::new(function), inputs, tensors.len());
-    let mut output = 0;
+    let inputs = tensors.iter().chain(others);
+    let recorded = Tensor::record_outputs(tensors.to_vec(), inputs, |_| function);
+    let node = recorded.iter().find_map(Tensor::graph_node);
+    let mut recorded = recorded.into_iter();
     value.for_each_mut(&mut |tensor| {
-        if tensor.edge.is_some() {
-            let node = node.clone();
-            tensor.edge = Some(Edge { node, output });
+        if let Some(output) = recorded.next().filter(|_| tensor.requires_grad()) {
+            *tensor = output;
         }
-        output += 1;
     });
     Ok(node)
 }

@@ -1,7 +1,7 @@
 //! What full backward hooks see.
 
+use crate::autograd::check_gradient;
 use crate::module::ModuleId;
-use crate::tensor::check_gradient;
 use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor};
 
 /// The backward pass of one call that is about to go through a module, as a full backward pre-hook

@@ -1,8 +1,8 @@
 use super::run::Hooked;
 use super::{Tensors, backward::tensors, registry};
-use crate::error::Trace;
 use crate::module::{Forward, Module, ModuleId, walk::path_to};
 use crate::{Error, Result, Tensor};
+use module_tensor::error::Trace;
 
 /// What users invoke on a module: PyTorch's `__call__`.
 ///

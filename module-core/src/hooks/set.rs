@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::registry::{Hook, HookHandle, HookOptions, Registration};
 use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
-use crate::error::suggest;
 use crate::module::{IdSet, Module, Walk, walk};
 use crate::{ErrorKind, Result, Select};
+use module_tensor::error::suggest;
 
 /// Hooks of many modules, which go when the set is dropped.
 ///

@@ -1,14 +1,20 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
 use super::{Init, Parameter};
 use crate::rng::Generator;
-use crate::tensor::next_order;
 use crate::{ErrorKind, Result, Tensor};
 
 /// How many initializers a parameter remembers, the last one included.
 const MOST: usize = 16;
+
+/// A number greater than all before.
+fn next_order() -> u64 {
+    static ORDER: AtomicU64 = AtomicU64::new(0);
+    ORDER.fetch_add(1, Ordering::Relaxed)
+}
 
 /// One application of an initializer.
 #[derive(Clone)]

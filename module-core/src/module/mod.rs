@@ -16,6 +16,7 @@ mod list;
 mod marker;
 mod maybe;
 mod number;
+mod operators;
 mod parameter;
 pub(crate) mod path;
 mod token;

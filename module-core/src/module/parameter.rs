@@ -1,15 +1,15 @@
 mod initialize;
+#[cfg(test)]
+mod tests;
 
 use std::any::Any;
 use std::fmt;
-use std::panic::Location;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::history::History;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
-use crate::tensor::{Edge, PostAccumulateHookHandle};
-use crate::{DType, Device, ErrorKind, Result, Shape, Tensor};
+use crate::{DType, Device, ErrorKind, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
 
 /// A learnable tensor of a module.
 ///
@@ -32,7 +32,7 @@ pub struct Parameter(Arc<Inner>);
 struct Inner {
     state: RwLock<State>,
     /// The leaf that collects the gradient; it stays the same when the value changes.
-    leaf: Edge,
+    leaf: Leaf,
     history: RwLock<History>,
     /// Whether the value came from a state dict.
     loaded: AtomicBool,
@@ -82,7 +82,7 @@ impl Parameter {
         };
         Ok(Self(Arc::new(Inner {
             state: RwLock::new(state),
-            leaf: Edge::leaf(),
+            leaf: Leaf::new(),
             history: RwLock::new(history),
             loaded: AtomicBool::new(false),
         })))
@@ -100,10 +100,9 @@ impl Parameter {
     /// The value, tracked unless the parameter is frozen.
     pub fn tensor(&self) -> Tensor {
         let state = self.read();
-        let edge = state.requires_grad.then(|| self.0.leaf.clone());
-        Tensor {
-            edge,
-            ..state.value.clone()
+        match state.requires_grad {
+            true => self.0.leaf.track(&state.value),
+            false => state.value.clone(),
         }
     }
 
@@ -227,9 +226,8 @@ impl Parameter {
     ) -> PostAccumulateHookHandle {
         // The parameter owns the hook.
         let parameter = Arc::downgrade(&self.0);
-        let place = Location::caller();
         let leaf = &self.0.leaf;
-        leaf.register_post_accumulate_grad_hook(place, move |_| match parameter.upgrade() {
+        leaf.register_post_accumulate_grad_hook(move || match parameter.upgrade() {
             Some(parameter) => hook(&Self(parameter)),
             // A graph may outlive the parameter.
             None => Ok(()),

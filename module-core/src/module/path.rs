@@ -2,8 +2,8 @@
 
 use super::walk::{Member, join, members};
 use super::{Buffer, Module, Parameter, VisitorMut};
-use crate::error::suggest;
 use crate::{Error, ErrorKind, Result};
+use module_tensor::error::suggest;
 
 fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>> {
     let members = members(module);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use glob::Glob;
 use regex_lite::Regex;
 
-use crate::error::suggest;
 use crate::{ErrorKind, Result};
+use module_tensor::error::suggest;
 
 /// Which paths of a model are meant: for freezing, loading, optimiser groups, features.
 ///

@@ -97,7 +97,7 @@ impl StateDict {
         for (key, tensor) in self.iter().filter(|(_, tensor)| tensor.numel() > 0) {
             let layout = tensor.layout();
             let place = (
-                tensor.storage.address(),
+                tensor.storage().address(),
                 layout.offset(),
                 layout.shape(),
                 layout.strides(),

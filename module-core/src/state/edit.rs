@@ -1,6 +1,6 @@
 use super::{Remap, StateDict};
-use crate::error::suggest;
 use crate::{ErrorKind, Result, Select};
+use module_tensor::error::suggest;
 
 /// Other keys for the same tensors; no element is copied, and an error changes nothing.
 impl StateDict {

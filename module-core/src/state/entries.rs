@@ -273,7 +273,7 @@ impl Snapshot<'_> {
             let what = format!("`{key}`");
             return Err(ErrorKind::NoValues { what }.into());
         }
-        let place = (value.storage.address(), value.layout().offset());
+        let place = (value.storage().address(), value.layout().offset());
         if !self.places.insert(place) {
             let copy = Tensor::from_host(value.to_host()?, value.shape())?;
             value = copy.to_device(&value.device())?;

@@ -25,7 +25,7 @@ pub(crate) fn state_dict_as(root: &dyn Module, options: &LoadOptions) -> Result<
             if value.rank() != 2 {
                 continue;
             }
-            let place = (value.storage.address(), value.layout().offset());
+            let place = (value.storage().address(), value.layout().offset());
             let transposed = match turned.get(&place) {
                 Some(transposed) => transposed.clone(),
                 None => value.t()?.contiguous()?,

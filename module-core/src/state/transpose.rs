@@ -2,9 +2,9 @@ use std::any::TypeId;
 use std::collections::HashSet;
 
 use super::entries::{Entry, Slot};
-use crate::error::suggest;
 use crate::module::Module;
 use crate::{ErrorKind, Result, Select};
+use module_tensor::error::suggest;
 
 /// Which weights a state dict holds transposed.
 ///

@@ -311,7 +311,7 @@ fn methods(source: &str) -> BTreeSet<String> {
 
 /// The public methods of `Tensor` in all of the operations.
 fn operations() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module-core/src/ops");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module-tensor/src/ops");
     let sources = files(&folder).into_iter().map(fs::read_to_string);
     let all: BTreeSet<String> = sources
         .flat_map(|source| methods(&source.unwrap()))

@@ -7,8 +7,8 @@ use super::globals::{Global, Kind, Scalars};
 use super::heap::{Heap, Rebuild, Value};
 use crate::checkpoint::Problem;
 use crate::checkpoint::words::shortened;
-use crate::layout::{Layout, MAX_RANK};
 use crate::{DType, Shape, StateDict, Tensor};
+use crate::{Layout, MAX_RANK};
 
 /// Where the elements of storages lie.
 pub(in crate::checkpoint) trait Storages {
@@ -74,7 +74,7 @@ impl<'a> Tensors<'a> {
         let (hasher, mut seen, mut sum) = (RandomState::new(), HashSet::new(), 0_usize);
         for (name, tensor) in self.state.iter() {
             let layout = tensor.layout();
-            let place = (tensor.storage.address(), layout.offset());
+            let place = (tensor.storage().address(), layout.offset());
             if seen.insert(hasher.hash_one((place, &layout.shape()[..], layout.strides()))) {
                 self.heap.budget().bytes(2 * size_of::<u64>())?;
                 sum = sum.saturating_add(size(tensor));
@@ -126,7 +126,7 @@ impl<'a> Tensors<'a> {
         let layout = self.layout(offset, sizes, strides, dtype, size / dtype.size_in_bytes())?;
         let first = self.first.get(&(key, dtype, negated)).copied();
         if let Some(first) = first.and_then(|place| self.state.tensor_at(place)) {
-            return Ok(first.with_layout(layout));
+            return Ok(Tensor::from_storage(first.storage().clone(), layout));
         }
         // The entry of the map, and the object behind a storage.
         self.heap.budget().bytes(200)?;
@@ -139,7 +139,7 @@ impl<'a> Tensors<'a> {
                 negative.map_err(|error| Problem::Unfit(format!("its negative: {error}")))?;
         }
         self.first.insert((key, dtype, negated), self.state.len());
-        Ok(elements.with_layout(layout))
+        Ok(Tensor::from_storage(elements.storage().clone(), layout))
     }
 
     /// The dtype that `_rebuild_tensor_v3` is given.

@@ -9,8 +9,8 @@ use safetensors::tensor::{Dtype, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::error::quote;
-use crate::layout::MAX_RANK;
+use crate::MAX_RANK;
+use module_tensor::error::quote;
 
 #[derive(Default)]
 pub(super) struct Header {

@@ -213,3 +213,24 @@ mod unix {
         }
     }
 }
+
+#[test]
+fn a_file_of_many_dimensions_is_refused() {
+    let name = format!("rank-{}.safetensors", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    for (rank, fits) in [(64, true), (65, false), (1_000_000, false)] {
+        let shape = format!("[{}1]", "1,".repeat(rank - 1));
+        let header = format!(r#"{{"a":{{"dtype":"U8","shape":{shape},"data_offsets":[0,1]}}}}"#);
+        let length = (header.len() as u64).to_le_bytes();
+        std::fs::write(&path, [&length, header.as_bytes(), &[7]].concat()).unwrap();
+        match StateDict::load(&path) {
+            Ok(state) => assert!(fits && state.get("a").unwrap().rank() == rank),
+            Err(error) => {
+                let message = error.to_string();
+                let words = "more than 64 dimensions";
+                assert!(!fits && message.contains(words), "{message}");
+            }
+        }
+    }
+    std::fs::remove_file(path).unwrap();
+}

@@ -1,0 +1,167 @@
+//! Work divided among threads.
+//!
+//! What a part of the work gives does not depend on where it was cut, so that every number of threads
+//! gives the same bits.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::workers::{lock, share};
+use crate::Result;
+
+/// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
+/// thread: waking one takes some microseconds.
+const LEAST: usize = 1 << 15;
+
+/// The most threads that are used; 0 until it is set.
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets how many threads one operation may use, in place of as many as there are processors.
+///
+/// The number changes how long an operation takes and never what it gives. Programs that run models
+/// on threads of their own do best with 1.
+///
+/// # Example
+///
+/// ```
+/// module_tensor::set_num_threads(1);
+/// assert_eq!(module_tensor::num_threads(), 1);
+/// ```
+pub fn set_num_threads(threads: usize) {
+    MOST.store(threads.max(1), Ordering::Relaxed);
+}
+
+/// How many threads one operation may use.
+pub fn num_threads() -> usize {
+    match MOST.load(Ordering::Relaxed) {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        most => most,
+    }
+}
+
+/// What work is written to, item after item, and cut between items.
+pub(super) trait Cut: Sized + Send {
+    /// The first items and the rest.
+    fn cut(self, items: usize) -> (Self, Self);
+}
+
+/// Slices with so many elements for each item; the last may have fewer.
+pub(super) struct Items<'a, T>(pub(super) &'a mut [T], pub(super) usize);
+
+impl<T> Items<'_, T> {
+    /// The elements of an item.
+    pub(super) fn at(&mut self, item: usize) -> &mut [T] {
+        &mut self.0[item * self.1..][..self.1]
+    }
+}
+
+impl<T: Send> Cut for Items<'_, T> {
+    fn cut(self, items: usize) -> (Self, Self) {
+        let at = (items * self.1).min(self.0.len());
+        let (first, rest) = self.0.split_at_mut(at);
+        (Items(first, self.1), Items(rest, self.1))
+    }
+}
+
+impl<A: Cut, B: Cut> Cut for (A, B) {
+    fn cut(self, items: usize) -> (Self, Self) {
+        let ((a, a_rest), (b, b_rest)) = (self.0.cut(items), self.1.cut(items));
+        ((a, b), (a_rest, b_rest))
+    }
+}
+
+impl<A: Cut> Cut for Option<A> {
+    fn cut(self, items: usize) -> (Self, Self) {
+        self.map(|a| a.cut(items)).unzip()
+    }
+}
+
+/// Does the work for `count` items, each of about `steps`, in parts: `work` is given which items and
+/// what to write.
+///
+/// # Errors
+///
+/// That of the first part that failed; all parts have ended.
+pub(super) fn divide<C: Cut>(
+    count: usize,
+    steps: usize,
+    out: C,
+    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
+) -> Result<()> {
+    let Some((parts, threads)) = parts_of(count, steps) else {
+        return work(0..count, out);
+    };
+    let start = |part: usize| count * part / parts;
+    let mut pieces = Vec::with_capacity(parts);
+    let mut rest = out;
+    for part in 0..parts {
+        let items = start(part)..start(part + 1);
+        let (piece, others) = rest.cut(items.len());
+        pieces.push(Mutex::new(Some((items, piece))));
+        rest = others;
+    }
+    all_of(parts, threads, &|part| {
+        let piece = lock(&pieces[part]).take();
+        piece.map_or(Ok(()), |(items, piece)| work(items, piece))
+    })
+}
+
+/// How many parts work is cut into and how many threads do them, if it is more than one part.
+fn parts_of(count: usize, steps: usize) -> Option<(usize, usize)> {
+    let least = LEAST.div_ceil(steps.max(1));
+    if count < 2 * least {
+        return None;
+    }
+    // More parts than threads, so that one that is held up has less to do.
+    let threads = num_threads();
+    (threads > 1).then(|| ((2 * threads).min(count / least), threads))
+}
+
+/// Does all parts, and gives the error of the first that failed.
+fn all_of(parts: usize, threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    let failure = Mutex::new(None);
+    share(parts, threads, &|part| {
+        if let Err(error) = work(part) {
+            let mut failure = lock(&failure);
+            if failure.as_ref().is_none_or(|&(first, _)| part < first) {
+                *failure = Some((part, error));
+            }
+        }
+    });
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Items, LEAST, divide};
+    use crate::Error;
+
+    #[test]
+    fn every_item_is_written_once_wherever_the_work_is_cut() {
+        for count in [0, 1, 2 * LEAST - 1, 2 * LEAST + 3] {
+            let mut pairs = vec![0; 2 * count];
+            divide(count, 1, Items(&mut pairs, 2), &|range, mut out| {
+                for (place, item) in range.enumerate() {
+                    out.at(place)[0] += item;
+                    out.at(place)[1] += 1;
+                }
+                Ok(())
+            })
+            .unwrap();
+            for (item, pair) in pairs.chunks_exact(2).enumerate() {
+                assert_eq!(pair, [item, 1]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_part_that_fails_is_the_error() {
+        let items = Items(&mut [0_u8; 0], 0);
+        let error = divide(5 * LEAST, 1, items, &|range, _| {
+            Err(Error::custom(format!("the part from {}", range.start)))
+        });
+        assert_eq!(error.unwrap_err().to_string(), "the part from 0");
+    }
+}

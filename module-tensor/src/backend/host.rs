@@ -1,0 +1,244 @@
+use half::{bf16, f16};
+
+use crate::{DType, Result};
+
+/// Elements in host memory, in row-major order.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum HostData {
+    /// 32-bit floating point.
+    F32(Vec<f32>),
+    /// 64-bit floating point.
+    F64(Vec<f64>),
+    /// Half precision.
+    F16(Vec<f16>),
+    /// Brain floating point.
+    BF16(Vec<bf16>),
+    /// 64-bit integers.
+    I64(Vec<i64>),
+    /// 32-bit integers.
+    I32(Vec<i32>),
+    /// Bytes.
+    U8(Vec<u8>),
+    /// Truth values.
+    Bool(Vec<bool>),
+}
+
+impl HostData {
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::F32(_) => DType::F32,
+            Self::F64(_) => DType::F64,
+            Self::F16(_) => DType::F16,
+            Self::BF16(_) => DType::BF16,
+            Self::I64(_) => DType::I64,
+            Self::I32(_) => DType::I32,
+            Self::U8(_) => DType::U8,
+            Self::Bool(_) => DType::Bool,
+        }
+    }
+}
+
+impl HostData {
+    /// The bytes of memory behind the elements, those in reserve included.
+    pub(super) fn capacity_in_bytes(&self) -> usize {
+        let size = self.dtype().size_in_bytes();
+        size * match self {
+            Self::F32(values) => values.capacity(),
+            Self::F64(values) => values.capacity(),
+            Self::F16(values) => values.capacity(),
+            Self::BF16(values) => values.capacity(),
+            Self::I64(values) => values.capacity(),
+            Self::I32(values) => values.capacity(),
+            Self::U8(values) => values.capacity(),
+            Self::Bool(values) => values.capacity(),
+        }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type that tensors hold; sealed, one for each [`DType`].
+pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + 'static {
+    /// The dtype that it is.
+    const DTYPE: DType;
+
+    /// Wraps a vector.
+    fn into_host(values: Vec<Self>) -> HostData;
+
+    /// The elements, if they are of this type.
+    fn host(data: &HostData) -> Option<&Vec<Self>>;
+
+    /// The elements, if they are of this type, to be written.
+    fn host_mut(data: &mut HostData) -> Option<&mut Vec<Self>>;
+
+    /// The elements, if they are of this type.
+    fn from_host(data: HostData) -> Option<Vec<Self>>;
+
+    /// The bytes of the elements, little-endian, as checkpoint files hold them.
+    fn to_le_bytes(values: &[Self]) -> Vec<u8>;
+
+    /// The elements from their little-endian bytes; bytes that fill no whole element are left out.
+    fn from_le_bytes(bytes: &[u8]) -> Vec<Self>;
+
+    /// The elements where their little-endian bytes lie, if these lie as memory holds elements:
+    /// aligned, on a little-endian machine, and valid whatever they are.
+    fn in_bytes(bytes: &[u8]) -> Option<&[Self]>;
+
+    /// The little-endian bytes of the elements where they lie, on a little-endian machine.
+    fn as_le_bytes(values: &[Self]) -> Option<&[u8]>;
+}
+
+/// Whether memory holds an element's bytes as files do.
+fn is_memory_order<T>() -> bool {
+    cfg!(target_endian = "little") || size_of::<T>() == 1
+}
+
+macro_rules! little_endian {
+    ($type:ty) => {
+        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
+            let mut bytes = Vec::with_capacity(size_of_val(values));
+            values
+                .iter()
+                .for_each(|v| bytes.extend_from_slice(&<$type>::to_le_bytes(*v)));
+            bytes
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&chunk| <$type>::from_le_bytes(chunk))
+                .collect()
+        }
+
+        fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
+            let values = bytemuck::try_cast_slice(bytes).ok();
+            values.filter(|_| is_memory_order::<Self>())
+        }
+    };
+}
+
+macro_rules! truth_bytes {
+    () => {
+        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
+            values.iter().map(|&v| u8::from(v)).collect()
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            bytes.iter().map(|&byte| byte != 0).collect()
+        }
+
+        // Bytes other than 0 and 1 are no truth values.
+        fn in_bytes(_: &[u8]) -> Option<&[Self]> {
+            None
+        }
+    };
+}
+
+macro_rules! elements {
+    ($($type:ident => $variant:ident by $bytes:ident($($arg:ty)?)),* $(,)?) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Element for $type {
+            const DTYPE: DType = DType::$variant;
+
+            fn into_host(values: Vec<Self>) -> HostData {
+                HostData::$variant(values)
+            }
+
+            fn host(data: &HostData) -> Option<&Vec<Self>> {
+                if let HostData::$variant(values) = data { Some(values) } else { None }
+            }
+
+            fn host_mut(data: &mut HostData) -> Option<&mut Vec<Self>> {
+                if let HostData::$variant(values) = data { Some(values) } else { None }
+            }
+
+            fn from_host(data: HostData) -> Option<Vec<Self>> {
+                if let HostData::$variant(values) = data { Some(values) } else { None }
+            }
+
+            $bytes!($($arg)?);
+
+            fn as_le_bytes(values: &[Self]) -> Option<&[u8]> {
+                let bytes = bytemuck::try_cast_slice(values).ok();
+                bytes.filter(|_| is_memory_order::<Self>())
+            }
+        }
+    )*};
+}
+
+elements!(
+    f32 => F32 by little_endian(f32),
+    f64 => F64 by little_endian(f64),
+    f16 => F16 by little_endian(f16),
+    bf16 => BF16 by little_endian(bf16),
+    i64 => I64 by little_endian(i64),
+    i32 => I32 by little_endian(i32),
+    u8 => U8 by little_endian(u8),
+    bool => Bool by truth_bytes(),
+);
+
+impl HostData {
+    /// So many elements that are all to be written over: what they are is not said.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    pub fn to_be_written(dtype: DType, len: usize) -> Result<Self> {
+        super::cpu::scratch_of(dtype, len)
+    }
+
+    /// The bytes of the elements, little-endian.
+    pub fn to_le_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::F32(values) => Element::to_le_bytes(values),
+            Self::F64(values) => Element::to_le_bytes(values),
+            Self::F16(values) => Element::to_le_bytes(values),
+            Self::BF16(values) => Element::to_le_bytes(values),
+            Self::I64(values) => Element::to_le_bytes(values),
+            Self::I32(values) => Element::to_le_bytes(values),
+            Self::U8(values) => Element::to_le_bytes(values),
+            Self::Bool(values) => Element::to_le_bytes(values),
+        }
+    }
+
+    /// The memory of the elements, if their little-endian bytes may be written there: on a little-endian
+    /// machine, and whatever the bytes are.
+    pub fn le_bytes_mut(&mut self) -> Option<&mut [u8]> {
+        let single = self.dtype().size_in_bytes() == 1;
+        if !single && cfg!(target_endian = "big") {
+            return None;
+        }
+        match self {
+            Self::F32(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::F64(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::F16(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::BF16(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::I64(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::I32(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::U8(values) => Some(values),
+            // Bytes other than 0 and 1 are no truth values.
+            Self::Bool(_) => None,
+        }
+    }
+
+    /// Elements of a dtype from their little-endian bytes.
+    pub fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Self {
+        match dtype {
+            DType::F32 => Self::F32(Element::from_le_bytes(bytes)),
+            DType::F64 => Self::F64(Element::from_le_bytes(bytes)),
+            DType::F16 => Self::F16(Element::from_le_bytes(bytes)),
+            DType::BF16 => Self::BF16(Element::from_le_bytes(bytes)),
+            DType::I64 => Self::I64(Element::from_le_bytes(bytes)),
+            DType::I32 => Self::I32(Element::from_le_bytes(bytes)),
+            DType::U8 => Self::U8(Element::from_le_bytes(bytes)),
+            DType::Bool => Self::Bool(Element::from_le_bytes(bytes)),
+        }
+    }
+}

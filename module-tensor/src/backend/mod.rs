@@ -1,0 +1,552 @@
+//! The seam between tensors and devices.
+//!
+//! A backend owns memory and kernels; it knows nothing of gradients, and nothing above it knows
+//! how it computes. An accelerator is another crate that implements [`Backend`].
+
+mod absent;
+mod cpu;
+mod device;
+mod fused;
+mod geometry;
+mod host;
+mod ops;
+mod shared;
+mod storage;
+
+pub(crate) use absent::Absent;
+pub(crate) use cpu::array_view as cpu_view;
+pub use cpu::{num_threads, set_num_threads};
+pub use device::Device;
+pub use fused::{
+    AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
+    RecurrentInputs, RecurrentSlopes,
+};
+pub use geometry::{
+    AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
+    NormOver, Outside, RecurrentGeometry, SampleGeometry, UnfoldGeometry, Windows,
+};
+pub use host::{Element, HostData};
+pub use ops::{
+    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, Region, SampleOp, SoftmaxOp,
+    UnaryOp, UnfoldOp,
+};
+pub use shared::SharedBytes;
+pub use storage::{Operand, Storage, StorageData};
+
+use crate::layout::{Layout, Shape};
+use crate::{DType, ErrorKind, Result, Scalar};
+
+/// The kernels of a device, one method for each family.
+///
+/// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous.
+/// A family that a backend lacks returns [`ErrorKind::Unavailable`].
+pub trait Backend: Send + Sync + 'static {
+    /// What errors and `Display` call the device: `cpu`.
+    fn name(&self) -> &str;
+
+    /// Gives memory that is kept for tensors to come back to the system.
+    fn empty_cache(&self) {}
+
+    /// Moves host memory to the device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    fn upload(&self, data: HostData) -> Result<Storage>;
+
+    /// Elements that lie in host memory, little-endian, and stay there for as long as they are
+    /// needed: a device that reads host memory need not copy them.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
+    }
+
+    /// Copies elements to host memory, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// A device that fails.
+    fn download(&self, x: &Operand) -> Result<HostData>;
+
+    /// `numel` elements of one value.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage>;
+
+    /// The same elements in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full).
+    fn contiguous(&self, x: Operand) -> Result<Storage>;
+
+    /// The same elements as another dtype.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full).
+    fn cast(&self, x: Operand, dtype: DType) -> Result<Storage>;
+
+    /// One element to one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full), and a dtype that the operation does not serve.
+    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage>;
+
+    /// Two elements to one, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// `value` where `x` lies in the region, else the other element, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage>;
+
+    /// An element and a number, which has the precision of the computation, to one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
+
+    /// `a + α·b`, for layouts of one shape; over the memory of `a`, if nobody else holds it.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage>;
+
+    /// Two elements to a truth value, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// The element of `a` where `condition` is true, else that of `b`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// Folds the dimensions `dims`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage>;
+
+    /// The place of an extreme element along `dim`, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// The sums along `dim` up to each element, or from each element on if `reverse`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage>;
+
+    /// The products along `dim` up to each element.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// The places of the first `count` elements along the last dimension in stable order, as `I64`;
+    /// NaN is the greatest. Unless `sorted`, these `count` may stand in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage>;
+
+    /// `numel` elements `fill`, with those of `x` written where `layout`, which has its shape, says;
+    /// where places of `layout` coincide, elements are added to a `fill` of 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage>;
+
+    /// `out[i, j, …] = x[places[0][i], places[1][j], …]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage>;
+
+    /// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage>;
+
+    /// `[batch, m, k]` times `[batch, k, n]`, or both without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn matmul(&self, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// `[m, k]` times `[k, n]` plus a row of `n` added to each of the `m`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// Softmax or its logarithm along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// `out[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary), and an index that is out of range.
+    fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with `x[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage>;
+
+    /// A copy of `x` with `x[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; of several
+    /// the last stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]` in the place of
+    /// the former, along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter_reduce(
+        &self,
+        op: ReduceOp,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        let _ = (op, x, dim, index, source);
+        Err(lacking("scatter_reduce", self.name()))
+    }
+
+    /// The slices of dimension `dim` that an index with one dimension names.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with the slices of `source` added to those of dimension `dim` that an index with
+    /// one dimension names.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
+    -> Result<Storage>;
+
+    /// The parts one after the other along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage>;
+
+    /// A convolution or one of its two gradients; `a` and `b` are what [`ConvOp`] says.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn convolution(
+        &self,
+        op: ConvOp,
+        a: Operand,
+        b: Operand,
+        geometry: &ConvGeometry,
+    ) -> Result<Storage>;
+
+    /// The windows of a convolution laid side by side, or added back.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
+
+    /// The greatest element of each window over the last dimensions, one to three, and its place in
+    /// them, flattened, as `I64`; NaN is the greatest.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)>;
+
+    /// The last dimensions of `x`, each through its linear map.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage>;
+
+    /// Images read at locations between places, or one of its two gradients; `a` and `b` are what
+    /// [`SampleOp`] says, and the locations, `[batch, dimensions, locations]`, have no gradient here.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn sample(
+        &self,
+        op: SampleOp,
+        a: Operand,
+        b: Operand,
+        locations: Operand,
+        geometry: &SampleGeometry,
+    ) -> Result<Storage> {
+        let _ = (op, a, b, locations, geometry);
+        Err(lacking("sample", self.name()))
+    }
+
+    // What follows could be composed of the families above, and is where a device lacks it.
+
+    /// The gradient of [`softmax`](Self::softmax) from that of its output `y`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn softmax_backward(
+        &self,
+        op: SoftmaxOp,
+        grad: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        let _ = (op, grad, y, dim);
+        Err(lacking("softmax_backward", self.name()))
+    }
+
+    /// `ln Σ eˣ` along `dim`, which then has size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
+        let _ = (x, dim);
+        Err(lacking("logsumexp", self.name()))
+    }
+
+    /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output `y`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn logsumexp_backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        let _ = (grad, x, y, dim);
+        Err(lacking("logsumexp_backward", self.name()))
+    }
+
+    /// Normalises `F32` or `F64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+        let _ = (inputs, geometry);
+        Err(lacking("normalise", self.name()))
+    }
+
+    /// The gradients of the input, of the weight and of the bias of
+    /// [`normalise`](Self::normalise); the inputs hold the statistics that it returned.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn normalise_backward(
+        &self,
+        grad: Operand,
+        inputs: NormInputs,
+        geometry: &NormGeometry,
+    ) -> Result<[Storage; 3]> {
+        let _ = (grad, inputs, geometry);
+        Err(lacking("normalise_backward", self.name()))
+    }
+
+    /// The loss of each element, and as `F64` the `ln Σ eˣ` of its logits, for the gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary), and a class that is out of range.
+    fn cross_entropy(
+        &self,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<[Storage; 2]> {
+        let _ = (inputs, geometry);
+        Err(lacking("cross_entropy", self.name()))
+    }
+
+    /// The gradient of the logits of [`cross_entropy`](Self::cross_entropy), whose second result
+    /// is `log`.
+    ///
+    /// # Errors
+    ///
+    /// As [`cross_entropy`](Self::cross_entropy).
+    fn cross_entropy_backward(
+        &self,
+        grad: Operand,
+        log: Operand,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<Storage> {
+        let _ = (grad, log, inputs, geometry);
+        Err(lacking("cross_entropy_backward", self.name()))
+    }
+
+    /// `softmax(query · keyᵀ · scale + mask) · value`, and as `F64` the `ln Σ eˣ` of each row of the
+    /// softmax, for the gradient. A row that is masked entirely is 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn attention(
+        &self,
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 2]> {
+        let _ = (inputs, geometry);
+        Err(lacking("attention", self.name()))
+    }
+
+    /// The gradients of query, key and value of [`attention`](Self::attention), whose results are
+    /// `outputs`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn attention_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 3]> {
+        let _ = (grad, outputs, inputs, geometry);
+        Err(lacking("attention_backward", self.name()))
+    }
+
+    /// The states `h′` after each step, `[rows, width]`, then for an LSTM the `c′`, `[rows, hidden]`; and
+    /// `[rows, kept · hidden]` that the gradient needs besides.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn recurrent(
+        &self,
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<[Storage; 2]> {
+        let _ = (inputs, geometry);
+        Err(lacking("recurrent", self.name()))
+    }
+
+    /// The gradients along the steps of [`recurrent`](Self::recurrent), whose results are `outputs`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn recurrent_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<RecurrentSlopes> {
+        let _ = (grad, outputs, inputs, geometry);
+        Err(lacking("recurrent_backward", self.name()))
+    }
+
+    /// A parameter, `F32` or `F64`, after a step of AdamW. The moments are changed where they lie, or
+    /// replaced where other handles share their memory; an error leaves them as they were.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn adamw(
+        &self,
+        value: Operand,
+        grad: Operand,
+        moments: AdamWMemory<'_>,
+        step: &AdamWStep,
+    ) -> Result<Storage> {
+        let _ = (value, grad, moments, step);
+        Err(lacking("adamw", self.name()))
+    }
+}
+
+/// The error for a family that a device lacks.
+fn lacking(op: &'static str, device: &str) -> crate::Error {
+    let device = device.to_owned();
+    ErrorKind::Unavailable { op, device }.into()
+}
+
+/// Host elements as a CPU storage; they are there already, so nothing can fail.
+pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
+    cpu::CpuStorage::wrap(values)
+}
+
+/// The little-endian bytes of elements that lie in row-major order in a CPU storage; `None` if they lie
+/// otherwise.
+pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+    cpu::le_bytes(storage, layout)
+}
+
+/// Checks that host memory has room for `len` elements.
+pub(crate) fn host_room<T>(len: usize) -> Result<()> {
+    cpu::room::<T>(len)
+}
+
+/// Host memory for `len` elements that are all to be written over; what they are is not said.
+pub(crate) fn host_scratch<T: Element>(len: usize) -> Result<Vec<T>> {
+    cpu::scratch(len)
+}

@@ -1,0 +1,89 @@
+//! Memory of devices.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::Device;
+use crate::DType;
+use crate::layout::Layout;
+
+/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
+pub trait StorageData: Any + Send + Sync {
+    /// The type of the elements.
+    fn dtype(&self) -> DType;
+
+    /// The device that the memory belongs to.
+    fn device(&self) -> Device;
+}
+
+/// A shared handle to the memory behind tensors.
+#[derive(Clone)]
+pub struct Storage {
+    data: Arc<dyn StorageData>,
+    // Asked for by every operation, so they are read once.
+    dtype: DType,
+    device: Device,
+}
+
+impl Storage {
+    /// A handle to fresh memory.
+    pub fn new(data: impl StorageData) -> Self {
+        let (dtype, device) = (data.dtype(), data.device());
+        let data = Arc::new(data);
+        Self {
+            data,
+            dtype,
+            device,
+        }
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The device that the memory belongs to.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The memory as its backend's own type.
+    pub fn downcast_ref<S: StorageData>(&self) -> Option<&S> {
+        let data: &dyn Any = &*self.data;
+        data.downcast_ref()
+    }
+
+    /// The memory as its backend's own type, to be written, if no other handle shares it.
+    pub fn downcast_mut<S: StorageData>(&mut self) -> Option<&mut S> {
+        let data: &mut dyn Any = Arc::get_mut(&mut self.data)?;
+        data.downcast_mut()
+    }
+
+    /// Whether two handles share their memory.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.data, &other.data)
+    }
+
+    /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
+    /// counted still.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.data) == 1
+    }
+
+    /// What handles that share their memory have in common, for as long as one of them is held.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.data).cast::<()>().addr()
+    }
+}
+
+/// What a kernel reads: memory and how the elements lie in it.
+///
+/// It is passed by value, so that a kernel can write its result over memory that nobody else
+/// shares.
+#[derive(Clone)]
+pub struct Operand {
+    /// The memory.
+    pub storage: Storage,
+    /// How the elements lie in it.
+    pub layout: Layout,
+}

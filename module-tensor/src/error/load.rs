@@ -1,0 +1,252 @@
+use std::fmt;
+
+use super::{quote, suggest};
+use crate::layout::Shape;
+
+/// Everything that keeps a state dict from being loaded, found before anything is changed.
+///
+/// It prints as PyTorch words it; lines after that name keys that are probably meant by others, or the
+/// rule under which the state dict would fit. Where not a single key fits, a line before it says
+/// so, and at most ten keys of each kind are printed; [`full`](Self::full) prints all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadProblems {
+    /// The type of the module that was to be loaded.
+    pub module: &'static str,
+    /// Keys that the module has and the state dict lacks, in the module's order. A key that is tied to
+    /// one that came, or whose shape differs, is not missing.
+    pub missing: Vec<String>,
+    /// Keys that the state dict has and the module lacks: module by module, in the state dict's
+    /// order within one.
+    pub unexpected: Vec<String>,
+    /// Keys whose shapes differ, in the module's order.
+    pub mismatched: Vec<Mismatch>,
+    /// The number of keys that could be loaded.
+    pub loaded: usize,
+    /// The number of the module's keys that were to be loaded.
+    pub total: usize,
+    /// Names of one tied tensor for which the state dict holds different values.
+    pub untied: Vec<(String, String)>,
+    /// Square weights, with the type of their module, that the transposing rule leaves out although it
+    /// covers the other weights of the type: their shapes cannot tell whether they are transposed.
+    pub not_transposed: Vec<(String, &'static str)>,
+    /// The rule of [`Remap::prefix`](crate::Remap::prefix), `(from, to)`, under which the state dict
+    /// would probably fit.
+    pub prefix: Option<(String, String)>,
+    /// How to transpose the weights of which only the transposes fit: what is to be written, as it
+    /// stands in a program.
+    pub transpose: Option<String>,
+}
+
+/// A key whose shape differs between the state dict and the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The key.
+    pub key: String,
+    /// The shape in the state dict.
+    pub found: Shape,
+    /// The shape in the module.
+    pub expected: Shape,
+}
+
+/// How many keys of each kind are printed of a list that is cut.
+pub const SHOWN: usize = 10;
+
+impl LoadProblems {
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty()
+            && self.unexpected.is_empty()
+            && self.mismatched.is_empty()
+            && self.untied.is_empty()
+            && self.not_transposed.is_empty()
+    }
+
+    /// The same text with every key, also where not a single one fits.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{ErrorKind, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::from(1.0_f32))?];
+    /// let other = (0..20).map(|i| (format!("layer{i}.weight"), Tensor::from(1.0_f32)));
+    /// let error = model.load_state_dict(&StateDict::from_iter(other)).unwrap_err();
+    /// let text = error.to_string();
+    /// assert!(text.starts_with("0 of 1 keys fit: a checkpoint of another model?\n"));
+    /// assert!(text.ends_with("\"layer9.weight\" and 10 more. "));
+    /// let ErrorKind::Load(problems) = error.kind() else { unreachable!() };
+    /// assert!(problems.full().to_string().contains("layer19.weight"));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn full(&self) -> impl fmt::Display + '_ {
+        Text {
+            problems: self,
+            shown: usize::MAX,
+        }
+    }
+
+    fn nothing_fits(&self) -> bool {
+        self.loaded == 0 && self.total > 0
+    }
+
+    /// Each unexpected key with the missing one that it is probably a slip of.
+    fn slips(&self) -> Vec<(&str, String)> {
+        // Long lists come from another model and not from a slip.
+        const LONG: usize = 20;
+        if self.prefix.is_some() || self.missing.len().max(self.unexpected.len()) > LONG {
+            return Vec::new();
+        }
+        let missing = || self.missing.iter().map(String::as_str);
+        let slip = |key: &'_ String| suggest(key, missing());
+        let keys = self.unexpected.iter();
+        keys.filter_map(|key| Some((key.as_str(), slip(key)?)))
+            .collect()
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            key,
+            found,
+            expected,
+        } = self;
+        write!(
+            f,
+            "size mismatch for {}: copying a param with shape {found} from checkpoint, the shape \
+             in current model is {expected}.",
+            quote(key)
+        )
+    }
+}
+
+impl fmt::Display for LoadProblems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = if self.nothing_fits() {
+            SHOWN
+        } else {
+            usize::MAX
+        };
+        Text {
+            problems: self,
+            shown,
+        }
+        .fmt(f)
+    }
+}
+
+/// The problems with at most this many keys of each kind.
+struct Text<'p> {
+    problems: &'p LoadProblems,
+    shown: usize,
+}
+
+impl Text<'_> {
+    fn quoted(&self, f: &mut fmt::Formatter<'_>, title: &str, keys: &[String]) -> fmt::Result {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n\t{title} key(s) in state_dict: ")?;
+        let (shown, rest) = cut(keys, self.shown);
+        for (i, key) in shown.iter().enumerate() {
+            write!(f, "{}\"{}\"", if i > 0 { ", " } else { "" }, quote(key))?;
+        }
+        if rest > 0 {
+            write!(f, " and {rest} more")?;
+        }
+        f.write_str(". ")
+    }
+
+    /// One line for each.
+    fn lines<T>(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        items: &[T],
+        more: &str,
+        line: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+    ) -> fmt::Result {
+        let (shown, rest) = cut(items, self.shown);
+        for item in shown {
+            f.write_str("\n\t")?;
+            line(f, item)?;
+        }
+        match rest {
+            0 => Ok(()),
+            _ => write!(f, "\n\tand {rest} more {more}."),
+        }
+    }
+
+    /// What to do about it.
+    fn hints(&self, f: &mut fmt::Formatter<'_>, slips: &[(&str, String)]) -> fmt::Result {
+        let problems = self.problems;
+        if let Some(rule) = &problems.transpose {
+            write!(f, "\n\t{rule}")?;
+        }
+        if let Some((from, to)) = &problems.prefix {
+            let (from, to) = (quote(from).to_string(), quote(to).to_string());
+            let (whose, path) = if to.is_empty() {
+                ("the state dict", &from)
+            } else {
+                ("the module", &to)
+            };
+            write!(
+                f,
+                "\n\tthe keys of {whose} start with \"{path}.\": load with \
+                 `LoadOptions::new().remap(Remap::new().prefix(\"{from}\", \"{to}\"))`"
+            )?;
+        }
+        for (key, meant) in slips {
+            let (key, meant) = (quote(key), quote(meant));
+            write!(f, "\n\tdid you mean \"{meant}\" by \"{key}\"?")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problems = self.problems;
+        let slips = problems.slips();
+        if problems.nothing_fits() {
+            write!(f, "0 of {} keys fit", problems.total)?;
+            let explained =
+                problems.prefix.is_some() || problems.transpose.is_some() || !slips.is_empty();
+            let lacks_all = problems.unexpected.is_empty() && problems.mismatched.is_empty();
+            let question = match lacks_all {
+                _ if explained => "",
+                true => ": the state dict has none of them",
+                false => ": a checkpoint of another model?",
+            };
+            writeln!(f, "{question}")?;
+        }
+        write!(f, "Error(s) in loading state_dict for {}:", problems.module)?;
+        self.quoted(f, "Missing", &problems.missing)?;
+        self.quoted(f, "Unexpected", &problems.unexpected)?;
+        self.lines(f, &problems.mismatched, "size mismatches", |f, mismatch| {
+            mismatch.fmt(f)
+        })?;
+        self.lines(f, &problems.untied, "such pairs", |f, (first, second)| {
+            let (first, second) = (quote(first), quote(second));
+            write!(
+                f,
+                "tied tensors differ: \"{first}\" and \"{second}\" are one tensor in the model \
+                 and hold different values in state_dict."
+            )
+        })?;
+        self.lines(f, &problems.not_transposed, "such weights", |f, (key, kind)| {
+            let key = quote(key);
+            write!(
+                f,
+                "\"{key}\" is square and is not transposed, while the other weights of {kind} are: \
+                 write `Transpose::of_kind(\"{kind}\")`, or `.exclude(\"{key}\")` where it is meant."
+            )
+        })?;
+        self.hints(f, &slips)
+    }
+}
+
+/// The first of a list, and the number of the others.
+pub fn cut<T>(items: &[T], shown: usize) -> (&[T], usize) {
+    let shown = items.len().min(shown);
+    (&items[..shown], items.len() - shown)
+}

@@ -1,0 +1,172 @@
+//! The one error type: a boxed, typed enum with the values in it.
+
+mod kind;
+mod load;
+mod quote;
+mod suggest;
+mod trace;
+
+use std::fmt;
+
+pub use kind::ErrorKind;
+pub use load::{LoadProblems, Mismatch};
+#[doc(hidden)]
+pub use load::{SHOWN, cut};
+#[doc(hidden)]
+pub use quote::quote;
+#[doc(hidden)]
+pub use suggest::suggest;
+#[doc(hidden)]
+pub use trace::Trace;
+
+/// The result of everything in these crates that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, with the values, and the path of the module in which it happened.
+///
+/// It is one pointer wide, so that a `Result` costs nothing where all goes well.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{ErrorKind, Tensor};
+///
+/// let error = Tensor::from([1.0_f32, 2.0]).add(&Tensor::from([1.0_f32, 2.0, 3.0])).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Broadcast { .. }));
+/// assert_eq!(error.to_string(), "add: shapes [2] and [3] cannot be broadcast together");
+/// ```
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    trace: Option<Trace>,
+}
+
+impl Error {
+    /// An error without a module path; `call` adds the path as the error leaves the modules.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, trace: None }))
+    }
+
+    /// An argument of `op` that cannot be used: `conv2d: groups = 3: must divide the 4 channels`.
+    pub fn argument(
+        op: &'static str,
+        name: &'static str,
+        value: impl fmt::Display,
+        problem: impl Into<String>,
+    ) -> Self {
+        /// Compiled once, because there are many callers.
+        fn of(
+            op: &'static str,
+            name: &'static str,
+            value: &dyn fmt::Display,
+            problem: String,
+        ) -> Error {
+            let value = value.to_string();
+            Error::new(ErrorKind::Argument {
+                op,
+                name,
+                value,
+                problem,
+            })
+        }
+
+        of(op, name, &value, problem.into())
+    }
+
+    /// Anything else that user code raises from a `forward`, a hook or an initialiser: a message or
+    /// another crate's error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Error, Result};
+    ///
+    /// fn read() -> Result<String> {
+    ///     std::fs::read_to_string("no such file").map_err(Error::custom)
+    /// }
+    ///
+    /// assert!(read().is_err());
+    /// assert_eq!(Error::custom("the mask is empty").to_string(), "the mask is empty");
+    /// ```
+    pub fn custom(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::new(ErrorKind::Custom(error.into()))
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// What went wrong, without the module path.
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The path of the module in which it happened, seen from the outermost `call`: `layer1.conv2`.
+    /// `None` when no `call` was left by the error.
+    pub fn module_path(&self) -> Option<&str> {
+        self.0.trace.as_ref().map(Trace::path)
+    }
+
+    /// The type of the module in which it happened: `Conv2d`.
+    pub fn module_kind(&self) -> Option<&'static str> {
+        self.0.trace.as_ref().map(Trace::kind)
+    }
+
+    /// Where it happened, for `call` to extend.
+    #[doc(hidden)]
+    pub fn trace_mut(&mut self) -> &mut Option<Trace> {
+        &mut self.0.trace
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+impl From<crate::rng::RngError> for Error {
+    fn from(error: crate::rng::RngError) -> Self {
+        ErrorKind::from(error).into()
+    }
+}
+
+/// So that `?` passes on what the operating system says; the functions of these crates that read and
+/// write files name the file, by [`ErrorKind::File`].
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        ErrorKind::from(error).into()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(trace) = &self.0.trace {
+            write!(f, "{trace}: ")?;
+        }
+        self.0.kind.fmt(f)
+    }
+}
+
+/// A failed `main` or `unwrap` prints this, so it reads as the message does.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            self.0.fmt(f)
+        } else {
+            fmt::Display::fmt(self, f)
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.0.kind)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Foreign text in messages: a name from a file may fill it, and may steer a terminal.
+
+use std::fmt::{self, Write};
+
+/// The most characters of a name that a message quotes.
+const NAME: usize = 120;
+/// The most characters of a longer passage, which may quote several names.
+const PASSAGE: usize = 4000;
+
+/// A key, a path or a value: at most 120 characters, with control characters escaped.
+pub fn quote(name: &str) -> Quote<'_> {
+    let most = NAME;
+    Quote { text: name, most }
+}
+
+/// What is wrong, in words that may quote names: escaped too, and cut where no sentence is as long.
+pub(super) fn passage(text: &str) -> Quote<'_> {
+    let most = PASSAGE;
+    Quote { text, most }
+}
+
+/// The place of a file, whole, with control characters escaped.
+pub(super) fn file(path: &std::path::Path) -> String {
+    let text = path.to_string_lossy();
+    let most = usize::MAX;
+    Quote { text: &text, most }.to_string()
+}
+
+/// Text that prints without harm.
+pub struct Quote<'a> {
+    text: &'a str,
+    most: usize,
+}
+
+impl fmt::Display for Quote<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.text.chars();
+        for c in rest.by_ref().take(self.most) {
+            match is_hidden(c) {
+                true => write!(f, "{}", c.escape_default())?,
+                false => f.write_char(c)?,
+            }
+        }
+        match rest.next() {
+            Some(_) => f.write_char('…'),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a character moves the cursor, changes colours, or turns the order of others.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_escaped_and_what_is_long_is_cut() {
+        assert_eq!(quote("layer1.weight").to_string(), "layer1.weight");
+        assert_eq!(quote("größe.重み").to_string(), "größe.重み");
+        let steering = quote("a\u{1b}[31m\n\r\u{0}\u{9b}\u{202e}b").to_string();
+        assert_eq!(steering, r"a\u{1b}[31m\n\r\u{0}\u{9b}\u{202e}b");
+        let exact = "ä".repeat(NAME);
+        assert_eq!(quote(&exact).to_string(), exact);
+        assert_eq!(quote(&format!("{exact}x")).to_string(), format!("{exact}…"));
+        let long = "x".repeat(1 << 20);
+        assert_eq!(passage(&long).to_string().chars().count(), PASSAGE + 1);
+        let path = format!("/data/\n{long}");
+        assert_eq!(file(path.as_ref()), format!("/data/\\n{long}"));
+    }
+}

@@ -1,0 +1,79 @@
+use std::any::TypeId;
+use std::fmt;
+
+/// Where an error happened: the innermost module whose `call` it left, and its path from the
+/// outermost one so far.
+///
+/// Nothing is recorded while all goes well: each `call` that an error leaves looks for the
+/// previous one among its own descendants.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    kind: &'static str,
+    path: String,
+    registered: bool,
+    /// The type and the address of the module that `path` starts from.
+    anchor: (TypeId, usize),
+}
+
+impl Trace {
+    /// An error left this module's `call` first.
+    pub fn new(kind: &'static str, anchor: (TypeId, usize)) -> Self {
+        Self {
+            kind,
+            path: String::new(),
+            registered: true,
+            anchor,
+        }
+    }
+
+    /// The path of the module; empty for the outermost one.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The type of the module.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The type and the address of the module that the path starts from.
+    pub fn anchor(&self) -> (TypeId, usize) {
+        self.anchor
+    }
+
+    /// The error also left `anchor`, which holds the previous anchor under `prefix`.
+    pub fn extend(&mut self, prefix: &str, anchor: (TypeId, usize)) {
+        if !prefix.is_empty() {
+            let separator = if self.path.is_empty() { "" } else { "." };
+            self.path = format!("{prefix}{separator}{}", self.path);
+        }
+        self.anchor = anchor;
+    }
+
+    /// The error also left `anchor`, which does not register the previous anchor.
+    pub fn leave_unregistered(&mut self, anchor: (TypeId, usize)) {
+        self.registered = false;
+        self.anchor = anchor;
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            path,
+            registered,
+            ..
+        } = self;
+        let unregistered = if *registered {
+            ""
+        } else {
+            ", not registered in its caller"
+        };
+        if path.is_empty() {
+            write!(f, "{kind}{unregistered}")
+        } else {
+            write!(f, "{} ({kind}{unregistered})", super::quote(path))
+        }
+    }
+}

@@ -1,0 +1,352 @@
+use std::fmt;
+use std::ops::{Deref, RangeFull};
+
+use smallvec::SmallVec;
+
+use super::sizes::Sizes;
+use crate::{ErrorKind, Result};
+
+/// The most dimensions that a tensor has, whatever makes it: PyTorch's operations and NumPy's arrays
+/// have no more.
+pub const MAX_RANK: usize = 64;
+
+/// The size of each dimension of a tensor; it prints at most 16 of them.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Shape;
+///
+/// let shape = Shape::from([2, 3]);
+/// assert_eq!(shape.rank(), 2);
+/// assert_eq!(shape.numel(), 6);
+/// assert_eq!(shape.to_string(), "[2, 3]");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Shape(Sizes);
+
+impl Shape {
+    /// The number of dimensions; 0 for a scalar.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of elements.
+    ///
+    /// It does not overflow for the shape of a tensor, nor does any part of it, because its
+    /// creation checked it.
+    pub fn numel(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// The number of elements, unless it or the number of bytes exceeds what can be addressed, or there
+    /// are more than [`MAX_RANK`] dimensions. Whatever makes a tensor asks this first.
+    ///
+    /// Sizes beside a zero count as well: parts of a shape are multiplied in many places, and a
+    /// reduction may drop the zero.
+    ///
+    /// # Errors
+    ///
+    /// Too many elements, bytes or dimensions, in the name of `op`.
+    pub fn checked_numel(&self, op: &'static str, element: usize) -> Result<usize> {
+        check_rank(op, self.rank())?;
+        self.0
+            .iter()
+            .try_fold(1_usize, |product, &size| product.checked_mul(size.max(1)))
+            .filter(|n| {
+                n.checked_mul(element)
+                    .is_some_and(|bytes| bytes <= isize::MAX as usize)
+            })
+            .map(|product| if self.0.contains(&0) { 0 } else { product })
+            .ok_or_else(|| {
+                ErrorKind::TooLarge {
+                    op,
+                    shape: self.clone(),
+                }
+                .into()
+            })
+    }
+
+    /// The dimension `dim`, counted from the end if negative.
+    pub(crate) fn dim(&self, op: &'static str, dim: isize) -> Result<usize> {
+        let rank = self.rank().max(1) as isize;
+        let index = if dim < 0 { dim + rank } else { dim };
+        if (0..rank).contains(&index) {
+            Ok(index as usize)
+        } else {
+            Err(ErrorKind::Dimension {
+                op,
+                dim,
+                shape: self.clone(),
+            }
+            .into())
+        }
+    }
+
+    /// The dimensions `dims`, each once, in ascending order.
+    pub(crate) fn dims(&self, op: &'static str, dims: &Dims) -> Result<Sizes> {
+        let Dims::Some(dims) = dims else {
+            return Ok((0..self.rank()).collect());
+        };
+        let mut result = Sizes::default();
+        for &dim in dims {
+            let index = self.dim(op, dim)?;
+            if result.contains(&index) {
+                return Err(crate::Error::argument(
+                    op,
+                    "dim",
+                    dim,
+                    "stands twice in the list",
+                ));
+            }
+            if self.rank() > 0 {
+                result.push(index);
+            }
+        }
+        result.sort_unstable();
+        Ok(result)
+    }
+}
+
+/// Refuses more dimensions than a tensor has.
+pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
+    match rank {
+        0..=MAX_RANK => Ok(()),
+        rank => Err(ErrorKind::Rank { op, rank }.into()),
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl From<Sizes> for Shape {
+    fn from(sizes: Sizes) -> Self {
+        Self(sizes)
+    }
+}
+
+impl FromIterator<usize> for Shape {
+    fn from_iter<I: IntoIterator<Item = usize>>(sizes: I) -> Self {
+        Self(sizes.into_iter().collect())
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(sizes: &[usize]) -> Self {
+        Self(Sizes::from_slice(sizes))
+    }
+}
+
+impl From<&Sizes> for Dims {
+    fn from(dims: &Sizes) -> Self {
+        Self::from(&**dims)
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Shape {
+    fn from(sizes: [usize; N]) -> Self {
+        Self(Sizes::from_slice(&sizes))
+    }
+}
+
+impl From<Vec<usize>> for Shape {
+    fn from(sizes: Vec<usize>) -> Self {
+        Self(Sizes::from_slice(&sizes))
+    }
+}
+
+impl From<usize> for Shape {
+    fn from(size: usize) -> Self {
+        [size].into()
+    }
+}
+
+impl From<()> for Shape {
+    fn from((): ()) -> Self {
+        Self::default()
+    }
+}
+
+impl From<&Self> for Shape {
+    fn from(shape: &Self) -> Self {
+        shape.clone()
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        f.write_str("[")?;
+        for (i, size) in self.0.iter().take(SHOWN).enumerate() {
+            write!(f, "{}{size}", if i > 0 { ", " } else { "" })?;
+        }
+        match self.rank().checked_sub(SHOWN) {
+            None | Some(0) => f.write_str("]"),
+            Some(more) => write!(f, ", … and {more} more]"),
+        }
+    }
+}
+
+/// The dimensions that a reduction runs over: one, several, or `..` for all; negative ones count
+/// from the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dims {
+    /// All of them.
+    All,
+    /// Those listed.
+    Some(SmallVec<[isize; 4]>),
+}
+
+impl From<RangeFull> for Dims {
+    fn from(_: RangeFull) -> Self {
+        Self::All
+    }
+}
+
+macro_rules! dims_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Dims {
+            fn from(dim: $type) -> Self {
+                Self::from([dim].as_slice())
+            }
+        }
+
+        impl<const N: usize> From<[$type; N]> for Dims {
+            fn from(dims: [$type; N]) -> Self {
+                Self::from(dims.as_slice())
+            }
+        }
+
+        impl From<&[$type]> for Dims {
+            fn from(dims: &[$type]) -> Self {
+                Self::Some(dims.iter().map(|&dim| isize::try_from(dim).unwrap_or(isize::MAX)).collect())
+            }
+        }
+    )*};
+}
+
+// An unannotated literal is an `i32`.
+dims_from!(i32, isize, usize);
+
+/// Sizes as they are asked for, in which `-1` may stand for one that is known otherwise.
+///
+/// Numbers of the usual types become sizes by themselves: one, an array, a slice or a `Vec` of them,
+/// `()` for none, and a tuple of up to six that differ in type. So does a [`Shape`].
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::arange(0, 24)?;
+/// let batch: usize = 2;
+/// assert_eq!(x.reshape((batch, 3, -1))?.shape().to_string(), "[2, 3, 4]");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub trait IntoSizes {
+    /// The sizes in order; those beyond `isize`, which no tensor has, are the greatest that is.
+    fn into_sizes(self) -> SmallVec<[isize; 4]>;
+}
+
+/// One size among others of a tuple: an integer of a type that lists of sizes have.
+pub trait IntoSize {
+    /// The size; one beyond `isize`, which no tensor has, is the greatest that is.
+    fn into_size(self) -> isize;
+}
+
+macro_rules! sizes_of_tuple {
+    ($($name:ident)+) => {
+        impl<$($name: IntoSize),+> IntoSizes for ($($name,)+) {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                #[allow(non_snake_case)] // The types' names stand for the values too.
+                let ($($name,)+) = self;
+                [$($name.into_size()),+].as_slice().into_sizes()
+            }
+        }
+    };
+}
+
+sizes_of_tuple!(A B);
+sizes_of_tuple!(A B C);
+sizes_of_tuple!(A B C D);
+sizes_of_tuple!(A B C D E);
+sizes_of_tuple!(A B C D E F);
+
+macro_rules! sizes_from {
+    ($($type:ty),*) => {$(
+        impl IntoSize for $type {
+            fn into_size(self) -> isize {
+                isize::try_from(self).unwrap_or(isize::MAX)
+            }
+        }
+
+        impl IntoSizes for $type {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                [self].into_sizes()
+            }
+        }
+
+        impl IntoSizes for &[$type] {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                let size = |&size: &$type| isize::try_from(size).unwrap_or(isize::MAX);
+                self.iter().map(size).collect()
+            }
+        }
+
+        impl<const N: usize> IntoSizes for [$type; N] {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+
+        impl<const N: usize> IntoSizes for &[$type; N] {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+
+        impl IntoSizes for Vec<$type> {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+
+        impl IntoSizes for &Vec<$type> {
+            fn into_sizes(self) -> SmallVec<[isize; 4]> {
+                self.as_slice().into_sizes()
+            }
+        }
+    )*};
+}
+
+// An unannotated literal is an `i32`.
+sizes_from!(i32, isize, usize);
+
+impl IntoSizes for () {
+    fn into_sizes(self) -> SmallVec<[isize; 4]> {
+        SmallVec::new()
+    }
+}
+
+impl IntoSizes for &Shape {
+    fn into_sizes(self) -> SmallVec<[isize; 4]> {
+        self.0.into_sizes()
+    }
+}
+
+impl IntoSizes for Shape {
+    fn into_sizes(self) -> SmallVec<[isize; 4]> {
+        self.0.into_sizes()
+    }
+}

@@ -1,0 +1,35 @@
+//! Tensors with automatic differentiation: PyTorch's operations, dtypes and random numbers in Rust.
+
+pub mod autograd;
+pub mod backend;
+mod dtype;
+pub mod error;
+mod layout;
+mod ops;
+pub mod rng;
+mod simd;
+mod tensor;
+
+pub use autograd::BackwardOptions;
+pub use backend::AdamWStep;
+pub use backend::RecurrentOp;
+pub use backend::{Device, Element, num_threads, set_num_threads};
+pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
+pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result};
+pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
+pub use ndarray;
+#[cfg(feature = "linalg")]
+pub use ops::linalg;
+pub use ops::{
+    AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode,
+    Conv2dOptions, ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions,
+    GridPaddingMode, GridSampleMode, IndexItem, Integers, InterpolateMode, InterpolateOptions,
+    IntoIndex, Lengths, LpPoolOptions, MeshIndexing, NllLossOptions, PadMode, Padding,
+    Pool2dOptions, PoolOptions, QuantileInterpolation, RecurrentOptions, RecurrentOutput,
+    Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
+};
+pub use rng::{Generator, fork_rng, manual_seed};
+pub use tensor::{
+    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
+    NoGradient, PostAccumulateHookHandle, Tensor, enable_grad, is_grad_enabled, no_grad,
+};

@@ -1,0 +1,377 @@
+//! Pooling to a given size: as many windows as the output has places, as equal as they can be.
+
+use std::ops::Range;
+
+use super::resample::ranges;
+use super::window::named;
+use crate::Result;
+use crate::backend::{Band, BandWeights, Windows};
+use crate::tensor::Tensor;
+
+/// The size of the output of adaptive pooling, for each spatial dimension; `None` keeps the input's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveSize<const N: usize>(pub [Option<usize>; N]);
+
+impl<const N: usize> From<usize> for AdaptiveSize<N> {
+    fn from(size: usize) -> Self {
+        Self([Some(size); N])
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for AdaptiveSize<N> {
+    fn from(sizes: [usize; N]) -> Self {
+        Self(sizes.map(Some))
+    }
+}
+
+impl<const N: usize> From<[Option<usize>; N]> for AdaptiveSize<N> {
+    fn from(sizes: [Option<usize>; N]) -> Self {
+        Self(sizes)
+    }
+}
+
+impl Tensor {
+    /// The means of windows that cut a sequence into a given size, as [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, length]` or without the batch; `output_size` is a number, numbers, or numbers of
+    /// which `None` keeps the input's.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(x.adaptive_avg_pool1d([2])?.to_vec::<f32>()?, [1.5, 2.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_avg_pool1d(&self, output_size: impl Into<AdaptiveSize<1>>) -> Result<Self> {
+        self.adaptive_avg_pool::<1>(output_size)
+    }
+
+    /// The greatest elements of windows that cut a sequence into a given size, as
+    /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d) chooses them; NaN wins.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, a spatial dimension without elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(x.adaptive_max_pool1d([2])?.to_vec::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool1d(&self, output_size: impl Into<AdaptiveSize<1>>) -> Result<Self> {
+        self.adaptive_max_pool::<1>(output_size)
+    }
+
+    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d) with the places of the winners in the flattened
+    /// sequence, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool1d`](Self::adaptive_max_pool1d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let (_, places) = x.adaptive_max_pool1d_with_indices([2])?;
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool1d_with_indices(
+        &self,
+        output_size: impl Into<AdaptiveSize<1>>,
+    ) -> Result<(Self, Self)> {
+        self.adaptive_max_pool_with_indices::<1>(output_size)
+    }
+
+    /// The means of windows that cut an image into a given size.
+    ///
+    /// Place `i` of `n` stands for the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉` of the input, whatever its
+    /// size is.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, height, width]` or without the batch; `output_size` is a number, numbers, or numbers of
+    /// which `None` keeps the input's.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, a spatial dimension without elements, a dtype that is not
+    /// floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 3])?;
+    /// assert_eq!(x.adaptive_avg_pool2d([1, 2])?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_avg_pool2d(&self, output_size: impl Into<AdaptiveSize<2>>) -> Result<Self> {
+        self.adaptive_avg_pool::<2>(output_size)
+    }
+
+    /// The greatest elements of windows that cut an image into a given size, as
+    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) chooses them; NaN wins.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, a spatial dimension without elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 3])?;
+    /// assert_eq!(x.adaptive_max_pool2d([1, 2])?.to_vec::<f32>()?, [5.0, 6.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool2d(&self, output_size: impl Into<AdaptiveSize<2>>) -> Result<Self> {
+        self.adaptive_max_pool::<2>(output_size)
+    }
+
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) with the places of the winners in the flattened
+    /// image, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 3])?;
+    /// let (_, places) = x.adaptive_max_pool2d_with_indices([1, 2])?;
+    /// assert_eq!(places.to_vec::<i64>()?, [4, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool2d_with_indices(
+        &self,
+        output_size: impl Into<AdaptiveSize<2>>,
+    ) -> Result<(Self, Self)> {
+        self.adaptive_max_pool_with_indices::<2>(output_size)
+    }
+
+    /// The means of windows that cut a volume into a given size, as [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, depth, height, width]` or without the batch; `output_size` is a number, numbers, or numbers of
+    /// which `None` keeps the input's.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 1, 3])?;
+    /// assert_eq!(x.adaptive_avg_pool3d([1, 1, 2])?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_avg_pool3d(&self, output_size: impl Into<AdaptiveSize<3>>) -> Result<Self> {
+        self.adaptive_avg_pool::<3>(output_size)
+    }
+
+    /// The greatest elements of windows that cut a volume into a given size, as
+    /// [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d) chooses them; NaN wins.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, a spatial dimension without elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 1, 3])?;
+    /// assert_eq!(x.adaptive_max_pool3d([1, 1, 2])?.to_vec::<f32>()?, [5.0, 6.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool3d(&self, output_size: impl Into<AdaptiveSize<3>>) -> Result<Self> {
+        self.adaptive_max_pool::<3>(output_size)
+    }
+
+    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d) with the places of the winners in the flattened
+    /// volume, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool3d`](Self::adaptive_max_pool3d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 1, 3])?;
+    /// let (_, places) = x.adaptive_max_pool3d_with_indices([1, 1, 2])?;
+    /// assert_eq!(places.to_vec::<i64>()?, [4, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool3d_with_indices(
+        &self,
+        output_size: impl Into<AdaptiveSize<3>>,
+    ) -> Result<(Self, Self)> {
+        self.adaptive_max_pool_with_indices::<3>(output_size)
+    }
+
+    /// The windows along each spatial dimension, with its size.
+    fn adaptive<const N: usize>(
+        &self,
+        op: &'static str,
+        output_size: AdaptiveSize<N>,
+    ) -> Result<Vec<(usize, Vec<Range<usize>>)>> {
+        let sizes = self.spatial::<N>().into_iter().zip(output_size.0);
+        let windows = sizes.map(|(size, count)| {
+            if size == 0 {
+                return Err(self
+                    .shape()
+                    .error(op, "spatial dimensions that are not empty"));
+            }
+            Ok((size, covered(size, count.unwrap_or(size))?))
+        });
+        windows.collect()
+    }
+
+    /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d),
+    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) or
+    /// [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d), as the size is for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(x.adaptive_avg_pool::<1>(2)?.to_vec::<f32>()?, [1.5, 2.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_avg_pool<const N: usize>(
+        &self,
+        output_size: impl Into<AdaptiveSize<N>>,
+    ) -> Result<Self> {
+        let name = named::<N>([
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+        ]);
+        let (input, batched) = self.batched::<N>(name)?;
+        input.check_floating(name)?;
+        if batched && N == 3 {
+            input.check_channels(name)?;
+        }
+        let bands = input
+            .adaptive(name, output_size.into())?
+            .into_iter()
+            .map(|(size, ranges)| {
+                let counts = ranges.iter().map(|range| range.len() as f64).collect();
+                let weights = BandWeights::OverOutput(counts);
+                Band {
+                    size,
+                    ranges,
+                    weights,
+                }
+            });
+        input.resample(name, bands.collect())?.unbatched(batched)
+    }
+
+    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d),
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) or
+    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d), as the size is for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool2d`](Self::adaptive_max_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(x.adaptive_max_pool::<1>(2)?.to_vec::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool<const N: usize>(
+        &self,
+        output_size: impl Into<AdaptiveSize<N>>,
+    ) -> Result<Self> {
+        Ok(self.adaptive_max_pool_with_indices(output_size)?.0)
+    }
+
+    /// [`adaptive_max_pool`](Self::adaptive_max_pool) with the places of the winners in the flattened
+    /// spatial dimensions, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`adaptive_max_pool`](Self::adaptive_max_pool).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let (_, places) = x.adaptive_max_pool_with_indices::<1>(2)?;
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn adaptive_max_pool_with_indices<const N: usize>(
+        &self,
+        output_size: impl Into<AdaptiveSize<N>>,
+    ) -> Result<(Self, Self)> {
+        let name = named::<N>([
+            "adaptive_max_pool1d",
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+        ]);
+        let (input, batched) = self.batched::<N>(name)?;
+        if batched {
+            input.check_channels(name)?;
+        }
+        let windows = input.adaptive(name, output_size.into())?.into_iter();
+        let step = 1;
+        let windows: Vec<Windows> = windows
+            .map(|(size, ranges)| Windows { size, step, ranges })
+            .collect();
+        input.winners(name, &windows, batched)
+    }
+}
+
+/// The places of an input that each of `count` places of an output covers, if only in part.
+pub(super) fn covered(size: usize, count: usize) -> Result<Vec<Range<usize>>> {
+    // The product with a place may exceed the machine's numbers.
+    let at = |place: usize| place as u128 * size as u128;
+    let end = |place: usize| at(place + 1).div_ceil(count as u128) as usize;
+    ranges(count, |place| {
+        (at(place) / count as u128) as usize..end(place)
+    })
+}

@@ -1,0 +1,152 @@
+//! Angles and lengths of points of the plane.
+
+use crate::Result;
+use crate::backend::BinaryOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+
+impl Tensor {
+    /// The angle of the point `(other, self)` in `[-π, π]`, elementwise with broadcasting, of
+    /// floating-point tensors: `arctan(self / other)` in the right quadrant.
+    ///
+    /// At the point `(0, 0)` the gradients are 0, as in PyTorch.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), and a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let (y, x) = (Tensor::from([1.0_f64, 0.0]), Tensor::from([0.0_f64, -1.0]));
+    /// let pi = std::f64::consts::PI;
+    /// assert_eq!(y.atan2(&x)?.to_vec::<f64>()?, [pi / 2.0, pi]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "arctan2")]
+    pub fn atan2(&self, other: &Self) -> Result<Self> {
+        const NAME: &str = "atan2";
+        self.check_floating(NAME)?;
+        let out = self.binary(NAME, BinaryOp::Atan2, other)?;
+        Ok(out.record([self, other], |_| Atan2 {
+            y: self.clone(),
+            x: other.clone(),
+        }))
+    }
+
+    /// `√(self² + other²)`, elementwise with broadcasting, of floating-point tensors, without overflow.
+    ///
+    /// At the point `(0, 0)` the gradients are NaN, as in PyTorch.
+    ///
+    /// # Errors
+    ///
+    /// As [`atan2`](Self::atan2).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([3.0_f32, 3e30]);
+    /// assert_eq!(x.hypot(&Tensor::from([4.0_f32, 4e30]))?.to_vec::<f32>()?, [5.0, 5e30]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn hypot(&self, other: &Self) -> Result<Self> {
+        const NAME: &str = "hypot";
+        self.check_floating(NAME)?;
+        let out = self.binary(NAME, BinaryOp::Hypot, other)?;
+        Ok(out.record([self, other], |y| Hypot {
+            a: self.clone(),
+            b: other.clone(),
+            y: y.clone(),
+        }))
+    }
+
+    /// Degrees as radians: `x · π / 180`, elementwise, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([180.0_f64]);
+    /// assert_eq!(x.deg2rad()?.item::<f64>()?, std::f64::consts::PI);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn deg2rad(&self) -> Result<Self> {
+        self.check_floating("deg2rad")?;
+        self.mul(std::f64::consts::PI / 180.0)
+    }
+
+    /// Radians as degrees: `x · 180 / π`, elementwise, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([std::f64::consts::PI]);
+    /// assert_eq!(x.rad2deg()?.item::<f64>()?, 180.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn rad2deg(&self) -> Result<Self> {
+        self.check_floating("rad2deg")?;
+        self.mul(180.0 / std::f64::consts::PI)
+    }
+}
+
+struct Atan2 {
+    y: Tensor,
+    x: Tensor,
+}
+
+impl Function for Atan2 {
+    fn name(&self) -> &'static str {
+        "atan2"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { y, x } = self;
+        let square = y.square()?.add(&x.square()?)?;
+        let zero = square.eq(0.0)?;
+        // Inside as well, so that second derivatives do not multiply 0 with an infinity.
+        let square = square.masked_fill(&zero, 1.0)?;
+        let grad = ctx.grad().div(&square)?.masked_fill(&zero, 0.0)?;
+        two(
+            ctx,
+            || grad.mul(x)?.sum_to(y.shape()),
+            || grad.mul(&y.neg()?)?.sum_to(x.shape()),
+        )
+    }
+}
+
+struct Hypot {
+    a: Tensor,
+    b: Tensor,
+    y: Tensor,
+}
+
+impl Function for Hypot {
+    fn name(&self) -> &'static str {
+        "hypot"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { a, b, y } = self;
+        let y = ctx.output(y);
+        two(
+            ctx,
+            || ctx.grad().mul(&a.div(&y)?)?.sum_to(a.shape()),
+            || ctx.grad().mul(&b.div(&y)?)?.sum_to(b.shape()),
+        )
+    }
+}

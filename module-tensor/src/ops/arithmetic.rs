@@ -1,0 +1,324 @@
+//! Sums, differences, products and quotients with broadcasting.
+
+use super::{Value, by_saved};
+use crate::backend::{BinaryOp, Operand};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
+use crate::tensor::{one, two};
+use crate::{DType, Result, Scalar, Shape};
+
+impl Tensor {
+    pub(super) fn binary(&self, name: &'static str, op: BinaryOp, other: &Self) -> Result<Self> {
+        let backend = self.device().backend();
+        if self.shape() == other.shape() {
+            self.check_same(name, other)?;
+            return Ok(self.like_shape(backend.binary(op, self.operand(), other.operand())?));
+        }
+        let (a, b, shape) = self.broadcast_operands(name, other)?;
+        Ok(Self::fresh(backend.binary(op, a, b)?, shape))
+    }
+
+    /// What a kernel of two operands reads, and the shape of its result.
+    fn broadcast_operands(
+        &self,
+        name: &'static str,
+        other: &Self,
+    ) -> Result<(Operand, Operand, Shape)> {
+        self.check_same(name, other)?;
+        if self.shape() == other.shape() {
+            return Ok((self.operand(), other.operand(), self.shape().clone()));
+        }
+        let shape = self.shape().broadcast(name, other.shape())?;
+        // Each side may be small and the result may not be.
+        shape.checked_numel(name, self.dtype().size_in_bytes())?;
+        let a = self.operand_as(name, &shape)?;
+        Ok((a, other.operand_as(name, &shape)?, shape))
+    }
+
+    pub(super) fn binary_scalar(
+        &self,
+        name: &'static str,
+        op: BinaryOp,
+        number: Scalar,
+    ) -> Result<Self> {
+        self.check_number(name, number)?;
+        let backend = self.device().backend();
+        Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))
+    }
+
+    /// One of the four operations with a number on the right.
+    fn with_number(&self, name: &'static str, op: BinaryOp, number: Scalar) -> Result<Self> {
+        let out = self.binary_scalar(name, op, number)?;
+        Ok(out.record([self], |_| WithNumber { name, op, number }))
+    }
+
+    /// `self + α·other`, elementwise with broadcasting, in one pass.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), with a number `alpha`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]).add_scaled(&Tensor::from([10.0_f32, 20.0]), -0.1)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "axpy")]
+    pub fn add_scaled(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
+        const NAME: &str = "add_scaled";
+        let alpha = alpha.into();
+        self.check_number(NAME, alpha)?;
+        let (a, b, shape) = self.broadcast_operands(NAME, other)?;
+        let storage = self.device().backend().add_scaled(a, b, alpha)?;
+        let out = Self::fresh(storage, shape);
+        Ok(out.record([self, other], |_| AddScaled {
+            a: self.shape().clone(),
+            b: other.shape().clone(),
+            alpha,
+        }))
+    }
+
+    /// `self + other`, elementwise with broadcasting; of truth values, whether one of the two is true.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not broadcast, different dtypes or devices, a floating-point number beside
+    /// integers, any number but a truth value beside truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.add(&Tensor::from([10_i64, 20]))?.to_vec::<i64>()?, [11, 22, 13, 24]);
+    /// assert_eq!(x.add(1)?.to_vec::<i64>()?, [2, 3, 4, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn add<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_or(&*other.truths_like("add", self)?);
+        }
+        let other = match other {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("add", BinaryOp::Add, number),
+        };
+        let out = self.binary("add", BinaryOp::Add, &other)?;
+        Ok(out.record([self, &other], |_| Add {
+            a: self.shape().clone(),
+            b: other.shape().clone(),
+        }))
+    }
+
+    /// `self - other`, elementwise with broadcasting.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([5_i64, 7]);
+    /// assert_eq!(x.sub(&Tensor::from([1_i64, 2]))?.to_vec::<i64>()?, [4, 5]);
+    /// assert_eq!((10 - &x)?.to_vec::<i64>()?, [5, 3]);
+    /// assert_eq!((1.0 - Tensor::from([0.25_f32]))?.to_vec::<f32>()?, [0.75]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        let other = match other.into() {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("sub", BinaryOp::Sub, number),
+        };
+        let out = self.binary("sub", BinaryOp::Sub, &other)?;
+        Ok(out.record([self, &other], |_| Sub {
+            a: self.shape().clone(),
+            b: other.shape().clone(),
+        }))
+    }
+
+    /// `self · other`, elementwise with broadcasting; of truth values, whether both are true.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let (row, column) = (Tensor::from([1_i64, 2]), Tensor::from([[3_i64], [4]]));
+    /// assert_eq!(row.mul(&column)?.to_vec::<i64>()?, [3, 6, 4, 8]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_and(&*other.truths_like("mul", self)?);
+        }
+        let other = match other {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("mul", BinaryOp::Mul, number),
+        };
+        let out = self.binary("mul", BinaryOp::Mul, &other)?;
+        Ok(out.record([self, &other], |_| Mul {
+            a: self.saved_for(&other),
+            b: other.saved_for(self),
+            shapes: [self.shape().clone(), other.shape().clone()],
+        }))
+    }
+
+    /// `self / other`, elementwise with broadcasting, for floating-point tensors.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), and integers, whose quotients would round.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, -3.0]);
+    /// assert_eq!(x.div(2.0)?.to_vec::<f32>()?, [0.5, -1.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        let other = match other.into() {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => return self.with_number("div", BinaryOp::Div, number),
+        };
+        let out = self.binary("div", BinaryOp::Div, &other)?;
+        Ok(out.record([self, &other], |_| Div {
+            a: self.saved_for(&other),
+            from: self.shape().clone(),
+            b: Tensor::clone(&other),
+        }))
+    }
+}
+
+struct Add {
+    a: Shape,
+    b: Shape,
+}
+
+impl Function for Add {
+    fn name(&self) -> &'static str {
+        "add"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(
+            ctx,
+            || ctx.grad().sum_to(&self.a),
+            || ctx.grad().sum_to(&self.b),
+        )
+    }
+}
+
+/// An operation with a number, whose slope is 1 or the number's own.
+struct WithNumber {
+    name: &'static str,
+    op: BinaryOp,
+    number: Scalar,
+}
+
+impl Function for WithNumber {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(match self.op {
+            BinaryOp::Mul | BinaryOp::Div => {
+                ctx.grad().with_number(self.name, self.op, self.number)?
+            }
+            _ => ctx.grad().clone(),
+        })
+    }
+}
+
+struct AddScaled {
+    a: Shape,
+    b: Shape,
+    alpha: Scalar,
+}
+
+impl Function for AddScaled {
+    fn name(&self) -> &'static str {
+        "add_scaled"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(
+            ctx,
+            || ctx.grad().sum_to(&self.a),
+            || ctx.grad().mul(self.alpha)?.sum_to(&self.b),
+        )
+    }
+}
+
+struct Sub {
+    a: Shape,
+    b: Shape,
+}
+
+impl Function for Sub {
+    fn name(&self) -> &'static str {
+        "sub"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(
+            ctx,
+            || ctx.grad().sum_to(&self.a),
+            || ctx.grad().neg()?.sum_to(&self.b),
+        )
+    }
+}
+
+struct Mul {
+    a: Option<Tensor>,
+    b: Option<Tensor>,
+    shapes: [Shape; 2],
+}
+
+impl Function for Mul {
+    fn name(&self) -> &'static str {
+        "mul"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { a, b, shapes } = self;
+        let slope = |shape| move |factor: &Tensor| ctx.grad().mul(factor)?.sum_to(shape);
+        let first = by_saved(b.as_ref(), slope(&shapes[0]))?;
+        Ok([first, by_saved(a.as_ref(), slope(&shapes[1]))?].into())
+    }
+}
+
+struct Div {
+    a: Option<Tensor>,
+    from: Shape,
+    b: Tensor,
+}
+
+impl Function for Div {
+    fn name(&self) -> &'static str {
+        "div"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { a, from, b } = self;
+        let first = || ctx.grad().div(b)?.sum_to(from);
+        let first = ctx.needs(0).then(first).transpose()?;
+        let second = |a: &Tensor| ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape());
+        Ok([first, by_saved(a.as_ref(), second)?].into())
+    }
+}

@@ -1,0 +1,196 @@
+//! Other orders and parts of the same elements, by views, selections and masks.
+
+use std::iter::repeat_n;
+
+use crate::layout::Dims;
+use crate::tensor::Tensor;
+use crate::{DType, Error, Result, Shape};
+
+impl Tensor {
+    /// With the order of the elements reversed along `dims` (`..` for all).
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range or stands twice.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.flip(1)?.to_vec::<i64>()?, [2, 1, 4, 3]);
+    /// assert_eq!(x.flip(..)?.to_vec::<i64>()?, [4, 3, 2, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn flip(&self, dims: impl Into<Dims>) -> Result<Self> {
+        let dims = self.shape().dims("flip", &dims.into())?;
+        if self.numel() == 0 {
+            // There may still be any number of rows.
+            return Ok(self.clone());
+        }
+        let order = |(dim, &size): (usize, &usize)| -> Result<Vec<usize>> {
+            crate::backend::host_room::<usize>(size)?;
+            Ok(match dims.contains(&dim) {
+                true => (0..size).rev().collect(),
+                false => (0..size).collect(),
+            })
+        };
+        let places: Result<Vec<_>> = self.shape().iter().enumerate().map(order).collect();
+        self.taken("flip", places?.into())
+    }
+
+    /// With the elements moved on by `shift` places along `dim`; those that leave at the end come in
+    /// at the beginning.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2, 3, 4]);
+    /// assert_eq!(x.roll(1, 0)?.to_vec::<i64>()?, [4, 1, 2, 3]);
+    /// assert_eq!(x.roll(-1, 0)?.to_vec::<i64>()?, [2, 3, 4, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn roll(&self, shift: isize, dim: isize) -> Result<Self> {
+        let (_, size) = self.dim_and_size("roll", dim)?;
+        if size == 0 {
+            return Ok(self.clone());
+        }
+        // A size fits `isize`, as does everything that is in memory.
+        let cut = size - shift.rem_euclid(size as isize) as usize;
+        let (before, after) = (self.narrow(dim, 0..cut)?, self.narrow(dim, cut..size)?);
+        Self::cat(&[&after, &before], dim)
+    }
+
+    /// The elements of matrices on and below a diagonal, 0 above it.
+    ///
+    /// The diagonal 0 is the main one; positive ones lie above it.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than two dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.tril(0)?.to_vec::<i64>()?, [1, 0, 3, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn tril(&self, diagonal: i64) -> Result<Self> {
+        self.triangle("tril", diagonal, |column, on| column.gt(on))
+    }
+
+    /// The elements of matrices on and above a diagonal, 0 below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`tril`](Self::tril).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.triu(1)?.to_vec::<i64>()?, [0, 2, 0, 0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn triu(&self, diagonal: i64) -> Result<Self> {
+        self.triangle("triu", diagonal, |column, on| column.lt(on))
+    }
+
+    /// The elements, but 0 where the comparison of an element's column with that of the diagonal says
+    /// that it lies outside.
+    fn triangle(
+        &self,
+        name: &'static str,
+        diagonal: i64,
+        outside: impl Fn(&Self, &Self) -> Result<Self>,
+    ) -> Result<Self> {
+        let &[.., rows, columns] = &**self.shape() else {
+            return Err(self.shape().error(name, "at least two dimensions"));
+        };
+        // Sizes fit `i64`, as does everything that is in memory. A diagonal that misses the matrix is
+        // as good as the nearest that does.
+        let (rows, columns) = (rows as i64, columns as i64);
+        let diagonal = diagonal.clamp(-rows, columns);
+        let column = Self::arange(0, columns)?.to_device(&self.device())?;
+        let on_diagonal = Self::arange(diagonal, diagonal + rows)?.to_device(&self.device())?;
+        self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
+    }
+
+    /// This tensor laid out side by side, `repeats` times along each dimension; more repeats than
+    /// dimensions add dimensions in front.
+    ///
+    /// # Errors
+    ///
+    /// Fewer repeats than dimensions, a result that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2]).repeat([2, 2])?;
+    /// assert_eq!(x.shape().to_string(), "[2, 4]");
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn repeat(&self, repeats: impl AsRef<[usize]>) -> Result<Self> {
+        const NAME: &str = "repeat";
+        let repeats = repeats.as_ref();
+        let Some(lead) = repeats.len().checked_sub(self.rank()) else {
+            let problem = format!("has fewer numbers than shape {} sizes", self.shape());
+            let repeats = format_args!("{repeats:?}");
+            return Err(Error::argument(NAME, "repeats", repeats, problem));
+        };
+        let sizes = || repeat_n(1, lead).chain(self.shape().iter().copied());
+        let pairs = || repeats.iter().copied().zip(sizes());
+        let apart: Shape = pairs().flat_map(|(n, size)| [n, size]).collect();
+        apart.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        // Each dimension behind a new one that is stretched, and then both as one.
+        self.reshape_to(&sizes().flat_map(|size| [1, size]).collect())?
+            .expand(apart)?
+            .reshape_to(&pairs().map(|(n, size)| n * size).collect())
+    }
+
+    /// The differences of neighbours along `dim`, taken `n` times.
+    ///
+    /// Truth values differ where they are not equal.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 4, 9]);
+    /// assert_eq!(x.diff(1, 0)?.to_vec::<i64>()?, [3, 5]);
+    /// assert_eq!(x.diff(2, 0)?.to_vec::<i64>()?, [2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn diff(&self, n: usize, dim: isize) -> Result<Self> {
+        let (_, size) = self.dim_and_size("diff", dim)?;
+        let mut out = self.clone();
+        for left in (0..size).rev().take(n) {
+            let (before, after) = (out.narrow(dim, 0..left)?, out.narrow(dim, 1..left + 1)?);
+            out = match self.dtype() {
+                DType::Bool => after.ne(&before)?,
+                _ => after.sub(&before)?,
+            };
+        }
+        Ok(out)
+    }
+}

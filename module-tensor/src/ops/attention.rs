@@ -1,0 +1,381 @@
+//! Attention.
+
+use super::fused::{gradient, or_composed};
+use crate::backend::{AttentionGeometry, AttentionInputs};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
+use crate::{DType, Error, ErrorKind, Result, Shape};
+
+/// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AttentionOptions<'a> {
+    /// Where `Bool`, true where a key may be attended to; else what is added to the scores.
+    pub attn_mask: Option<&'a Tensor>,
+    /// The probability with which an attention weight is dropped.
+    pub dropout_p: f64,
+    /// Whether query `i` attends only to the keys up to `i`.
+    pub is_causal: bool,
+    /// What the scores are multiplied by; one over the root of the queries' width if absent.
+    pub scale: Option<f64>,
+    /// Whether several heads of the query share one of key and value.
+    pub enable_gqa: bool,
+}
+
+impl Tensor {
+    /// `softmax(query · keyᵀ · scale + mask) · value`, where `self` is the query.
+    ///
+    /// The matrix of scores is never stored whole, unless weights are dropped or the mask has a
+    /// gradient. A query that may attend to nothing gives 0. Dropped weights are those that
+    /// [`dropout`](Self::dropout) of the matrix `[…, length, keys]` drops.
+    ///
+    /// # Shapes
+    ///
+    /// Query `[…, length, width]`, key `[…, keys, width]`, value `[…, keys, value width]`, whose
+    /// leading dimensions broadcast, give `[…, length, value width]`; the mask broadcasts to
+    /// `[…, length, keys]`. With `enable_gqa` dimension -3 of the query is a multiple of that of key
+    /// and value.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not fit, different dtypes or devices, a mask beside `is_causal`, a mask that
+    /// is neither `Bool` nor of the query's dtype, a dtype that is not floating-point, a probability
+    /// outside `[0, 1]`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AttentionOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 0.0], [0.0, 1.0]]);
+    /// let causal = AttentionOptions { is_causal: true, ..Default::default() };
+    /// let y = x.scaled_dot_product_attention(&x, &x, causal)?;
+    /// // The first query sees only the first key.
+    /// assert_eq!(y.to_vec::<f32>()?[..2], [1.0, 0.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn scaled_dot_product_attention(
+        &self,
+        key: &Self,
+        value: &Self,
+        options: AttentionOptions<'_>,
+    ) -> Result<Self> {
+        let shapes = Shapes::of(self, key, value, options.enable_gqa)?;
+        if !(0.0..=1.0).contains(&options.dropout_p) {
+            let (p, problem) = (options.dropout_p, "must be between 0 and 1");
+            return Err(Error::argument(NAME, "dropout_p", p, problem));
+        }
+        let mask = match options.attn_mask {
+            Some(mask) => Some(self.additive(mask, &shapes.scores, options.is_causal)?),
+            None => None,
+        };
+        let [query, key, value] = [
+            (self, &shapes.query),
+            (key, &shapes.key),
+            (value, &shapes.value),
+        ]
+        .map(|(x, shape)| x.widened()?.expand(shape)?.flatten_batch());
+        let root = || 1.0 / (shapes.width as f64).sqrt();
+        let attention = Attention {
+            query: query?,
+            key: key?,
+            value: value?,
+            mask,
+            scores: shapes.scores,
+            geometry: AttentionGeometry {
+                repeats: shapes.repeats,
+                scale: options.scale.unwrap_or_else(root),
+                is_causal: options.is_causal,
+            },
+        };
+        let tracked_mask = attention.mask.as_ref().is_some_and(Self::requires_grad);
+        let composed = || attention.composed(options.dropout_p);
+        let out = if options.dropout_p > 0.0 || (tracked_mask && is_grad_enabled()) {
+            composed()?
+        } else {
+            or_composed(attention.fused(), composed)?
+        };
+        out.reshape_to(&shapes.out)?.to_dtype(self.dtype())
+    }
+
+    /// The mask as what is added to the scores; it is stretched only as a view.
+    fn additive(&self, mask: &Self, scores: &Shape, is_causal: bool) -> Result<Self> {
+        if is_causal {
+            let problem = "must not stand beside `attn_mask`; join both in the mask";
+            return Err(Error::argument(NAME, "is_causal", true, problem));
+        }
+        self.check_device(NAME, mask)?;
+        let mask = if mask.dtype() == DType::Bool {
+            // As large as the mask is in memory, and not as what it was expanded to.
+            let mask = mask.unexpanded()?;
+            let zeros = Self::zeros(mask.shape(), self.dtype(), &self.device())?;
+            zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)?
+        } else {
+            self.check_same(NAME, mask)?;
+            mask.clone()
+        };
+        mask.widened()?.expand(scores)
+    }
+
+    /// The view with size 1 in the dimensions in which one element stands for all.
+    fn unexpanded(&self) -> Result<Self> {
+        let mut view = self.clone();
+        for dim in 0..self.rank() {
+            if self.layout.strides()[dim] == 0 && self.shape()[dim] > 1 {
+                view = view.narrow(dim as isize, 0..1)?;
+            }
+        }
+        Ok(view)
+    }
+
+    /// `[batch, rows, columns]` from any number of leading dimensions.
+    fn flatten_batch(&self) -> Result<Self> {
+        let (lead, last) = self.shape().split_at(self.rank() - 2);
+        let batch: usize = lead.iter().product();
+        self.reshape_to(&[batch, last[0], last[1]].into())
+    }
+}
+
+const NAME: &str = "scaled_dot_product_attention";
+
+/// What query, key and value are stretched to, and what comes of them.
+struct Shapes {
+    query: Shape,
+    key: Shape,
+    value: Shape,
+    scores: Shape,
+    out: Shape,
+    width: usize,
+    repeats: usize,
+}
+
+impl Shapes {
+    fn of(query: &Tensor, key: &Tensor, value: &Tensor, gqa: bool) -> Result<Self> {
+        query.check_floating(NAME)?;
+        query.check_same(NAME, key)?;
+        query.check_same(NAME, value)?;
+        let expected = if gqa {
+            "[…, heads, length, width]"
+        } else {
+            "[…, length, width]"
+        };
+        let least = if gqa { 3 } else { 2 };
+        for x in [query, key, value] {
+            if x.rank() < least {
+                return Err(x.shape().error(NAME, expected));
+            }
+        }
+        let split = |x: &Tensor| {
+            let (lead, last) = x.shape().split_at(x.rank() - 2);
+            (Shape::from(lead), last[0], last[1])
+        };
+        let ((q_lead, length, width), (k_lead, keys, k_width)) = (split(query), split(key));
+        let (v_lead, values, value_width) = split(value);
+        let mismatch = |other: &Tensor, rule: &str| -> Error {
+            let (lhs, rhs) = (query.shape().clone(), other.shape().clone());
+            let (op, rule) = (NAME, rule.to_owned());
+            ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into()
+        };
+        if width != k_width {
+            return Err(mismatch(key, "query and key must have one width"));
+        }
+        if keys != values {
+            let (lhs, rhs) = (key.shape().clone(), value.shape().clone());
+            let (op, rule) = (NAME, "there must be a value for each key".to_owned());
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let (lead, shared, repeats) = if gqa {
+            let heads = |lead: &Shape| lead[lead.rank() - 1];
+            let own = heads(&k_lead);
+            if own == 0 || heads(&q_lead) % own != 0 || heads(&v_lead) != own {
+                let rule =
+                    "the heads of the query must be a multiple of those that key and value share";
+                return Err(mismatch(key, rule));
+            }
+            let before = |lead: &Shape| Shape::from(&lead[..lead.rank() - 1]);
+            let before = before(&q_lead)
+                .broadcast(NAME, &before(&k_lead))?
+                .broadcast(NAME, &before(&v_lead))?;
+            let with = |heads| before.iter().copied().chain([heads]).collect::<Shape>();
+            (with(heads(&q_lead)), with(own), heads(&q_lead) / own)
+        } else {
+            let lead = q_lead.broadcast(NAME, &k_lead)?.broadcast(NAME, &v_lead)?;
+            (lead.clone(), lead, 1)
+        };
+        let with = |lead: &Shape, last: [usize; 2]| -> Result<Shape> {
+            let shape: Shape = lead.iter().copied().chain(last).collect();
+            shape.checked_numel(NAME, size_of::<f64>())?;
+            Ok(shape)
+        };
+        // What the kernel works on at a time must fit too.
+        Shape::from([128, keys, width.max(1)]).checked_numel(NAME, size_of::<f64>())?;
+        Ok(Self {
+            query: with(&lead, [length, width])?,
+            key: with(&shared, [keys, width])?,
+            value: with(&shared, [keys, value_width])?,
+            scores: with(&lead, [length, keys])?,
+            out: with(&lead, [length, value_width])?,
+            width,
+            repeats: repeats.max(1),
+        })
+    }
+}
+
+/// An attention of `[batch, rows, columns]`.
+#[derive(Clone)]
+struct Attention {
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Option<Tensor>,
+    /// The shape of the scores with all leading dimensions.
+    scores: Shape,
+    geometry: AttentionGeometry,
+}
+
+impl Attention {
+    fn inputs(&self) -> AttentionInputs {
+        AttentionInputs {
+            query: self.query.operand(),
+            key: self.key.operand(),
+            value: self.value.operand(),
+            mask: self.mask.as_ref().map(Tensor::operand),
+        }
+    }
+
+    fn fused(&self) -> Result<Tensor> {
+        let Self {
+            query, key, value, ..
+        } = self;
+        let backend = query.device().backend();
+        let [out, logs] = backend.attention(self.inputs(), &self.geometry)?;
+        let (batch, length) = (query.shape()[0], query.shape()[1]);
+        let out = Tensor::fresh(out, [batch, length, value.shape()[2]].into());
+        Ok(out.record([query, key, value], |y| Fused {
+            attention: self.clone(),
+            y: y.clone(),
+            logs: Tensor::fresh(logs, [batch, length].into()),
+        }))
+    }
+
+    /// Key or value once for each head of the query.
+    fn repeated(&self, x: &Tensor) -> Result<Tensor> {
+        let repeats = self.geometry.repeats;
+        if repeats == 1 {
+            return Ok(x.clone());
+        }
+        let &[batch, rows, columns] = &**x.shape() else {
+            return Err(x.shape().error(NAME, "three dimensions"));
+        };
+        let stretched = x.unsqueeze(1)?.expand([batch, repeats, rows, columns])?;
+        stretched.reshape_to(&[batch * repeats, rows, columns].into())
+    }
+
+    /// The gradient of what was [`repeated`](Self::repeated).
+    fn gathered(&self, grad: Tensor, x: &Tensor) -> Result<Tensor> {
+        if self.geometry.repeats == 1 {
+            return Ok(grad);
+        }
+        let shape: Shape = [x.shape()[0], self.geometry.repeats]
+            .into_iter()
+            .chain(x.shape()[1..].iter().copied())
+            .collect();
+        grad.reshape_to(&shape)?.sum(1, false)
+    }
+
+    /// The attention weights, `[batch, length, keys]`; 0 for a query that may attend to nothing.
+    fn weights(&self) -> Result<Tensor> {
+        let query = self.query.mul(self.geometry.scale)?;
+        let key = self.repeated(&self.key)?;
+        let mut scores = query.matmul(&key.transpose(1, 2)?)?;
+        let flat = scores.shape().clone();
+        if let Some(mask) = &self.mask {
+            scores = scores
+                .reshape_to(&self.scores)?
+                .add(mask)?
+                .reshape_to(&flat)?;
+        }
+        if self.geometry.is_causal {
+            let [length, keys] = [flat[1], flat[2]];
+            let ones = Tensor::ones([length, keys], DType::U8, &scores.device())?;
+            let hidden = ones.tril(0)?.eq(0_u8)?;
+            scores = scores.masked_fill(&hidden, f64::NEG_INFINITY)?;
+        }
+        if self.mask.is_none() {
+            return scores.softmax(-1);
+        }
+        let alone = scores.detach().eq(f64::NEG_INFINITY)?.all(-1, true)?;
+        // The softmax of nothing would be NaN, also in its gradient.
+        let weights = scores.masked_fill(&alone, 0.0)?.softmax(-1)?;
+        weights.masked_fill(&alone, 0.0)
+    }
+
+    fn composed(&self, dropout_p: f64) -> Result<Tensor> {
+        let mut weights = self.weights()?;
+        if dropout_p > 0.0 {
+            weights = weights.dropout(dropout_p)?;
+        }
+        weights.matmul(&self.repeated(&self.value)?)
+    }
+}
+
+struct Fused {
+    attention: Attention,
+    y: Tensor,
+    /// What the kernel kept of each row of scores.
+    logs: Tensor,
+}
+
+impl Fused {
+    fn kernel(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
+        let Attention {
+            query,
+            key,
+            value,
+            geometry,
+            ..
+        } = &self.attention;
+        let outputs = [self.y.operand(), self.logs.operand()];
+        let (grad, inputs) = (grad.operand(), self.attention.inputs());
+        let backend = query.device().backend();
+        let [dq, dk, dv] = backend.attention_backward(grad, outputs, inputs, geometry)?;
+        Ok([
+            query.like_shape(dq),
+            key.like_shape(dk),
+            value.like_shape(dv),
+        ])
+    }
+
+    /// As the kernel, written with operations that have gradients.
+    fn formula(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
+        let attention = &self.attention;
+        let Attention {
+            query,
+            key,
+            value,
+            geometry,
+            ..
+        } = attention;
+        let weights = attention.weights()?;
+        let slopes = grad.matmul(&attention.repeated(value)?.transpose(1, 2)?)?;
+        let along = slopes.mul(&weights)?.sum(-1, true)?;
+        let slopes = weights.mul(&slopes.sub(&along)?)?.mul(geometry.scale)?;
+        let dk = slopes.transpose(1, 2)?.matmul(query)?;
+        let dv = weights.transpose(1, 2)?.matmul(grad)?;
+        Ok([
+            slopes.matmul(&attention.repeated(key)?)?,
+            attention.gathered(dk, key)?,
+            attention.gathered(dv, value)?,
+        ])
+    }
+}
+
+impl Function for Fused {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let grad = ctx.grad();
+        let grads = gradient(|| self.kernel(grad), || self.formula(grad))?;
+        Ok(grads.into_iter().map(Some).collect())
+    }
+}

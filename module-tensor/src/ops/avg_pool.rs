@@ -1,0 +1,346 @@
+//! Means and norms of windows that slide over one to three dimensions.
+
+use super::pool::PoolOptions;
+use super::resample::ranges;
+use super::window::named;
+use crate::backend::{Band, BandWeights};
+use crate::tensor::Tensor;
+use crate::{Error, Result};
+
+/// The options of [`Tensor::avg_pool1d`], [`Tensor::avg_pool2d`] and [`Tensor::avg_pool3d`], with
+/// PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AvgPoolOptions<const N: usize> {
+    /// The size of the window.
+    pub kernel_size: [usize; N],
+    /// The step of the window.
+    pub stride: [usize; N],
+    /// Zeros around the input; at most half the window.
+    pub padding: [usize; N],
+    /// Whether a last window that starts inside but ends outside counts.
+    pub ceil_mode: bool,
+    /// Whether the zeros of the padding count as elements.
+    pub count_include_pad: bool,
+    /// What sums are divided by, instead of the number of elements.
+    pub divisor_override: Option<usize>,
+}
+
+impl<const N: usize> AvgPoolOptions<N> {
+    /// Windows side by side, without padding.
+    pub fn new(kernel_size: [usize; N]) -> Self {
+        Self {
+            kernel_size,
+            stride: kernel_size,
+            padding: [0; N],
+            ceil_mode: false,
+            count_include_pad: true,
+            divisor_override: None,
+        }
+    }
+}
+
+/// The options of [`Tensor::lp_pool1d`], [`Tensor::lp_pool2d`] and [`Tensor::lp_pool3d`], with
+/// PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LpPoolOptions<const N: usize> {
+    /// The size of the window.
+    pub kernel_size: [usize; N],
+    /// The step of the window.
+    pub stride: [usize; N],
+    /// Whether a last window that starts inside but ends outside counts.
+    pub ceil_mode: bool,
+}
+
+impl<const N: usize> LpPoolOptions<N> {
+    /// Windows side by side.
+    pub fn new(kernel_size: [usize; N]) -> Self {
+        Self {
+            kernel_size,
+            stride: kernel_size,
+            ceil_mode: false,
+        }
+    }
+}
+
+impl Tensor {
+    /// The mean of each window of a sequence, as [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, length]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AvgPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0, 5.0]]);
+    /// assert_eq!(x.avg_pool1d(AvgPoolOptions::new([2]))?.to_vec::<f32>()?, [2.5, 2.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn avg_pool1d(&self, options: AvgPoolOptions<1>) -> Result<Self> {
+        self.avg_pool(options)
+    }
+
+    /// The mean of each window: the sum of its elements by their number, in which the zeros of the
+    /// padding count unless `count_include_pad` is false.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, height, width]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, a zero window, stride or divisor, padding of more than half the
+    /// window, a window larger than the padded input, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AvgPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 6.0]).reshape([1, 2, 2])?;
+    /// let padded = AvgPoolOptions {
+    ///     padding: [1, 1],
+    ///     count_include_pad: false,
+    ///     ..AvgPoolOptions::new([2, 2])
+    /// };
+    /// assert_eq!(x.avg_pool2d(AvgPoolOptions::new([2, 2]))?.to_vec::<f32>()?, [3.0]);
+    /// assert_eq!(x.avg_pool2d(padded)?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 6.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn avg_pool2d(&self, options: AvgPoolOptions<2>) -> Result<Self> {
+        self.avg_pool(options)
+    }
+
+    /// The mean of each window of a volume, as [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, depth, height, width]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AvgPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 6.0]).reshape([1, 2, 1, 2])?;
+    /// assert_eq!(x.avg_pool3d(AvgPoolOptions::new([2, 1, 2]))?.to_vec::<f32>()?, [3.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn avg_pool3d(&self, options: AvgPoolOptions<3>) -> Result<Self> {
+        self.avg_pool(options)
+    }
+
+    /// [`avg_pool1d`](Self::avg_pool1d), [`avg_pool2d`](Self::avg_pool2d) or
+    /// [`avg_pool3d`](Self::avg_pool3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AvgPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+    /// assert_eq!(x.avg_pool(AvgPoolOptions::new([2]))?.to_vec::<f32>()?, [2.5, 2.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn avg_pool<const N: usize>(&self, options: AvgPoolOptions<N>) -> Result<Self> {
+        let name = named::<N>(["avg_pool1d", "avg_pool2d", "avg_pool3d"]);
+        let (input, batched) = self.batched::<N>(name)?;
+        input.check_floating(name)?;
+        input.check_channels(name)?;
+        if options.divisor_override == Some(0) {
+            return Err(Error::argument(
+                name,
+                "divisor_override",
+                0,
+                "must not be 0",
+            ));
+        }
+        let counts = self.count_windows(
+            name,
+            PoolOptions {
+                kernel_size: options.kernel_size,
+                stride: options.stride,
+                padding: options.padding,
+                dilation: [1; N],
+                ceil_mode: options.ceil_mode,
+            },
+        )?;
+        let sizes = input.spatial::<N>();
+        let mut bands = Vec::with_capacity(N);
+        for d in 0..N {
+            let (size, padding) = (sizes[d], options.padding[d]);
+            // Counted from the start of the padding.
+            let window = |at: usize| {
+                let start = at * options.stride[d];
+                start..start.saturating_add(options.kernel_size[d])
+            };
+            let ranges = ranges(counts[d], |at| {
+                let window = window(at);
+                window.start.saturating_sub(padding)..(window.end - padding).min(size)
+            })?;
+            let divisor = |(at, inside): (usize, &std::ops::Range<usize>)| {
+                match options.divisor_override {
+                    // The override is for all dimensions together.
+                    Some(divisor) if d == 0 => divisor,
+                    Some(_) => 1,
+                    None if options.count_include_pad => {
+                        let window = window(at);
+                        window.end.min(size + 2 * padding) - window.start
+                    }
+                    None => inside.len(),
+                }
+            };
+            let divisors = ranges.iter().enumerate().map(divisor);
+            let weights = BandWeights::OverOutput(divisors.map(|divisor| divisor as f64).collect());
+            bands.push(Band {
+                size,
+                ranges,
+                weights,
+            });
+        }
+        input.resample(name, bands)?.unbatched(batched)
+    }
+
+    /// The norm of each window of a sequence, as [`lp_pool2d`](Self::lp_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, length]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{LpPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[3.0_f32, 4.0]]);
+    /// assert_eq!(x.lp_pool1d(2.0, LpPoolOptions::new([2]))?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn lp_pool1d(&self, norm_type: f64, options: LpPoolOptions<1>) -> Result<Self> {
+        self.lp_pool(norm_type, options)
+    }
+
+    /// The norm of each window, `(Σ xᵖ)^(1/p)`; as in PyTorch the elements are not made positive, and
+    /// a window that ends outside is scaled up to a whole one. With an infinite `norm_type` the greatest or
+    /// the smallest size of an element. Where the sum is 0, the gradient is 0.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, height, width]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{LpPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([1.0_f32, 1.0, 1.0, 1.0]).reshape([1, 2, 2])?;
+    /// assert_eq!(x.lp_pool2d(2.0, LpPoolOptions::new([2, 2]))?.to_vec::<f32>()?, [2.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn lp_pool2d(&self, norm_type: f64, options: LpPoolOptions<2>) -> Result<Self> {
+        self.lp_pool(norm_type, options)
+    }
+
+    /// The norm of each window of a volume, as [`lp_pool2d`](Self::lp_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, depth, height, width]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{LpPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([3.0_f32, 4.0]).reshape([1, 2, 1, 1])?;
+    /// assert_eq!(x.lp_pool3d(2.0, LpPoolOptions::new([2, 1, 1]))?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn lp_pool3d(&self, norm_type: f64, options: LpPoolOptions<3>) -> Result<Self> {
+        self.lp_pool(norm_type, options)
+    }
+
+    /// [`lp_pool1d`](Self::lp_pool1d), [`lp_pool2d`](Self::lp_pool2d) or
+    /// [`lp_pool3d`](Self::lp_pool3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`avg_pool`](Self::avg_pool), and a `norm_type` of 0 or NaN.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{LpPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[3.0_f32, 4.0]]);
+    /// assert_eq!(x.lp_pool(2.0, LpPoolOptions::new([2]))?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn lp_pool<const N: usize>(
+        &self,
+        norm_type: f64,
+        options: LpPoolOptions<N>,
+    ) -> Result<Self> {
+        const NAMES: [&str; 3] = ["lp_pool1d", "lp_pool2d", "lp_pool3d"];
+        if norm_type == 0.0 || norm_type.is_nan() {
+            let problem = "must be a number other than 0";
+            return Err(Error::argument(
+                named::<N>(NAMES),
+                "norm_type",
+                norm_type,
+                problem,
+            ));
+        }
+        if norm_type.is_infinite() {
+            let windows = PoolOptions {
+                stride: options.stride,
+                ceil_mode: options.ceil_mode,
+                ..PoolOptions::new(options.kernel_size)
+            };
+            return match norm_type > 0.0 {
+                true => self.abs()?.max_pool(windows),
+                false => self.abs()?.neg()?.max_pool(windows)?.neg(),
+            };
+        }
+        let means = AvgPoolOptions {
+            stride: options.stride,
+            ceil_mode: options.ceil_mode,
+            ..AvgPoolOptions::new(options.kernel_size)
+        };
+        let count: f64 = options
+            .kernel_size
+            .iter()
+            .map(|&size| size as f64)
+            .product();
+        let means = self.pow(norm_type)?.avg_pool(means)?;
+        // The value is that of the mean; a mean of 0 has the slope 0 and not an infinite one.
+        let means = means.sign()?.mul(&means.abs()?.relu()?)?;
+        means.mul(count)?.pow(1.0 / norm_type)
+    }
+}

@@ -1,0 +1,186 @@
+//! Limits from below and above.
+
+use super::Value;
+use crate::backend::{BinaryOp, UnaryOp};
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{Result, Scalar};
+
+impl Tensor {
+    /// `min(max(x, low), high)`, elementwise; NaN stays NaN, and a NaN bound makes every element NaN.
+    ///
+    /// If `low > high`, every element is `high`. Each bound is a number or a tensor that broadcasts.
+    /// Between two numbers the gradient passes strictly, and is 0 on them and beyond; where a bound is a
+    /// tensor it passes on the bounds too, and beyond a bound it is that bound's. A single bound that
+    /// is a tensor is [`maximum`](Self::maximum) or [`minimum`](Self::minimum), which share it.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values, floating-point bounds of integers; of tensors, as [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([-2.0_f32, 0.5, 2.0]);
+    /// assert_eq!(x.clamp(-1.0, 1.0)?.to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
+    /// let low = Tensor::from([-3.0_f32, 1.0, 0.0]);
+    /// assert_eq!(x.clamp(&low, 1.5)?.to_vec::<f32>()?, [-2.0, 1.0, 1.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "clip")]
+    pub fn clamp<'a>(&self, low: impl Into<Value<'a>>, high: impl Into<Value<'a>>) -> Result<Self> {
+        const NAME: &str = "clamp";
+        match (low.into(), high.into()) {
+            (Value::Scalar(low), Value::Scalar(high)) => self.clamped(NAME, Some(low), Some(high)),
+            (low, high) => {
+                let (low, high) = (low.like(NAME, self)?, high.like(NAME, self)?);
+                self.clamped_between(&low, &high)
+            }
+        }
+    }
+
+    /// `max(x, low)`, elementwise: [`clamp`](Self::clamp) without an upper bound.
+    ///
+    /// # Errors
+    ///
+    /// As [`clamp`](Self::clamp).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([-2_i64, 0, 2]);
+    /// assert_eq!(x.clamp_min(-1)?.to_vec::<i64>()?, [-1, 0, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn clamp_min<'a>(&self, low: impl Into<Value<'a>>) -> Result<Self> {
+        match low.into() {
+            Value::Scalar(low) => self.clamped("clamp_min", Some(low), None),
+            Value::Tensor(low) => self.maximum(&*low),
+        }
+    }
+
+    /// `min(x, high)`, elementwise: [`clamp`](Self::clamp) without a lower bound.
+    ///
+    /// # Errors
+    ///
+    /// As [`clamp`](Self::clamp).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([-2_i64, 0, 2]);
+    /// assert_eq!(x.clamp_max(1)?.to_vec::<i64>()?, [-2, 0, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn clamp_max<'a>(&self, high: impl Into<Value<'a>>) -> Result<Self> {
+        match high.into() {
+            Value::Scalar(high) => self.clamped("clamp_max", None, Some(high)),
+            Value::Tensor(high) => self.minimum(&*high),
+        }
+    }
+
+    fn clamped(
+        &self,
+        name: &'static str,
+        low: Option<Scalar>,
+        high: Option<Scalar>,
+    ) -> Result<Self> {
+        let mut out = self.detach();
+        let ends = [low.map(Scalar::to_f64), high.map(Scalar::to_f64)];
+        match ends {
+            [Some(low), Some(high)]
+                if self.dtype().is_floating_point() && !low.is_nan() && !high.is_nan() =>
+            {
+                out = out.unary(UnaryOp::Clamp { low, high })?;
+            }
+            _ => {
+                for (op, bound) in [(BinaryOp::Maximum, low), (BinaryOp::Minimum, high)] {
+                    if let Some(bound) = bound {
+                        out = out.binary_scalar(name, op, bound)?;
+                    }
+                }
+            }
+        }
+        Ok(out.record([self], |_| Clamp {
+            name,
+            x: self.detach(),
+            low,
+            high,
+        }))
+    }
+
+    fn clamped_between(&self, low: &Self, high: &Self) -> Result<Self> {
+        const NAME: &str = "clamp";
+        let raised = self.binary(NAME, BinaryOp::Maximum, low)?;
+        let out = raised.binary(NAME, BinaryOp::Minimum, high)?;
+        Ok(out.record([self, low, high], |_| Between {
+            x: self.detach(),
+            low: low.detach(),
+            high: high.detach(),
+        }))
+    }
+}
+
+struct Clamp {
+    name: &'static str,
+    x: Tensor,
+    low: Option<Scalar>,
+    high: Option<Scalar>,
+}
+
+impl Function for Clamp {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let zero = Tensor::zeros((), ctx.grad().dtype(), &ctx.grad().device())?;
+        let mut out = ctx.grad().clone();
+        if let Some(low) = self.low {
+            out = self.x.gt(low)?.where_(&out, &zero)?;
+        }
+        if let Some(high) = self.high {
+            out = self.x.lt(high)?.where_(&out, &zero)?;
+        }
+        one(out)
+    }
+}
+
+/// Between two bounds of which at least one is a tensor.
+struct Between {
+    x: Tensor,
+    low: Tensor,
+    high: Tensor,
+}
+
+impl Function for Between {
+    fn name(&self) -> &'static str {
+        "clamp"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, low, high } = self;
+        let masked = |place, mask: &dyn Fn() -> Result<Tensor>, of: &Tensor| {
+            let gradient = || mask()?.where_(ctx.grad(), 0.0)?.sum_to(of.shape());
+            ctx.needs(place).then(gradient).transpose()
+        };
+        // As PyTorch has it where one of the three is NaN.
+        let inside = || x.lt(low)?.logical_or(&x.gt(high)?)?.logical_not();
+        let below = || x.lt(low)?.logical_and(&low.lt(high)?);
+        let above = || {
+            let beyond = x.gt(high)?.logical_and(&low.le(high)?)?;
+            beyond.logical_or(&high.lt(low)?)
+        };
+        let gradients = [
+            masked(0, &inside, x)?,
+            masked(1, &below, low)?,
+            masked(2, &above, high)?,
+        ];
+        Ok(gradients.into_iter().collect())
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether tensors are equal, or nearly.
+
+use crate::tensor::Tensor;
+use crate::{Error, Result};
+
+impl Tensor {
+    /// Whether both are nearly equal, elementwise with broadcasting, as a `Bool` tensor:
+    ///
+    /// ```text
+    /// |self - other| ≤ atol + rtol · |other|
+    /// ```
+    ///
+    /// Infinities are close to themselves, and NaN to NaN if `equal_nan`. PyTorch's defaults are an
+    /// `rtol` of 1e-5, an `atol` of 1e-8 and false. Half precision is compared in `F32`, integers in `F64`.
+    ///
+    /// # Errors
+    ///
+    /// A tolerance that is negative or NaN, shapes that do not broadcast, different dtypes or devices.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let (x, y) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([1.000_001_f32, 2.1]));
+    /// assert_eq!(x.isclose(&y, 1e-5, 1e-8, false)?.to_vec::<bool>()?, [true, false]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn isclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<Self> {
+        const NAME: &str = "isclose";
+        for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
+            if tolerance < 0.0 || tolerance.is_nan() {
+                return Err(Error::argument(NAME, name, tolerance, "must be at least 0"));
+            }
+        }
+        self.check_same(NAME, other)?;
+        let (a, b) = (self.detach(), other.detach());
+        let mut close = a.eq(&b)?;
+        if equal_nan {
+            close = close.logical_or(&a.isnan()?.logical_and(&b.isnan()?)?)?;
+        }
+        let wide = |x: &Self| match x.dtype().is_floating_point() {
+            true => x.widened(),
+            false => x.to_dtype(crate::DType::F64),
+        };
+        let (a, b) = (wide(&a)?, wide(&b)?);
+        let distance = a.sub(&b)?.abs()?;
+        let near = distance.le(&b.abs()?.mul(rtol)?.add(atol)?)?;
+        // An infinity is within every distance of another number by the formula.
+        close.logical_or(&near.logical_and(&distance.isfinite()?)?)
+    }
+
+    /// Whether all elements are nearly equal, with broadcasting, as [`isclose`](Self::isclose) says.
+    ///
+    /// # Errors
+    ///
+    /// As [`isclose`](Self::isclose).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]);
+    /// assert!(x.allclose(&x.add(1e-6)?, 1e-5, 1e-8, false)?);
+    /// assert!(!x.allclose(&x.add(0.1)?, 1e-5, 1e-8, false)?);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn allclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
+        let close = self.isclose(other, rtol, atol, equal_nan)?;
+        close.all(.., false)?.item()
+    }
+
+    /// Whether both have one shape and equal elements; NaN equals nothing.
+    ///
+    /// # Errors
+    ///
+    /// Different dtypes or devices.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert!(x.t()?.equal(&Tensor::from([[1_i64, 3], [2, 4]]))?);
+    /// assert!(!x.equal(&Tensor::from([1_i64, 2]))?);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn equal(&self, other: &Self) -> Result<bool> {
+        self.check_same("equal", other)?;
+        Ok(self.shape() == other.shape() && self.eq(other)?.all(.., false)?.item()?)
+    }
+}

@@ -1,0 +1,178 @@
+//! Dropout.
+
+use crate::rng::{Generator, RandomFloat, RngError};
+use crate::tensor::{Distribution, DropoutMask, Tensor};
+use crate::{Result, Shape};
+
+impl Tensor {
+    /// Zeroes each element with probability `p` and scales the rest by `1/(1 - p)`, drawing from
+    /// the default generator the mask that PyTorch draws.
+    ///
+    /// Nothing is drawn for `p = 0` and `p = 1`.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside `[0, 1]`, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Tensor, fork_rng};
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0]);
+    /// let y = fork_rng(0, || x.dropout(0.5))?;
+    /// assert!(y.to_vec::<f32>()?.iter().zip(1..).all(|(&y, i)| y == 0.0 || y == 2.0 * i as f32));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn dropout(&self, p: f64) -> Result<Self> {
+        // PyTorch returns the input before it draws.
+        if p == 0.0 || (self.numel() == 0 && (0.0..=1.0).contains(&p)) {
+            self.check_floating("dropout")?;
+            return Ok(self.clone());
+        }
+        self.mul(&self.drawn_like("dropout", DropoutMask { p })?)
+    }
+
+    /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`, drawing the mask
+    /// that PyTorch draws.
+    ///
+    /// Nothing is drawn for `p = 0` and `p = 1`.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, …]`
+    ///
+    /// # Errors
+    ///
+    /// As [`dropout`](Self::dropout), and fewer than two dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor, fork_rng};
+    ///
+    /// let x = Tensor::ones([1, 3, 2], DType::F32, &Device::cpu())?;
+    /// let y = fork_rng(0, || x.feature_dropout(0.5))?.to_vec::<f32>()?;
+    /// assert!(y.chunks(2).all(|channel| channel == [0.0, 0.0] || channel == [2.0, 2.0]));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn feature_dropout(&self, p: f64) -> Result<Self> {
+        const NAME: &str = "feature_dropout";
+        match self.without_draw(NAME, p)? {
+            Some(out) => Ok(out),
+            None => self.mul(
+                &self
+                    .per_channel(NAME)?
+                    .drawn_like(NAME, DropoutMask { p })?,
+            ),
+        }
+    }
+
+    /// Dropout that keeps the mean and the variance of numbers with mean 0 and variance 1, such as
+    /// [`selu`](Self::selu) gives: with probability `p` an element becomes `-λ α`, the lower bound of
+    /// `selu`, and all are then scaled and shifted. The mask is the one that PyTorch draws.
+    ///
+    /// Nothing is drawn for `p = 0` and `p = 1`, which gives zeros.
+    ///
+    /// Source: Klambauer, Unterthiner, Mayr and Hochreiter, "Self-Normalizing Neural Networks", 2017.
+    ///
+    /// # Errors
+    ///
+    /// As [`dropout`](Self::dropout).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Tensor, fork_rng};
+    ///
+    /// let y = fork_rng(0, || Tensor::randn([10_000], DType::F64)?.alpha_dropout(0.3))?;
+    /// assert!(y.mean(.., false)?.item::<f64>()?.abs() < 0.05);
+    /// assert!((y.var(.., 1.0, false)?.item::<f64>()? - 1.0).abs() < 0.05);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn alpha_dropout(&self, p: f64) -> Result<Self> {
+        const NAME: &str = "alpha_dropout";
+        match self.without_draw(NAME, p)? {
+            Some(out) => Ok(out),
+            None => self.saturated(&self.drawn_like(NAME, Keep { p })?, p),
+        }
+    }
+
+    /// [`alpha_dropout`](Self::alpha_dropout) of whole channels.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, …]`
+    ///
+    /// # Errors
+    ///
+    /// As [`feature_dropout`](Self::feature_dropout).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor, fork_rng};
+    ///
+    /// let x = Tensor::ones([1, 3, 2], DType::F32, &Device::cpu())?;
+    /// let y = fork_rng(0, || x.feature_alpha_dropout(0.5))?.to_vec::<f32>()?;
+    /// assert!(y.chunks(2).all(|channel| channel[0] == channel[1]));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn feature_alpha_dropout(&self, p: f64) -> Result<Self> {
+        const NAME: &str = "feature_alpha_dropout";
+        match self.without_draw(NAME, p)? {
+            Some(out) => Ok(out),
+            None => self.saturated(&self.per_channel(NAME)?.drawn_like(NAME, Keep { p })?, p),
+        }
+    }
+
+    /// What PyTorch returns before it draws.
+    fn without_draw(&self, op: &'static str, p: f64) -> Result<Option<Self>> {
+        self.check_floating(op)?;
+        if !(0.0..=1.0).contains(&p) {
+            return Err(RngError::Probability { op, p }.into());
+        }
+        Ok(match p {
+            0.0 => Some(self.clone()),
+            _ if self.numel() == 0 => Some(self.clone()),
+            1.0 => Some(self.mul(0.0)?),
+            _ => None,
+        })
+    }
+
+    /// A tensor with one element for each channel, which broadcasts to this one.
+    fn per_channel(&self, op: &'static str) -> Result<Self> {
+        let [_, _, ..] = **self.shape() else {
+            return Err(self.shape().error(op, "at least two dimensions"));
+        };
+        let sizes = self.shape().iter().enumerate();
+        let sizes: Shape = sizes
+            .map(|(d, &size)| if d < 2 { size } else { 1 })
+            .collect();
+        Self::zeros(sizes, self.dtype(), &self.device())
+    }
+
+    /// Lets what the mask of ones and zeros drops saturate, in PyTorch's order of roundings.
+    fn saturated(&self, keep: &Self, p: f64) -> Result<Self> {
+        // λ α of `selu`.
+        const BOUND: f64 = 1.758_099_340_847_376_6;
+        let scale = 1.0 / ((BOUND * BOUND * p + 1.0) * (1.0 - p)).sqrt();
+        let shift = keep.add(-1.0)?.mul(BOUND * scale)?.add(BOUND * scale * p)?;
+        self.mul(&keep.mul(scale)?)?.add(&shift)
+    }
+}
+
+/// Ones with probability `1 - p`, and zeros.
+struct Keep {
+    p: f64,
+}
+
+impl Distribution for Keep {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> std::result::Result<(), RngError> {
+        generator.fill_bernoulli(out, 1.0 - self.p)
+    }
+}

@@ -1,0 +1,98 @@
+//! The greater and the smaller of two.
+
+use super::Value;
+use crate::backend::BinaryOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::{DType, Result};
+
+impl Tensor {
+    /// The greater of the two, elementwise with broadcasting; NaN if either is. Of truth values, true is
+    /// the greater.
+    ///
+    /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 5]);
+    /// assert_eq!(x.maximum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [3, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_or(&*other.truths_like("maximum", self)?);
+        }
+        let other = other.like("maximum", self)?;
+        let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
+        Ok(out.record([self, &other], |_| Extreme {
+            name: "maximum",
+            a: self.clone(),
+            b: Tensor::clone(&other),
+        }))
+    }
+
+    /// The smaller of the two, elementwise with broadcasting; NaN if either is. Of truth values, false is
+    /// the smaller.
+    ///
+    /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 5]);
+    /// assert_eq!(x.minimum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [1, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        let other = other.into();
+        if self.dtype() == DType::Bool {
+            return self.logical_and(&*other.truths_like("minimum", self)?);
+        }
+        let other = other.like("minimum", self)?;
+        let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
+        Ok(out.record([self, &other], |_| Extreme {
+            name: "minimum",
+            a: self.clone(),
+            b: Tensor::clone(&other),
+        }))
+    }
+}
+
+struct Extreme {
+    name: &'static str,
+    a: Tensor,
+    b: Tensor,
+}
+
+impl Function for Extreme {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (a, b, grad) = (self.a.detach(), self.b.detach(), ctx.grad());
+        let (mut a_loses, mut b_loses) = (a.lt(&b)?, a.gt(&b)?);
+        if self.name == "minimum" {
+            std::mem::swap(&mut a_loses, &mut b_loses);
+        }
+        let share = a.eq(&b)?.where_(&grad.mul(0.5)?, grad)?;
+        two(
+            ctx,
+            || a_loses.where_(0.0, &share)?.sum_to(a.shape()),
+            || b_loses.where_(0.0, &share)?.sum_to(b.shape()),
+        )
+    }
+}

@@ -1,0 +1,351 @@
+//! Images read at the locations that a grid names, and grids of affine maps.
+
+use std::fmt;
+
+use super::interpolate::cubic_weights;
+use crate::backend::{Outside, SampleGeometry, SampleOp};
+use crate::tensor::Tensor;
+use crate::{DType, Error, ErrorKind, Result, Shape};
+
+/// How [`Tensor::grid_sample`] reads between places; it prints as PyTorch names it.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::GridSampleMode;
+///
+/// assert_eq!(GridSampleMode::default().to_string(), "bilinear");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GridSampleMode {
+    /// On a line between two places in each dimension.
+    #[default]
+    Bilinear,
+    /// The nearest place, the even one of two.
+    Nearest,
+    /// On a cubic through four places in each dimension, with `A = -0.75`; two dimensions.
+    Bicubic,
+}
+
+impl fmt::Display for GridSampleMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bilinear => "bilinear",
+            Self::Nearest => "nearest",
+            Self::Bicubic => "bicubic",
+        })
+    }
+}
+
+/// What [`Tensor::grid_sample`] reads outside of the image; it prints as PyTorch names it.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::GridPaddingMode;
+///
+/// assert_eq!(GridPaddingMode::default().to_string(), "zeros");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GridPaddingMode {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// The nearest place of the image.
+    Border,
+    /// The image in a mirror at its border.
+    Reflection,
+}
+
+impl fmt::Display for GridPaddingMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zeros => "zeros",
+            Self::Border => "border",
+            Self::Reflection => "reflection",
+        })
+    }
+}
+
+impl Tensor {
+    /// The image read at the locations of a grid, as `torch.nn.functional.grid_sample`, whose defaults
+    /// are bilinear, zeros and false.
+    ///
+    /// The last dimension of the grid holds a location as `(x, y)` or `(x, y, z)`: -1 and 1 are the
+    /// borders of the image, which go through the middles of the outermost places if `align_corners`,
+    /// else along their outer edges. NaN in a grid gives NaN, where PyTorch may read any memory; what
+    /// is read of the nearest place has no gradient for the grid but zeros.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, h, w]` and a grid `[batch, h_out, w_out, 2]` give
+    /// `[batch, channels, h_out, w_out]`; one dimension more with a grid of 3.
+    ///
+    /// # Errors
+    ///
+    /// Other shapes, an image without places, bicubic in three dimensions, different dtypes or devices,
+    /// a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{GridPaddingMode, GridSampleMode, Tensor};
+    ///
+    /// let image = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).reshape([1, 1, 2, 2])?;
+    /// let grid = Tensor::from([[0.0_f32, 0.0], [1.0, 1.0]]).reshape([1, 1, 2, 2])?;
+    /// let y = image.grid_sample(&grid, GridSampleMode::Bilinear, GridPaddingMode::Zeros, true)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2.5, 4.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn grid_sample(
+        &self,
+        grid: &Self,
+        mode: GridSampleMode,
+        padding_mode: GridPaddingMode,
+        align_corners: bool,
+    ) -> Result<Self> {
+        const NAME: &str = "grid_sample";
+        self.check_floating(NAME)?;
+        self.check_same(NAME, grid)?;
+        let (&[batch, channels, ref sizes @ ..], &[grids, ref places @ .., width]) =
+            (&**self.shape(), &**grid.shape())
+        else {
+            let x = if self.rank() < 2 { self } else { grid };
+            return Err(x
+                .shape()
+                .error(NAME, "[batch, channels, h, w] or one dimension more"));
+        };
+        let dims = sizes.len();
+        if !(2..=3).contains(&dims) || sizes.contains(&0) {
+            let expected = "[batch, channels, h, w] or [batch, channels, d, h, w] with places";
+            return Err(self.shape().error(NAME, expected));
+        }
+        if grids != batch || width != dims || places.len() != dims {
+            let (lhs, rhs) = (self.shape().clone(), grid.shape().clone());
+            let rule = format!(
+                "a grid [batch, size…, {dims}] must have {dims} sizes and the image's batch"
+            );
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        if mode == GridSampleMode::Bicubic && dims == 3 {
+            let problem = "serves images of two dimensions only; use bilinear";
+            return Err(Error::argument(NAME, "mode", mode, problem));
+        }
+        let out: Shape = [batch, channels]
+            .into_iter()
+            .chain(places.iter().copied())
+            .collect();
+        out.checked_numel(NAME, size_of::<f64>())?;
+        let locations = places.iter().product();
+        // Of each location there are up to sixteen neighbours, of which some steps are counted.
+        Shape::from([batch, 64, locations]).checked_numel(NAME, size_of::<f64>())?;
+        let outside = match (mode, padding_mode) {
+            (_, GridPaddingMode::Zeros) => Outside::Zero,
+            (_, GridPaddingMode::Border) => Outside::Border,
+            // The location itself is reflected, and may then lie on the last place.
+            (GridSampleMode::Bilinear | GridSampleMode::Nearest, _) => Outside::Zero,
+            (_, GridPaddingMode::Reflection) => Outside::Reflection { align_corners },
+        };
+        let (taps, first) = match mode {
+            GridSampleMode::Bilinear => (2, 0),
+            GridSampleMode::Nearest => (1, 0),
+            GridSampleMode::Bicubic => (4, -1),
+        };
+        let geometry = SampleGeometry {
+            batch,
+            channels,
+            sizes: sizes.to_vec(),
+            locations,
+            taps,
+            first,
+            outside,
+        };
+        let flat = grid
+            .widened()?
+            .reshape_to(&[batch, locations, dims].into())?;
+        let bounded = match mode {
+            GridSampleMode::Bicubic => GridPaddingMode::Zeros,
+            _ => padding_mode,
+        };
+        let axes = sizes.iter().enumerate().map(|(d, &size)| {
+            // The grid names the last dimension first.
+            let at = flat.select(2, (dims - 1 - d) as isize)?;
+            let axis = Axis {
+                size,
+                align_corners,
+            };
+            axis.bounded(&axis.place_of(&at)?, bounded)
+        });
+        let mut axes: Vec<Self> = axes.collect::<Result<_>>()?;
+        if mode == GridSampleMode::Nearest {
+            axes = axes
+                .iter()
+                .map(|at| at.detach().round())
+                .collect::<Result<_>>()?;
+        }
+        let weights = match mode {
+            GridSampleMode::Nearest => {
+                let sizes = [batch, 1, locations];
+                let ones = Self::ones(sizes, flat.dtype(), &self.device())?;
+                ones.with_no_influence_of(NAME, &flat)
+            }
+            GridSampleMode::Bilinear => {
+                products(&axes, |rest| Ok(vec![rest.neg()?.add(1.0)?, rest.clone()]))?
+            }
+            GridSampleMode::Bicubic => products(&axes, cubic_weights)?,
+        };
+        let axes: Vec<Self> = axes.iter().map(Self::detach).collect();
+        let at = Self::stack(&axes.iter().collect::<Vec<_>>(), 1)?;
+        let inner = sizes.iter().product();
+        let wide = self
+            .widened()?
+            .reshape_to(&[batch, channels, inner].into())?;
+        let read = wide.sample(SampleOp::Forward, &weights, &at, &geometry)?;
+        read.reshape_to(&out)?.to_dtype(self.dtype())
+    }
+
+    /// The grid of an affine map for [`grid_sample`](Self::grid_sample), as
+    /// `torch.nn.functional.affine_grid`: `theta · (x, y, 1)` of each place of an image of this size.
+    ///
+    /// # Shapes
+    ///
+    /// `theta` `[batch, 2, 3]` and a size `[batch, channels, h, w]` give `[batch, h, w, 2]`; `[batch, 3, 4]`
+    /// and one number more give `[batch, d, h, w, 3]`.
+    ///
+    /// # Errors
+    ///
+    /// Other shapes, a size of 0, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let theta = Tensor::from([[1.0_f32, 0.0, 0.5], [0.0, 1.0, 0.0]]).unsqueeze(0)?;
+    /// let grid = theta.affine_grid(&[1, 1, 1, 2], true)?;
+    /// assert_eq!(grid.to_vec::<f32>()?, [-0.5, 0.0, 1.5, 0.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn affine_grid(&self, size: &[usize], align_corners: bool) -> Result<Self> {
+        const NAME: &str = "affine_grid";
+        self.check_floating(NAME)?;
+        let fail = |problem: String| {
+            Err(Error::argument(
+                NAME,
+                "size",
+                format_args!("{size:?}"),
+                problem,
+            ))
+        };
+        let &[batch, _, ref sizes @ ..] = size else {
+            return fail("must be [batch, channels, h, w] or one number more".to_owned());
+        };
+        let dims = sizes.len();
+        if !(2..=3).contains(&dims) || size.contains(&0) {
+            let problem = "must be [batch, channels, h, w] or one number more, none of them 0";
+            return fail(problem.to_owned());
+        }
+        if **self.shape() != [batch, dims, dims + 1] {
+            let expected = format!("[{batch}, {dims}, {}] for the size {size:?}", dims + 1);
+            return Err(self.shape().error(NAME, expected));
+        }
+        let grid: Shape = [batch]
+            .into_iter()
+            .chain(sizes.iter().copied())
+            .chain([dims])
+            .collect();
+        grid.checked_numel(NAME, size_of::<f64>())?;
+        let mut columns = Vec::with_capacity(dims + 1);
+        for (d, &size) in sizes.iter().enumerate().rev() {
+            let line = Axis {
+                size,
+                align_corners,
+            }
+            .coordinates(self)?;
+            let mut shape = vec![1; dims];
+            shape[d] = size;
+            columns.push(line.reshape_to(&shape.into())?.expand(sizes)?);
+        }
+        columns.push(columns[0].ones_like()?);
+        let base = Self::stack(&columns.iter().collect::<Vec<_>>(), -1)?;
+        let base = base.reshape_to(&[sizes.iter().product(), dims + 1].into())?;
+        let theta = self.widened()?.transpose(1, 2)?;
+        base.matmul(&theta)?
+            .reshape_to(&grid)?
+            .to_dtype(self.dtype())
+    }
+}
+
+/// A dimension of an image.
+struct Axis {
+    size: usize,
+    align_corners: bool,
+}
+
+impl Axis {
+    /// The place at a coordinate in [-1, 1].
+    fn place_of(&self, at: &Tensor) -> Result<Tensor> {
+        let size = self.size as f64;
+        match self.align_corners {
+            true => at.add(1.0)?.mul((size - 1.0) / 2.0),
+            false => at.add(1.0)?.mul(size / 2.0)?.sub(0.5),
+        }
+    }
+
+    /// A place brought inside, if the padding asks for that.
+    fn bounded(&self, place: &Tensor, padding: GridPaddingMode) -> Result<Tensor> {
+        let last = (self.size - 1) as f64;
+        match padding {
+            GridPaddingMode::Zeros => Ok(place.clone()),
+            GridPaddingMode::Border => place.clamp(0.0, last),
+            GridPaddingMode::Reflection => {
+                let (low, span) = match self.align_corners {
+                    true => (0.0, last),
+                    false => (-0.5, last + 1.0),
+                };
+                if span == 0.0 {
+                    return place.mul(0.0);
+                }
+                let beyond = place.sub(low)?.abs()?;
+                let rest = beyond.fmod(span)?;
+                let turned = beyond.detach().div(span)?.floor()?.fmod(2.0)?.eq(1.0)?;
+                let inside = turned.where_(&rest.neg()?.add(span)?, &rest)?;
+                inside.add(low)?.clamp(0.0, last)
+            }
+        }
+    }
+
+    /// The coordinates of all places, in `F32` or `F64` as the tensor's dtype asks.
+    fn coordinates(&self, like: &Tensor) -> Result<Tensor> {
+        let dtype = match like.dtype() {
+            DType::F64 => DType::F64,
+            _ => DType::F32,
+        };
+        if self.size == 1 {
+            return Tensor::zeros([1], dtype, &like.device());
+        }
+        let size = self.size as f64;
+        let end = match self.align_corners {
+            true => 1.0,
+            false => (size - 1.0) / size,
+        };
+        Tensor::linspace(-end, end, self.size, dtype, &like.device())
+    }
+}
+
+/// The weights of all neighbours, `[batch, taps…, locations]`, from those along each dimension, which
+/// `weights` gives by how far the location lies after the place before it.
+fn products(axes: &[Tensor], weights: impl Fn(&Tensor) -> Result<Vec<Tensor>>) -> Result<Tensor> {
+    let mut all: Vec<Tensor> = Vec::new();
+    for at in axes {
+        let along = weights(&at.sub(&at.detach().floor()?)?)?;
+        if all.is_empty() {
+            all = along;
+            continue;
+        }
+        let pairs = all.iter().flat_map(|a| along.iter().map(move |b| a.mul(b)));
+        all = pairs.collect::<Result<_>>()?;
+    }
+    Tensor::stack(&all.iter().collect::<Vec<_>>(), 1)
+}

@@ -1,0 +1,435 @@
+//! Reading, writing and adding elements by index.
+
+use super::{Integers, Value};
+use crate::backend::Operand;
+use crate::layout::Layout;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
+use crate::{DType, Error, ErrorKind, Result, Shape};
+
+impl Tensor {
+    /// `out[.., i, ..] = self[.., index[.., i, ..], ..]` along `dim`; the result has the shape of
+    /// `index`, whose other sizes are at most this tensor's. What has no dimensions counts as a vector
+    /// of one element.
+    ///
+    /// # Errors
+    ///
+    /// An index that is not `I64` or `I32`, or is out of range; shapes that do not fit.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// let y = x.gather(1, &Tensor::from([[1_i64], [0]]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn gather(&self, dim: isize, index: &Self) -> Result<Self> {
+        if self.rank() == 0 || index.rank() == 0 {
+            let out = self.as_vector()?.gather(dim, &index.as_vector()?)?;
+            return out.reshape_to(index.shape());
+        }
+        let (dim, index) = self.check_index("gather", dim, index, self.shape())?;
+        let storage = self
+            .device()
+            .backend()
+            .gather(self.operand(), dim, index.operand())?;
+        Ok(index.like_shape(storage).record([self], |_| Gather {
+            from: self.shape().clone(),
+            dim,
+            index: index.clone(),
+        }))
+    }
+
+    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; a
+    /// source larger than the index is read as far as that goes.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather), and a source smaller than the index.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([10_i64, 20]);
+    /// let y = x.scatter_add(0, &Tensor::from([1_i64, 1]), &Tensor::from([1_i64, 2]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [10, 23]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn scatter_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
+        const NAME: &str = "scatter_add";
+        if self.rank() == 0 || index.rank() == 0 {
+            let (index, source) = (index.as_vector()?, source.as_vector()?);
+            let out = self.as_vector()?.scatter_add(dim, &index, &source)?;
+            return out.reshape_to(self.shape());
+        }
+        let (dim, index, source) = &self.check_source(NAME, dim, index, source)?;
+        let dim = *dim;
+        let storage = self.device().backend().scatter_add(
+            self.operand(),
+            dim,
+            index.operand(),
+            source.operand(),
+        )?;
+        Ok(self
+            .like_shape(storage)
+            .record([self, source], |_| ScatterAdd {
+                dim,
+                index: index.clone(),
+            }))
+    }
+
+    /// A copy of this tensor with `out[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; the
+    /// source may be a number.
+    ///
+    /// Where an index stands twice the last element stays, and both get its gradient, as in PyTorch.
+    ///
+    /// # Errors
+    ///
+    /// As [`scatter_add`](Self::scatter_add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([10_i64, 20, 30]);
+    /// let y = x.scatter(0, &Tensor::from([2_i64, 0]), &Tensor::from([1_i64, 2]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 20, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn scatter<'a>(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: impl Into<Value<'a>>,
+    ) -> Result<Self> {
+        const NAME: &str = "scatter";
+        let source = match source.into() {
+            Value::Tensor(source) => source.into_owned(),
+            number => number.like(NAME, self)?.expand(index.shape())?,
+        };
+        if self.rank() == 0 || index.rank() == 0 {
+            let (index, source) = (index.as_vector()?, source.as_vector()?);
+            let out = self.as_vector()?.scatter(dim, &index, &source)?;
+            return out.reshape_to(self.shape());
+        }
+        let (dim, index, source) = self.check_source(NAME, dim, index, &source)?;
+        let storage = self.device().backend().scatter(
+            self.operand(),
+            dim,
+            index.operand(),
+            source.operand(),
+        )?;
+        Ok(self
+            .like_shape(storage)
+            .record([self, &source], |_| Scatter {
+                dim,
+                index: index.clone(),
+            }))
+    }
+
+    /// [`gather`](Self::gather) along `dim` with the other dimensions of both broadcast to each other.
+    ///
+    /// It reads what [`argsort`](Self::argsort) or [`argmax`](Self::argmax) have found. Negative indices count
+    /// from the end, as in PyTorch, which also wraps those beyond the size; they are an error here.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather), and shapes that do not broadcast.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// let y = x.take_along_dim(&Tensor::from([[1_i64]]), 1)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 4]);
+    /// let last = x.take_along_dim(&Tensor::from([[-1_i64]]), 1)?;
+    /// assert_eq!(last.to_vec::<i64>()?, [2, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn take_along_dim(&self, index: &Self, dim: isize) -> Result<Self> {
+        const NAME: &str = "take_along_dim";
+        let place = self.shape().dim(NAME, dim)?;
+        if self.rank() != index.rank() || self.rank() == 0 {
+            let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
+            let rule = "both must have as many dimensions, at least one".to_owned();
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let with = |shape: &Shape, size: usize| -> Shape {
+            let sizes = shape.iter().enumerate();
+            sizes
+                .map(|(d, &s)| if d == place { size } else { s })
+                .collect()
+        };
+        let common = with(self.shape(), 1).broadcast(NAME, &with(index.shape(), 1))?;
+        let size = self.shape()[place];
+        let from_start = self.indices(NAME, index)?.counted_from_start(size)?;
+        let x = self.expand(with(&common, size))?;
+        let index = from_start.expand(with(&common, index.shape()[place]))?;
+        x.gather(dim, &index).map_err(|error| match error.kind() {
+            // The number that was given.
+            &ErrorKind::Index { index, size, .. } if index < 0 => ErrorKind::Index {
+                op: NAME,
+                index: index - size as i64,
+                size,
+            }
+            .into(),
+            _ => error,
+        })
+    }
+
+    /// The places of the elements that are not 0, one in each row, as `I64` of the shape
+    /// `[count, rank]`.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[0_i64, 5], [7, 0]]).nonzero()?;
+    /// assert_eq!(x.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn nonzero(&self) -> Result<Self> {
+        let shape = self.shape();
+        let chosen = self.logical_not()?.to_vec::<bool>()?;
+        let count = chosen.iter().filter(|zero| !**zero).count();
+        let out = Shape::from([count, self.rank()]);
+        let numel = out.checked_numel("nonzero", DType::I64.size_in_bytes())?;
+        crate::backend::host_room::<i64>(numel)?;
+        let strides = Layout::contiguous(shape.clone());
+        let mut places = Vec::with_capacity(numel);
+        for (i, _) in chosen.iter().enumerate().filter(|(_, zero)| !**zero) {
+            let sizes = strides.strides().iter().zip(shape.iter());
+            places.extend(sizes.map(|(stride, size)| (i / stride % size) as i64));
+        }
+        Self::from_vec(places, out)?.to_device(&self.device())
+    }
+
+    /// Rows of `classes` numbers, 1 at the class and 0 elsewhere, as `I64`, along a new last
+    /// dimension.
+    ///
+    /// # Errors
+    ///
+    /// Classes that are not `I64`, `I32` or `U8`, or are outside `0..classes`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([2_i64, 0]).one_hot(3)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [0, 0, 1, 1, 0, 0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn one_hot(&self, classes: usize) -> Result<Self> {
+        const NAME: &str = "one_hot";
+        let shape: Shape = self.shape().iter().copied().chain([classes]).collect();
+        let place = self.to_integers(NAME, Integers::Classes)?.unsqueeze(-1)?;
+        if classes == 0 {
+            if self.numel() > 0 {
+                let problem = "there is a class for each element, and none to choose";
+                return Err(Error::argument(NAME, "classes", classes, problem));
+            }
+            return Self::zeros(shape, DType::I64, &self.device());
+        }
+        let class_error = |error: Error| match error.kind() {
+            &ErrorKind::Index { index, .. } => {
+                let problem = format!("has no class {index}");
+                Error::argument(NAME, "classes", classes, problem)
+            }
+            _ => error,
+        };
+        Self::zeros(shape, DType::I64, &self.device())?
+            .scatter_add(-1, &place, &place.ones_like()?)
+            .map_err(class_error)
+    }
+
+    /// Indices of a dimension of `size` elements without negative ones, which count from the end.
+    fn counted_from_start(&self, size: usize) -> Result<Self> {
+        let negative = self.lt(0_i64)?;
+        // The size of a dimension is far below the greatest number.
+        negative.where_(&self.add(size as i64)?, self)
+    }
+
+    /// Checks that an index and a source fit this tensor; the dimension, the index as `I64`, and the part
+    /// of the source that the index has places for.
+    pub(super) fn check_source(
+        &self,
+        op: &'static str,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+    ) -> Result<(usize, Self, Self)> {
+        self.check_same(op, source)?;
+        let (dim, index) = self.check_index(op, dim, index, self.shape())?;
+        let (places, sizes) = (index.shape(), source.shape());
+        let fits = places.rank() == sizes.rank()
+            && places
+                .iter()
+                .zip(sizes.iter())
+                .all(|(place, size)| place <= size);
+        if !fits {
+            let (lhs, rhs) = (places.clone(), sizes.clone());
+            let rule = "the source must have an element for each index".to_owned();
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let mut part = source.clone();
+        for (d, (&place, &size)) in places.iter().zip(sizes.iter()).enumerate() {
+            if place < size {
+                part = part.narrow(d as isize, 0..place)?;
+            }
+        }
+        Ok((dim, index, part))
+    }
+
+    fn check_index(
+        &self,
+        op: &'static str,
+        dim: isize,
+        index: &Self,
+        bound: &Shape,
+    ) -> Result<(usize, Self)> {
+        let dim = self.shape().dim(op, dim)?;
+        let index = self.indices(op, index)?;
+        let fits = self.rank() > 0
+            && index.rank() == bound.rank()
+            && (0..bound.rank()).all(|d| d == dim || index.shape()[d] <= bound[d]);
+        if fits {
+            return Ok((dim, index));
+        }
+        let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
+        let rule = format!("the index may exceed the tensor in dimension {dim} only");
+        Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+    }
+}
+
+struct Gather {
+    from: Shape,
+    dim: usize,
+    index: Tensor,
+}
+
+impl Function for Gather {
+    fn name(&self) -> &'static str {
+        "gather"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { from, dim, index } = self;
+        one(ctx.grad().added_to_zeros(from, *dim, index, false)?)
+    }
+}
+
+struct Scatter {
+    dim: usize,
+    index: Tensor,
+}
+
+impl Function for Scatter {
+    fn name(&self) -> &'static str {
+        "scatter"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let dim = self.dim as isize;
+        two(
+            ctx,
+            || ctx.grad().scatter(dim, &self.index, 0),
+            || ctx.grad().gather(dim, &self.index),
+        )
+    }
+}
+
+impl Tensor {
+    /// A tensor without dimensions as a vector of one element, and any other as it is.
+    pub(super) fn as_vector(&self) -> Result<Self> {
+        match self.rank() {
+            0 => self.unsqueeze(0),
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// Zeros of `shape` with this tensor added: its elements, or its slices if `slices`, where an
+    /// index says.
+    ///
+    /// Nobody else holds the zeros, so that the kernel need not copy them.
+    pub(super) fn added_to_zeros(
+        &self,
+        shape: &Shape,
+        dim: usize,
+        index: &Self,
+        slices: bool,
+    ) -> Result<Self> {
+        let backend = self.device().backend();
+        let numel = shape.checked_numel("zeros", self.dtype().size_in_bytes())?;
+        let zeros = Operand {
+            storage: backend.full(numel, self.dtype(), 0.into())?,
+            layout: Layout::contiguous(shape.clone()),
+        };
+        let storage = if slices {
+            backend.index_add(zeros, dim, index.operand(), self.operand())?
+        } else {
+            backend.scatter_add(zeros, dim, index.operand(), self.operand())?
+        };
+        let index = index.clone();
+        Ok(
+            Self::fresh(storage, shape.clone()).record([self], |_| AddedToZeros {
+                dim,
+                index,
+                slices,
+            }),
+        )
+    }
+}
+
+struct AddedToZeros {
+    dim: usize,
+    index: Tensor,
+    slices: bool,
+}
+
+impl Function for AddedToZeros {
+    fn name(&self) -> &'static str {
+        "addition to zeros"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let dim = self.dim as isize;
+        one(if self.slices {
+            ctx.grad().index_select(dim, &self.index)?
+        } else {
+            ctx.grad().gather(dim, &self.index)?
+        })
+    }
+}
+
+struct ScatterAdd {
+    dim: usize,
+    index: Tensor,
+}
+
+impl Function for ScatterAdd {
+    fn name(&self) -> &'static str {
+        "scatter_add"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        two(
+            ctx,
+            || Ok(ctx.grad().clone()),
+            || ctx.grad().gather(self.dim as isize, &self.index),
+        )
+    }
+}

@@ -1,0 +1,309 @@
+//! Tensors as indices, and writing where an index says.
+
+use super::{IndexItem, IntoIndex, Value};
+use crate::backend::host_room;
+use crate::tensor::Tensor;
+use crate::{DType, Error, ErrorKind, Result, Shape};
+
+const NAME: &str = "index";
+
+impl Tensor {
+    /// Adds the lists that an index in a tensor stands for; the tensor with a dimension for each list.
+    pub(super) fn with_list(&self, lists: &mut Vec<Option<Self>>, index: &Self) -> Result<Self> {
+        self.check_device(NAME, index)?;
+        let dim = lists.len();
+        match (index.dtype(), index.rank()) {
+            (DType::I64 | DType::I32, 0) => {
+                let at = index.to_dtype(DType::I64)?.item::<i64>()?;
+                // Numbers beyond `isize` are outside of every dimension, as is the nearest.
+                let at = isize::try_from(at).unwrap_or(isize::MAX);
+                return self.select(dim as isize, at);
+            }
+            (DType::I64 | DType::I32, _) => lists.push(Some(index.to_dtype(DType::I64)?)),
+            (DType::Bool, 0) => {
+                let chosen = i64::from(index.item::<bool>()?);
+                lists.push(Some(Self::zeros(
+                    [chosen as usize],
+                    DType::I64,
+                    &self.device(),
+                )?));
+                return self.unsqueeze(dim as isize);
+            }
+            (DType::Bool, rank) => {
+                let sizes = self.shape().get(dim..dim + rank);
+                if sizes != Some(&**index.shape()) {
+                    let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
+                    let rule = format!("a mask has the sizes of the dimensions from {dim} on");
+                    let op = NAME;
+                    return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                }
+                lists.extend(index.nonzero()?.unbind(1)?.into_iter().map(Some));
+            }
+            (dtype, _) => {
+                let (op, needs) = (NAME, "an int64, int32 or bool tensor as an index");
+                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            }
+        }
+        Ok(self.clone())
+    }
+
+    /// The elements at lists of places, one list or none for each dimension.
+    ///
+    /// The dimensions with lists become one, of which slices are selected.
+    pub(super) fn at_lists(&self, lists: &[Option<Self>]) -> Result<Self> {
+        let mut common = Shape::from(());
+        for list in lists.iter().flatten() {
+            common = common.broadcast(NAME, list.shape())?;
+        }
+        let (listed, rest): (Vec<usize>, Vec<usize>) =
+            (0..self.rank()).partition(|&dim| lists[dim].is_some());
+        let adjacent = listed.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let (x, first) = match listed.first() {
+            Some(&first) if adjacent => (self.clone(), first),
+            _ => {
+                let order = listed.iter().chain(&rest).map(|&dim| dim as isize);
+                (self.permute(order.collect::<Vec<_>>())?, 0)
+            }
+        };
+        let mut places = vec![0_i64; room(&common)?];
+        for (list, &dim) in lists.iter().flatten().zip(&listed) {
+            let size = self.shape()[dim];
+            let list = list.expand(&common)?.to_vec::<i64>()?;
+            for (place, index) in places.iter_mut().zip(list) {
+                *place = place.wrapping_mul(size as i64) + from_end(NAME, index, size)? as i64;
+            }
+        }
+        let places = Self::from_vec(places, common.numel())?.to_device(&self.device())?;
+        let (before, after) = (&x.shape()[..first], &x.shape()[first + listed.len()..]);
+        let sizes: Shape = listed.iter().map(|&dim| self.shape()[dim]).collect();
+        let joined = sizes.checked_numel(NAME, 1)?;
+        let around = |between: &[usize]| -> Shape {
+            let sizes = before.iter().chain(between).chain(after);
+            sizes.copied().collect()
+        };
+        let out = around(&common);
+        out.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        x.reshape_to(&around(&[joined]))?
+            .index_select(first as isize, &places)?
+            .reshape_to(&out)
+    }
+
+    /// A copy of this tensor with `values` where an [index](Self::i) says, or added there if `accumulate`:
+    /// Python's `x[…] = values` and `x.index_put(indices, values, accumulate)`, where PyTorch takes tensors
+    /// only.
+    ///
+    /// Values are a tensor that broadcasts to what the index selects, or a number. Where a place stands
+    /// twice all values are added, or the last one stays, and each gets the gradient of its place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`i`](Self::i), values that do not broadcast or have another dtype.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[0_i64, 0, 0], [5, 5, 5]]);
+    /// let y = x.index_put((.., &Tensor::from([0_i64, 2])), &Tensor::from([1_i64, 2]), false)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [1, 0, 2, 1, 5, 2]);
+    /// let y = x.index_put((0, &Tensor::from([1_i64, 1])), 3, true)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [0, 6, 0, 5, 5, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn index_put<'a>(
+        &self,
+        index: impl IntoIndex,
+        values: impl Into<Value<'a>>,
+        accumulate: bool,
+    ) -> Result<Self> {
+        self.put_at(&index.into_items(), values.into(), accumulate)
+    }
+
+    /// [`index_put`](Self::index_put), compiled once.
+    fn put_at(&self, items: &[IndexItem], values: Value<'_>, accumulate: bool) -> Result<Self> {
+        const NAME: &str = "index_put";
+        let values = values.like(NAME, self)?;
+        room(self.shape())?;
+        let numel = self.numel();
+        let all = Self::arange(0, numel as i64)?.to_device(&self.device())?;
+        let places = all.reshape_to(self.shape())?.indexed(items)?;
+        let common = places.shape().broadcast(NAME, values.shape());
+        if !common.is_ok_and(|shape| shape == *places.shape()) {
+            let (lhs, rhs) = (places.shape().clone(), values.shape().clone());
+            let rule = "the values must broadcast to what the index selects".to_owned();
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let count = Shape::from(places.numel());
+        let values = values.expand(places.shape())?.reshape_to(&count)?;
+        let (x, places) = (self.reshape_to(&numel.into())?, places.reshape_to(&count)?);
+        let out = if accumulate {
+            x.scatter_add(0, &places, &values)?
+        } else {
+            x.scatter(0, &places, &values)?
+        };
+        out.reshape_to(self.shape())
+    }
+
+    /// A copy of this tensor with the elements of `source`, in row-major order, one after the other where
+    /// `mask` is true; tensor and mask are broadcast together.
+    ///
+    /// # Errors
+    ///
+    /// A mask that is not `Bool` or does not broadcast, a source of another dtype or with fewer elements
+    /// than the mask chooses.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1_i64, 2, 3]);
+    /// let mask = Tensor::from([true, false, true]);
+    /// let y = x.masked_scatter(&mask, &Tensor::from([7_i64, 8, 9]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [7, 2, 8]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn masked_scatter(&self, mask: &Self, source: &Self) -> Result<Self> {
+        const NAME: &str = "masked_scatter";
+        self.check_same(NAME, source)?;
+        let shape = self.check_mask(NAME, mask)?;
+        let numel = Shape::from(room(&shape)?);
+        let places = mask.expand(&shape)?.reshape_to(&numel)?.nonzero()?;
+        let count = places.numel();
+        if source.numel() < count {
+            let (lhs, rhs) = (shape, source.shape().clone());
+            let rule =
+                format!("the source must have {count} elements, one for each true of the mask");
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let source = source
+            .reshape_to(&source.numel().into())?
+            .narrow(0, 0..count)?;
+        let x = self.expand(&shape)?.reshape_to(&numel)?;
+        x.scatter(0, &places.reshape_to(&count.into())?, &source)?
+            .reshape_to(&shape)
+    }
+
+    /// A copy of this tensor with `value` in the slices of dimension `dim` that a list of indices names;
+    /// negative ones count from the end.
+    ///
+    /// The value is a number or a tensor without dimensions.
+    ///
+    /// # Errors
+    ///
+    /// An index that is not `I64` or `I32` with at most one dimension, or out of range; a value with dimensions,
+    /// of another dtype, or that the dtype would cut.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// let y = x.index_fill(1, &Tensor::from([0_i64, -1]), 9)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [9, 2, 9, 9, 5, 9]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn index_fill<'a>(
+        &self,
+        dim: isize,
+        index: &Self,
+        value: impl Into<Value<'a>>,
+    ) -> Result<Self> {
+        const NAME: &str = "index_fill";
+        let value = value.into().like(NAME, self)?;
+        if value.rank() > 0 {
+            return Err(value.shape().error(NAME, "a value without dimensions"));
+        }
+        let (x, index) = (self.as_vector()?, index.as_vector()?);
+        let (dim, index, _) = x.listed(NAME, dim, &index)?;
+        let size = x.shape()[dim];
+        host_room::<bool>(size)?;
+        let mut chosen = vec![false; size];
+        for index in index.to_vec::<i64>()? {
+            chosen[from_end(NAME, index, size)?] = true;
+        }
+        let shape: Shape = (0..x.rank())
+            .map(|d| if d == dim { size } else { 1 })
+            .collect();
+        let mask = Self::from_vec(chosen, shape)?.to_device(&self.device())?;
+        mask.where_(&*value, &x)?.reshape_to(self.shape())
+    }
+
+    /// A copy of this tensor with the slices of `source` in place of those of dimension `dim` that a list
+    /// of indices names.
+    ///
+    /// Where an index stands twice the last slice stays, and both get its gradient, as in PyTorch. What
+    /// has no dimensions counts as a vector of one element.
+    ///
+    /// # Errors
+    ///
+    /// An index that is not `I64` or `I32` with at most one dimension, or out of range; a source of another shape
+    /// than the selection has, or another dtype.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4], [5, 6]]);
+    /// let y = x.index_copy(0, &Tensor::from([2_i64, 0]), &Tensor::from([[7_i64, 7], [8, 8]]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [8, 8, 3, 4, 7, 7]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
+        const NAME: &str = "index_copy";
+        self.check_same(NAME, source)?;
+        let (x, index, source) = (self.as_vector()?, index.as_vector()?, source.as_vector()?);
+        let (dim, index, shape) = x.listed(NAME, dim, &index)?;
+        if *source.shape() != shape {
+            let (lhs, rhs) = (shape, source.shape().clone());
+            let rule = "the source must have the shape of the selection".to_owned();
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let size = x.shape()[dim];
+        if let Some(index) = index
+            .to_vec::<i64>()?
+            .into_iter()
+            .find(|&i| !within(i, size))
+        {
+            let op = NAME;
+            return Err(ErrorKind::Index { op, index, size }.into());
+        }
+        let count = index.numel();
+        let along: Shape = (0..x.rank())
+            .map(|d| if d == dim { count } else { 1 })
+            .collect();
+        let index = index.reshape_to(&along)?.expand(&shape)?;
+        x.scatter(dim as isize, &index, &source)?
+            .reshape_to(self.shape())
+    }
+}
+
+/// The number of places of a shape, for which memory has room.
+fn room(shape: &Shape) -> Result<usize> {
+    let count = shape.checked_numel(NAME, size_of::<i64>())?;
+    host_room::<i64>(count)?;
+    Ok(count)
+}
+
+fn within(index: i64, size: usize) -> bool {
+    usize::try_from(index).is_ok_and(|index| index < size)
+}
+
+/// The place in a dimension that an index names, a negative one from the end.
+fn from_end(op: &'static str, index: i64, size: usize) -> Result<usize> {
+    // A size fits `isize`.
+    let place = if index < 0 {
+        index.checked_add(size as i64)
+    } else {
+        Some(index)
+    };
+    let place = place.and_then(|place| usize::try_from(place).ok());
+    let outside = || Error::new(ErrorKind::Index { op, index, size });
+    place.filter(|&place| place < size).ok_or_else(outside)
+}

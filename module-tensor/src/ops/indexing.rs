@@ -1,0 +1,262 @@
+//! Indexing by tuples, as Python's `x[..., 1:, None, 0]`.
+
+use std::fmt;
+use std::ops::{
+    Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
+};
+
+use smallvec::SmallVec;
+
+use crate::tensor::Tensor;
+use crate::{DType, Error, Result};
+
+/// What an index says of one dimension; numbers, ranges and tensors become items by themselves.
+#[derive(Clone, Debug)]
+pub enum IndexItem {
+    /// One slice, without the dimension; negative ones count from the end.
+    At(isize),
+    /// A range of slices, by [`Tensor::slice`]'s rules.
+    Slice {
+        /// Where it begins.
+        start: Bound<isize>,
+        /// Where it ends.
+        end: Bound<isize>,
+        /// Every how many.
+        step: isize,
+    },
+    /// A new dimension of size 1: Python's `None`.
+    NewAxis,
+    /// All dimensions that no other item stands for: Python's `...`.
+    Ellipsis,
+    /// Slices that a tensor of integers names, or a `Bool` mask over as many dimensions as it has.
+    Tensor(Tensor),
+}
+
+impl IndexItem {
+    /// The slices from `start` up to and without `end`: what `start..end` says, for a negative end, where
+    /// clippy takes a literal `1..-1` for a range that is empty by mistake.
+    pub fn between(start: isize, end: isize) -> Self {
+        Self::every(1, start..end)
+    }
+
+    /// Every `step`-th slice of a range: `IndexItem::every(2, 1..)` is Python's `1::2`.
+    pub fn every(step: isize, range: impl RangeBounds<isize>) -> Self {
+        Self::Slice {
+            start: range.start_bound().cloned(),
+            end: range.end_bound().cloned(),
+            step,
+        }
+    }
+}
+
+/// Python's spelling.
+impl fmt::Display for IndexItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::At(index) => write!(f, "{index}"),
+            Self::Tensor(ref tensor) => write!(f, "{}{}", tensor.dtype(), tensor.shape()),
+            Self::NewAxis => f.write_str("None"),
+            Self::Ellipsis => f.write_str("..."),
+            Self::Slice { start, end, step } => {
+                if let Bound::Included(start) | Bound::Excluded(start) = start {
+                    write!(f, "{start}")?;
+                }
+                f.write_str(":")?;
+                match end {
+                    Bound::Included(last) => write!(f, "={last}")?,
+                    Bound::Excluded(end) => write!(f, "{end}")?,
+                    Bound::Unbounded => {}
+                }
+                match step {
+                    1 => Ok(()),
+                    step => write!(f, ":{step}"),
+                }
+            }
+        }
+    }
+}
+
+/// What indexes a tensor: an item, or a tuple, array or slice of items.
+pub trait IntoIndex {
+    /// The items in order.
+    fn into_items(self) -> SmallVec<[IndexItem; 4]>;
+}
+
+impl IntoIndex for IndexItem {
+    fn into_items(self) -> SmallVec<[Self; 4]> {
+        SmallVec::from_iter([self])
+    }
+}
+
+impl IntoIndex for &[IndexItem] {
+    fn into_items(self) -> SmallVec<[IndexItem; 4]> {
+        self.iter().cloned().collect()
+    }
+}
+
+impl<const N: usize> IntoIndex for [IndexItem; N] {
+    fn into_items(self) -> SmallVec<[IndexItem; 4]> {
+        self.into_iter().collect()
+    }
+}
+
+macro_rules! items_from {
+    ($($type:ty: |$v:ident| $item:expr;)*) => {$(
+        impl From<$type> for IndexItem {
+            fn from($v: $type) -> Self {
+                $item
+            }
+        }
+
+        impl IntoIndex for $type {
+            fn into_items(self) -> SmallVec<[IndexItem; 4]> {
+                IndexItem::from(self).into_items()
+            }
+        }
+    )*};
+}
+
+/// Numbers beyond `isize` are outside of every dimension, as is the nearest.
+macro_rules! items_of {
+    ($($number:ty),*) => {$(items_from! {
+        $number: |v| Self::At(signed(v));
+        Range<$number>: |v| Self::every(1, signed(v.start)..signed(v.end));
+        RangeFrom<$number>: |v| Self::every(1, signed(v.start)..);
+        RangeTo<$number>: |v| Self::every(1, ..signed(v.end));
+        RangeInclusive<$number>: |v| Self::every(1, signed(*v.start())..=signed(*v.end()));
+        RangeToInclusive<$number>: |v| Self::every(1, ..=signed(v.end));
+    })*};
+}
+
+fn signed(number: impl TryInto<isize>) -> isize {
+    number.try_into().unwrap_or(isize::MAX)
+}
+
+// An unannotated literal is an `i32`.
+items_of!(i32, isize, usize);
+items_from! {
+    RangeFull: |_v| Self::every(1, ..);
+    Tensor: |v| Self::Tensor(v);
+    &Tensor: |v| Self::Tensor(v.clone());
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        impl<$($name: Into<IndexItem>),*> IntoIndex for ($($name,)*) {
+            fn into_items(self) -> SmallVec<[IndexItem; 4]> {
+                #[allow(non_snake_case)]
+                let ($($name,)*) = self;
+                SmallVec::from_iter([$($name.into()),*])
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+
+impl Tensor {
+    /// The part that a tuple of numbers, ranges, tensors and [`IndexItem`]s names: Python's `x[…]`.
+    ///
+    /// | Python | here |
+    /// |---|---|
+    /// | `x[1]` | `x.i(1)` |
+    /// | `x[:, -1]` | `x.i((.., -1))` |
+    /// | `x[2:, ..., 0]` | `x.i((2.., IndexItem::Ellipsis, 0))` |
+    /// | `x[1:-1]` | `x.i(IndexItem::between(1, -1))` |
+    /// | `x[None, ::2]` | `x.i((IndexItem::NewAxis, IndexItem::every(2, ..)))` |
+    /// | `x[idx]`, `x[:, idx, 1:3]` | `x.i(&idx)`, `x.i((.., &idx, 1..3))` |
+    /// | `x[mask]` | `x.i(&mask)` |
+    ///
+    /// Dimensions behind the last item stay as they are. Without tensors the result is a view.
+    ///
+    /// Tensors of integers (`I64` or `I32`, negative ones count from the end) are broadcast together, and
+    /// their common shape takes the place of the dimensions that they index if these stand side by side,
+    /// else it comes first, as in PyTorch. A `Bool` mask stands for the places of its true elements, one
+    /// list for each of its dimensions. A tensor of integers without dimensions is a number.
+    ///
+    /// # Errors
+    ///
+    /// More items than dimensions, a second ellipsis, a number that is out of range, a step below 1;
+    /// tensors that do not broadcast, of another dtype, or with a number that is out of range; a mask
+    /// whose sizes are not those of the dimensions that it indexes.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{IndexItem, Tensor};
+    ///
+    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.i((1, .., -1))?.to_vec::<i64>()?, [15, 19, 23]);
+    /// assert_eq!(x.i((IndexItem::Ellipsis, ..2, 0))?.to_vec::<i64>()?, [0, 4, 12, 16]);
+    /// assert_eq!(x.i((0, IndexItem::NewAxis, IndexItem::every(2, ..)))?.shape().to_string(), "[1, 2, 4]");
+    ///
+    /// let idx = Tensor::from([2_i64, -3]);
+    /// assert_eq!(x.i((0, &idx, 1..3))?.to_vec::<i64>()?, [9, 10, 1, 2]);
+    /// assert_eq!(x.i(&x.gt(21)?)?.to_vec::<i64>()?, [22, 23]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn i(&self, index: impl IntoIndex) -> Result<Self> {
+        self.indexed(&index.into_items())
+    }
+
+    /// [`i`](Self::i) by items, compiled once.
+    pub(super) fn indexed(&self, items: &[IndexItem]) -> Result<Self> {
+        let others = self.check_items(items)?;
+        // The number of dimensions fits `isize`, as does everything that is in memory.
+        let (mut out, mut lists) = (self.clone(), Vec::new());
+        for item in items {
+            let dim = lists.len();
+            let place = dim as isize;
+            match item {
+                IndexItem::At(index) => out = out.select(place, *index)?,
+                IndexItem::Slice { start, end, step } => {
+                    if !matches!((start, end, step), (Bound::Unbounded, Bound::Unbounded, 1)) {
+                        out = out.slice(place, (*start, *end), *step)?;
+                    }
+                    lists.push(None);
+                }
+                IndexItem::NewAxis => {
+                    out = out.unsqueeze(place)?;
+                    lists.push(None);
+                }
+                IndexItem::Ellipsis => lists.resize(dim + others, None),
+                IndexItem::Tensor(index) => out = out.with_list(&mut lists, index)?,
+            }
+        }
+        if lists.iter().all(Option::is_none) {
+            return Ok(out);
+        }
+        lists.resize(out.rank(), None);
+        out.at_lists(&lists)
+    }
+
+    /// Checks the number of items; how many dimensions an ellipsis stands for.
+    fn check_items(&self, items: &[IndexItem]) -> Result<usize> {
+        let fail = |problem: String| {
+            let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+            let index = format!("[{}]", texts.join(", "));
+            Error::argument("index", "index", index, problem)
+        };
+        let named = |item: &IndexItem| match item {
+            IndexItem::At(_) | IndexItem::Slice { .. } => 1,
+            IndexItem::Tensor(mask) if mask.dtype() == DType::Bool => mask.rank(),
+            IndexItem::Tensor(_) => 1,
+            IndexItem::NewAxis | IndexItem::Ellipsis => 0,
+        };
+        let count = items.iter().map(named).sum();
+        let Some(others) = self.rank().checked_sub(count) else {
+            let shape = self.shape();
+            return Err(fail(format!("names {count} dimensions of shape {shape}")));
+        };
+        let ellipsis = |item: &&IndexItem| matches!(item, IndexItem::Ellipsis);
+        if items.iter().filter(ellipsis).count() > 1 {
+            return Err(fail("has more than one ellipsis".to_owned()));
+        }
+        Ok(others)
+    }
+}

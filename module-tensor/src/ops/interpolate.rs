@@ -1,0 +1,267 @@
+//! Images at another size.
+
+mod map;
+
+use std::fmt;
+
+pub(super) use map::cubic_weights;
+use map::{Map, cubic, cubic_filter, tent};
+use serde::{Deserialize, Serialize};
+
+use crate::tensor::Tensor;
+use crate::{Error, Result};
+
+/// How [`Tensor::interpolate`] reads between places; it prints as PyTorch names it.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::InterpolateMode;
+///
+/// let mode: InterpolateMode = serde_json::from_str("\"nearest-exact\"")?;
+/// assert_eq!(mode, InterpolateMode::NearestExact);
+/// assert_eq!(mode.to_string(), "nearest-exact");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterpolateMode {
+    /// The place that the start of the output's place falls into; one to three dimensions.
+    #[default]
+    Nearest,
+    /// The place that the middle of the output's place falls into; one to three dimensions.
+    NearestExact,
+    /// On a line between two places; one dimension.
+    Linear,
+    /// The same in two dimensions.
+    Bilinear,
+    /// The same in three dimensions.
+    Trilinear,
+    /// On a cubic through four places, with `A = -0.75`; two dimensions.
+    Bicubic,
+    /// The mean of the places that the output's place covers; one to three dimensions.
+    Area,
+}
+
+impl fmt::Display for InterpolateMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nearest => "nearest",
+            Self::NearestExact => "nearest-exact",
+            Self::Linear => "linear",
+            Self::Bilinear => "bilinear",
+            Self::Trilinear => "trilinear",
+            Self::Bicubic => "bicubic",
+            Self::Area => "area",
+        })
+    }
+}
+
+/// The size to which [`Tensor::interpolate`] brings an image; one number is for all dimensions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resize {
+    /// The size of the output.
+    Size(Vec<usize>),
+    /// What the size of the input is multiplied with, and rounded down.
+    ScaleFactor(Vec<f64>),
+}
+
+/// The options of [`Tensor::interpolate`], with PyTorch's names and defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InterpolateOptions {
+    /// The size of the output.
+    pub resize: Resize,
+    /// How to read between places.
+    pub mode: InterpolateMode,
+    /// Whether the middles of the first and last places of input and output meet, and not their outer
+    /// edges; for the linear modes and the cubic one.
+    pub align_corners: bool,
+    /// Whether a place of a smaller image is a mean over all that it covers, as Pillow computes it; for
+    /// the bilinear mode and the cubic one, which then has `A = -0.5`.
+    pub antialias: bool,
+}
+
+impl InterpolateOptions {
+    /// The nearest places, to this size.
+    pub fn size(size: impl Into<Vec<usize>>) -> Self {
+        Self {
+            resize: Resize::Size(size.into()),
+            mode: InterpolateMode::default(),
+            align_corners: false,
+            antialias: false,
+        }
+    }
+
+    /// The nearest places, to this multiple of the size.
+    pub fn scale_factor(factor: impl Into<Vec<f64>>) -> Self {
+        Self {
+            resize: Resize::ScaleFactor(factor.into()),
+            mode: InterpolateMode::default(),
+            align_corners: false,
+            antialias: false,
+        }
+    }
+
+    /// Reads between places in this way.
+    #[must_use]
+    pub fn mode(mut self, mode: InterpolateMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Whether the middles of corners meet.
+    #[must_use]
+    pub fn align_corners(mut self, align_corners: bool) -> Self {
+        self.align_corners = align_corners;
+        self
+    }
+
+    /// Whether a smaller image is made of means.
+    #[must_use]
+    pub fn antialias(mut self, antialias: bool) -> Self {
+        self.antialias = antialias;
+        self
+    }
+}
+
+impl InterpolateMode {
+    /// The numbers of spatial dimensions that it serves.
+    fn dims(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Self::Linear => 1..=1,
+            Self::Bilinear | Self::Bicubic => 2..=2,
+            Self::Trilinear => 3..=3,
+            Self::Nearest | Self::NearestExact | Self::Area => 1..=3,
+        }
+    }
+}
+
+impl Tensor {
+    /// The image at another size, as `torch.nn.functional.interpolate`.
+    ///
+    /// Place `i` of the output lies at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)`
+    /// if corners are aligned; `scale` is one by the scale factor if that is given, else the ratio of
+    /// the sizes. Beyond the border the last place goes on.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, size…]` with one to three spatial dimensions, as the mode needs.
+    ///
+    /// # Errors
+    ///
+    /// A mode that does not serve the number of dimensions, a size or factor for too many or too few
+    /// dimensions, an empty input or output, aligned corners or averages where the mode has none, a
+    /// dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{InterpolateMode, InterpolateOptions, Tensor};
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]).reshape([1, 1, 2])?;
+    /// let nearest = x.interpolate(&InterpolateOptions::scale_factor([2.0]))?;
+    /// assert_eq!(nearest.to_vec::<f32>()?, [1.0, 1.0, 2.0, 2.0]);
+    /// let linear = InterpolateOptions::size([4]).mode(InterpolateMode::Linear);
+    /// assert_eq!(x.interpolate(&linear)?.to_vec::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "upsample")]
+    pub fn interpolate(&self, options: &InterpolateOptions) -> Result<Self> {
+        use InterpolateMode as Mode;
+        const NAME: &str = "interpolate";
+        self.check_floating(NAME)?;
+        let mode = options.mode;
+        let dims = self.rank().saturating_sub(2);
+        if !mode.dims().contains(&dims) {
+            let (low, high) = mode.dims().into_inner();
+            let expected = format!(
+                "[batch, channels, size…] with {} for mode = {mode:?}",
+                match low == high {
+                    true => format!("{low} spatial dimension(s)"),
+                    false => format!("{low} to {high} spatial dimensions"),
+                }
+            );
+            return Err(self.shape().error(NAME, expected));
+        }
+        let corners = !matches!(mode, Mode::Nearest | Mode::NearestExact | Mode::Area);
+        if options.align_corners && !corners {
+            let problem = format!("has no meaning for mode = {mode:?}");
+            return Err(Error::argument(NAME, "align_corners", true, problem));
+        }
+        if options.antialias && !matches!(mode, Mode::Bilinear | Mode::Bicubic) {
+            let problem = format!("serves Bilinear and Bicubic, not mode = {mode:?}");
+            return Err(Error::argument(NAME, "antialias", true, problem));
+        }
+        let mut bands = Vec::with_capacity(dims);
+        for (d, &size) in self.shape()[2..].iter().enumerate() {
+            let (to, factor) = options.resize.of(d, dims, size)?;
+            if size == 0 || to == 0 {
+                let expected = format!(
+                    "sizes that are not 0, to be brought to {:?}",
+                    options.resize
+                );
+                return Err(self.shape().error(NAME, expected));
+            }
+            let scale = match factor {
+                _ if options.align_corners && to > 1 => (size - 1) as f64 / (to - 1) as f64,
+                _ if options.align_corners => 0.0,
+                Some(factor) => factor.recip(),
+                None => size as f64 / to as f64,
+            };
+            let map = Map {
+                size,
+                to,
+                scale,
+                align_corners: options.align_corners,
+            };
+            bands.push(match mode {
+                Mode::Bilinear if options.antialias => map.averages(1.0, tent)?,
+                Mode::Bicubic if options.antialias => {
+                    map.averages(2.0, |x| cubic_filter(x.abs(), -0.5))?
+                }
+                Mode::Nearest => map.nearest(self.dtype(), false)?,
+                Mode::NearestExact => map.nearest(self.dtype(), true)?,
+                Mode::Area => map.area()?,
+                Mode::Bicubic => map.taps(1, cubic)?,
+                // A factor that leaves the size leaves the image, as in PyTorch.
+                _ if to == size => map.area()?,
+                _ => map.taps(0, |t| [1.0 - t, t])?,
+            });
+        }
+        self.resample(NAME, bands)
+    }
+}
+
+impl Resize {
+    /// The size of dimension `d` of the output, and the factor if one was given.
+    fn of(&self, d: usize, dims: usize, size: usize) -> Result<(usize, Option<f64>)> {
+        let count = match self {
+            Self::Size(sizes) => sizes.len(),
+            Self::ScaleFactor(factors) => factors.len(),
+        };
+        let problem = |name, value: String, problem| {
+            Err(Error::argument("interpolate", name, value, problem))
+        };
+        let (d, wrong) = (
+            if count == 1 { 0 } else { d },
+            format!("must be one number or {dims}"),
+        );
+        match self {
+            Self::Size(sizes) => match sizes.get(d) {
+                Some(&to) if count == 1 || count == dims => Ok((to, None)),
+                _ => problem("size", format!("{sizes:?}"), wrong),
+            },
+            Self::ScaleFactor(factors) => match factors.get(d) {
+                Some(&factor) if count == 1 || count == dims => {
+                    if !(factor.is_finite() && factor > 0.0) {
+                        let wrong = "must be positive and finite".to_owned();
+                        return problem("scale_factor", format!("{factors:?}"), wrong);
+                    }
+                    // A product beyond the machine's numbers stops at the largest, which is refused.
+                    Ok(((size as f64 * factor) as usize, Some(factor)))
+                }
+                _ => problem("scale_factor", format!("{factors:?}"), wrong),
+            },
+        }
+    }
+}

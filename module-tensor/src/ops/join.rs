@@ -1,0 +1,115 @@
+//! Joining tensors.
+
+use std::borrow::Borrow;
+
+use smallvec::SmallVec;
+
+use crate::tensor::{Backward, Function, Gradients, Tensor};
+use crate::{Error, ErrorKind, Result};
+
+impl Tensor {
+    /// The parts one after the other along `dim`; their other sizes are equal.
+    ///
+    /// # Errors
+    ///
+    /// No parts, shapes that differ elsewhere, different dtypes or devices.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let (a, b) = (Tensor::from([1_i64]), Tensor::from([2_i64, 3]));
+    /// assert_eq!(Tensor::cat(&[&a, &b], 0)?.to_vec::<i64>()?, [1, 2, 3]);
+    /// assert_eq!(Tensor::cat(&b.split(1, 0)?, 0)?.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "concat")]
+    pub fn cat(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
+        let parts: SmallVec<[&Self; 4]> = parts.iter().map(Borrow::borrow).collect();
+        let Some((first, rest)) = parts.split_first() else {
+            return Err(Error::argument(
+                "cat",
+                "parts",
+                "[]",
+                "there is nothing to join",
+            ));
+        };
+        if first.rank() == 0 {
+            return Err(first.shape().error("cat", "at least one dimension"));
+        }
+        let dim = first.shape().dim("cat", dim)?;
+        let mut total = first.shape()[dim];
+        for &part in rest {
+            first.check_same("cat", part)?;
+            let fits = part.rank() == first.rank()
+                && (0..first.rank()).all(|d| d == dim || part.shape()[d] == first.shape()[d]);
+            if !fits {
+                return Err(ErrorKind::ShapeMismatch {
+                    op: "cat",
+                    lhs: first.shape().clone(),
+                    rhs: part.shape().clone(),
+                    rule: format!("all sizes but that of dimension {dim} must be equal"),
+                }
+                .into());
+            }
+            total = total.saturating_add(part.shape()[dim]);
+        }
+        let sizes = first.shape().iter().enumerate();
+        let shape: crate::Shape = sizes
+            .map(|(d, &size)| if d == dim { total } else { size })
+            .collect();
+        shape.checked_numel("cat", first.dtype().size_in_bytes())?;
+        let operands = parts.iter().map(|part| part.operand()).collect();
+        let storage = first.device().backend().cat(operands, dim)?;
+        Ok(
+            Self::fresh(storage, shape).record(parts.iter().copied(), |_| Cat {
+                dim,
+                sizes: parts.iter().map(|part| part.shape()[dim]).collect(),
+            }),
+        )
+    }
+
+    /// The parts, of one shape, along a new dimension `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`cat`](Self::cat).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let rows = [Tensor::from([1_i64, 2]), Tensor::from([3_i64, 4])];
+    /// assert_eq!(Tensor::stack(&rows, 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn stack(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
+        let parts = parts.iter().map(|part| part.borrow().unsqueeze(dim));
+        Self::cat(&parts.collect::<Result<Vec<_>>>()?, dim)
+    }
+}
+
+struct Cat {
+    dim: usize,
+    sizes: Vec<usize>,
+}
+
+impl Function for Cat {
+    fn name(&self) -> &'static str {
+        "cat"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let mut start = 0;
+        let part = |(i, &size): (usize, &usize)| {
+            let range = start..start + size;
+            start += size;
+            ctx.needs(i)
+                .then(|| ctx.grad().narrow(self.dim as isize, range))
+                .transpose()
+        };
+        self.sizes.iter().enumerate().map(part).collect()
+    }
+}

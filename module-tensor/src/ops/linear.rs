@@ -1,0 +1,128 @@
+//! Affine maps.
+
+use super::by_saved;
+use crate::tensor::{Backward, Function, Gradients, Tensor};
+use crate::{Result, Shape};
+
+impl Tensor {
+    /// `x·Wᵀ + b`, in one pass and with one entry in the graph.
+    ///
+    /// # Shapes
+    ///
+    /// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]` give
+    /// `[…, out_features]`; a weight `[in_features]` and a bias `[]` give `[…]`.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not fit, different dtypes or devices.
+    ///
+    /// # Source
+    ///
+    /// `torch.nn.functional.linear`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let weight = Tensor::from([[1.0_f32, 2.0]]);
+    /// let y = Tensor::from([3.0_f32, 4.0]).linear(&weight, Some(&Tensor::from([0.5_f32])))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [11.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
+        const NAME: &str = "linear";
+        self.check_same(NAME, weight)?;
+        if weight.rank() == 1 {
+            return self.onto_vector(weight, bias);
+        }
+        let &[out_features, in_features] = &**weight.shape() else {
+            let expected = "a weight [out_features, in_features] or [in_features]";
+            return Err(weight.shape().error(NAME, expected));
+        };
+        let Some((_, leading)) = self
+            .shape()
+            .split_last()
+            .filter(|(last, _)| **last == in_features)
+        else {
+            let expected = format!("an input whose last dimension is in_features = {in_features}");
+            return Err(self.shape().error(NAME, expected));
+        };
+        if let Some(bias) = bias {
+            self.check_same(NAME, bias)?;
+            if **bias.shape() != [out_features] {
+                let expected = format!("a bias [out_features = {out_features}]");
+                return Err(bias.shape().error(NAME, expected));
+            }
+        }
+        let shape: Shape = leading.iter().copied().chain([out_features]).collect();
+        shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        let (a, b) = (
+            self.detach().as_rows()?.operand(),
+            weight.detach().t()?.operand(),
+        );
+        let backend = self.device().backend();
+        let storage = match bias {
+            Some(bias) => backend.addmm(bias.operand(), a, b)?,
+            None => backend.matmul(a, b)?,
+        };
+        let out = Self::fresh(storage, shape);
+        let function = |_: &Self| Linear {
+            x: self.saved_for(weight),
+            weight: weight.saved_for(self),
+        };
+        Ok(match bias {
+            Some(bias) => out.record([self, weight, bias], function),
+            None => out.record([self, weight], function),
+        })
+    }
+}
+
+impl Tensor {
+    /// [`linear`](Self::linear) with a weight of one output, which leaves no dimension.
+    fn onto_vector(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
+        if let Some(bias) = bias.filter(|bias| bias.rank() > 0) {
+            let expected = "a bias [] beside a weight [in_features]";
+            return Err(bias.shape().error("linear", expected));
+        }
+        let row = weight.unsqueeze(0)?;
+        let bias = bias.map(|bias| bias.unsqueeze(0)).transpose()?;
+        self.linear(&row, bias.as_ref())?.squeeze(-1)
+    }
+
+    /// All dimensions but the last as one.
+    fn as_rows(&self) -> Result<Self> {
+        match self.shape().split_last() {
+            Some(_) if self.rank() == 2 => Ok(self.clone()),
+            Some((&last, leading)) => self.reshape_to(&[leading.iter().product(), last].into()),
+            None => self.reshape_to(&[1, 1].into()),
+        }
+    }
+}
+
+struct Linear {
+    x: Option<Tensor>,
+    weight: Option<Tensor>,
+}
+
+impl Function for Linear {
+    fn name(&self) -> &'static str {
+        "linear"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let grad = ctx.grad();
+        let mut gradients = Gradients::new();
+        gradients.push(by_saved(self.weight.as_ref(), |weight| {
+            grad.matmul(weight)
+        })?);
+        gradients.push(by_saved(self.x.as_ref(), |x| {
+            grad.as_rows()?.t()?.matmul(&x.as_rows()?)
+        })?);
+        if ctx.inputs() == 3 {
+            let bias = || grad.as_rows()?.sum(0, false);
+            gradients.push(ctx.needs(2).then(bias).transpose()?);
+        }
+        Ok(gradients)
+    }
+}

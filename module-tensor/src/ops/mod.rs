@@ -1,0 +1,281 @@
+//! Operations, a file for each family: the method and its gradient side by side.
+
+mod accumulate;
+mod adamw;
+mod adaptive_pool;
+mod addmm;
+mod angle;
+mod arc;
+mod arithmetic;
+mod arrange;
+mod attention;
+mod avg_pool;
+mod batch_norm;
+mod binary_cross_entropy;
+mod cast;
+mod cdist;
+mod clamp;
+mod close;
+mod compare;
+mod conv;
+mod conv_transpose;
+mod count;
+mod cross_entropy;
+mod ctc_loss;
+mod diagonals;
+mod dropout;
+mod einsum;
+mod exponential;
+mod exponential_unit;
+mod extreme;
+mod flat;
+mod fractional_pool;
+mod fused;
+mod gate;
+mod grid_sample;
+mod hyperbolic;
+mod index;
+mod index_tensor;
+mod indexing;
+mod integers;
+mod interpolate;
+mod join;
+mod layer_norm;
+#[cfg(feature = "linalg")]
+pub mod linalg;
+mod linear;
+mod log_add_exp;
+mod logarithm;
+mod logic;
+mod matmul;
+mod meshgrid;
+mod multinomial;
+mod nan_to_num;
+mod no_influence;
+mod norm;
+mod normalise;
+mod operators;
+mod order_keys;
+mod pad;
+mod parts;
+mod permute;
+mod piecewise;
+mod pointwise;
+mod pool;
+mod pow;
+mod product;
+mod quantile;
+mod quotient;
+mod rectifier;
+mod recurrent;
+mod reduce;
+mod repeat_interleave;
+mod resample;
+mod rounding;
+mod rows;
+mod running;
+mod sample;
+mod scan;
+mod scatter_reduce;
+mod search;
+mod shuffle;
+mod sign;
+mod sign_bit;
+mod sizes;
+mod slice;
+mod softmax;
+mod sort;
+mod special;
+mod squash;
+mod take;
+mod tensordot;
+mod trigonometric;
+mod unfold;
+mod unique;
+mod unpool;
+mod view;
+mod window;
+
+pub use adamw::AdamWMoments;
+pub use adaptive_pool::AdaptiveSize;
+pub use attention::AttentionOptions;
+pub use avg_pool::{AvgPoolOptions, LpPoolOptions};
+pub use cdist::CdistMode;
+pub use conv::{Conv2dOptions, ConvOptions};
+pub use conv_transpose::ConvTransposeOptions;
+pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction};
+pub use ctc_loss::CtcLossOptions;
+pub use gate::Approximate;
+pub use grid_sample::{GridPaddingMode, GridSampleMode};
+pub use indexing::{IndexItem, IntoIndex};
+pub use integers::{Integers, Lengths};
+pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
+pub use meshgrid::MeshIndexing;
+pub use pad::PadMode;
+pub use pool::{Pool2dOptions, PoolOptions};
+pub use quantile::QuantileInterpolation;
+pub use recurrent::{RecurrentOptions, RecurrentOutput};
+pub use repeat_interleave::Repeats;
+pub use scatter_reduce::ScatterReduce;
+pub use sizes::{Padding, Sizes};
+pub use tensordot::TensordotDims;
+pub use unfold::UnfoldOptions;
+pub use unique::Unique;
+
+use std::borrow::Cow;
+
+use crate::backend::{Storage, UnaryOp};
+use crate::tensor::Tensor;
+use crate::{DType, ErrorKind, Result, Scalar};
+
+/// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
+///
+/// Methods take `impl Into<Value>`, so that `x.mul(&y)` and `x.mul(2.0)` both read well.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// A tensor.
+    Tensor(Cow<'a, Tensor>),
+    /// A number.
+    Scalar(Scalar),
+}
+
+impl From<Tensor> for Value<'_> {
+    #[inline]
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(Cow::Owned(tensor))
+    }
+}
+
+impl<'a> From<&'a Tensor> for Value<'a> {
+    #[inline]
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(Cow::Borrowed(tensor))
+    }
+}
+
+macro_rules! value_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value<'_> {
+            fn from(value: $type) -> Self {
+                Self::Scalar(value.into())
+            }
+        }
+    )*};
+}
+
+value_from!(f32, f64, i32, i64, u8, u32, usize, isize, bool, Scalar);
+
+impl<'a> Value<'a> {
+    /// The tensor itself, or the number as a tensor without dimensions like `x`.
+    fn like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
+        match self {
+            Self::Tensor(tensor) => {
+                x.check_same(op, &tensor)?;
+                Ok(tensor)
+            }
+            Self::Scalar(number) => {
+                x.check_number(op, number)?;
+                number.check_fits(op, x.dtype())?;
+                Tensor::full((), number, x.dtype(), &x.device()).map(Cow::Owned)
+            }
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// [`like`](Self::like) for truth values, beside which PyTorch makes integers of any other number.
+    fn truths_like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
+        if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
+            let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
+            let dtype = DType::Bool;
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        self.like(op, x)
+    }
+}
+
+impl Tensor {
+    /// A fresh tensor of this one's shape.
+    fn like_shape(&self, storage: Storage) -> Self {
+        Self::fresh(storage, self.shape().clone())
+    }
+
+    /// Refuses a number that the tensor's dtype would cut.
+    fn check_number(&self, op: &'static str, number: Scalar) -> Result<()> {
+        if self.dtype().is_floating_point() || !number.is_float() {
+            return Ok(());
+        }
+        let (dtype, needs) = (
+            self.dtype(),
+            "a floating-point tensor beside a floating-point number",
+        );
+        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+    }
+
+    /// What the gradient of `other` reads of this tensor: nothing where it needs none, so that beside
+    /// frozen weights no activation is kept.
+    fn saved_for(&self, other: &Self) -> Option<Self> {
+        other.requires_grad().then(|| self.clone())
+    }
+
+    fn unary(&self, op: UnaryOp) -> Result<Self> {
+        Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
+    }
+
+    /// Half precision widened to `F32`, so that a formula of several steps is rounded once at its
+    /// end, as in PyTorch's kernels; other dtypes as they are.
+    fn widened(&self) -> Result<Self> {
+        match self.dtype() {
+            DType::F16 | DType::BF16 => self.to_dtype(DType::F32),
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// Sums what broadcasting stretched, so that a gradient has its input's shape again.
+    ///
+    /// # Errors
+    ///
+    /// A shape that does not broadcast to this tensor's.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.sum_to(&[2].into())?.to_vec::<i64>()?, [4, 6]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn sum_to(&self, shape: &crate::Shape) -> Result<Self> {
+        if self.shape() == shape {
+            return Ok(self.clone());
+        }
+        if shape.broadcast("sum_to", self.shape())? != *self.shape() {
+            let (lhs, rhs) = (self.shape().clone(), shape.clone());
+            let rule = "the second must broadcast to the first".to_owned();
+            return Err(ErrorKind::ShapeMismatch {
+                op: "sum_to",
+                lhs,
+                rhs,
+                rule,
+            }
+            .into());
+        }
+        let lead = self.rank().saturating_sub(shape.rank());
+        let dims: Vec<usize> = (0..self.rank())
+            .filter(|&dim| dim < lead || (shape[dim - lead] == 1 && self.shape()[dim] != 1))
+            .collect();
+        self.sum(dims.as_slice(), true)?.reshape_to(shape)
+    }
+}
+
+/// The gradient of an input by what was saved for it, if it needs one.
+fn by_saved(
+    saved: Option<&Tensor>,
+    gradient: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Option<Tensor>> {
+    saved.map(gradient).transpose()
+}
+
+#[cfg(test)]
+mod tests;

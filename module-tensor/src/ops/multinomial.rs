@@ -1,0 +1,134 @@
+//! Draws from discrete distributions, bit for bit PyTorch's.
+
+use crate::rng::{Generator, RandomFloat, RngError, with_default};
+use crate::tensor::{Distribution, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Shape};
+
+const NAME: &str = "multinomial";
+
+impl Tensor {
+    /// `num_samples` indices into each row of weights, drawn by the default generator with the
+    /// probability that the weights have in their sum, as `I64`: PyTorch's `torch.multinomial`.
+    ///
+    /// The weights are a vector or a matrix of rows, which need not sum to 1. Without `replacement` no
+    /// index is drawn twice.
+    ///
+    /// # Errors
+    ///
+    /// Weights that are not floating-point, negative, not finite or all 0 in a row; no samples, or more
+    /// without replacement than weights.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Tensor, fork_rng};
+    ///
+    /// let weights = Tensor::from([0.1_f32, 0.0, 0.2, 0.7]);
+    /// let x = fork_rng(0, || weights.multinomial(2, false))?;
+    /// assert_eq!(x.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn multinomial(&self, num_samples: usize, replacement: bool) -> Result<Self> {
+        let weights = self.detach();
+        let (rows, width) = weights.check_weights(num_samples, replacement)?;
+        if replacement && num_samples > 1 {
+            return weights.with_replacement(rows, width, num_samples);
+        }
+        // Each weight races by its own exponential: the first to arrive are the samples.
+        let race = weights.div(&weights.drawn_like(NAME, Exponential)?)?;
+        match num_samples {
+            1 => race.argmax(-1, true),
+            _ => Ok(race.topk(num_samples, -1, true, true)?.1),
+        }
+    }
+
+    /// Checks weights; how many rows there are, and their length.
+    fn check_weights(&self, samples: usize, replacement: bool) -> Result<(usize, usize)> {
+        let dtype = self.dtype();
+        if !dtype.is_floating_point() {
+            let (op, needs) = (NAME, "floating-point weights");
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        let (rows, width) = match **self.shape() {
+            [width] => (1, width),
+            [rows, width] => (rows, width),
+            _ => return Err(self.shape().error(NAME, "one or two dimensions")),
+        };
+        if width == 0 {
+            return Err(self.shape().error(NAME, "at least one weight"));
+        }
+        let fail = |problem: &str| Error::argument(NAME, "num_samples", samples, problem);
+        if samples == 0 {
+            return Err(fail("must be at least 1"));
+        }
+        if samples > width && !replacement {
+            let problem = format!("is more than the {width} weights, without replacement");
+            return Err(fail(&problem));
+        }
+        let valid = self.ge(0)?.logical_and(&self.isfinite()?)?;
+        if !valid.all(.., false)?.item::<bool>()? {
+            let place = valid.to_vec::<bool>()?.iter().position(|valid| !valid);
+            let place = place.unwrap_or_default();
+            let weight = self
+                .to_dtype(DType::F64)?
+                .to_vec::<f64>()?
+                .get(place)
+                .copied();
+            let weight = weight.unwrap_or_default();
+            let problem = format!("must be finite and at least 0; it is weight {place}");
+            return Err(Error::argument(NAME, "weight", weight, problem));
+        }
+        if self.sum(-1, false)?.eq(0)?.any(.., false)?.item::<bool>()? {
+            let problem = "at least one weight above 0 in each row, whose sum is 0";
+            return Err(self.shape().error(NAME, problem));
+        }
+        Ok((rows, width))
+    }
+
+    /// For each draw the first of the sums of weights that reaches it.
+    fn with_replacement(&self, rows: usize, width: usize, samples: usize) -> Result<Self> {
+        let shape: Shape = match self.rank() {
+            1 => samples.into(),
+            _ => [rows, samples].into(),
+        };
+        let numel = shape.checked_numel(NAME, size_of::<f64>())?;
+        crate::backend::host_room::<f64>(numel)?;
+        let single = self.dtype() != DType::F64;
+        // One operation in `f64` that is rounded after it gives what `f32` gives.
+        let rounded = |v: f64| if single { f64::from(v as f32) } else { v };
+        let mut sums = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
+        let mut draws = vec![0.0_f64; numel];
+        with_default(|generator| generator.fill_uniform(&mut draws, 0.0, 1.0))?;
+        let mut out = Vec::with_capacity(numel);
+        for (row, draws) in sums
+            .chunks_exact_mut(width)
+            .zip(draws.chunks_exact(samples))
+        {
+            let mut sum = 0.0;
+            for weight in &mut *row {
+                sum = rounded(sum + *weight);
+                *weight = sum;
+            }
+            row.iter_mut().for_each(|part| *part = rounded(*part / sum));
+            if let Some(last) = row.last_mut() {
+                *last = 1.0;
+            }
+            let first = |draw: &f64| row.partition_point(|part| part < draw) as i64;
+            out.extend(draws.iter().map(first));
+        }
+        Self::from_vec(out, shape)?.to_device(&self.device())
+    }
+}
+
+/// The exponential distribution of rate 1.
+struct Exponential;
+
+impl Distribution for Exponential {
+    fn fill<T: RandomFloat>(
+        self,
+        out: &mut [T],
+        generator: &mut Generator,
+    ) -> Result<(), RngError> {
+        generator.fill_exponential(out, 1.0)
+    }
+}

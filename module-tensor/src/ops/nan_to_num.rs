@@ -1,0 +1,53 @@
+//! Numbers in place of NaN and infinities.
+
+use crate::tensor::Tensor;
+use crate::{DType, Result};
+
+impl Tensor {
+    /// The elements, but `nan` for NaN (0 if `None`), `posinf` for `∞` and `neginf` for `-∞` (the greatest
+    /// and the smallest number of the dtype if `None`). Integers stay as they are.
+    ///
+    /// What is replaced gets no gradient.
+    ///
+    /// # Errors
+    ///
+    /// A number that does not fit the dtype.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([f32::NAN, f32::INFINITY, 1.0]);
+    /// assert_eq!(x.nan_to_num(None, None, None)?.to_vec::<f32>()?, [0.0, f32::MAX, 1.0]);
+    /// assert_eq!(x.nan_to_num(2.0, 3.0, None)?.to_vec::<f32>()?, [2.0, 3.0, 1.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn nan_to_num(
+        &self,
+        nan: impl Into<Option<f64>>,
+        posinf: impl Into<Option<f64>>,
+        neginf: impl Into<Option<f64>>,
+    ) -> Result<Self> {
+        self.without_special(nan.into(), posinf.into(), neginf.into())
+    }
+
+    fn without_special(
+        &self,
+        nan: Option<f64>,
+        posinf: Option<f64>,
+        neginf: Option<f64>,
+    ) -> Result<Self> {
+        let greatest = match self.dtype() {
+            DType::F32 => f64::from(f32::MAX),
+            DType::F64 => f64::MAX,
+            DType::F16 => half::f16::MAX.to_f64(),
+            DType::BF16 => half::bf16::MAX.to_f64(),
+            _ => return Ok(self.clone()),
+        };
+        let x = self.detach();
+        self.masked_fill(&x.isnan()?, nan.unwrap_or(0.0))?
+            .masked_fill(&x.eq(f64::INFINITY)?, posinf.unwrap_or(greatest))?
+            .masked_fill(&x.eq(f64::NEG_INFINITY)?, neginf.unwrap_or(-greatest))
+    }
+}

@@ -1,0 +1,192 @@
+//! Norms, and sums of exponentials by their logarithm.
+
+use super::fused::{gradient, or_composed};
+use crate::layout::Dims;
+use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, one};
+use crate::{Error, Result, Shape};
+
+impl Tensor {
+    /// The `p`-norm of the vectors over `dims` (`..` for all) of a floating-point tensor.
+    ///
+    /// ```text
+    /// p = ∞: max |xᵢ|     p = -∞: min |xᵢ|     p = 0: how many xᵢ ≠ 0     else: (Σ |xᵢ|ᵖ)^(1/p)
+    /// ```
+    ///
+    /// Where the norm has a kink the slope is 0, as in PyTorch; elements that share an extreme share
+    /// its gradient.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum), a dtype that is not floating-point, a `p` that is NaN, an infinite `p`
+    /// over nothing.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([3.0_f32, -4.0]);
+    /// assert_eq!(x.norm(2.0, .., false)?.item::<f32>()?, 5.0);
+    /// assert_eq!(x.norm(1.0, .., false)?.item::<f32>()?, 7.0);
+    /// assert_eq!(x.norm(f64::INFINITY, .., false)?.item::<f32>()?, 4.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn norm(&self, p: f64, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        const NAME: &str = "norm";
+        self.check_floating(NAME)?;
+        if p.is_nan() {
+            return Err(Error::argument(NAME, "p", p, "is not a number"));
+        }
+        let dims = self.shape().dims(NAME, &dims.into())?;
+        let wide = self.widened()?;
+        if p.is_infinite() {
+            let size = wide.abs()?;
+            let fold = if p > 0.0 { Self::amax } else { Self::amin };
+            return fold(&size, &dims, keepdim)?.to_dtype(self.dtype());
+        }
+        let x = wide.detach();
+        let sum = |x: Self| x.sum(&dims, keepdim);
+        let out = if p == 0.0 {
+            sum(x.ne(0.0)?.to_dtype(x.dtype())?)?
+        } else if p == 1.0 {
+            sum(x.abs()?)?
+        } else if p == 2.0 {
+            sum(x.mul(&x)?)?.sqrt()?
+        } else {
+            sum(x.abs()?.pow(p)?)?.pow(1.0 / p)?
+        };
+        let kept = self.shape().reduced(&dims, true);
+        out.record([&wide], |y| Norm {
+            x: wide.clone(),
+            y: y.clone(),
+            p,
+            kept,
+        })
+        .to_dtype(self.dtype())
+    }
+
+    /// `ln Σᵢ e^xᵢ` over `dims` (`..` for all) of a floating-point tensor, without overflow.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1000.0_f64, 1000.0]);
+    /// assert_eq!(x.logsumexp(0, false)?.item::<f64>()?, 1000.0 + std::f64::consts::LN_2);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn logsumexp(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        const NAME: &str = "logsumexp";
+        self.check_floating(NAME)?;
+        let dims = self.shape().dims(NAME, &dims.into())?;
+        let wide = self.widened()?;
+        // The dimensions are brought together, so that they are one.
+        let first = dims.first().copied().unwrap_or(0);
+        let together = dims.iter().enumerate().all(|(i, &dim)| dim == first + i);
+        let place = if together {
+            first
+        } else {
+            self.rank() - dims.len()
+        };
+        let wide = if together {
+            wide
+        } else {
+            let kept = (0..self.rank()).filter(|dim| !dims.contains(dim));
+            let order: Vec<isize> = kept
+                .chain(dims.iter().copied())
+                .map(|dim| dim as isize)
+                .collect();
+            wide.permute(order)?
+        };
+        let (before, rest) = wide.shape().split_at(place);
+        let (over, after) = rest.split_at(dims.len());
+        let [before, size, after] = [before, over, after].map(|sizes| sizes.iter().product());
+        let x = wide.reshape_to(&[before, size, after].into())?;
+        let kernel = x.device().backend().logsumexp(x.operand(), 1);
+        let kernel = kernel.map(|out| Self::fresh(out, [before, 1, after].into()));
+        let out = or_composed(kernel, || no_grad(|| log_of_sum(&x)))?;
+        out.record([&x], |y| LogSumExp {
+            x: x.clone(),
+            y: y.clone(),
+        })
+        .reshape_to(&self.shape().reduced(&dims, keepdim))?
+        .to_dtype(self.dtype())
+    }
+}
+
+/// `ln Σ eˣ` along dimension 1, which keeps size 1, composed of other operations.
+pub(super) fn log_of_sum(x: &Tensor) -> Result<Tensor> {
+    if x.shape().get(1) == Some(&0) {
+        return x.sum(1, true)?.log();
+    }
+    // Differences to an infinity would be NaN.
+    let most = x.amax(1, true)?;
+    let most = most.masked_fill(&most.isinf()?, 0.0)?;
+    x.sub(&most)?.exp()?.sum(1, true)?.log()?.add(&most)
+}
+
+struct Norm {
+    x: Tensor,
+    y: Tensor,
+    p: f64,
+    kept: Shape,
+}
+
+impl Function for Norm {
+    fn name(&self) -> &'static str {
+        "norm"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, p, kept, .. } = self;
+        let grad = ctx.grad().reshape_to(kept)?;
+        if *p == 0.0 {
+            // A count has no gradient in PyTorch, and not one of 0.
+            return Ok([None].into_iter().collect());
+        }
+        if *p == 1.0 {
+            return one(grad.mul(&x.sign()?)?);
+        }
+        let y = ctx.output(&self.y).reshape_to(kept)?;
+        // A power of 0 may be infinite. Where the slope is 0 by definition it is computed at 1, so
+        // that second derivatives do not multiply infinities with 0 either.
+        let safe = |x: &Tensor| x.masked_fill(&x.eq(0.0)?, 1.0);
+        let share = if *p == 2.0 {
+            x.div(&safe(&y)?)?
+        } else {
+            let power = safe(&x.abs()?)?.pow(p - 1.0)?.mul(&x.sign()?)?;
+            power.mul(&safe(&y)?.pow(1.0 - p)?)?
+        };
+        one(grad.mul(&share.masked_fill(&y.eq(0.0)?, 0.0)?)?)
+    }
+}
+
+struct LogSumExp {
+    /// `[before, size, after]`
+    x: Tensor,
+    /// `[before, 1, after]`
+    y: Tensor,
+}
+
+impl Function for LogSumExp {
+    fn name(&self) -> &'static str {
+        "logsumexp"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, y } = self;
+        let kernel = || {
+            let operands = [ctx.grad(), x, y].map(Tensor::operand);
+            let [grad, input, output] = operands;
+            let backend = x.device().backend();
+            Ok(x.like_shape(backend.logsumexp_backward(grad, input, output, 1)?))
+        };
+        let formula = || ctx.grad().mul(&x.sub(ctx.output(y))?.exp()?);
+        one(gradient(kernel, formula)?)
+    }
+}

@@ -1,0 +1,151 @@
+//! `+`, `-`, `*`, `/` and unary `-`: the methods under their signs, with their `Result`.
+//!
+//! A number may stand on either side, on the left as `f64`, `i64` or [`Scalar`]: `(1.0 - &x)?`. On the
+//! left of other types of numbers there is no operator, because a literal would then not say of
+//! which type it is: `Scalar::from(n) * &x`, or `&x * n`.
+//!
+//! A `Result` may stand on either side of a tensor, so that sums of calls read as they do in Python:
+//! `(a.call(x)? + b.call(y) + c)?`. It may not stand beside another `Result` or a number, for which the
+//! language lets only the standard library write an operator: `?` goes there.
+
+use std::ops;
+
+use super::Value;
+use crate::tensor::Tensor;
+use crate::{Result, Scalar};
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $of_value:expr),*) => {$(
+        impl<'a, V: Into<Value<'a>>> ops::$trait<V> for &Tensor {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: V) -> Result<Tensor> {
+                Tensor::$method(self, other)
+            }
+        }
+
+        impl<'a, V: Into<Value<'a>>> ops::$trait<V> for Tensor {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: V) -> Result<Tensor> {
+                $of_value(self, other.into())
+            }
+        }
+    )*};
+}
+
+// A sum or difference may lie where the value on the left lay, if nobody else holds it.
+operators!(
+    Add add |a, b| over(a, b, 1.0, Tensor::add),
+    Sub sub |a, b| over(a, b, -1.0, Tensor::sub),
+    Mul mul |a, b| Tensor::mul(&a, b),
+    Div div |a, b| Tensor::div(&a, b)
+);
+
+/// The operators beside a `Result`, whose error goes through.
+macro_rules! of_results {
+    ($($trait:ident $method:ident),*) => {$(
+        of_results!(@left $trait $method Tensor, &Tensor);
+        of_results!(@right $trait $method Tensor, &Tensor);
+    )*};
+    (@left $trait:ident $method:ident $($value:ty),*) => {$(
+        impl ops::$trait<Result<Tensor>> for $value {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: Result<Tensor>) -> Result<Tensor> {
+                ops::$trait::$method(self, other?)
+            }
+        }
+    )*};
+    (@right $trait:ident $method:ident $($value:ty),*) => {$(
+        impl ops::$trait<$value> for Result<Tensor> {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: $value) -> Result<Tensor> {
+                ops::$trait::$method(self?, other)
+            }
+        }
+    )*};
+}
+
+of_results!(Add add, Sub sub, Mul mul, Div div);
+
+/// `a + sign·b`, over the memory of `a` where that is free, or as `method` gives it.
+fn over<'a>(
+    a: Tensor,
+    b: Value<'a>,
+    sign: f64,
+    method: impl Fn(&Tensor, Value<'a>) -> Result<Tensor>,
+) -> Result<Tensor> {
+    match &b {
+        Value::Tensor(other) if a.can_be_added_to(other) => a.add_over(other, sign),
+        _ => method(&a, b),
+    }
+}
+
+macro_rules! numbers_on_the_left {
+    ($($number:ty),*) => {$(
+        numbers_on_the_left!($number: Add add, Sub sub, Mul mul, Div div);
+    )*};
+    ($number:ty: $($trait:ident $method:ident),*) => {$(
+        impl ops::$trait<&Tensor> for $number {
+            type Output = Result<Tensor>;
+
+            fn $method(self, tensor: &Tensor) -> Result<Tensor> {
+                left::$method(self.into(), tensor)
+            }
+        }
+
+        impl ops::$trait<Tensor> for $number {
+            type Output = Result<Tensor>;
+
+            fn $method(self, tensor: Tensor) -> Result<Tensor> {
+                left::$method(self.into(), &tensor)
+            }
+        }
+    )*};
+}
+
+// One type of each kind, so that a literal has only that to be: with two, `(1.0 - &x)?` would not say
+// of what type its number is.
+numbers_on_the_left!(f64, i64, Scalar);
+
+/// The operations with a number on the left, by those with a number on the right.
+mod left {
+    use super::{Result, Tensor};
+    use crate::Scalar;
+
+    pub(super) fn add(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.add(number)
+    }
+
+    pub(super) fn sub(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.check_number("sub", number)?;
+        x.neg()?.add(number)
+    }
+
+    pub(super) fn mul(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.mul(number)
+    }
+
+    pub(super) fn div(number: Scalar, x: &Tensor) -> Result<Tensor> {
+        x.check_floating("div")?;
+        x.reciprocal()?.mul(number)
+    }
+}
+
+impl ops::Neg for &Tensor {
+    type Output = Result<Tensor>;
+
+    fn neg(self) -> Result<Tensor> {
+        Tensor::neg(self)
+    }
+}
+
+impl ops::Neg for Tensor {
+    type Output = Result<Tensor>;
+
+    fn neg(self) -> Result<Tensor> {
+        Tensor::neg(&self)
+    }
+}

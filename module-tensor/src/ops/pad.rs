@@ -1,0 +1,212 @@
+//! Elements around tensors.
+
+use crate::layout::Layout;
+use crate::tensor::Tensor;
+use crate::{Error, Result, Scalar, Shape};
+
+/// What [`Tensor::pad`] puts around a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PadMode {
+    /// One number.
+    Constant(Scalar),
+    /// The tensor mirrored at its edge, which is not repeated.
+    Reflect,
+    /// The edge repeated.
+    Replicate,
+    /// The other end of the tensor.
+    Circular,
+}
+
+impl PadMode {
+    /// One number, of any type: `PadMode::constant(0.5)`.
+    pub fn constant(value: impl Into<Scalar>) -> Self {
+        Self::Constant(value.into())
+    }
+}
+
+/// A number alone is the constant.
+impl<T: Into<Scalar>> From<T> for PadMode {
+    fn from(value: T) -> Self {
+        Self::constant(value)
+    }
+}
+
+/// Zeros, PyTorch's default.
+impl Default for PadMode {
+    fn default() -> Self {
+        Self::Constant(0.into())
+    }
+}
+
+impl Tensor {
+    /// This tensor with elements around it: PyTorch's `F.pad`.
+    ///
+    /// The mode is a [`PadMode`], or a number for that constant. The amounts are those before and after the last dimension, then before and after the one in
+    /// front of it, and so on. Negative ones cut off; beside them a mirror still shows what was cut off at
+    /// its other side, and a circle does not.
+    ///
+    /// # Shapes
+    ///
+    /// Each of the last dimensions grows by its two amounts.
+    ///
+    /// # Errors
+    ///
+    /// An odd number of amounts or more than two for each dimension, more than the tensor has to put
+    /// there (at most the size less one to reflect, at most the size to wrap around, a size of at least
+    /// 1 to repeat), cutting off more than there is, or in other modes than constant leaving nothing, a
+    /// floating-point constant for integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PadMode, Tensor};
+    ///
+    /// let x = Tensor::from([1_i64, 2, 3]);
+    /// let zeros = PadMode::default();
+    /// assert_eq!(x.pad([1, 2], zeros)?.to_vec::<i64>()?, [0, 1, 2, 3, 0, 0]);
+    /// assert_eq!(x.pad([-1, 1], zeros)?.to_vec::<i64>()?, [2, 3, 0]);
+    /// assert_eq!(x.pad([0, 1], 7)?.to_vec::<i64>()?, [1, 2, 3, 7]);
+    /// assert_eq!(x.pad([2, 1], PadMode::Reflect)?.to_vec::<i64>()?, [3, 2, 1, 2, 3, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn pad(&self, pad: impl AsRef<[isize]>, mode: impl Into<PadMode>) -> Result<Self> {
+        self.pad_by(pad.as_ref(), mode.into())
+    }
+
+    fn pad_by(&self, pad: &[isize], mode: PadMode) -> Result<Self> {
+        const NAME: &str = "pad";
+        let fail = |problem: String| Error::argument(NAME, "pad", format_args!("{pad:?}"), problem);
+        let (pairs, &[]) = pad.as_chunks::<2>() else {
+            return Err(fail("needs two amounts for each dimension".to_owned()));
+        };
+        let Some(first) = self.rank().checked_sub(pairs.len()) else {
+            let shape = self.shape();
+            return Err(fail(format!(
+                "is for more dimensions than shape {shape} has"
+            )));
+        };
+        let value = match mode {
+            PadMode::Constant(value) => {
+                // The check of a number beside a tensor.
+                super::Value::from(value).like(NAME, self)?;
+                Some(value)
+            }
+            _ => None,
+        };
+        let mut amounts = vec![[0, 0]; self.rank()];
+        for (dim, &[before, after]) in (first..self.rank()).rev().zip(pairs) {
+            let size = self.shape()[dim];
+            let limit = match mode {
+                PadMode::Reflect => size.saturating_sub(1),
+                PadMode::Circular => size,
+                PadMode::Replicate if size == 0 => 0,
+                PadMode::Constant(_) | PadMode::Replicate => usize::MAX,
+            };
+            let most = before.max(after).max(0).unsigned_abs();
+            if most > limit {
+                return Err(fail(format!(
+                    "asks for {most} in dimension {dim} of size {size}, which has at most {limit} to put there"
+                )));
+            }
+            let cut = |amount: isize| amount.min(0).unsigned_abs();
+            let left = size.checked_sub(cut(before).saturating_add(cut(after)));
+            // A mirror and an edge show what was cut off; a circle goes round what is left.
+            let grows = mode != PadMode::Circular && most > 0;
+            match left {
+                None => {
+                    return Err(fail(format!(
+                        "cuts off more than size {size} of dimension {dim}"
+                    )));
+                }
+                Some(0) if value.is_none() && size > 0 && !grows => {
+                    return Err(fail(format!(
+                        "cuts off all of size {size} of dimension {dim}"
+                    )));
+                }
+                Some(left) if mode == PadMode::Circular && most > left => {
+                    return Err(fail(format!(
+                        "asks for {most} in dimension {dim}, of which it leaves {left}"
+                    )));
+                }
+                Some(_) => {}
+            }
+            amounts[dim] = [before, after];
+        }
+        match value {
+            Some(value) => self.pad_constant(&amounts, value),
+            None if mode == PadMode::Circular => {
+                let grown = amounts
+                    .iter()
+                    .map(|amounts| amounts.map(|amount| amount.max(0)));
+                self.cut(&amounts)?
+                    .pad_with_itself(&grown.collect::<Vec<_>>(), mode)
+            }
+            None => self.pad_with_itself(&amounts, mode),
+        }
+    }
+
+    /// Without what negative amounts cut off.
+    fn cut(&self, amounts: &[[isize; 2]]) -> Result<Self> {
+        let mut kept = self.clone();
+        for (dim, &[before, after]) in amounts.iter().enumerate() {
+            let cut = |amount: isize| amount.min(0).unsigned_abs();
+            if before < 0 || after < 0 {
+                let range = cut(before)..self.shape()[dim] - cut(after);
+                kept = kept.narrow(dim as isize, range)?;
+            }
+        }
+        Ok(kept)
+    }
+
+    fn pad_constant(&self, amounts: &[[isize; 2]], value: Scalar) -> Result<Self> {
+        let kept = self.cut(amounts)?;
+        if amounts.iter().flatten().all(|&amount| amount <= 0) {
+            return Ok(kept);
+        }
+        let grown = |[before, after]: [isize; 2], size: usize| {
+            let more = before.max(0).saturating_add(after.max(0));
+            size.saturating_add(more.unsigned_abs())
+        };
+        let sizes = amounts.iter().zip(kept.shape().iter());
+        let shape: Shape = sizes.map(|(&amount, &size)| grown(amount, size)).collect();
+        shape.checked_numel("pad", self.dtype().size_in_bytes())?;
+        let mut layout = Layout::contiguous(shape.clone());
+        for (dim, [before, _]) in amounts.iter().enumerate() {
+            let start = before.max(&0).unsigned_abs();
+            layout = layout.slice(dim, start, kept.shape()[dim], 1);
+        }
+        kept.placed(&shape, &layout, value)
+    }
+
+    /// The elements in an order in which some stand again before and after the others.
+    fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
+        let order = |(&amounts, &size): (&[isize; 2], &usize)| -> Result<Vec<usize>> {
+            let [before, after] = amounts;
+            let length = size
+                .saturating_add_signed(before)
+                .saturating_add_signed(after);
+            Shape::from(length).checked_numel("pad", size_of::<usize>())?;
+            crate::backend::host_room::<usize>(length)?;
+            // Checked before: nothing is put around a size that has nothing to put there.
+            let last = size.saturating_sub(1);
+            let before_first = |back: usize| match mode {
+                PadMode::Reflect => back,
+                PadMode::Circular => size - back,
+                PadMode::Constant(_) | PadMode::Replicate => 0,
+            };
+            let place = |i: usize| match i.checked_add_signed(before.saturating_neg()) {
+                None => before_first(before.unsigned_abs() - i),
+                Some(i) if i <= last => i,
+                Some(i) => match mode {
+                    PadMode::Reflect => 2 * last - i,
+                    PadMode::Circular => i - size,
+                    PadMode::Constant(_) | PadMode::Replicate => last,
+                },
+            };
+            Ok((0..length).map(place).collect())
+        };
+        let sizes = amounts.iter().zip(self.shape().iter());
+        let places: Result<Vec<_>> = sizes.map(order).collect();
+        self.taken("pad", places?.into())
+    }
+}

@@ -1,0 +1,274 @@
+//! A tensor cut into parts along a dimension: views, of one operation with many outputs.
+
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{Error, Result, Shape};
+
+impl Tensor {
+    /// Views of `split_size` elements along `dim`, the last of what is left;
+    /// [`split_with_sizes`](Self::split_with_sizes) takes a size for each.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions, a size of 0.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let parts = Tensor::from([1_i64, 2, 3, 4, 5]).split(2, 0)?;
+    /// assert_eq!(parts.len(), 3);
+    /// assert_eq!(parts[2].to_vec::<i64>()?, [5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn split(&self, split_size: usize, dim: isize) -> Result<Vec<Self>> {
+        let (dim, total) = self.dim_and_size("split", dim)?;
+        if split_size == 0 {
+            return Err(Error::argument(
+                "split",
+                "split_size",
+                split_size,
+                "must be positive",
+            ));
+        }
+        if total == 0 {
+            return Ok(vec![self.clone()]);
+        }
+        let parts = total.div_ceil(split_size);
+        // The elements of a view may be far more than memory.
+        crate::backend::host_room::<Self>(parts)?;
+        let sizes = (0..parts).map(|i| split_size.min(total - i * split_size));
+        Ok(self.parts("split", dim, sizes))
+    }
+
+    /// Views of these sizes along `dim`, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions, sizes whose sum is not that of the
+    /// dimension.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let parts = Tensor::from([1_i64, 2, 3, 4, 5]).split_with_sizes([1, 4], 0)?;
+    /// assert_eq!(parts[1].to_vec::<i64>()?, [2, 3, 4, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn split_with_sizes(&self, sizes: impl AsRef<[usize]>, dim: isize) -> Result<Vec<Self>> {
+        const NAME: &str = "split_with_sizes";
+        let (sizes, (dim, total)) = (sizes.as_ref(), self.dim_and_size(NAME, dim)?);
+        if sizes
+            .iter()
+            .try_fold(0, |sum: usize, &size| sum.checked_add(size))
+            != Some(total)
+        {
+            let problem = format!("must add up to the {total} elements of the dimension");
+            let sizes = format_args!("{sizes:?}");
+            return Err(Error::argument(NAME, "sizes", sizes, problem));
+        }
+        Ok(self.parts(NAME, dim, sizes.iter().copied()))
+    }
+
+    /// Views along `dim`, `chunks` of them or fewer, all but the last of one size.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions, 0 chunks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let parts = Tensor::from([1_i64, 2, 3, 4, 5]).chunk(2, 0)?;
+    /// assert_eq!(parts[0].to_vec::<i64>()?, [1, 2, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn chunk(&self, chunks: usize, dim: isize) -> Result<Vec<Self>> {
+        let (_, total) = self.dim_and_size("chunk", dim)?;
+        if chunks == 0 {
+            return Err(Error::argument(
+                "chunk",
+                "chunks",
+                chunks,
+                "must be positive",
+            ));
+        }
+        if total == 0 {
+            // PyTorch keeps the number where there is nothing to divide.
+            crate::backend::host_room::<Self>(chunks)?;
+            return Ok(vec![self.clone(); chunks]);
+        }
+        self.split(total.div_ceil(chunks), dim)
+    }
+
+    /// The `N` views of [`chunk`](Self::chunk), as an array: `let [q, k, v] = x.chunk_array(-1)?`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `chunk`; a dimension that gives fewer than `N` chunks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let [a, b] = Tensor::from([1_i64, 2, 3, 4, 5]).chunk_array(0)?;
+    /// assert_eq!(a.to_vec::<i64>()?, [1, 2, 3]);
+    /// assert_eq!(b.to_vec::<i64>()?, [4, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn chunk_array<const N: usize>(&self, dim: isize) -> Result<[Self; N]> {
+        self.array_of("chunk_array", dim, self.chunk(N, dim)?)
+    }
+
+    /// The views of [`split_with_sizes`](Self::split_with_sizes), as an array of as many as there are
+    /// sizes.
+    ///
+    /// # Errors
+    ///
+    /// Those of `split_with_sizes`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let [a, b] = Tensor::from([1_i64, 2, 3]).split_array([1, 2], 0)?;
+    /// assert_eq!(a.to_vec::<i64>()?, [1]);
+    /// assert_eq!(b.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn split_array<const N: usize>(&self, sizes: [usize; N], dim: isize) -> Result<[Self; N]> {
+        self.array_of("split_array", dim, self.split_with_sizes(sizes, dim)?)
+    }
+
+    /// The slices of [`unbind`](Self::unbind), as an array of as many as the dimension has.
+    ///
+    /// # Errors
+    ///
+    /// Those of `unbind`; a dimension of another size than `N`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let [x, y] = Tensor::from([[1_i64, 2], [3, 4]]).unbind_array(1)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 3]);
+    /// assert_eq!(y.to_vec::<i64>()?, [2, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn unbind_array<const N: usize>(&self, dim: isize) -> Result<[Self; N]> {
+        const NAME: &str = "unbind_array";
+        let (_, size) = self.dim_and_size(NAME, dim)?;
+        if size != N {
+            // Before as many views are made as a long dimension has.
+            return Err(self.not_so_many(NAME, dim, size, N));
+        }
+        self.array_of(NAME, dim, self.unbind(dim)?)
+    }
+
+    /// The slices of dimension `dim`, one after the other, as views.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, a tensor without dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let columns = Tensor::from([[1_i64, 2], [3, 4]]).unbind(1)?;
+    /// assert_eq!(columns[1].to_vec::<i64>()?, [2, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn unbind(&self, dim: isize) -> Result<Vec<Self>> {
+        const NAME: &str = "unbind";
+        let (dim, size) = self.dim_and_size(NAME, dim)?;
+        // The elements of a view may be far more than memory.
+        crate::backend::host_room::<Self>(size)?;
+        let slices = (0..size).map(|i| self.with_layout(self.layout.select(dim, i)));
+        Ok(Self::record_outputs(
+            slices.collect::<Vec<_>>(),
+            [self],
+            |slices| Parts {
+                op: NAME,
+                dim: dim as isize,
+                stacked: true,
+                shapes: slices.iter().map(|slice| slice.shape().clone()).collect(),
+            },
+        ))
+    }
+
+    /// Views of these sizes along `dim`, which add up to its size.
+    fn parts(&self, op: &'static str, dim: usize, sizes: impl Iterator<Item = usize>) -> Vec<Self> {
+        let mut start = 0;
+        let parts = sizes.map(|size| {
+            let layout = self.layout.slice(dim, start, size, 1);
+            start += size;
+            self.with_layout(layout)
+        });
+        Self::record_outputs(parts.collect::<Vec<_>>(), [self], |parts| Parts {
+            op,
+            dim: dim as isize,
+            stacked: false,
+            shapes: parts.iter().map(|part| part.shape().clone()).collect(),
+        })
+    }
+
+    fn array_of<const N: usize>(
+        &self,
+        op: &'static str,
+        dim: isize,
+        parts: Vec<Self>,
+    ) -> Result<[Self; N]> {
+        parts
+            .try_into()
+            .map_err(|parts: Vec<Self>| self.not_so_many(op, dim, parts.len(), N))
+    }
+
+    fn not_so_many(&self, op: &'static str, dim: isize, found: usize, wanted: usize) -> Error {
+        let shape = self.shape();
+        let problem = format!(
+            "of shape {shape} gives {found} part(s), where an array of {wanted} is asked for"
+        );
+        Error::argument(op, "dim", dim, problem)
+    }
+}
+
+struct Parts {
+    op: &'static str,
+    dim: isize,
+    /// Whether the parts have lost the dimension.
+    stacked: bool,
+    shapes: Vec<Shape>,
+}
+
+impl Function for Parts {
+    fn name(&self) -> &'static str {
+        self.op
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        // One zero that is stretched stands for the parts that nothing used.
+        let zero = Tensor::zeros((), ctx.grad().dtype(), &ctx.grad().device())?;
+        let grads = self
+            .shapes
+            .iter()
+            .enumerate()
+            .map(|(i, shape)| match ctx.grad_of(i) {
+                Some(grad) => Ok(grad.clone()),
+                None => zero.expand(shape),
+            });
+        let grads = grads.collect::<Result<Vec<_>>>()?;
+        one(match self.stacked {
+            true => Tensor::stack(&grads, self.dim)?,
+            false => Tensor::cat(&grads, self.dim)?,
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! The same elements with the dimensions in another order.
+
+use smallvec::SmallVec;
+
+use crate::layout::Dims;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{Error, Result};
+
+impl Tensor {
+    /// The dimensions in another order.
+    ///
+    /// # Errors
+    ///
+    /// An order that does not name each dimension once.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.permute([2, 0, 1])?.shape().to_string(), "[4, 2, 3]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn permute(&self, dims: impl AsRef<[isize]>) -> Result<Self> {
+        let order = dims.as_ref();
+        let mut places: SmallVec<[usize; 4]> = SmallVec::new();
+        for &dim in order {
+            let place = self.shape().dim("permute", dim)?;
+            if places.contains(&place) || places.len() == self.rank() {
+                break;
+            }
+            places.push(place);
+        }
+        if places.len() != order.len() || places.len() != self.rank() {
+            let problem = format!(
+                "does not name each dimension of shape {} once",
+                self.shape()
+            );
+            return Err(Error::argument(
+                "permute",
+                "dims",
+                format_args!("{order:?}"),
+                problem,
+            ));
+        }
+        Ok(self
+            .with_layout(self.layout.permute(&places))
+            .record([self], |_| Permute { order: places }))
+    }
+
+    /// With two dimensions exchanged.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.transpose(0, 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn transpose(&self, dim0: isize, dim1: isize) -> Result<Self> {
+        let (a, b) = (
+            self.shape().dim("transpose", dim0)?,
+            self.shape().dim("transpose", dim1)?,
+        );
+        let mut order: SmallVec<[usize; 4]> = (0..self.rank()).collect();
+        if !order.is_empty() {
+            order.swap(a, b);
+        }
+        Ok(self
+            .with_layout(self.layout.permute(&order))
+            .record([self], |_| Permute { order }))
+    }
+
+    /// The transpose of a matrix; a tensor of fewer dimensions is returned as it is.
+    ///
+    /// # Errors
+    ///
+    /// More than two dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn t(&self) -> Result<Self> {
+        match self.rank() {
+            0 | 1 => Ok(self.clone()),
+            2 => self.transpose(0, 1),
+            _ => Err(self.shape().error("t", "at most two dimensions")),
+        }
+    }
+
+    /// With the dimensions `source` moved to the places `destination`, the others in their order.
+    ///
+    /// # Errors
+    ///
+    /// Dimensions that are out of range or stand twice, lists of different lengths.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::zeros([2, 3, 4], DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.movedim(0, -1)?.shape().to_string(), "[3, 4, 2]");
+    /// assert_eq!(x.movedim([2, 0], [0, 1])?.shape().to_string(), "[4, 2, 3]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn movedim(&self, source: impl Into<Dims>, destination: impl Into<Dims>) -> Result<Self> {
+        const NAME: &str = "movedim";
+        // The check of a list sorts it, and here its order says what goes where.
+        let listed = |dims: Dims| -> Result<Vec<usize>> {
+            let sorted = self.shape().dims(NAME, &dims)?;
+            match dims {
+                Dims::All => Ok(sorted.to_vec()),
+                Dims::Some(dims) => dims.iter().map(|&d| self.shape().dim(NAME, d)).collect(),
+            }
+        };
+        let (from, to) = (listed(source.into())?, listed(destination.into())?);
+        if from.len() != to.len() {
+            let problem = format!("must name as many dimensions as {from:?}");
+            let to = format_args!("{to:?}");
+            return Err(Error::argument(NAME, "destination", to, problem));
+        }
+        let mut rest = (0..self.rank()).filter(|dim| !from.contains(dim));
+        let moved = |place| to.iter().position(|&to| to == place).map(|i| from[i]);
+        let order: SmallVec<[usize; 4]> = (0..self.rank())
+            .filter_map(|place| moved(place).or_else(|| rest.next()))
+            .collect();
+        Ok(self
+            .with_layout(self.layout.permute(&order))
+            .record([self], |_| Permute { order }))
+    }
+}
+
+struct Permute {
+    order: SmallVec<[usize; 4]>,
+}
+
+impl Function for Permute {
+    fn name(&self) -> &'static str {
+        "permute"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let mut inverse = vec![0_isize; self.order.len()];
+        for (place, &dim) in self.order.iter().enumerate() {
+            inverse[dim] = place as isize;
+        }
+        one(ctx.grad().permute(inverse)?)
+    }
+}

@@ -1,0 +1,356 @@
+//! The greatest element of windows that slide over one to three dimensions.
+
+use super::resample::ranges;
+use super::window::{check_positive, named, reach};
+use crate::backend::Windows;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{DType, Error, Result, Shape};
+
+/// The options of [`Tensor::max_pool1d`], [`Tensor::max_pool2d`] and [`Tensor::max_pool3d`], with
+/// PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolOptions<const N: usize> {
+    /// The size of the window.
+    pub kernel_size: [usize; N],
+    /// The step of the window.
+    pub stride: [usize; N],
+    /// Places around the input that never win; at most half the window.
+    pub padding: [usize; N],
+    /// The distance between neighbours of the window.
+    pub dilation: [usize; N],
+    /// Whether a last window that starts inside but ends outside counts.
+    pub ceil_mode: bool,
+}
+
+/// The options of [`Tensor::max_pool2d`].
+pub type Pool2dOptions = PoolOptions<2>;
+
+impl<const N: usize> PoolOptions<N> {
+    /// Windows side by side, without padding.
+    pub fn new(kernel_size: [usize; N]) -> Self {
+        Self {
+            kernel_size,
+            stride: kernel_size,
+            padding: [0; N],
+            dilation: [1; N],
+            ceil_mode: false,
+        }
+    }
+}
+
+impl Tensor {
+    /// The greatest element of each window of a sequence, as [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, length]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
+    /// assert_eq!(x.max_pool1d(PoolOptions::new([2]))?.to_vec::<i64>()?, [4, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool1d(&self, options: PoolOptions<1>) -> Result<Self> {
+        self.max_pool(options)
+    }
+
+    /// [`max_pool1d`](Self::max_pool1d) with the places of the winners, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
+    /// let (_, places) = x.max_pool1d_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool1d_with_indices(&self, options: PoolOptions<1>) -> Result<(Self, Self)> {
+        self.max_pool_with_indices(options)
+    }
+
+    /// The greatest element of each window; NaN wins.
+    ///
+    /// The gradient goes to the first of equal winners.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, height, width]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, a zero window, stride or dilation, padding of more than half
+    /// the window, a window larger than the padded input.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Pool2dOptions, Tensor};
+    ///
+    /// let x = Tensor::arange(0, 16)?.reshape([1, 4, 4])?;
+    /// let y = x.max_pool2d(Pool2dOptions::new([2, 2]))?;
+    /// assert_eq!(y.to_vec::<i64>()?, [5, 7, 13, 15]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool2d(&self, options: PoolOptions<2>) -> Result<Self> {
+        self.max_pool(options)
+    }
+
+    /// [`max_pool2d`](Self::max_pool2d) with the places of the winners in the flattened image, as
+    /// `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Pool2dOptions, Tensor};
+    ///
+    /// let x = Tensor::from([1_i64, 9, 3, 4]).reshape([1, 2, 2])?;
+    /// let (y, places) = x.max_pool2d_with_indices(Pool2dOptions::new([2, 2]))?;
+    /// assert_eq!((y.to_vec::<i64>()?, places.to_vec::<i64>()?), (vec![9], vec![1]));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool2d_with_indices(&self, options: PoolOptions<2>) -> Result<(Self, Self)> {
+        self.max_pool_with_indices(options)
+    }
+
+    /// The greatest element of each window of a volume, as [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, depth, height, width]` or without the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::arange(0, 16)?.reshape([1, 2, 2, 4])?;
+    /// assert_eq!(x.max_pool3d(PoolOptions::new([2, 2, 2]))?.to_vec::<i64>()?, [13, 15]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool3d(&self, options: PoolOptions<3>) -> Result<Self> {
+        self.max_pool(options)
+    }
+
+    /// [`max_pool3d`](Self::max_pool3d) with the places of the winners in the flattened volume, as
+    /// `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::arange(0, 16)?.reshape([1, 2, 2, 4])?;
+    /// let (_, places) = x.max_pool3d_with_indices(PoolOptions::new([2, 2, 2]))?;
+    /// assert_eq!(places.to_vec::<i64>()?, [13, 15]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool3d_with_indices(&self, options: PoolOptions<3>) -> Result<(Self, Self)> {
+        self.max_pool_with_indices(options)
+    }
+
+    /// [`max_pool1d`](Self::max_pool1d), [`max_pool2d`](Self::max_pool2d) or
+    /// [`max_pool3d`](Self::max_pool3d), as the options are for `N` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool2d`](Self::max_pool2d), and `N` that is not 1, 2 or 3.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
+    /// assert_eq!(x.max_pool(PoolOptions::new([2]))?.to_vec::<i64>()?, [4, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool<const N: usize>(&self, options: PoolOptions<N>) -> Result<Self> {
+        Ok(self.max_pool_with_indices(options)?.0)
+    }
+
+    /// [`max_pool`](Self::max_pool) with the places of the winners in the flattened spatial
+    /// dimensions, as `I64`; [`max_unpool`](Self::max_unpool) puts them back there.
+    ///
+    /// # Errors
+    ///
+    /// As [`max_pool`](Self::max_pool).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
+    /// let (_, places) = x.max_pool_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_pool_with_indices<const N: usize>(
+        &self,
+        options: PoolOptions<N>,
+    ) -> Result<(Self, Self)> {
+        let name = named::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
+        let (input, batched) = self.batched::<N>(name)?;
+        input.check_channels(name)?;
+        let counts = self.count_windows(name, options)?;
+        let sizes = input.spatial::<N>();
+        let mut windows = Vec::with_capacity(N);
+        for d in 0..N {
+            let (size, step, padding) = (sizes[d], options.dilation[d], options.padding[d]);
+            let span = step * (options.kernel_size[d] - 1) + 1;
+            let range = |at: usize| {
+                let start = at * options.stride[d];
+                let outside = padding.saturating_sub(start).div_ceil(step) * step;
+                start + outside - padding
+                    ..start.saturating_add(span).saturating_sub(padding).min(size)
+            };
+            let ranges = ranges(counts[d], range)?;
+            windows.push(Windows { size, step, ranges });
+        }
+        input.winners(name, &windows, batched)
+    }
+
+    /// The greatest elements and their places; a batch that was not there is taken off again.
+    pub(super) fn winners(
+        &self,
+        name: &'static str,
+        windows: &[Windows],
+        batched: bool,
+    ) -> Result<(Self, Self)> {
+        let lead = self.rank().saturating_sub(windows.len());
+        let sizes = self.shape().iter().take(lead).copied();
+        let shape: Shape = sizes
+            .chain(windows.iter().map(|w| w.ranges.len()))
+            .collect();
+        shape.checked_numel(name, DType::I64.size_in_bytes())?;
+        let (values, places) = self.device().backend().max_pool(self.operand(), windows)?;
+        let places = Self::fresh(places, shape.clone());
+        let out = Self::fresh(values, shape).record([self], |_| MaxPool {
+            name,
+            from: self.shape().clone(),
+            lead,
+            places: places.clone(),
+        });
+        Ok((out.unbatched(batched)?, places.unbatched(batched)?))
+    }
+
+    /// The number of windows along each spatial dimension.
+    pub(super) fn count_windows<const N: usize>(
+        &self,
+        op: &'static str,
+        options: PoolOptions<N>,
+    ) -> Result<[usize; N]> {
+        let PoolOptions {
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+        } = options;
+        check_positive(
+            op,
+            [
+                ("kernel_size", kernel_size),
+                ("stride", stride),
+                ("dilation", dilation),
+            ],
+        )?;
+        let sizes = self.spatial::<N>();
+        let mut counts = [0; N];
+        for d in 0..N {
+            let (size, padding_here) = (sizes[d], padding[d]);
+            if padding_here > kernel_size[d] / 2 {
+                let problem = format!("must be at most half of kernel_size = {kernel_size:?}");
+                let padding = format_args!("{padding:?}");
+                return Err(Error::argument(op, "padding", padding, problem));
+            }
+            let reach = reach(kernel_size[d], dilation[d]);
+            let padded = size.checked_add(2 * padding_here);
+            let (Some(reach), Some(padded)) = (reach, padded) else {
+                return Err(self.shape().error(op, "a window that fits memory"));
+            };
+            let Some(room) = padded.checked_sub(reach).filter(|_| size > 0) else {
+                let (kernel, dilation) = (kernel_size[d], dilation[d]);
+                let expected = format!(
+                    "an input of at least the window of kernel {kernel} with dilation {dilation} \
+                     after padding {padding_here} in dimension {}",
+                    d + 2
+                );
+                return Err(self.shape().error(op, expected));
+            };
+            // A distance that jumps over the whole input leaves a window that starts in the padding
+            // without a single element.
+            if padding_here > 0 && dilation[d] > size {
+                let problem =
+                    format!("leaves a window without elements of an input of size {size}");
+                let dilation = format_args!("{dilation:?}");
+                return Err(Error::argument(op, "dilation", dilation, problem));
+            }
+            let mut count = if ceil_mode {
+                room.div_ceil(stride[d])
+            } else {
+                room / stride[d]
+            } + 1;
+            // The last window must start inside the input or the padding before it.
+            if ceil_mode && (count - 1) * stride[d] >= size + padding_here {
+                count -= 1;
+            }
+            counts[d] = count;
+        }
+        Ok(counts)
+    }
+}
+
+struct MaxPool {
+    name: &'static str,
+    from: Shape,
+    /// The dimensions before those that were pooled.
+    lead: usize,
+    places: Tensor,
+}
+
+impl Function for MaxPool {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (planes, sizes) = self.from.split_at(self.lead);
+        let count: usize = planes.iter().product();
+        // Without planes the number of places cannot be inferred, and there is nothing to add.
+        let flat = |x: &Tensor| {
+            x.flatten(self.lead as isize, -1)?
+                .flatten(0, self.lead as isize - 1)
+        };
+        let zeros: Shape = [count, sizes.iter().product()].into();
+        let zeros = Tensor::zeros(zeros, ctx.grad().dtype(), &ctx.grad().device())?;
+        let spread = zeros.scatter_add(1, &flat(&self.places)?, &flat(ctx.grad())?)?;
+        one(spread.reshape_to(&self.from)?)
+    }
+}

@@ -1,0 +1,124 @@
+//! Powers.
+
+use super::Value;
+use crate::backend::BinaryOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor};
+use crate::tensor::{one, two};
+use crate::{DType, Error, Result};
+
+impl Tensor {
+    /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
+    ///
+    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. A tensor of negative
+    /// exponents leaves 1 of the integer 1, ±1 of -1 and 0 of the others.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), and a negative number beside integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.pow(2.0)?.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
+    /// assert_eq!(x.pow(&Tensor::from([3.0_f32, 2.0, 1.0]))?.to_vec::<f32>()?, [1.0, 4.0, 3.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn pow<'a>(&self, exponent: impl Into<Value<'a>>) -> Result<Self> {
+        const NAME: &str = "pow";
+        let exponent = match exponent.into() {
+            Value::Tensor(exponent) => exponent,
+            Value::Scalar(number) => {
+                let exponent = number.to_f64();
+                if exponent < 0.0 && !self.dtype().is_floating_point() {
+                    let problem = "must not be negative for integers; cast with `to_dtype`";
+                    return Err(Error::argument(NAME, "exponent", number, problem));
+                }
+                let out = self.binary_scalar(NAME, BinaryOp::Pow, number)?;
+                let x = self.clone();
+                return Ok(out.record([self], |_| Pow { x, exponent }));
+            }
+        };
+        let out = self.binary(NAME, BinaryOp::Pow, &exponent)?;
+        Ok(out.record([self, &exponent], |y| PowOf {
+            x: self.clone(),
+            exponent: Tensor::clone(&exponent),
+            y: y.clone(),
+        }))
+    }
+
+    /// `self²`, elementwise.
+    ///
+    /// Truth values count as whole numbers of `I64`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([3_i64, -4]);
+    /// assert_eq!(x.square()?.to_vec::<i64>()?, [9, 16]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn square(&self) -> Result<Self> {
+        match self.dtype() {
+            DType::Bool => self.to_dtype(DType::I64),
+            _ => self.mul(self),
+        }
+    }
+}
+
+struct Pow {
+    x: Tensor,
+    exponent: f64,
+}
+
+impl Function for Pow {
+    fn name(&self) -> &'static str {
+        "pow"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        // The slope of a constant is 0 also where `x⁻¹` is infinite.
+        if self.exponent == 0.0 {
+            return one(ctx.grad().zeros_like()?);
+        }
+        one(ctx
+            .grad()
+            .mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
+    }
+}
+
+struct PowOf {
+    x: Tensor,
+    exponent: Tensor,
+    y: Tensor,
+}
+
+impl Function for PowOf {
+    fn name(&self) -> &'static str {
+        "pow"
+    }
+
+    /// `e x^(e - 1)` and `x^e ln x`, with 0 for the constant `x^0` and for the powers of 0.
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { x, exponent, y } = self;
+        two(
+            ctx,
+            || {
+                let slope = x.pow(&exponent.sub(1.0)?)?.mul(exponent)?;
+                let constant = exponent.eq(0.0)?;
+                let slope = slope.masked_fill(&constant, 0.0)?;
+                ctx.grad().mul(&slope)?.sum_to(x.shape())
+            },
+            || {
+                let still = x.eq(0.0)?.logical_and(&exponent.ge(0.0)?)?;
+                // Inside, so that second derivatives do not multiply 0 with an infinity.
+                let slope = ctx.output(y).mul(&x.masked_fill(&still, 1.0)?.log()?)?;
+                ctx.grad().mul(&slope)?.sum_to(exponent.shape())
+            },
+        )
+    }
+}

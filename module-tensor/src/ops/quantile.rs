@@ -1,0 +1,205 @@
+//! Quantiles.
+
+use super::Value;
+use crate::tensor::Tensor;
+use crate::{DType, Error, ErrorKind, Result};
+
+/// What a quantile between two elements is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum QuantileInterpolation {
+    /// `a + (b - a) · fraction`
+    #[default]
+    Linear,
+    /// The lower of the two.
+    Lower,
+    /// The higher of the two.
+    Higher,
+    /// The nearer of the two, the one at the even place if both are as near.
+    Nearest,
+    /// The mean of the two.
+    Midpoint,
+}
+
+impl Tensor {
+    /// The elements below which the fractions `q` of all elements lie, or of those along `dim`; NaN where
+    /// an element is NaN.
+    ///
+    /// `q` is a number, or a tensor with at most one dimension, which then comes first in the result.
+    /// The reduced dimension stays with size 1 if `keepdim`; without `dim` all are reduced.
+    ///
+    /// # Errors
+    ///
+    /// Anything but `F32` and `F64`, no elements, a dimension that is out of range; a `q` outside `[0, 1]`,
+    /// of another dtype or with more dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{QuantileInterpolation, Tensor};
+    ///
+    /// let x = Tensor::from([[4.0_f32, 1.0, 2.0], [0.0, 8.0, 6.0]]);
+    /// let median = x.quantile(0.5, 1, false, QuantileInterpolation::Linear)?;
+    /// assert_eq!(median.to_vec::<f32>()?, [2.0, 6.0]);
+    /// let q = Tensor::from([0.0_f32, 0.25]);
+    /// let y = x.quantile(&q, 1, false, QuantileInterpolation::Linear)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 0.0, 1.5, 3.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn quantile<'a>(
+        &self,
+        q: impl Into<Value<'a>>,
+        dim: impl Into<Option<isize>>,
+        keepdim: bool,
+        interpolation: QuantileInterpolation,
+    ) -> Result<Self> {
+        Quantile {
+            op: "quantile",
+            dim: dim.into(),
+            keepdim,
+            interpolation,
+            ignore_nan: false,
+        }
+        .of(self, q.into())
+    }
+
+    /// [`quantile`](Self::quantile) of the elements that are not NaN; NaN where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`quantile`](Self::quantile).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{QuantileInterpolation, Tensor};
+    ///
+    /// let x = Tensor::from([f32::NAN, 1.0, 2.0]);
+    /// let y = x.nanquantile(0.5, None, false, QuantileInterpolation::Lower)?;
+    /// assert_eq!(y.item::<f32>()?, 1.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn nanquantile<'a>(
+        &self,
+        q: impl Into<Value<'a>>,
+        dim: impl Into<Option<isize>>,
+        keepdim: bool,
+        interpolation: QuantileInterpolation,
+    ) -> Result<Self> {
+        Quantile {
+            op: "nanquantile",
+            dim: dim.into(),
+            keepdim,
+            interpolation,
+            ignore_nan: true,
+        }
+        .of(self, q.into())
+    }
+}
+
+/// A quantile that is asked for.
+struct Quantile {
+    op: &'static str,
+    dim: Option<isize>,
+    keepdim: bool,
+    interpolation: QuantileInterpolation,
+    ignore_nan: bool,
+}
+
+impl Quantile {
+    fn of(&self, x: &Tensor, q: Value<'_>) -> Result<Tensor> {
+        let q = self.check(x, q)?;
+        let (rows, kept) = self.rows(x)?;
+        let sorted = rows.sort(-1, false)?.0;
+        let ranks = self.ranks(&sorted, &q.as_vector()?)?;
+        let found = self.read(&sorted, &ranks)?;
+        let out = match q.rank() {
+            0 => found.squeeze(-1)?,
+            _ => found.movedim(-1, 0)?,
+        };
+        match kept {
+            None => Ok(out),
+            Some(sizes) => {
+                let lead = q.shape().iter().copied();
+                out.reshape_to(&lead.chain(sizes).collect())
+            }
+        }
+    }
+
+    fn check(&self, x: &Tensor, q: Value<'_>) -> Result<Tensor> {
+        let (op, dtype) = (self.op, x.dtype());
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            let needs = "a float32 or float64 tensor";
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        if x.numel() == 0 {
+            return Err(x.shape().error(op, "at least one element"));
+        }
+        let q = q.like(op, x)?.into_owned();
+        if q.rank() > 1 {
+            return Err(q.shape().error(op, "a q with at most one dimension"));
+        }
+        let fractions = q.to_dtype(DType::F64)?.to_vec::<f64>()?;
+        match fractions.iter().find(|q| !(0.0..=1.0).contains(*q)) {
+            Some(outside) => Err(Error::argument(op, "q", outside, "must lie in [0, 1]")),
+            None => Ok(q),
+        }
+    }
+
+    /// What is sorted, along the last dimension; and the sizes of the result, if dimensions are kept.
+    fn rows(&self, x: &Tensor) -> Result<(Tensor, Option<Vec<usize>>)> {
+        let mut sizes = x.shape().to_vec();
+        let rows = match self.dim {
+            None => {
+                sizes.fill(1);
+                x.reshape_to(&x.numel().into())?
+            }
+            Some(dim) => {
+                let dim = x.shape().dim(self.op, dim)?;
+                if let Some(size) = sizes.get_mut(dim) {
+                    *size = 1;
+                }
+                let x = x.as_vector()?;
+                x.movedim(dim as isize, -1)?
+            }
+        };
+        Ok((rows, self.keepdim.then_some(sizes)))
+    }
+
+    /// The place of each quantile among the sorted elements, which need not be whole.
+    fn ranks(&self, sorted: &Tensor, q: &Tensor) -> Result<Tensor> {
+        let last = sorted.shape().last().map_or(0, |size| size - 1);
+        let all = sorted.detach();
+        if self.ignore_nan {
+            let count = all.isnan()?.logical_not()?.to_dtype(q.dtype())?;
+            let ranks = q.mul(&count.sum(-1, true)?.sub(1.0)?)?;
+            // Where there is only NaN, the first is as good as any.
+            return ranks.masked_fill(&ranks.detach().lt(0.0)?, 0.0);
+        }
+        // NaN is the greatest element, and it is the quantile.
+        let nan = all.narrow(-1, last..last + 1)?.isnan()?;
+        q.mul(last as f64)?.masked_fill(&nan, last as f64)
+    }
+
+    fn read(&self, sorted: &Tensor, ranks: &Tensor) -> Result<Tensor> {
+        use QuantileInterpolation as I;
+        let at = |places: Tensor| {
+            let places = places.detach().to_dtype(DType::I64)?;
+            sorted.gather(-1, &places)
+        };
+        let below = ranks.detach().floor()?;
+        let weight = match self.interpolation {
+            I::Lower => return at(below),
+            I::Higher => return at(ranks.ceil()?),
+            I::Nearest => return at(ranks.round()?),
+            I::Midpoint => ranks.full_like(0.5)?,
+            I::Linear => ranks.sub(&below)?,
+        };
+        let (a, b) = (at(below)?, at(ranks.ceil()?)?);
+        let gap = b.sub(&a)?;
+        // From the nearer end, as PyTorch's `lerp`.
+        let from_a = a.add(&weight.mul(&gap)?)?;
+        let from_b = b.sub(&gap.mul(&weight.neg()?.add(1.0)?)?)?;
+        weight.detach().lt(0.5)?.where_(&from_a, &from_b)
+    }
+}

@@ -1,0 +1,175 @@
+//! Divisions that leave a rest.
+
+use std::ops;
+
+use super::Value;
+use crate::backend::BinaryOp;
+use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, two};
+use crate::{Error, Result};
+
+impl Tensor {
+    /// `⌊self / other⌋`, elementwise with broadcasting; without a gradient, as in PyTorch.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add), truth values, integers divided by 0, a number that does not fit the dtype.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([7_i64, -7]);
+    /// assert_eq!(x.floor_divide(2)?.to_vec::<i64>()?, [3, -4]);
+    /// assert!(x.floor_divide(0).is_err());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn floor_divide<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        const NAME: &str = "floor_divide";
+        let other = self.divisor(NAME, other.into())?;
+        let out = self.binary(NAME, BinaryOp::FloorDivide, &other)?;
+        Ok(out.record([self, &other], |_| NoGradient(NAME)))
+    }
+
+    /// `self - other · ⌊self / other⌋`, elementwise with broadcasting: what is left has the sign of
+    /// `other`, as Python's `%` has it.
+    ///
+    /// The gradient of `other` is `-⌊self / other⌋`.
+    ///
+    /// # Errors
+    ///
+    /// As [`floor_divide`](Self::floor_divide).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([7_i64, -7]);
+    /// assert_eq!(x.remainder(3)?.to_vec::<i64>()?, [1, 2]);
+    /// assert_eq!((&x % 3)?.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn remainder<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.rest("remainder", BinaryOp::Remainder, other.into())
+    }
+
+    /// What division rounded toward 0 leaves, elementwise with broadcasting: it has the sign of `self`,
+    /// as Rust's `%` has it for numbers.
+    ///
+    /// The gradient of `other` is the quotient rounded toward 0, negated.
+    ///
+    /// # Errors
+    ///
+    /// As [`floor_divide`](Self::floor_divide).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([7.5_f32, -7.5]);
+    /// assert_eq!(x.fmod(2.0)?.to_vec::<f32>()?, [1.5, -1.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn fmod<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.rest("fmod", BinaryOp::Fmod, other.into())
+    }
+
+    /// `x - trunc(x)`, elementwise, of a floating-point tensor: what stands behind the decimal point,
+    /// with the sign of `x`.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.5_f32, -2.25]);
+    /// assert_eq!(x.frac()?.to_vec::<f32>()?, [0.5, -0.25]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn frac(&self) -> Result<Self> {
+        self.check_floating("frac")?;
+        self.sub(&self.detach().trunc()?)
+    }
+
+    fn rest(&self, name: &'static str, op: BinaryOp, other: Value<'_>) -> Result<Self> {
+        let other = self.divisor(name, other)?;
+        let out = self.binary(name, op, &other)?;
+        Ok(out.record([self, &other], |_| Rest {
+            name,
+            op,
+            a: self.detach(),
+            b: other.detach(),
+        }))
+    }
+
+    /// The other side of a division, of which integers have no 0.
+    fn divisor(&self, name: &'static str, other: Value<'_>) -> Result<Self> {
+        let other = other.like(name, self)?.into_owned();
+        if self.dtype().is_floating_point() || self.numel() == 0 {
+            return Ok(other);
+        }
+        let zeros = other.eq(0)?.to_vec::<bool>()?;
+        match zeros.iter().position(|zero| *zero) {
+            None => Ok(other),
+            Some(place) => {
+                let problem = format!(
+                    "element {place} is 0, by which integers cannot be divided; cast with `to_dtype`, or replace it"
+                );
+                Err(Error::argument(name, "other", other.shape(), problem))
+            }
+        }
+    }
+}
+
+/// The rest of a division: the quotient is a function of steps.
+struct Rest {
+    name: &'static str,
+    op: BinaryOp,
+    a: Tensor,
+    b: Tensor,
+}
+
+impl Function for Rest {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { op, a, b, .. } = self;
+        two(
+            ctx,
+            || ctx.grad().sum_to(a.shape()),
+            || {
+                let quotient = match op {
+                    BinaryOp::Fmod => a.div(b)?.trunc()?,
+                    _ => a.floor_divide(b)?,
+                };
+                ctx.grad().neg()?.mul(&quotient)?.sum_to(b.shape())
+            },
+        )
+    }
+}
+
+/// [`Tensor::remainder`], as Python's `%`.
+impl<'a, V: Into<Value<'a>>> ops::Rem<V> for &Tensor {
+    type Output = Result<Tensor>;
+
+    fn rem(self, other: V) -> Result<Tensor> {
+        self.remainder(other)
+    }
+}
+
+/// [`Tensor::remainder`], as Python's `%`.
+impl<'a, V: Into<Value<'a>>> ops::Rem<V> for Tensor {
+    type Output = Result<Tensor>;
+
+    fn rem(self, other: V) -> Result<Tensor> {
+        self.remainder(other)
+    }
+}

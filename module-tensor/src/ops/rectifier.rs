@@ -1,0 +1,219 @@
+//! Functions that bend at 0, or at a threshold.
+
+use crate::backend::{Region, UnaryOp};
+use crate::rng::with_default;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{DType, Error, ErrorKind, Result, Scalar};
+
+impl Tensor {
+    /// `max(x, 0)`, elementwise; NaN stays NaN.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([-1.0_f32, 0.0, 2.0]);
+    /// assert_eq!(x.relu()?.to_vec::<f32>()?, [0.0, 0.0, 2.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn relu(&self) -> Result<Self> {
+        Ok(self
+            .unary(UnaryOp::Relu)?
+            .record([self], |y| Relu { y: y.clone() }))
+    }
+
+    /// `x` where it is positive, else `negative_slope · x`, elementwise, of a floating-point tensor.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([2.0_f32, -2.0]);
+    /// assert_eq!(x.leaky_relu(0.25)?.to_vec::<f32>()?, [2.0, -0.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn leaky_relu(&self, negative_slope: f64) -> Result<Self> {
+        Ok(self
+            .unary(UnaryOp::LeakyRelu { negative_slope })?
+            .record([self], |_| LeakyRelu {
+                x: self.detach(),
+                negative_slope,
+            }))
+    }
+
+    /// `x` where it is positive, else `x` times the weight of its channel, of a floating-point tensor.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, …]`, or without channels, and a weight `[channels]` or of one element.
+    ///
+    /// # Errors
+    ///
+    /// A weight of other shapes, another dtype or device, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[-4.0_f32, -4.0], [1.0, 2.0]]);
+    /// let y = x.prelu(&Tensor::from([0.25_f32, 0.5]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, -2.0, 1.0, 2.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn prelu(&self, weight: &Self) -> Result<Self> {
+        const NAME: &str = "prelu";
+        self.check_floating(NAME)?;
+        self.check_same(NAME, weight)?;
+        let count = weight.numel();
+        if weight.rank() > 1 {
+            return Err(weight
+                .shape()
+                .error(NAME, "a weight of at most one dimension"));
+        }
+        // A tensor without a dimension for them has one channel.
+        let channels = self.shape().get(1).copied().unwrap_or(1);
+        if count != 1 && (count != channels || self.rank() == 0) {
+            let (op, lhs, rhs) = (NAME, self.shape().clone(), weight.shape().clone());
+            let rule =
+                format!("the weight must have 1 or {channels} elements, one for each channel");
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        }
+        let (x, weight) = (self.widened()?, weight.widened()?);
+        let weight = match self.rank() {
+            0 | 1 => weight.reshape_to(&vec![1; self.rank()].into())?,
+            rank => {
+                let sizes = (0..rank).map(|dim| if dim == 1 { count } else { 1 });
+                weight.reshape_to(&sizes.collect())?
+            }
+        };
+        let out = x.detach().gt(0.0)?.where_(&x, &x.mul(&weight)?)?;
+        out.to_dtype(self.dtype())
+    }
+
+    /// `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`, of a
+    /// floating-point tensor: the randomised [`leaky_relu`](Self::leaky_relu) in training, with the
+    /// slopes that PyTorch draws, one for each element that is not positive, in row-major order.
+    ///
+    /// Source: Xu, Wang, Chen and Li, "Empirical Evaluation of Rectified Activations in Convolutional
+    /// Network", 2015.
+    ///
+    /// # Errors
+    ///
+    /// A `lower` above `upper`, bounds that are not finite, a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Tensor, fork_rng};
+    ///
+    /// let y = fork_rng(0, || Tensor::from([2.0_f32, -8.0]).rrelu(0.125, 0.5))?.to_vec::<f32>()?;
+    /// assert!(y[0] == 2.0 && (-4.0..=-1.0).contains(&y[1]));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn rrelu(&self, lower: f64, upper: f64) -> Result<Self> {
+        const NAME: &str = "rrelu";
+        self.check_floating(NAME)?;
+        if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
+            let problem = format!("must be finite and at most upper = {upper}");
+            return Err(Error::argument(NAME, "lower", lower, problem));
+        }
+        let x = self.widened()?;
+        // The bounds have the precision that is computed in, the draws have that of `f64`.
+        let rounded = |bound: f64| match x.dtype() {
+            DType::F64 => bound,
+            _ => f64::from(bound as f32),
+        };
+        let (lower, upper) = (rounded(lower), rounded(upper));
+        let mut slopes = x.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
+        let count = slopes.iter().filter(|&&value| value <= 0.0).count();
+        let mut units = vec![0.0_f64; count];
+        with_default(|generator| generator.fill_uniform(&mut units, 0.0, 1.0))?;
+        let mut units = units.into_iter();
+        for slope in &mut slopes {
+            let unit = if *slope <= 0.0 { units.next() } else { None };
+            *slope = unit.map_or(1.0, |unit| unit * (upper - lower) + lower);
+        }
+        let slopes = Self::from_vec(slopes, self.shape())?.to_dtype(x.dtype())?;
+        x.mul(&slopes.to_device(&self.device())?)?
+            .to_dtype(self.dtype())
+    }
+
+    /// `x` where it exceeds the threshold, else `value`, elementwise; NaN stays NaN.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values, floating-point numbers beside integers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([0.5_f32, 1.0, 1.5]);
+    /// assert_eq!(x.threshold(1.0, -2.0)?.to_vec::<f32>()?, [-2.0, -2.0, 1.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn threshold(
+        &self,
+        threshold: impl Into<Scalar>,
+        value: impl Into<Scalar>,
+    ) -> Result<Self> {
+        const NAME: &str = "threshold";
+        let (threshold, value) = (threshold.into(), value.into());
+        for number in [threshold, value] {
+            self.check_number(NAME, number)?;
+            number.check_fits(NAME, self.dtype())?;
+        }
+        let threshold = match threshold {
+            Scalar::Float(bound) => self.dtype().rounded(bound).into(),
+            exact => exact,
+        };
+        let flat = Region::Within(f64::NEG_INFINITY.into(), threshold);
+        self.flat(NAME, &self.detach(), flat, value)
+    }
+}
+
+struct Relu {
+    y: Tensor,
+}
+
+impl Function for Relu {
+    fn name(&self) -> &'static str {
+        "relu"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        // PyTorch masks by `y <= 0`, so that NaN passes its gradient on.
+        let flat = Region::Within(f64::NEG_INFINITY.into(), 0.into());
+        one(ctx.grad().flat("relu_backward", &self.y, flat, 0)?)
+    }
+}
+
+struct LeakyRelu {
+    x: Tensor,
+    negative_slope: f64,
+}
+
+impl Function for LeakyRelu {
+    fn name(&self) -> &'static str {
+        "leaky_relu"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let grad = ctx.grad().widened()?;
+        let positive = self.x.gt(0.0)?;
+        let out = positive.where_(&grad, &grad.mul(self.negative_slope)?)?;
+        one(out.to_dtype(ctx.grad().dtype())?)
+    }
+}

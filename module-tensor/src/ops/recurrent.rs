@@ -1,0 +1,393 @@
+//! The steps of recurrent layers.
+
+mod composed;
+mod formula;
+
+use super::fused::{gradient, or_composed};
+use crate::backend::{RecurrentGeometry, RecurrentInputs, RecurrentOp};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
+use crate::{Error, Result, Shape};
+
+const NAME: &str = "recurrent";
+
+/// How [`Tensor::recurrent`] steps.
+#[derive(Clone, Copy)]
+pub struct RecurrentOptions<'a> {
+    /// What a step computes.
+    pub op: RecurrentOp,
+    /// What the state is multiplied with, `[gates · hidden, width]`.
+    pub weight_hh: &'a Tensor,
+    /// What is added to that product, `[gates · hidden]`.
+    pub bias_hh: Option<&'a Tensor>,
+    /// The projection of the states of an LSTM, `[width, hidden]`; without one, `width` is `hidden`.
+    pub weight_hr: Option<&'a Tensor>,
+    /// How many sequences have each step, the longest sequences first.
+    pub batch_sizes: &'a [usize],
+    /// Whether the last step is computed first.
+    pub reverse: bool,
+}
+
+/// What [`Tensor::recurrent`] returns.
+pub struct RecurrentOutput {
+    /// The state `h` after each step, `[rows, width]`.
+    pub output: Tensor,
+    /// The last state `h` of each sequence, `[batch, width]`.
+    pub hidden: Tensor,
+    /// The last state `c` of each sequence of an LSTM, `[batch, hidden]`.
+    pub cell: Option<Tensor>,
+}
+
+impl Tensor {
+    /// One direction of a layer of an RNN, an LSTM or a GRU, in one pass and with one entry in the
+    /// graph. This tensor is what the input brings to the gates of all steps, `x · W_ihᵀ + b_ih`.
+    ///
+    /// The steps are those of packed sequences: the rows of a step are those of the sequences that
+    /// have it, and sequences that are longer stand first.
+    ///
+    /// # Shapes
+    ///
+    /// `[Σ batch_sizes, gates · hidden]`, a first state `hidden` `[batch, width]` and, of an LSTM only,
+    /// `cell` `[batch, hidden]`, where `batch` is the first of the `batch_sizes`.
+    ///
+    /// # Errors
+    ///
+    /// Shapes that do not fit, `batch_sizes` that grow or are none, different dtypes or devices, a state
+    /// `c` or a projection beside another cell than an LSTM's, a dtype that is not floating-point.
+    ///
+    /// # Source
+    ///
+    /// `torch.lstm`, `torch.gru`, `torch.rnn_tanh`, `torch.rnn_relu`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, RecurrentOp, RecurrentOptions, Tensor};
+    ///
+    /// let gates = Tensor::from([[1.0_f32], [-1.0], [2.0]]);
+    /// let options = RecurrentOptions {
+    ///     op: RecurrentOp::Relu,
+    ///     weight_hh: &Tensor::from([[0.5_f32]]),
+    ///     bias_hh: None,
+    ///     weight_hr: None,
+    ///     batch_sizes: &[2, 1],
+    ///     reverse: false,
+    /// };
+    /// let first = Tensor::zeros([2, 1], DType::F32, &Device::cpu())?;
+    /// let states = gates.recurrent(&first, None, &options)?;
+    /// assert_eq!(states.output.to_vec::<f32>()?, [1.0, 0.0, 2.5]);
+    /// assert_eq!(states.hidden.to_vec::<f32>()?, [2.5, 0.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn recurrent(
+        &self,
+        hidden: &Self,
+        cell: Option<&Self>,
+        options: &RecurrentOptions<'_>,
+    ) -> Result<RecurrentOutput> {
+        let pass = self.pass(hidden, cell, options)?;
+        let out = or_composed(pass.fused(), || pass.composed())?;
+        pass.states(&out.to_dtype(self.dtype())?)
+    }
+
+    /// What [`recurrent`](Self::recurrent) computes from what it is given.
+    pub(super) fn pass(
+        &self,
+        hidden: &Self,
+        cell: Option<&Self>,
+        options: &RecurrentOptions<'_>,
+    ) -> Result<Recurrent> {
+        let geometry = self.checked_steps(hidden, cell, options)?;
+        let wide = |x: Option<&Self>| x.map(Self::widened).transpose();
+        Ok(Recurrent {
+            gates: self.widened()?,
+            hidden: hidden.widened()?,
+            cell: wide(cell)?,
+            weight: options.weight_hh.widened()?,
+            bias: wide(options.bias_hh)?,
+            projection: wide(options.weight_hr)?,
+            geometry,
+        })
+    }
+
+    /// Checks all that is given to [`recurrent`](Self::recurrent).
+    fn checked_steps(
+        &self,
+        hidden: &Self,
+        cell: Option<&Self>,
+        options: &RecurrentOptions<'_>,
+    ) -> Result<RecurrentGeometry> {
+        let &RecurrentOptions {
+            op, batch_sizes, ..
+        } = options;
+        self.check_floating(NAME)?;
+        let others = [cell, options.bias_hh, options.weight_hr];
+        for x in [hidden, options.weight_hh]
+            .into_iter()
+            .chain(others.into_iter().flatten())
+        {
+            self.check_same(NAME, x)?;
+        }
+        let mut total: usize = 0;
+        for (i, &count) in batch_sizes.iter().enumerate() {
+            if i > 0 && batch_sizes[i - 1] < count {
+                let problem = format!(
+                    "{} is followed by {count}; longer sequences stand first",
+                    batch_sizes[i - 1]
+                );
+                return Err(sizes(batch_sizes, problem));
+            }
+            total = total
+                .checked_add(count)
+                .ok_or_else(|| sizes(batch_sizes, "there are too many rows"))?;
+        }
+        let Some(&batch) = batch_sizes.first() else {
+            return Err(sizes(batch_sizes, "there must be at least one step"));
+        };
+        let gates = op.gates();
+        let weight = options.weight_hh;
+        let split = match **weight.shape() {
+            [all, width] if all > 0 && all % gates == 0 => Some((all, width)),
+            _ => None,
+        };
+        let Some((all, width)) = split else {
+            let expected = format!("a weight_hh [{gates} · hidden, width]");
+            return Err(weight.shape().error(NAME, expected));
+        };
+        let size = all / gates;
+        let lstm = op == RecurrentOp::Lstm;
+        if lstm != cell.is_some() || (options.weight_hr.is_some() && !lstm) {
+            let given = match (cell, options.weight_hr) {
+                (Some(_), _) => "a state c",
+                (None, Some(_)) => "a projection",
+                (None, None) => "no state c",
+            };
+            let problem =
+                "an LSTM has a state c and perhaps a projection, and other cells have none";
+            return Err(Error::argument(NAME, "cell", given, problem));
+        }
+        let expect = |what: &str, x: &Self, shape: &[usize]| {
+            if **x.shape() == *shape {
+                return Ok(());
+            }
+            let expected = format!("{what} {}", Shape::from(shape));
+            Err(x.shape().error(NAME, expected))
+        };
+        match options.weight_hr {
+            Some(projection) => expect("a weight_hr", projection, &[width, size])?,
+            None => expect("a weight_hh", weight, &[all, size])?,
+        }
+        if let Some(bias) = options.bias_hh {
+            expect("a bias_hh", bias, &[all])?;
+        }
+        expect("the gates of all steps", self, &[total, all])?;
+        expect("a first state", hidden, &[batch, width])?;
+        if let Some(cell) = cell {
+            expect("a first state c", cell, &[batch, size])?;
+        }
+        // What is kept of each row.
+        let largest = [total, size.saturating_mul(8).max(width)];
+        Shape::from(largest).checked_numel(NAME, size_of::<f64>())?;
+        Ok(RecurrentGeometry {
+            op,
+            hidden: size,
+            width,
+            batch_sizes: batch_sizes.to_vec(),
+            reverse: options.reverse,
+        })
+    }
+}
+
+fn sizes(batch_sizes: &[usize], problem: impl Into<String>) -> Error {
+    Error::argument(NAME, "batch_sizes", format!("{batch_sizes:?}"), problem)
+}
+
+/// What a pass reads.
+#[derive(Clone)]
+pub(super) struct Recurrent {
+    gates: Tensor,
+    hidden: Tensor,
+    cell: Option<Tensor>,
+    weight: Tensor,
+    bias: Option<Tensor>,
+    projection: Option<Tensor>,
+    geometry: RecurrentGeometry,
+}
+
+impl Recurrent {
+    fn inputs(&self) -> RecurrentInputs {
+        let operand = |x: &Option<Tensor>| x.as_ref().map(Tensor::operand);
+        RecurrentInputs {
+            gates: self.gates.operand(),
+            hidden: self.hidden.operand(),
+            cell: operand(&self.cell),
+            weight: self.weight.operand(),
+            bias: operand(&self.bias),
+            projection: operand(&self.projection),
+        }
+    }
+
+    /// The states of all steps by the kernel: the `h` of all rows, then the `c`.
+    fn fused(&self) -> Result<Tensor> {
+        let Self {
+            gates, geometry, ..
+        } = self;
+        let backend = gates.device().backend();
+        let [out, kept] = backend.recurrent(self.inputs(), geometry)?;
+        let rows = geometry.rows();
+        let cells = if self.cell.is_some() {
+            geometry.hidden
+        } else {
+            0
+        };
+        let out = Tensor::fresh(out, (rows * (geometry.width + cells)).into());
+        let optional = [&self.cell, &self.bias, &self.projection];
+        let inputs = [gates, &self.hidden, &self.weight].into_iter();
+        let inputs = inputs.chain(optional.into_iter().flatten());
+        Ok(out.record(inputs, |out| Fused {
+            pass: self.clone(),
+            out: out.clone(),
+            kept: Tensor::fresh(kept, [rows, geometry.op.kept() * geometry.hidden].into()),
+        }))
+    }
+
+    /// The states `h` of all rows, and the `c` of an LSTM, as views of what a pass returns.
+    fn rows(&self, out: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
+        let (rows, width) = (self.geometry.rows(), self.geometry.width);
+        let shape = Shape::from([rows, width]);
+        if self.cell.is_none() {
+            return Ok((out.reshape_to(&shape)?, None));
+        }
+        let h = out.narrow(0, 0..rows * width)?.reshape_to(&shape)?;
+        let c = out.narrow(0, rows * width..out.numel())?;
+        let c = c.reshape_to(&[rows, self.geometry.hidden].into())?;
+        Ok((h, Some(c)))
+    }
+
+    /// The states and the last of each sequence.
+    pub(super) fn states(&self, out: &Tensor) -> Result<RecurrentOutput> {
+        let geometry = &self.geometry;
+        let (output, cells) = self.rows(out)?;
+        let last = geometry.last();
+        let same = last.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let of = |x: &Tensor| match last.first() {
+            Some(&first) if same => x.narrow(0, first..first + last.len()),
+            _ => x.index_select(0, &places(&last, x)?),
+        };
+        Ok(RecurrentOutput {
+            hidden: of(&output)?,
+            cell: cells.as_ref().map(of).transpose()?,
+            output,
+        })
+    }
+
+    /// For each row the state that its step started from.
+    fn before(&self, states: &Tensor, first: &Tensor) -> Result<Tensor> {
+        let all = Tensor::cat(&[states, first], 0)?;
+        all.index_select(0, &places(&self.geometry.previous(), &all)?)
+    }
+}
+
+/// A list of rows, on the device of `like`.
+fn places(rows: &[usize], like: &Tensor) -> Result<Tensor> {
+    // Memory has fewer rows than an `i64` can count.
+    let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
+    Tensor::from_vec(places, rows.len())?.to_device(&like.device())
+}
+
+struct Fused {
+    pass: Recurrent,
+    out: Tensor,
+    kept: Tensor,
+}
+
+/// The gradients along the steps.
+struct Slopes {
+    /// Of what the input brings.
+    gates: Tensor,
+    /// Of the products of the states.
+    sums: Tensor,
+    /// Of the states, if there is a projection.
+    states: Option<Tensor>,
+    /// Of the first states.
+    hidden: Tensor,
+    cell: Option<Tensor>,
+}
+
+impl Fused {
+    fn kernel(&self, grad: &Tensor) -> Result<Slopes> {
+        let Self { pass, out, kept } = self;
+        let backend = grad.device().backend();
+        let outputs = [out.operand(), kept.operand()];
+        let (grad, geometry) = (grad.operand(), &pass.geometry);
+        let slopes = backend.recurrent_backward(grad, outputs, pass.inputs(), geometry)?;
+        let gates = pass.gates.like_shape(slopes.gates);
+        let states = [geometry.rows(), geometry.width];
+        Ok(Slopes {
+            sums: match slopes.sums {
+                Some(sums) => pass.gates.like_shape(sums),
+                None => gates.clone(),
+            },
+            gates,
+            states: slopes.states.map(|x| Tensor::fresh(x, states.into())),
+            hidden: pass.hidden.like_shape(slopes.hidden),
+            cell: slopes
+                .cell
+                .zip(pass.cell.as_ref())
+                .map(|(x, cell)| cell.like_shape(x)),
+        })
+    }
+}
+
+impl Function for Fused {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (pass, grad) = (&self.pass, ctx.grad());
+        let out = ctx.output(&self.out);
+        let slopes = gradient(|| self.kernel(grad), || self.formula(&out, grad))?;
+        let (h, c) = pass.rows(&out)?;
+        let weight = || {
+            let before = pass.before(&h, &pass.hidden)?;
+            slopes.sums.t()?.matmul(&before)
+        };
+        let mut gradients = Gradients::new();
+        let weight = ctx.needs(2).then(weight).transpose()?;
+        gradients.extend([
+            Some(slopes.gates.clone()),
+            Some(slopes.hidden.clone()),
+            weight,
+        ]);
+        if pass.cell.is_some() {
+            gradients.push(slopes.cell.clone());
+        }
+        if pass.bias.is_some() {
+            let needed = ctx.needs(gradients.len());
+            let bias = needed.then(|| slopes.sums.sum(0, false));
+            gradients.push(bias.transpose()?);
+        }
+        if let (Some(states), Some(c)) = (&slopes.states, &c) {
+            let needed = ctx.needs(gradients.len());
+            let projection = needed.then(|| states.t()?.matmul(&self.unprojected(&h, c)?));
+            gradients.push(projection.transpose()?);
+        }
+        Ok(gradients)
+    }
+}
+
+impl Fused {
+    /// The states before the projection, `o · tanh(c)`.
+    fn unprojected(&self, h: &Tensor, c: &Tensor) -> Result<Tensor> {
+        let pass = &self.pass;
+        let o = if is_grad_enabled() {
+            let before = pass.before(h, &pass.hidden)?;
+            let [.., o] = pass.lstm(&pass.gates.add(&pass.sums(&before)?)?)?;
+            o
+        } else {
+            let hidden = pass.geometry.hidden;
+            self.kept.narrow(1, 3 * hidden..4 * hidden)?
+        };
+        o.mul(&c.tanh()?)
+    }
+}

@@ -1,0 +1,116 @@
+//! Rounding to whole numbers.
+
+use crate::backend::UnaryOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{DType, Result};
+
+impl Tensor {
+    /// The greatest whole number that is at most `x`, elementwise; its slope is 0.
+    ///
+    /// Integers are whole already.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.5_f32, -1.5]);
+    /// assert_eq!(x.floor()?.to_vec::<f32>()?, [1.0, -2.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn floor(&self) -> Result<Self> {
+        self.whole("floor", UnaryOp::Floor)
+    }
+
+    /// The smallest whole number that is at least `x`, elementwise; its slope is 0.
+    ///
+    /// Integers are whole already.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.5_f32, -1.5]);
+    /// assert_eq!(x.ceil()?.to_vec::<f32>()?, [2.0, -1.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn ceil(&self) -> Result<Self> {
+        self.whole("ceil", UnaryOp::Ceil)
+    }
+
+    /// The nearest whole number, the even one of two, elementwise; its slope is 0.
+    ///
+    /// Integers are whole already.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([0.5_f32, 1.5, 2.5, -0.7]);
+    /// assert_eq!(x.round()?.to_vec::<f32>()?, [0.0, 2.0, 2.0, -1.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn round(&self) -> Result<Self> {
+        self.whole("round", UnaryOp::Round)
+    }
+
+    /// The whole number before the decimal point, elementwise: the nearest one toward 0. Its derivative
+    /// is 0.
+    ///
+    /// Integers are whole already.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of truth values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.5_f32, -1.5]);
+    /// assert_eq!(x.trunc()?.to_vec::<f32>()?, [1.0, -1.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "fix")]
+    pub fn trunc(&self) -> Result<Self> {
+        self.whole("trunc", UnaryOp::Trunc)
+    }
+
+    fn whole(&self, name: &'static str, op: UnaryOp) -> Result<Self> {
+        if matches!(self.dtype(), DType::I64 | DType::I32 | DType::U8) {
+            return Ok(self.clone());
+        }
+        self.check_floating(name)?;
+        Ok(self.unary(op)?.record([self], |_| Step { name }))
+    }
+}
+
+/// A function of steps: its slope is 0 wherever it has one.
+struct Step {
+    name: &'static str,
+}
+
+impl Function for Step {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().zeros_like()?)
+    }
+}

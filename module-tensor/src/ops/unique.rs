@@ -1,0 +1,127 @@
+//! Elements and slices without those that occur again.
+
+use crate::tensor::{NoGradient, Tensor};
+use crate::{Result, Shape};
+
+/// What [`Tensor::unique`] and [`Tensor::unique_consecutive`] find.
+#[derive(Clone, Debug)]
+pub struct Unique {
+    /// Each element, or slice, once.
+    pub values: Tensor,
+    /// For each element, or slice, of the input its place in `values`, as `I64`.
+    pub inverse: Tensor,
+    /// How often each of `values` occurs, as `I64`.
+    pub counts: Tensor,
+}
+
+impl Tensor {
+    /// The elements, or the slices of dimension `dim`, each once, in ascending order: what PyTorch's
+    /// `torch.unique(x, sorted=True, return_inverse=True, return_counts=True, dim=dim)` returns.
+    ///
+    /// Slices are in lexicographic order. NaN is greater than any number and equals nothing, so that each
+    /// stays. There is no gradient: `backward` through the values is an error, as in PyTorch.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that is out of range, slices without elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Tensor, Unique};
+    ///
+    /// let Unique { values, inverse, counts } = Tensor::from([3_i64, 1, 3]).unique(None)?;
+    /// assert_eq!(values.to_vec::<i64>()?, [1, 3]);
+    /// assert_eq!(inverse.to_vec::<i64>()?, [1, 0, 1]);
+    /// assert_eq!(counts.to_vec::<i64>()?, [1, 2]);
+    ///
+    /// let rows = Tensor::from([[2_i64, 1], [0, 5], [2, 1]]).unique(0)?;
+    /// assert_eq!(rows.values.to_vec::<i64>()?, [0, 5, 2, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn unique(&self, dim: impl Into<Option<isize>>) -> Result<Unique> {
+        self.grouped("unique", dim.into(), true)
+    }
+
+    /// The elements in row-major order, or the slices of dimension `dim`, without those that equal the one
+    /// before: PyTorch's `torch.unique_consecutive`.
+    ///
+    /// There is no gradient, as of [`unique`](Self::unique).
+    ///
+    /// # Errors
+    ///
+    /// As [`unique`](Self::unique).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let found = Tensor::from([1_i64, 1, 2, 1]).unique_consecutive(None)?;
+    /// assert_eq!(found.values.to_vec::<i64>()?, [1, 2, 1]);
+    /// assert_eq!(found.counts.to_vec::<i64>()?, [2, 1, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn unique_consecutive(&self, dim: impl Into<Option<isize>>) -> Result<Unique> {
+        self.grouped("unique_consecutive", dim.into(), false)
+    }
+
+    fn grouped(&self, op: &'static str, dim: Option<isize>, sorted: bool) -> Result<Unique> {
+        let (x, whole) = (self.detach(), dim.is_none());
+        let (rows, dim) = match dim {
+            None => (x.reshape_to(&x.numel().into())?, 0),
+            Some(dim) => {
+                let (place, _) = x.dim_and_size(op, dim)?;
+                (x.movedim(place as isize, 0)?, place)
+            }
+        };
+        let (count, sizes) = (rows.shape()[0], &rows.shape()[1..]);
+        // Without any slices their sizes may be absurd.
+        let width = sizes
+            .iter()
+            .fold(1, |width: usize, &size| width.saturating_mul(size));
+        if width == 0 {
+            return Err(self.shape().error(op, "slices with elements"));
+        }
+        // Only a floating-point tensor has a NaN, which gets this key.
+        let nan = x.dtype().is_floating_point().then_some(i64::MAX);
+        let keys = rows.order_keys(i64::MAX)?;
+        let row = |i: usize| &keys[i * width..(i + 1) * width];
+        let mut order: Vec<usize> = (0..count).collect();
+        if sorted {
+            order.sort_by(|&a, &b| row(a).cmp(row(b)));
+        }
+        let equal = |a, b| row(a) == row(b) && !row(a).iter().any(|&key| Some(key) == nan);
+        let (mut firsts, mut counts) = (Vec::new(), Vec::new());
+        let mut inverse = vec![0_i64; count];
+        let mut last = None;
+        for &i in &order {
+            match counts.last_mut() {
+                Some(n) if last.is_some_and(|last| equal(last, i)) => *n += 1,
+                _ => {
+                    firsts.push(i as i64);
+                    counts.push(1_i64);
+                }
+            }
+            inverse[i] = counts.len() as i64 - 1;
+            last = Some(i);
+        }
+        let (device, found) = (self.device(), firsts.len());
+        let listed = |list: Vec<i64>, shape: Shape| Self::from_vec(list, shape)?.to_device(&device);
+        let values = rows.index_select(0, &listed(firsts, found.into())?)?;
+        let values = match rows.rank() {
+            1 => values,
+            _ => values.movedim(0, dim as isize)?.contiguous()?,
+        };
+        let places = if whole {
+            self.shape().clone()
+        } else {
+            count.into()
+        };
+        Ok(Unique {
+            values: values.record([self], |_| NoGradient(op)),
+            inverse: listed(inverse, places)?,
+            counts: listed(counts, found.into())?,
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! Elements put back where pooling found them.
+
+use super::window::{named, product};
+use crate::tensor::Tensor;
+use crate::{ErrorKind, Result, Shape};
+
+impl Tensor {
+    /// Zeros with these elements at the places where [`max_pool_with_indices`](Self::max_pool_with_indices)
+    /// found them: `torch.nn.functional.max_unpool1d` to `max_unpool3d`.
+    ///
+    /// Of elements that go to one place, the last stays.
+    ///
+    /// # Shapes
+    ///
+    /// `[batch, channels, size…]` or without the batch, and `indices` of the same shape, which are places in
+    /// the flattened spatial dimensions of the output; `output_size` replaces the sizes.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions, indices of another shape or dtype than `I64` and `I32`, or outside
+    /// the output.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{PoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+    /// let (y, places) = x.max_pool_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(y.max_unpool(&places, [4])?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn max_unpool<const N: usize>(
+        &self,
+        indices: &Self,
+        output_size: [usize; N],
+    ) -> Result<Self> {
+        let name = named::<N>(["max_unpool1d", "max_unpool2d", "max_unpool3d"]);
+        let (input, batched) = self.batched::<N>(name)?;
+        if indices.shape() != self.shape() {
+            return Err(ErrorKind::ShapeMismatch {
+                op: name,
+                lhs: self.shape().clone(),
+                rhs: indices.shape().clone(),
+                rule: "each element needs an index".to_owned(),
+            }
+            .into());
+        }
+        let indices = self.indices(name, indices)?;
+        if batched {
+            input.check_channels(name)?;
+        }
+        let lead = &input.shape()[..2];
+        let shape: Shape = lead.iter().copied().chain(output_size).collect();
+        shape.checked_numel(name, self.dtype().size_in_bytes())?;
+        // Checked above: with an empty batch the product of the sizes alone may exceed memory.
+        let Some(places) = product(&output_size) else {
+            return Err(self.shape().error(name, "an output that fits memory"));
+        };
+        let planes: Shape = [lead[0], lead[1], places].into();
+        let zeros = Self::zeros(planes, self.dtype(), &self.device())?;
+        let indices = if batched {
+            indices
+        } else {
+            indices.unsqueeze(0)?
+        };
+        let spread = zeros.scatter(2, &indices.flatten(2, -1)?, &input.flatten(2, -1)?)?;
+        spread.reshape_to(&shape)?.unbatched(batched)
+    }
+}

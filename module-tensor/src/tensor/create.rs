@@ -1,0 +1,201 @@
+use super::Tensor;
+use crate::backend::{Element, HostData, host_room};
+use crate::{DType, Device, Error, Result, Scalar, Shape};
+
+impl Tensor {
+    /// A tensor of host elements, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// A shape with another number of elements than `values` has.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_vec(vec![1_i64, 2, 3, 4, 5, 6], [2, 3])?;
+    /// assert_eq!(x.shape().to_string(), "[2, 3]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn from_vec<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Self> {
+        let shape = shape.into();
+        if shape.checked_numel("from_vec", T::DTYPE.size_in_bytes())? != values.len() {
+            let problem = "is not the number of elements given";
+            return Err(Error::argument(
+                "from_vec",
+                "shape",
+                &shape,
+                format!(
+                    "holds {} element(s), which {problem}, {}",
+                    shape.numel(),
+                    values.len()
+                ),
+            ));
+        }
+        let storage = Device::cpu().backend().upload(T::into_host(values))?;
+        Ok(Self::fresh(storage, shape))
+    }
+
+    /// A tensor of host elements of any dtype, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// A shape with another number of elements than `data` has.
+    pub fn from_host(data: HostData, shape: impl Into<Shape>) -> Result<Self> {
+        match data {
+            HostData::F32(values) => Self::from_vec(values, shape),
+            HostData::F64(values) => Self::from_vec(values, shape),
+            HostData::F16(values) => Self::from_vec(values, shape),
+            HostData::BF16(values) => Self::from_vec(values, shape),
+            HostData::I64(values) => Self::from_vec(values, shape),
+            HostData::I32(values) => Self::from_vec(values, shape),
+            HostData::U8(values) => Self::from_vec(values, shape),
+            HostData::Bool(values) => Self::from_vec(values, shape),
+        }
+    }
+
+    /// A tensor of one value.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory, a value that does not fit `dtype`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::full([2, 2], 0.5, DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5; 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn full(
+        shape: impl Into<Shape>,
+        value: impl Into<Scalar>,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Self> {
+        let (shape, value) = (shape.into(), value.into());
+        value.check_fits("full", dtype)?;
+        let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
+        let storage = device.backend().full(numel, dtype, value)?;
+        Ok(Self::fresh(storage, shape))
+    }
+
+    /// A tensor of zeros.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::zeros([2], DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn zeros(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full(shape, 0, dtype, device)
+    }
+
+    /// A tensor of ones.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::ones([2], DType::I64, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn ones(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full(shape, 1, dtype, device)
+    }
+
+    /// Zeros like this tensor in shape, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.zeros_like()?.to_vec::<i64>()?, [0; 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn zeros_like(&self) -> Result<Self> {
+        self.full_like(0)
+    }
+
+    /// Ones like this tensor in shape, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.ones_like()?.to_vec::<i64>()?, [1; 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn ones_like(&self) -> Result<Self> {
+        self.full_like(1)
+    }
+
+    /// One value like this tensor in shape, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Memory that is not to be had, a value that does not fit the dtype.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2], [3, 4]]);
+    /// assert_eq!(x.full_like(7)?.to_vec::<i64>()?, [7; 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Self> {
+        Self::full(self.shape(), value, self.dtype(), &self.device())
+    }
+
+    /// The integers from `start` up to and without `end`, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// A range that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::arange(2, 5)?.to_vec::<i64>()?, [2, 3, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn arange(start: i64, end: i64) -> Result<Self> {
+        let length = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
+        Shape::from(length).checked_numel("arange", DType::I64.size_in_bytes())?;
+        host_room::<i64>(length)?;
+        Self::from_vec((start..end).collect(), length)
+    }
+}

@@ -1,0 +1,210 @@
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use super::node::{Node, Slot, lock};
+use super::post_accumulate::PostAccumulateHook;
+use super::{Edge, Tensor, check_gradient};
+use crate::{ErrorKind, Result};
+
+type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
+
+/// What somebody asked to see of the gradient at a node.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// In the order of registration.
+    hooks: Mutex<Vec<Hook>>,
+    /// What is to be told when the gradient of a leaf has been accumulated.
+    pub(super) post_accumulate: Mutex<Vec<PostAccumulateHook>>,
+    /// Where an operation keeps the gradient of its output, if it was asked to.
+    pub(super) kept: OnceLock<Mutex<Slot>>,
+}
+
+#[derive(Clone)]
+struct Hook {
+    number: u64,
+    place: &'static Location<'static>,
+    callback: Callback,
+}
+
+/// Removes its hook from a tensor when it is dropped; `let _ = …` drops it at once, `let _hook = …`
+/// at the end of the block, [`keep`](Self::keep) never.
+#[must_use = "dropping the handle removes the hook"]
+pub struct GradHookHandle {
+    /// Weak, so that a handle keeps no graph alive.
+    node: Weak<Node>,
+    output: usize,
+    number: u64,
+}
+
+impl GradHookHandle {
+    /// Removes the hook now.
+    pub fn remove(self) {}
+
+    /// Leaves the hook for as long as the tensor, or a graph that it is in, lives.
+    pub fn keep(mut self) {
+        self.node = Weak::new();
+    }
+}
+
+impl Drop for GradHookHandle {
+    fn drop(&mut self) {
+        let Some(node) = self.node.upgrade() else {
+            return;
+        };
+        let removed = node.watch(self.output).and_then(|watch| {
+            let mut hooks = lock(&watch.hooks);
+            let place = hooks.iter().position(|hook| hook.number == self.number)?;
+            Some(hooks.remove(place))
+        });
+        // Dropped after the lock: the closure may own other handles.
+        drop(removed);
+    }
+}
+
+impl fmt::Debug for GradHookHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GradHookHandle({})", self.number)
+    }
+}
+
+impl Edge {
+    /// The gradient of this edge's tensor after its hooks, which are those it has now; `check` sees
+    /// what they replace it by.
+    pub(crate) fn after_hooks(
+        &self,
+        mut grad: Tensor,
+        check: impl Fn(&Tensor) -> Result<()>,
+    ) -> Result<Tensor> {
+        let Some(watch) = self.node.watch(self.output) else {
+            return Ok(grad);
+        };
+        let hooks = lock(&watch.hooks).clone();
+        for hook in hooks {
+            let replace = || {
+                let new = (hook.callback)(&grad)?;
+                if let Some(new) = &new {
+                    check_gradient("register_hook", grad.shape(), grad.dtype(), new)?;
+                    grad.check_device("register_hook", new)?;
+                    check(new)?;
+                }
+                Ok(new)
+            };
+            match replace() {
+                Ok(None) => {}
+                Ok(Some(new)) => grad = new,
+                Err(source) => {
+                    return Err(ErrorKind::GradHook {
+                        place: hook.place.to_string(),
+                        of: self.node.name(),
+                        source: Box::new(source),
+                    }
+                    .into());
+                }
+            }
+        }
+        Ok(grad)
+    }
+}
+
+impl Tensor {
+    /// Has `hook` called with the gradient of this tensor in every backward pass that computes it,
+    /// once it is complete and before it goes any further: PyTorch's `Tensor.register_hook`.
+    ///
+    /// What the hook returns replaces the gradient, `None` leaves it. Hooks run in the order of
+    /// registration, each with what the one before left; those of a leaf before the gradient is
+    /// added to what the leaf keeps. [`autograd::grad`](crate::autograd::grad) calls them too, and
+    /// gives what they leave (PyTorch does so unless the gradient also flows on to another of the
+    /// inputs). The list is read when the gradient is complete: a hook that is removed while the
+    /// others run still runs.
+    ///
+    /// Clones of a tensor are the tensor; `parameter.tensor().register_hook(…)` watches a
+    /// parameter. The hook runs on the thread of the pass and records only in one with
+    /// `create_graph`. One that owns the tensor itself keeps it alive for ever; give it a
+    /// [`detach`](Self::detach)ed one.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that nothing tracks. In the pass, what the hook raises and a gradient of another
+    /// shape, dtype or device, as [`ErrorKind::GradHook`] with the line that registered it; no leaf
+    /// is changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
+    /// let h = x.mul(3.0)?;
+    /// let hook = h.register_hook(|grad| grad.clamp(-1.0, 1.0).map(Some))?;
+    /// h.mul(5.0)?.sum(.., false)?.backward()?;
+    /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [3.0, 3.0]);
+    /// hook.remove();
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn register_hook(
+        &self,
+        hook: impl Fn(&Self) -> Result<Option<Self>> + Send + Sync + 'static,
+    ) -> Result<GradHookHandle> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let place = Location::caller();
+        let edge = self.tracked_by("register_hook")?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        if let Some(watch) = edge.node.make_watch(edge.output) {
+            lock(&watch.hooks).push(Hook {
+                number,
+                place,
+                callback: Arc::new(hook),
+            });
+        }
+        Ok(GradHookHandle {
+            node: Arc::downgrade(&edge.node),
+            output: edge.output,
+            number,
+        })
+    }
+
+    /// Has backward passes add the gradient of this tensor to [`grad`](Self::grad) although it is
+    /// no leaf; a leaf does so anyway.
+    ///
+    /// What is kept is what the hooks leave, also those registered later. As in PyTorch,
+    /// [`autograd::grad`](crate::autograd::grad) adds to it too.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that nothing tracks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from(2.0_f32).with_grad()?;
+    /// let h = x.mul(3.0)?;
+    /// h.retain_grad()?;
+    /// h.mul(&h)?.backward()?;
+    /// assert_eq!(h.grad().unwrap().item::<f32>()?, 12.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn retain_grad(&self) -> Result<()> {
+        let edge = self.tracked_by("retain_grad")?;
+        if !edge.is_leaf()
+            && let Some(watch) = edge.node.make_watch(edge.output)
+        {
+            watch.kept.get_or_init(Mutex::default);
+        }
+        Ok(())
+    }
+
+    /// Whether [`retain_grad`](Self::retain_grad) was asked of this tensor, which is no leaf.
+    pub fn retains_grad(&self) -> bool {
+        let edge = self.edge.as_ref();
+        !self.is_leaf() && edge.is_some_and(Edge::keeps_grad)
+    }
+
+    fn tracked_by(&self, op: &'static str) -> Result<&Edge> {
+        Ok(self.edge.as_ref().ok_or(ErrorKind::Untracked { op })?)
+    }
+}

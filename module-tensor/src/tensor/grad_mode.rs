@@ -1,0 +1,134 @@
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+
+thread_local! {
+    static ENABLED: Cell<bool> = const { Cell::new(true) };
+    /// The modes of the guards alive on this thread, oldest first; `None` for one dropped before
+    /// a younger one.
+    static MODES: RefCell<Vec<Option<bool>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether operations on this thread are recorded.
+pub fn is_grad_enabled() -> bool {
+    ENABLED.with(Cell::get)
+}
+
+/// Runs `f` without recording operations on this thread.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Tensor, no_grad};
+///
+/// let x = Tensor::from(2.0_f32).with_grad()?;
+/// assert!(!no_grad(|| x.mul(&x))?.requires_grad());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
+    with_grad_mode(false, f)
+}
+
+/// Runs `f` with operations on this thread recorded, also inside [`no_grad`].
+pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
+    with_grad_mode(true, f)
+}
+
+/// Runs `f` in a mode and restores the one before, also when `f` panics.
+pub(crate) fn with_grad_mode<R>(enabled: bool, f: impl FnOnce() -> R) -> R {
+    let _mode = GradMode::new(enabled);
+    f()
+}
+
+/// Operations on this thread are not recorded while this lives: [`no_grad`] to the end of a block.
+///
+/// The mode of a thread is that of its youngest guard, whatever the order in which they are
+/// dropped, and on without one. A panic drops guards as it passes. A guard stays on its thread:
+///
+/// ```compile_fail
+/// let guard = module_tensor::NoGradGuard::new();
+/// std::thread::spawn(move || drop(guard));
+/// ```
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{EnableGradGuard, NoGradGuard, Tensor, is_grad_enabled};
+///
+/// let x = Tensor::from(2.0_f32).with_grad()?;
+/// {
+///     let _off = NoGradGuard::new();
+///     assert!(!x.mul(&x)?.requires_grad());
+///     let _on = EnableGradGuard::new();
+///     assert!(x.mul(&x)?.requires_grad());
+/// }
+/// assert!(is_grad_enabled());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+#[must_use = "the mode ends when the guard is dropped"]
+#[derive(Debug)]
+pub struct NoGradGuard(#[expect(dead_code, reason = "held to be dropped")] GradMode);
+
+/// Operations on this thread are recorded while this lives, also under a [`NoGradGuard`], which
+/// see.
+#[must_use = "the mode ends when the guard is dropped"]
+#[derive(Debug)]
+pub struct EnableGradGuard(#[expect(dead_code, reason = "held to be dropped")] GradMode);
+
+impl NoGradGuard {
+    /// Stops recording on this thread until the guard is dropped.
+    #[expect(clippy::new_without_default, reason = "making it does something")]
+    pub fn new() -> Self {
+        Self(GradMode::new(false))
+    }
+}
+
+impl EnableGradGuard {
+    /// Records on this thread until the guard is dropped.
+    #[expect(clippy::new_without_default, reason = "making it does something")]
+    pub fn new() -> Self {
+        Self(GradMode::new(true))
+    }
+}
+
+/// A mode of this thread, for as long as it lives and is the youngest.
+#[derive(Debug)]
+struct GradMode {
+    /// Where it stands in `MODES`; none at the end of a thread, when there is no list any more.
+    place: Option<usize>,
+    before: bool,
+    not_send: PhantomData<*const ()>,
+}
+
+impl GradMode {
+    fn new(enabled: bool) -> Self {
+        let push = |modes: &RefCell<Vec<Option<bool>>>| {
+            let mut modes = modes.borrow_mut();
+            modes.push(Some(enabled));
+            modes.len() - 1
+        };
+        Self {
+            place: MODES.try_with(push).ok(),
+            before: ENABLED.replace(enabled),
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        let remove = |place: usize| {
+            let remaining = MODES.try_with(|modes| {
+                let mut modes = modes.borrow_mut();
+                if let Some(mode) = modes.get_mut(place) {
+                    *mode = None;
+                }
+                while modes.last() == Some(&None) {
+                    modes.pop();
+                }
+                modes.last().copied().flatten().unwrap_or(true)
+            });
+            remaining.ok()
+        };
+        ENABLED.set(self.place.and_then(remove).unwrap_or(self.before));
+    }
+}

@@ -1,0 +1,89 @@
+use std::fmt;
+use std::panic::Location;
+
+use super::{Edge, PostAccumulateHookHandle, Tensor};
+use crate::Result;
+
+/// A place that keeps a gradient, apart from any value: what a parameter has beside the tensor that it
+/// holds now.
+///
+/// The value may be replaced by another while the gradient, its hooks and every graph recorded before
+/// stay those of the leaf. Clones are the same leaf.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Leaf, Tensor};
+///
+/// let leaf = Leaf::new();
+/// let mut value = Tensor::from([1.0_f32, 2.0]);
+/// for _ in 0..2 {
+///     leaf.track(&value).mul(&value)?.sum(.., false)?.backward()?;
+///     let step = leaf.grad().unwrap().mul(-0.5)?;
+///     leaf.set_grad(None);
+///     value = value.add(&step)?;
+/// }
+/// assert_eq!(value.to_vec::<f32>()?, [0.25, 0.5]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Leaf(Edge);
+
+impl Leaf {
+    /// A new leaf without a gradient.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Edge::leaf())
+    }
+
+    /// The value as this leaf: its gradient is kept here. A value that is not floating-point has none, and
+    /// is not tracked.
+    #[must_use]
+    pub fn track(&self, value: &Tensor) -> Tensor {
+        Tensor {
+            edge: value.dtype().is_floating_point().then(|| self.0.clone()),
+            ..value.clone()
+        }
+    }
+
+    /// The gradient that `backward` left.
+    #[must_use]
+    pub fn grad(&self) -> Option<Tensor> {
+        self.0.grad()
+    }
+
+    /// Replaces the gradient, or drops it. Whether it fits the value is the caller's to check.
+    pub fn set_grad(&self, grad: Option<Tensor>) {
+        self.0.set_grad(grad);
+    }
+
+    /// Freezes the leaf, which drops its gradient and collects none, not even from graphs recorded before;
+    /// or lets it collect gradients again.
+    pub fn set_frozen(&self, frozen: bool) {
+        self.0.set_frozen(frozen);
+    }
+
+    /// Has `hook` called as soon as a backward pass has added the whole gradient, as
+    /// [`Tensor::register_post_accumulate_grad_hook`] has it called with a tensor.
+    #[track_caller]
+    pub fn register_post_accumulate_grad_hook(
+        &self,
+        hook: impl Fn() -> Result<()> + Send + Sync + 'static,
+    ) -> PostAccumulateHookHandle {
+        let place = Location::caller();
+        self.0
+            .register_post_accumulate_grad_hook(place, move |_| hook())
+    }
+}
+
+impl Default for Leaf {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Leaf(grad: {:?})", self.grad())
+    }
+}

@@ -1,0 +1,350 @@
+//! Tensors and the graph that remembers how they were computed.
+
+mod array;
+mod create;
+mod display;
+mod distribution;
+mod draw;
+mod edge;
+mod function;
+mod grad_hook;
+mod grad_mode;
+mod graph;
+mod leaf;
+mod node;
+mod post_accumulate;
+mod read;
+mod sequence;
+mod values;
+
+use std::fmt;
+
+pub(crate) use distribution::{Distribution, DropoutMask};
+pub(crate) use edge::Edge;
+pub use function::{Backward, Function, Gradients, NoGradient};
+pub(crate) use function::{Reached, one, two};
+pub use grad_hook::GradHookHandle;
+pub(crate) use grad_mode::with_grad_mode;
+pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
+pub use graph::GraphNode;
+pub use leaf::Leaf;
+pub(crate) use node::{Input, Node, NodeKind, Op, lock};
+pub use post_accumulate::PostAccumulateHookHandle;
+pub(crate) use post_accumulate::post_accumulate_hooks_exist;
+
+use crate::backend::{Absent, Operand, Storage};
+use crate::layout::Layout;
+use crate::{DType, Device, ErrorKind, Result, Shape};
+
+/// An immutable multi-dimensional array, on one device, of one dtype, with or without a memory of
+/// how it was computed.
+///
+/// A tensor is a handle: cloning it and viewing it differently copies no elements. Its elements
+/// never change, so nothing that holds a tensor can be surprised by another that shares its
+/// memory. Shapes, dtypes and devices are checked as the program runs; a wrong one is an
+/// [`Error`](crate::Error).
+///
+/// Operators stand for the methods, on references or values, and give a `Result`:
+/// `(&a + &b)?`, `(a * 2.0)?`, `(1.0 - &a)?`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).with_grad()?;
+/// let y = x.mul(&x)?.sum(.., false)?;
+/// y.backward()?;
+/// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    pub(crate) storage: Storage,
+    pub(crate) layout: Layout,
+    /// Where the gradient goes; `None` for a tensor that needs none.
+    pub(crate) edge: Option<Edge>,
+}
+
+impl Tensor {
+    /// A fresh, untracked tensor over contiguous memory.
+    pub(crate) fn fresh(storage: Storage, shape: Shape) -> Self {
+        Self {
+            storage,
+            layout: Layout::contiguous(shape),
+            edge: None,
+        }
+    }
+
+    /// Elements that a backend holds, untracked: how results of one's own kernels become tensors.
+    ///
+    /// Kernels refuse a layout that leaves the storage.
+    pub fn from_storage(storage: Storage, layout: Layout) -> Self {
+        Self {
+            storage,
+            layout,
+            edge: None,
+        }
+    }
+
+    /// The memory that holds the elements, among others perhaps: see [`layout`](Self::layout).
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// The same memory seen through another layout, untracked.
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
+        Self {
+            storage: self.storage.clone(),
+            layout,
+            edge: None,
+        }
+    }
+
+    /// What kernels read: the memory, and how the elements lie in it.
+    pub fn operand(&self) -> Operand {
+        Operand {
+            storage: self.storage.clone(),
+            layout: self.layout.clone(),
+        }
+    }
+
+    /// What kernels read, stretched to `shape`.
+    pub(crate) fn operand_as(&self, op: &'static str, shape: &Shape) -> Result<Operand> {
+        let layout = match self.shape() == shape {
+            true => self.layout.clone(),
+            false => self.layout.broadcast_to(op, shape)?,
+        };
+        let storage = self.storage.clone();
+        Ok(Operand { storage, layout })
+    }
+
+    /// A tensor without elements, which are still to come: PyTorch's tensors on the device `meta`.
+    ///
+    /// # Errors
+    ///
+    /// A shape that is too large, in the name of `op`.
+    pub fn absent(op: &'static str, shape: &Shape, dtype: DType) -> Result<Self> {
+        shape.checked_numel(op, dtype.size_in_bytes())?;
+        let storage = Absent::storage(dtype, shape.clone());
+        Ok(Self::fresh(storage, shape.clone()))
+    }
+
+    /// Whether the elements are there, which those of a parameter made by
+    /// [`deferred`](crate::deferred) are not before they are loaded or drawn.
+    pub fn has_values(&self) -> bool {
+        self.storage.downcast_ref::<Absent>().is_none()
+    }
+
+    /// The size of each dimension.
+    pub fn shape(&self) -> &Shape {
+        self.layout.shape()
+    }
+
+    /// The size of dimension `dim`, counted from the end if negative.
+    ///
+    /// # Errors
+    ///
+    /// A dimension that the tensor does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// assert_eq!((x.size(0)?, x.size(-1)?), (2, 3));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn size(&self, dim: isize) -> Result<usize> {
+        let index = self.shape().dim("size", dim)?;
+        let out_of_range = || ErrorKind::Dimension {
+            op: "size",
+            dim,
+            shape: self.shape().clone(),
+        };
+        Ok(*self.shape().get(index).ok_or_else(out_of_range)?)
+    }
+
+    /// The sizes of all dimensions, as an array of their number.
+    ///
+    /// # Errors
+    ///
+    /// A tensor of another number of dimensions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// let [rows, columns] = x.dims()?;
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn dims<const N: usize>(&self) -> Result<[usize; N]> {
+        let sizes: &[usize] = self.shape();
+        sizes
+            .try_into()
+            .map_err(|_| self.shape().error("dims", format!("{N} dimension(s)")))
+    }
+
+    /// The number of dimensions.
+    #[doc(alias = "dim")]
+    #[doc(alias = "ndim")]
+    pub fn rank(&self) -> usize {
+        self.layout.rank()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        self.shape().numel()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.storage.dtype()
+    }
+
+    /// Where the elements lie.
+    pub fn device(&self) -> Device {
+        self.storage.device()
+    }
+
+    /// How the elements lie in memory.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether the elements lie one after the other in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// Whether two tensors share their memory.
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        self.storage.is_same(&other.storage)
+    }
+
+    /// Whether a gradient flows to or through this tensor: PyTorch's `requires_grad`.
+    pub fn requires_grad(&self) -> bool {
+        self.edge.is_some()
+    }
+
+    /// Whether this tensor is where gradients are kept rather than passed on.
+    pub fn is_leaf(&self) -> bool {
+        self.edge.as_ref().is_none_or(Edge::is_leaf)
+    }
+
+    /// The same elements as a new leaf, whose gradient is kept: what PyTorch writes as
+    /// `x.detach().requires_grad_()`.
+    ///
+    /// The tensor itself stays as it is, so the result must be used.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point, which carries no gradient.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]);
+    /// let leaf = x.with_grad()?;
+    /// assert!(leaf.requires_grad() && leaf.is_leaf() && !x.requires_grad());
+    /// assert_eq!(
+    ///     Tensor::from([1_i64, 2]).with_grad().unwrap_err().to_string(),
+    ///     "with_grad: not available for int64; it needs a floating-point tensor; cast it with \
+    ///      `to_dtype`"
+    /// );
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[must_use = "the tensor itself stays as it is"]
+    pub fn with_grad(&self) -> Result<Self> {
+        if !self.dtype().is_floating_point() {
+            let needs = "a floating-point tensor; cast it with `to_dtype`";
+            let (op, dtype) = ("with_grad", self.dtype());
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        Ok(Self {
+            edge: Some(Edge::leaf()),
+            ..self.clone()
+        })
+    }
+
+    /// The same elements without a memory of how they were computed.
+    #[must_use = "the tensor itself stays as it is"]
+    pub fn detach(&self) -> Self {
+        Self {
+            edge: None,
+            ..self.clone()
+        }
+    }
+
+    /// The gradient that `backward` left at this leaf, or at a tensor that was asked to
+    /// [`retain_grad`](Self::retain_grad).
+    pub fn grad(&self) -> Option<Self> {
+        self.edge.as_ref().and_then(Edge::grad)
+    }
+
+    /// Drops the gradient that is kept.
+    pub fn zero_grad(&self) {
+        if let Some(edge) = &self.edge {
+            edge.set_grad(None);
+        }
+    }
+
+    /// Checks that `other` has this tensor's dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// Another dtype or device, in the name of `op`.
+    pub fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
+        if self.dtype() != other.dtype() {
+            let (lhs, rhs) = (self.dtype(), other.dtype());
+            return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+        }
+        self.check_device(op, other)
+    }
+
+    /// Checks that `other` is on this tensor's device.
+    pub(crate) fn check_device(&self, op: &'static str, other: &Self) -> Result<()> {
+        if self.device() == other.device() {
+            return Ok(());
+        }
+        let (lhs, rhs) = (self.device().to_string(), other.device().to_string());
+        Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
+    }
+}
+
+/// Checks that a gradient has the shape and dtype of what it is the gradient of: one of another shape
+/// could broadcast its way into a wrong result.
+///
+/// # Errors
+///
+/// Another shape or dtype, in the name of `op`.
+pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
+    if dtype != grad.dtype() {
+        let (lhs, rhs) = (dtype, grad.dtype());
+        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+    }
+    if shape != grad.shape() {
+        let (lhs, rhs) = (shape.clone(), grad.shape().clone());
+        let rule = "the gradient must have the shape of the input".to_owned();
+        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::write(self, f)
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display::write(self, f)
+    }
+}

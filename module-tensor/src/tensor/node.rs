@@ -1,0 +1,175 @@
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use smallvec::SmallVec;
+
+use super::grad_hook::Watch;
+use super::{Edge, Function, Tensor};
+use crate::{DType, Shape};
+
+/// The inputs of an operation: where its gradients go, `None` for one that needs none.
+pub(crate) type Inputs = SmallVec<[Option<Input>; 2]>;
+
+/// An input that needs a gradient, and what that gradient must be like.
+pub(crate) struct Input {
+    pub(crate) edge: Edge,
+    pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
+}
+
+impl Input {
+    /// A tensor as an input, if it needs a gradient.
+    pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
+        tensor.edge.clone().map(|edge| Self {
+            edge,
+            shape: tensor.shape().clone(),
+            dtype: tensor.dtype(),
+        })
+    }
+}
+
+/// A place in the graph: a leaf that keeps its gradient, or an operation that passes on those of its outputs.
+///
+/// **Invariant:** `order` is greater than that of every input, because inputs exist first; the
+/// engine visits nodes by falling order and needs no other sorting.
+pub(crate) struct Node {
+    pub(crate) order: u64,
+    pub(crate) kind: NodeKind,
+    /// For each output; made when somebody first asks to see its gradient.
+    watches: SmallVec<[OnceLock<Box<Watch>>; 1]>,
+}
+
+pub(crate) enum NodeKind {
+    Leaf(Mutex<Slot>),
+    Op(Op),
+}
+
+/// Where a gradient is kept: at a leaf, or at an operation that was asked to.
+#[derive(Default)]
+pub(crate) struct Slot {
+    pub(super) grad: Option<Tensor>,
+    /// Frozen after it entered a graph: the gradients of that graph are not for it.
+    pub(super) frozen: bool,
+}
+
+pub(crate) struct Op {
+    pub(crate) name: &'static str,
+    /// Taken by the backward pass, so that saved tensors are freed as it goes.
+    pub(crate) function: Mutex<Option<Arc<dyn Function>>>,
+    pub(crate) inputs: Inputs,
+}
+
+/// A number greater than all before.
+fn next_order() -> u64 {
+    static ORDER: AtomicU64 = AtomicU64::new(0);
+    ORDER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A lock whose holder panicked still guards a whole value: nothing here is left half changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Node {
+    /// An operation with so many outputs.
+    pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) -> Arc<Self> {
+        let name = function.name();
+        let function = Mutex::new(Some(function));
+        let kind = NodeKind::Op(Op {
+            name,
+            function,
+            inputs,
+        });
+        Self::new(kind, outputs)
+    }
+
+    pub(super) fn new(kind: NodeKind, outputs: usize) -> Arc<Self> {
+        let mut watches = SmallVec::new();
+        watches.resize_with(outputs, OnceLock::new);
+        Arc::new(Self {
+            order: next_order(),
+            kind,
+            watches,
+        })
+    }
+
+    /// The name of the operation, `leaf` for a leaf.
+    pub(crate) fn name(&self) -> &'static str {
+        match &self.kind {
+            NodeKind::Leaf(_) => "leaf",
+            NodeKind::Op(op) => op.name,
+        }
+    }
+
+    /// What somebody asked to see of an output's gradient.
+    pub(super) fn watch(&self, output: usize) -> Option<&Watch> {
+        Some(&**self.watches.get(output)?.get()?)
+    }
+
+    /// The same, made if it is not there.
+    pub(super) fn make_watch(&self, output: usize) -> Option<&Watch> {
+        Some(&**self.watches.get(output)?.get_or_init(Box::default))
+    }
+
+    /// Where the gradient of an output is kept, if it is.
+    pub(crate) fn slot(&self, output: usize) -> Option<&Mutex<Slot>> {
+        match &self.kind {
+            NodeKind::Leaf(slot) => Some(slot),
+            NodeKind::Op(_) => self.watch(output)?.kept.get(),
+        }
+    }
+}
+
+/// What an operation owned, waiting to be dropped.
+type Remains = (
+    Inputs,
+    Option<Arc<dyn Function>>,
+    SmallVec<[OnceLock<Box<Watch>>; 1]>,
+);
+
+thread_local! {
+    /// Operations whose parts are still to be dropped, and whether somebody is dropping them.
+    static REMAINS: RefCell<(Vec<Remains>, bool)> = const { RefCell::new((Vec::new(), false)) };
+}
+
+/// A graph is dropped in a loop: both the inputs and the saved tensors of an operation may hold
+/// the last handle to the one before it, and a long chain would overflow the stack.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let NodeKind::Op(op) = &mut self.kind else {
+            return;
+        };
+        let function = op
+            .function
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let inputs = std::mem::take(&mut op.inputs);
+        let watches = std::mem::take(&mut self.watches);
+        let mut remains = Some((inputs, function, watches));
+        let first = REMAINS.try_with(|queue| {
+            let mut queue = queue.borrow_mut();
+            queue.0.extend(remains.take());
+            !std::mem::replace(&mut queue.1, true)
+        });
+        if first != Ok(true) {
+            return;
+        }
+        // The borrow ends before each part is dropped, because dropping it comes back here. A
+        // function that panics as it is dropped must not keep the others from being dropped.
+        let mut panicked = None;
+        while let Ok(Some(part)) = REMAINS.try_with(|queue| queue.borrow_mut().0.pop()) {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(part))) {
+                panicked.get_or_insert(panic);
+            }
+        }
+        let _ = REMAINS.try_with(|queue| queue.borrow_mut().1 = false);
+        match panicked {
+            // A second panic on the way out of a first would end the process.
+            Some(panic) if !std::thread::panicking() => resume_unwind(panic),
+            _ => {}
+        }
+    }
+}

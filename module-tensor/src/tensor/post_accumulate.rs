@@ -1,0 +1,168 @@
+//! Hooks that run as soon as a leaf has its whole gradient.
+
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::node::{Node, lock};
+use super::{Edge, Tensor};
+use crate::{ErrorKind, Result};
+
+/// How many hooks there are: without any a pass does not count what leaves are given.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn post_accumulate_hooks_exist() -> bool {
+    COUNT.load(Ordering::Acquire) > 0
+}
+
+type Callback = Arc<dyn Fn(&Edge) -> Result<()> + Send + Sync>;
+
+#[derive(Clone)]
+pub(super) struct PostAccumulateHook {
+    number: u64,
+    place: &'static Location<'static>,
+    callback: Callback,
+}
+
+/// Removes its hook from a leaf when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the
+/// end of the block.
+#[must_use = "dropping the handle removes the hook"]
+pub struct PostAccumulateHookHandle {
+    /// Weak, so that a handle keeps no memory alive.
+    leaf: Weak<Node>,
+    number: u64,
+}
+
+impl PostAccumulateHookHandle {
+    /// Removes the hook now.
+    pub fn remove(self) {}
+}
+
+impl Drop for PostAccumulateHookHandle {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::AcqRel);
+        let Some(leaf) = self.leaf.upgrade() else {
+            return;
+        };
+        let removed = leaf.watch(0).and_then(|watch| {
+            let mut hooks = lock(&watch.post_accumulate);
+            let place = hooks.iter().position(|hook| hook.number == self.number)?;
+            Some(hooks.remove(place))
+        });
+        // Dropped after the lock: the closure may own other handles.
+        drop(removed);
+    }
+}
+
+impl std::fmt::Debug for PostAccumulateHookHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PostAccumulateHookHandle({})", self.number)
+    }
+}
+
+impl Edge {
+    /// Has `callback` called with this leaf.
+    pub(crate) fn register_post_accumulate_grad_hook(
+        &self,
+        place: &'static Location<'static>,
+        callback: impl Fn(&Self) -> Result<()> + Send + Sync + 'static,
+    ) -> PostAccumulateHookHandle {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        if let Some(watch) = self.node.make_watch(self.output) {
+            lock(&watch.post_accumulate).push(PostAccumulateHook {
+                number,
+                place,
+                callback: Arc::new(callback),
+            });
+        }
+        COUNT.fetch_add(1, Ordering::AcqRel);
+        let leaf = Arc::downgrade(&self.node);
+        PostAccumulateHookHandle { leaf, number }
+    }
+
+    pub(crate) fn has_post_accumulate_hooks(&self) -> bool {
+        let watch = self.node.watch(self.output);
+        self.is_leaf() && watch.is_some_and(|watch| !lock(&watch.post_accumulate).is_empty())
+    }
+
+    /// Runs the hooks that there are now.
+    pub(crate) fn run_post_accumulate_hooks(&self) -> Result<()> {
+        let Some(watch) = self.node.watch(self.output) else {
+            return Ok(());
+        };
+        let hooks = lock(&watch.post_accumulate).clone();
+        for hook in hooks {
+            (hook.callback)(self).map_err(|source| ErrorKind::GradHook {
+                place: hook.place.to_string(),
+                of: self.node.name(),
+                source: Box::new(source),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Tensor {
+    /// Has `hook` called with this leaf as soon as a backward pass has added its whole gradient to
+    /// [`grad`](Self::grad), before the pass goes on: PyTorch's
+    /// `Tensor.register_post_accumulate_grad_hook`.
+    ///
+    /// A step of an optimizer in it, which then drops the gradient, needs memory for one gradient at a
+    /// time. A pass that fails later has then changed this leaf; without such hooks it changes none.
+    /// [`autograd::grad`](crate::autograd::grad) accumulates nothing and calls no such hook.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that is no leaf. In the pass, what the hook raises, as [`ErrorKind::GradHook`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    /// use std::sync::Mutex;
+    /// use std::sync::Arc;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let log = seen.clone();
+    /// let hook = x.register_post_accumulate_grad_hook(move |x| {
+    ///     log.lock().unwrap().extend(x.grad().unwrap().to_vec::<f32>()?);
+    ///     x.zero_grad();
+    ///     Ok(())
+    /// })?;
+    /// x.mul(&x)?.sum(.., false)?.backward()?;
+    /// assert_eq!(*seen.lock().unwrap(), [2.0, 4.0]);
+    /// assert!(x.grad().is_none());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn register_post_accumulate_grad_hook(
+        &self,
+        hook: impl Fn(&Self) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<PostAccumulateHookHandle> {
+        const NAME: &str = "register_post_accumulate_grad_hook";
+        let place = Location::caller();
+        let edge = self
+            .edge
+            .as_ref()
+            .ok_or(ErrorKind::Untracked { op: NAME })?;
+        if !edge.is_leaf() {
+            let problem = "is no leaf, and its gradient is not accumulated; use `register_hook`";
+            return Err(crate::Error::argument(
+                NAME,
+                "tensor",
+                edge.node.name(),
+                problem,
+            ));
+        }
+        // Without its edge, because the leaf owns the hook.
+        let value = self.detach();
+        Ok(edge.register_post_accumulate_grad_hook(place, move |edge| {
+            hook(&Self {
+                edge: Some(edge.clone()),
+                ..value.clone()
+            })
+        }))
+    }
+}

@@ -1,0 +1,164 @@
+//! Tensors that follow a rule.
+
+use super::Tensor;
+use crate::backend::host_room;
+use crate::layout::Layout;
+use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
+
+impl Tensor {
+    /// The numbers `start + i·step` up to and without `end`: PyTorch's `arange(start, end, step)`.
+    ///
+    /// Floating-point ones are computed in `f64` and rounded once.
+    ///
+    /// # Errors
+    ///
+    /// A step of 0, ends that do not lie in its direction, numbers that are not finite, a
+    /// floating-point number for integers, `Bool`, a range that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::arange_step(0.0, 1.0, 0.25, DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75]);
+    /// let x = Tensor::arange_step(5, 0, -2, DType::I64, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<i64>()?, [5, 3, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn arange_step(
+        start: impl Into<Scalar>,
+        end: impl Into<Scalar>,
+        step: impl Into<Scalar>,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Self> {
+        const NAME: &str = "arange_step";
+        let scalars = [start.into(), end.into(), step.into()];
+        let any_float = scalars.iter().any(|scalar| scalar.is_float());
+        numbers(NAME, dtype, any_float)?;
+        let fail = |problem: &str| {
+            let [start, end, step] = scalars;
+            let range = format_args!("({start}, {end}, {step})");
+            Error::argument(NAME, "(start, end, step)", range, problem)
+        };
+        let direction = "has a step of 0 or one that leads away from the end";
+        let count = |length: usize| -> Result<()> {
+            Shape::from(length).checked_numel(NAME, size_of::<f64>())?;
+            host_room::<f64>(length)
+        };
+        let values = if let [Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)] = scalars {
+            let distance = i128::from(end) - i128::from(start);
+            let step = i128::from(step);
+            if step == 0 || distance.signum() == -step.signum() {
+                return Err(fail(direction));
+            }
+            // Rounded up, away from 0.
+            let length = (distance + step - step.signum()) / step;
+            let length = usize::try_from(length).unwrap_or(usize::MAX);
+            count(length)?;
+            let values = (0_i64..).take(length);
+            // The distance from the start may overflow where the number itself, which lies before the
+            // end, does not.
+            let step = step as i64;
+            let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
+            Self::from_vec(values.map(value).collect(), length)?
+        } else {
+            let [start, end, step] = scalars.map(Scalar::to_f64);
+            let length = ((end - start) / step).ceil();
+            if !(start.is_finite() && end.is_finite() && step.is_finite()) {
+                return Err(fail("must be finite"));
+            }
+            if step == 0.0 || length < 0.0 {
+                return Err(fail(direction));
+            }
+            // A length beyond the integers is the greatest of them, for which there is no memory.
+            let length = length as usize;
+            count(length)?;
+            let values = (0..length).map(|i| start + i as f64 * step);
+            Self::from_vec(values.collect(), length)?
+        };
+        values.to_dtype(dtype)?.to_device(device)
+    }
+
+    /// `steps` numbers at equal distances from `start` to `end`, both included.
+    ///
+    /// They are computed in `f64` from the nearer end and rounded once; for integers, towards 0.
+    ///
+    /// # Errors
+    ///
+    /// `Bool`, more steps than memory can hold.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::linspace(0.0, 1.0, 5, DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn linspace(
+        start: f64,
+        end: f64,
+        steps: usize,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Self> {
+        const NAME: &str = "linspace";
+        numbers(NAME, dtype, false)?;
+        Shape::from(steps).checked_numel(NAME, size_of::<f64>())?;
+        host_room::<f64>(steps)?;
+        // Integers lie between the ends as integers.
+        let (start, end) = match dtype.is_floating_point() {
+            true => (start, end),
+            false => (start.trunc(), end.trunc()),
+        };
+        let last = steps.saturating_sub(1);
+        let step = (end - start) / last as f64;
+        let value = |i: usize| match i {
+            _ if last == 0 => start,
+            i if i < steps / 2 => start + i as f64 * step,
+            i => end - (last - i) as f64 * step,
+        };
+        let values = (0..steps).map(value).collect::<Vec<f64>>();
+        Self::from_vec(values, steps)?
+            .to_dtype(dtype)?
+            .to_device(device)
+    }
+
+    /// A matrix of `n` rows and `m` columns with ones on its diagonal and zeros elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// A shape that exceeds memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Device, Tensor};
+    ///
+    /// let x = Tensor::eye(2, 3, DType::I64, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 0, 0, 0, 1, 0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn eye(n: usize, m: usize, dtype: DType, device: &Device) -> Result<Self> {
+        let shape = Shape::from([n, m]);
+        shape.checked_numel("eye", dtype.size_in_bytes())?;
+        let ones = Self::ones([n.min(m)], dtype, device)?;
+        let diagonal = Layout::contiguous(shape.clone()).diagonal([0, 1], [0, 0], n.min(m));
+        ones.placed(&shape, &diagonal, 0.into())
+    }
+}
+
+/// Checks that a dtype holds numbers, and fractions if there are any.
+fn numbers(op: &'static str, dtype: DType, fractions: bool) -> Result<()> {
+    let needs = match dtype {
+        DType::Bool => "a dtype of numbers",
+        _ if fractions && !dtype.is_floating_point() => {
+            "a floating-point dtype for floating-point numbers"
+        }
+        _ => return Ok(()),
+    };
+    Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use module_core::__private::read_bytes;
-use module_core::{ErrorKind, ReadOptions};
+use module_core::{FileError, ReadOptions};
 
 /// Reads it: the tensors can be read too, or the error is one of files.
 pub fn read(name: &str, bytes: Vec<u8>, entry: Option<&str>) {
@@ -18,10 +18,7 @@ pub fn read(name: &str, bytes: Vec<u8>, entry: Option<&str>) {
             }
         }
         Err(error) => {
-            let of_file = matches!(
-                error.kind(),
-                ErrorKind::Format { .. } | ErrorKind::NoStateDict { .. } | ErrorKind::File { .. }
-            );
+            let of_file = matches!(error.downcast_ref(), Some(FileError::Format { .. } | FileError::NoStateDict { .. } | FileError::File { .. }));
             assert!(of_file, "{error:?}");
         }
     }

@@ -7,6 +7,7 @@ extern crate self as module_core;
 pub mod __private;
 mod checkpoint;
 mod containers;
+pub mod error;
 mod ext;
 pub mod hooks;
 pub mod module;
@@ -26,6 +27,7 @@ pub use checkpoint::{
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };
+pub use error::{FileError, LoadProblems, Mismatch, ModuleError};
 pub use ext::ModuleExt;
 #[doc(hidden)]
 pub use hooks::PassedAs;
@@ -68,6 +70,6 @@ pub use module_tensor::{
 pub use module_tensor::{DType, Scalar, default_dtype, with_default_dtype};
 pub use module_tensor::{Device, Element, num_threads, set_num_threads};
 pub use module_tensor::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
-pub use module_tensor::{Error, ErrorKind, LoadProblems, Mismatch, Result};
+pub use module_tensor::{Error, ErrorKind, Result};
 pub use module_tensor::{Generator, fork_rng, manual_seed};
 pub use module_tensor::{autograd, backend, ndarray, rng};

@@ -55,12 +55,12 @@ pub mod prelude {
     };
     pub use crate::layers::*;
     pub use crate::loss::*;
-    pub use crate::optim::{AdamW, AdamWConfig, Optimizer, SGD, SGDConfig};
+    pub use crate::optim::{AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig};
     pub use crate::{
-        Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, Forward,
-        HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadReport, Marker,
-        Maybe, Module, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
-        StateDict, Stateful, Tensor, Tensors, Training, TrainingCheckpoint, Transpose, Walk,
-        deferred, fork_rng, manual_seed, no_grad,
+        Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, FileError,
+        Forward, HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadProblems,
+        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter, ReadOptions, Remap,
+        Result, Select, Sequential, Shape, StateDict, Stateful, Tensor, Tensors, Training,
+        TrainingCheckpoint, Transpose, Walk, deferred, fork_rng, manual_seed, no_grad,
     };
 }

@@ -1,4 +1,17 @@
 //! Tensors with automatic differentiation: PyTorch's operations, dtypes and random numbers in Rust.
+//!
+//! # Example
+//!
+//! ```
+//! use module_tensor::{DType, Tensor, manual_seed};
+//!
+//! manual_seed(0);
+//! let x = Tensor::randn([4, 3], DType::F32)?;
+//! let w = Tensor::randn([3, 2], DType::F32)?.with_grad()?;
+//! x.matmul(&w)?.tanh()?.sum(.., false)?.backward()?;
+//! assert_eq!(w.grad().unwrap().shape(), w.shape());
+//! # Ok::<(), module_tensor::Error>(())
+//! ```
 
 pub mod autograd;
 pub mod backend;
@@ -15,7 +28,7 @@ pub use backend::AdamWStep;
 pub use backend::RecurrentOp;
 pub use backend::{Device, Element, num_threads, set_num_threads};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
-pub use error::{Error, ErrorKind, LoadProblems, Mismatch, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use ndarray;
 #[cfg(feature = "linalg")]

@@ -1,7 +1,7 @@
 //! Checkpoints of PyTorch and NumPy load exactly, or say why they do not.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
-use module_core::{ErrorKind, ReadOptions, Result, StateDict, Tensor};
+use module_core::{FileError, ReadOptions, Result, StateDict, Tensor};
 use module_nn::prelude::*;
 use module_tests::files::mapped;
 use module_tests::golden::{self, Tolerance, compare};
@@ -124,9 +124,9 @@ fn refuse(folder: &str) -> usize {
         let message = error.to_string();
         // Only these are no files of a known format.
         let damaged = ["structured.npz", "array.npy"].contains(&file);
-        let kind = match error.kind() {
-            ErrorKind::Format { .. } => damaged,
-            ErrorKind::NoStateDict { .. } => !damaged && !message.contains("not a valid"),
+        let kind = match error.downcast_ref() {
+            Some(FileError::Format { .. }) => damaged,
+            Some(FileError::NoStateDict { .. }) => !damaged && !message.contains("not a valid"),
             _ => false,
         };
         assert!(kind, "{error:?}");

@@ -570,8 +570,8 @@ fn wrong_checkpoints_are_named() {
         std::fs::write(&index, text).unwrap();
         let error = TrainingCheckpoint::load(&scratch.0).unwrap_err();
         let typed = matches!(
-            error.kind(),
-            ErrorKind::Format { .. } | ErrorKind::File { .. }
+            error.downcast_ref(),
+            Some(FileError::Format { .. } | FileError::File { .. })
         );
         assert!(typed, "{error}");
     };

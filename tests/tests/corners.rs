@@ -141,7 +141,10 @@ fn gradients_of_frozen_parameters_only_are_none_to_step_by() {
     let weight = net.first.weight();
     weight.set_grad(weight.detach()).unwrap();
     let error = optimizer.step(&net).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NoGradients { .. }));
+    assert!(matches!(
+        error.downcast_ref(),
+        Some(OptimizerError::NoGradients { .. })
+    ));
 }
 
 #[derive(Module)]

@@ -21,7 +21,7 @@ mod views;
 
 use std::path::PathBuf;
 
-use module_core::{Error, ErrorKind, ReadOptions, StateDict, Tensor};
+use module_core::{Error, FileError, ReadOptions, StateDict, Tensor};
 
 /// A file that is written anew for each attempt, and removed in the end.
 pub(crate) struct Attempt {
@@ -81,12 +81,13 @@ impl Attempt {
             }
             Err(error) => {
                 self.refused += 1;
-                let kind = error.kind();
                 let of_file = matches!(
-                    kind,
-                    ErrorKind::Format { .. }
-                        | ErrorKind::NoStateDict { .. }
-                        | ErrorKind::File { .. }
+                    error.downcast_ref(),
+                    Some(
+                        FileError::Format { .. }
+                            | FileError::NoStateDict { .. }
+                            | FileError::File { .. }
+                    )
                 );
                 assert!(of_file, "{what}: {error:?}");
                 let message = error.to_string();

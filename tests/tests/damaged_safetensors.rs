@@ -93,10 +93,10 @@ fn read(path: &Path, size: usize) -> Result<StateDict> {
     }
     let result = result.expect("read twice");
     if let Err(error) = &result {
-        let (kind, message) = (error.kind(), error.to_string());
+        let message = error.to_string();
         let typed = matches!(
-            kind,
-            ErrorKind::Format { .. } | ErrorKind::NoStateDict { .. } | ErrorKind::File { .. }
+            error.downcast_ref(),
+            Some(FileError::Format { .. } | FileError::NoStateDict { .. } | FileError::File { .. })
         );
         assert!(typed, "{message}");
         assert!(message.starts_with('/') || cfg!(windows), "{message}");

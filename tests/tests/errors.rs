@@ -396,8 +396,8 @@ fn sequential_refuses_names_that_are_no_keys() {
         "push_named: key `a.b` must not be empty or contain `.`",
     );
     assert!(matches!(
-        push("0").map(drop).unwrap_err().kind(),
-        ErrorKind::DuplicateKey { .. }
+        push("0").map(drop).unwrap_err().downcast_ref(),
+        Some(ModuleError::DuplicateKey { .. })
     ));
     assert_error(
         Sequential::new().layer(0).map(drop),

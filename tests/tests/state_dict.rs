@@ -200,7 +200,7 @@ fn check(case: &Value) -> std::result::Result<(), String> {
             Ok(())
         }
         (Err(error), Some(expected)) => {
-            let ErrorKind::Load(problems) = error.kind() else {
+            let Some(problems) = error.downcast_ref::<LoadProblems>() else {
                 panic!("{error}");
             };
             assert_same(&model.state_dict().unwrap(), &before, "after the error");
@@ -409,7 +409,7 @@ fn two_values_for_one_tied_tensor_are_an_error_that_changes_nothing() {
     let zeros = before.get("encoder.weight").unwrap().zeros_like().unwrap();
     state.insert("decoder.weight", zeros);
     let error = model.load_state_dict(&state).unwrap_err();
-    let ErrorKind::Load(problems) = error.kind() else {
+    let Some(problems) = error.downcast_ref::<LoadProblems>() else {
         panic!("{error}");
     };
     let names = ("encoder.weight".to_owned(), "decoder.weight".to_owned());
@@ -521,7 +521,7 @@ fn keys_of_a_map_that_are_no_names_are_an_error() {
         ]);
         let error = map.state_dict().unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::InvalidKey { key, .. } if key == name),
+            matches!(error.downcast_ref(), Some(ModuleError::InvalidKey { key, .. }) if key == name),
             "{error}"
         );
     }

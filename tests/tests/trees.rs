@@ -160,7 +160,7 @@ fn apply_comes_to_children_first() {
         if SHARED.contains(&name) {
             let error = result.unwrap_err();
             assert!(
-                matches!(error.kind(), ErrorKind::SharedModule { .. }),
+                matches!(error.downcast_ref(), Some(ModuleError::SharedModule { .. })),
                 "{error}"
             );
             assert!(order.is_empty(), "{name}: {order:?}");
@@ -193,10 +193,9 @@ fn look_ups_find_what_pytorch_finds() {
             Ok(found) => assert_eq!(found, lookup["found"], "{lookup}"),
             Err(error) => {
                 assert!(lookup.get("error").is_some(), "{lookup}: {error}");
-                let kind = error.kind();
-                let step = match kind {
-                    ErrorKind::NoSuchMember { step, .. } => step,
-                    ErrorKind::WrongMember { step, .. } => step,
+                let step = match error.downcast_ref() {
+                    Some(ModuleError::NoSuchMember { step, .. }) => step,
+                    Some(ModuleError::WrongMember { step, .. }) => step,
                     _ => panic!("{lookup}: {error}"),
                 };
                 let quoted = format!("`{step}`");
@@ -224,7 +223,7 @@ fn a_mutable_look_up_can_replace_what_it_finds() {
     let mut shared = references::build("Shared").unwrap().unwrap();
     let error = shared.get_submodule_mut("first").map(|_| ()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::SharedModule { .. }),
+        matches!(error.downcast_ref(), Some(ModuleError::SharedModule { .. })),
         "{error}"
     );
 }

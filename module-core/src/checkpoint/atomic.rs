@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::output::{Output, file_error};
 use super::regular;
-use crate::{ErrorKind, Result};
+use crate::{FileError, Result};
 
 /// How temporary files are called, before letters that are drawn.
 const PREFIX: &str = ".checkpoint-";
@@ -17,7 +17,7 @@ const PREFIX: &str = ".checkpoint-";
 /// written, forced to the disk and renamed over it, and the directory is forced to the disk too. A
 /// symbolic link at `path` is itself replaced; [`followed`] finds what one points to.
 ///
-/// An error leaves the old file as it was, and no other; except for [`ErrorKind::NotDurable`], with
+/// An error leaves the old file as it was, and no other; except for [`FileError::NotDurable`], with
 /// which the new one is in place. A program that is killed meanwhile may leave its temporary file
 /// behind, which [`sweep`] removes.
 pub(super) fn write(
@@ -42,7 +42,7 @@ pub(super) fn write_through<'a, W: Write + 'a>(
     let forced = directory.map_or(Ok(()), |directory| force(&directory));
     forced.map_err(|source| {
         let path = path.to_owned();
-        ErrorKind::NotDurable { path, source }.into()
+        FileError::NotDurable { path, source }.into()
     })
 }
 

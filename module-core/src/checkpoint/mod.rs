@@ -37,7 +37,7 @@ use source::Source;
 pub use stateful::{Snapshot, Stateful};
 pub use training::TrainingCheckpoint;
 
-use crate::{Error, ErrorKind, Result, StateDict};
+use crate::{Error, FileError, Result, StateDict};
 
 /// A file format of state dicts that is read; what is written is safetensors.
 trait Format: Sync {
@@ -82,7 +82,7 @@ impl StateDict {
     /// # Errors
     ///
     /// A directory that does not exist or cannot be written, a full disk, a path that is a directory or a
-    /// device: then the old file is as it was. [`ErrorKind::NotDurable`]: the new file is in place, but a
+    /// device: then the old file is as it was. [`FileError::NotDurable`]: the new file is in place, but a
     /// crash of the system may bring back the old one.
     ///
     /// # Example
@@ -139,7 +139,7 @@ impl StateDict {
     /// # Errors
     ///
     /// Shards of no bytes; a directory with a `model.safetensors`, which readers prefer to an index; one
-    /// that cannot be made or written; a full disk: then the old state stands. [`ErrorKind::NotDurable`],
+    /// that cannot be made or written; a full disk: then the old state stands. [`FileError::NotDurable`],
     /// as [`save`](Self::save) has it: the new state stands.
     ///
     /// # Example
@@ -251,7 +251,7 @@ fn format_of(path: &Path, start: &[u8]) -> Result<&'static dyn Format> {
 /// The error for a file whose content is not what it should be.
 fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
     let path = path.to_owned();
-    ErrorKind::Format {
+    FileError::Format {
         path,
         format,
         problem,

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::{Error, ErrorKind, Result, Tensor};
+use crate::{Error, FileError, Result, Tensor};
 
 /// A file that is being written; errors name it.
 pub(super) struct Output<'a> {
@@ -57,5 +57,5 @@ impl<'a> Output<'a> {
 
 pub(super) fn file_error(path: &Path, source: io::Error) -> Error {
     let path = path.to_owned();
-    ErrorKind::File { path, source }.into()
+    FileError::File { path, source }.into()
 }

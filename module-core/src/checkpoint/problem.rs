@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::damaged;
 use super::output::file_error;
-use crate::{Error, ErrorKind};
+use crate::{Error, FileError};
 
 /// What is wrong with a file.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Problem {
     pub(super) fn in_file(self, path: &Path, format: &'static str) -> Error {
         match self {
             Self::Damaged(problem) => damaged(path, format, problem),
-            Self::Unfit(problem) => ErrorKind::NoStateDict {
+            Self::Unfit(problem) => FileError::NoStateDict {
                 path: path.to_owned(),
                 format,
                 problem,

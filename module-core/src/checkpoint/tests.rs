@@ -12,7 +12,7 @@ use super::mapping::promised;
 use super::output::Output;
 use super::{ReadOptions, Source, atomic, safetensors};
 use crate::backend::HostData;
-use crate::{DType, Device, ErrorKind, StateDict, Tensor};
+use crate::{DType, Device, FileError, StateDict, Tensor};
 
 /// An empty directory of a test's own, removed in the end.
 pub(super) struct Scratch(PathBuf);
@@ -214,7 +214,10 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
         let write = |output: &mut Output<'_>| safetensors::write(&new, output);
         let result = atomic::write_through(&path, full, File::sync_all, write);
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::File { .. }), "{error}");
+        assert!(
+            matches!(error.downcast_ref(), Some(FileError::File { .. })),
+            "{error}"
+        );
         assert!(error.to_string().contains("state.safetensors"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), old, "{left}");
         assert_eq!(scratch.names(), ["state.safetensors"]);

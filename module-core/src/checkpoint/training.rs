@@ -11,8 +11,9 @@ use super::{
     ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory, open,
     read_opened, whole,
 };
+use crate::error::suggest;
 use crate::{Error, Result};
-use module_tensor::error::{quote, suggest};
+use module_tensor::error::quote;
 
 /// All that training needs to go on where it was: the states of a model, its optimiser, the generator
 /// and whatever else is [`Stateful`], with the epoch and the step, in one directory.
@@ -165,7 +166,7 @@ impl TrainingCheckpoint {
     /// # Errors
     ///
     /// A directory that cannot be made or written, a full disk: then the old checkpoint stands.
-    /// [`ErrorKind::NotDurable`](crate::ErrorKind::NotDurable): the new one stands, but a crash of the
+    /// [`FileError::NotDurable`](crate::FileError::NotDurable): the new one stands, but a crash of the
     /// system may bring back the old one, whose files are still there.
     pub fn save(&self, directory: impl AsRef<Path>) -> Result<()> {
         self.write(directory.as_ref())

@@ -3,7 +3,7 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use crate::module::{Member, Visitor, VisitorMut};
-use crate::{Describe, Error, ErrorKind, FieldInfo, Layer, Module, Parameter, Result};
+use crate::{Describe, Error, FieldInfo, Layer, Module, ModuleError, Parameter, Result};
 
 /// Modules or parameters under names, in the order in which they came: PyTorch's `ModuleDict` and
 /// `ParameterDict`.
@@ -109,11 +109,7 @@ impl<T: Member> Dict<T> {
     }
 
     fn missing(&self, name: &str) -> Error {
-        no_member(
-            name,
-            module_tensor::error::suggest(name, self.keys()),
-            T::DICT,
-        )
+        no_member(name, crate::error::suggest(name, self.keys()), T::DICT)
     }
 
     /// Puts each element under its name, as [`insert`](Self::insert) does.
@@ -171,12 +167,12 @@ impl<T: Member> Dict<T> {
 pub(super) fn valid(op: &'static str, key: String) -> Result<String> {
     match key.is_empty() || key.contains('.') {
         false => Ok(key),
-        true => Err(ErrorKind::InvalidKey { op, key }.into()),
+        true => Err(ModuleError::InvalidKey { op, key }.into()),
     }
 }
 
 pub(super) fn no_member(name: &str, suggestion: Option<String>, module: &'static str) -> Error {
-    ErrorKind::NoSuchMember {
+    ModuleError::NoSuchMember {
         path: name.to_owned(),
         step: name.to_owned(),
         module,

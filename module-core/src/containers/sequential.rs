@@ -5,7 +5,9 @@ use indexmap::IndexMap;
 use super::dict::{no_member, valid};
 use super::list::{checked, place};
 use crate::module::{Visitor, VisitorMut};
-use crate::{Call, Describe, Error, ErrorKind, FieldInfo, Forward, Layer, Module, Result, Tensor};
+use crate::{
+    Call, Describe, Error, FieldInfo, Forward, Layer, Module, ModuleError, Result, Tensor,
+};
 
 /// Layers one after the other, under the keys `0`, `1`, … or names.
 ///
@@ -53,7 +55,7 @@ impl Sequential {
     pub fn push_named(mut self, name: impl Into<String>, layer: impl Layer) -> Result<Self> {
         let key = valid("push_named", name.into())?;
         if self.layers.contains_key(&key) {
-            return Err(ErrorKind::DuplicateKey {
+            return Err(ModuleError::DuplicateKey {
                 key,
                 module: "Sequential",
             }
@@ -107,7 +109,7 @@ impl Sequential {
         let taken = |key: &&String| !is_number(key) && self.layers.contains_key(*key);
         if let Some(key) = other.layers.keys().find(taken) {
             let (key, module) = (key.clone(), "Sequential");
-            return Err(ErrorKind::DuplicateKey { key, module }.into());
+            return Err(ModuleError::DuplicateKey { key, module }.into());
         }
         for (key, layer) in other.layers {
             match is_number(&key) {
@@ -185,7 +187,7 @@ impl Sequential {
             Some(layer) => Ok(&**layer),
             None => {
                 let keys = self.layers.keys().map(String::as_str);
-                let nearest = module_tensor::error::suggest(key, keys);
+                let nearest = crate::error::suggest(key, keys);
                 Err(no_member(key, nearest, "Sequential"))
             }
         }

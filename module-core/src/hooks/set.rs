@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::registry::{Hook, HookHandle, HookOptions, Registration};
 use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
+use crate::error::suggest;
 use crate::module::{IdSet, Module, Walk, walk};
-use crate::{ErrorKind, Result, Select};
-use module_tensor::error::suggest;
+use crate::{ModuleError, Result, Select};
 
 /// Hooks of many modules, which go when the set is dropped.
 ///
@@ -325,7 +325,7 @@ fn of_type<M: Module>(root: &dyn Module) -> Result<Vec<(String, &dyn Module)>> {
         return Ok(found.collect());
     }
     let name = M::type_kind();
-    Err(ErrorKind::NothingSelected {
+    Err(ModuleError::NothingSelected {
         selection: format!("the type {name}"),
         suggestion: suggest(name, modules.iter().map(|(_, module)| module.kind())),
     }

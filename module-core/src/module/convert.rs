@@ -4,7 +4,7 @@
 use super::history::replay;
 use super::{Buffer, Module, Parameter, TensorId, Walk, walk};
 use crate::rng::Generator;
-use crate::{DType, Device, ErrorKind, Result, Tensor};
+use crate::{DType, Device, ErrorKind, ModuleError, Result, Tensor};
 
 /// Sets every mode flag.
 pub(crate) fn set_training(root: &dyn Module, training: bool) {
@@ -90,7 +90,7 @@ pub(crate) fn reset(
     let fixed = parameters.iter().filter(|(_, p)| !p.can_reset());
     let paths: Vec<String> = fixed.map(|(path, _)| path.clone()).collect();
     if !paths.is_empty() {
-        return Err(ErrorKind::NoInitialiser { paths }.into());
+        return Err(ModuleError::NoInitialiser { paths }.into());
     }
     let parameters: Vec<&Parameter> = parameters.into_iter().map(|(_, p)| p).collect();
     let drawn = replay(&parameters, generator)?;

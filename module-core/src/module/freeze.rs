@@ -1,7 +1,7 @@
 //! Freezing parts of a tree.
 
 use super::{Buffer, Module, Training, Visitor, Walk, walk};
-use crate::{ErrorKind, Result, Select};
+use crate::{ModuleError, Result, Select};
 
 /// The buffers and the mode flag of one module.
 #[derive(Default)]
@@ -67,7 +67,7 @@ pub(crate) fn set_frozen(
         changed.extend(selected);
     }
     if changed.is_empty() && !select.is_none() {
-        return Err(ErrorKind::NothingSelected {
+        return Err(ModuleError::NothingSelected {
             selection: select.to_string(),
             suggestion: None,
         }

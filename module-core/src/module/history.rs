@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{Init, Parameter};
 use crate::rng::Generator;
-use crate::{ErrorKind, Result, Tensor};
+use crate::{ModuleError, Result, Tensor};
 
 /// How many initializers a parameter remembers, the last one included.
 const MOST: usize = 16;
@@ -89,7 +89,7 @@ pub(super) fn replay(parameters: &[&Parameter], generator: &mut Generator) -> Re
         let history = parameter.history();
         let Some(last) = history.0.len().checked_sub(1) else {
             let paths = vec!["parameter".into()];
-            return Err(ErrorKind::NoInitialiser { paths }.into());
+            return Err(ModuleError::NoInitialiser { paths }.into());
         };
         let own = history.0.into_iter().enumerate();
         draws.extend(own.map(|(i, draw)| (draw, place, i == last)));

@@ -2,8 +2,8 @@
 
 use super::walk::{Member, join, members};
 use super::{Buffer, Module, Parameter, VisitorMut};
-use crate::{Error, ErrorKind, Result};
-use module_tensor::error::suggest;
+use crate::error::suggest;
+use crate::{Error, ModuleError, Result};
 
 fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>> {
     let members = members(module);
@@ -15,7 +15,7 @@ fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>
         .map(|(_, member)| member)
         .ok_or_else(|| {
             let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
-            ErrorKind::NoSuchMember {
+            ModuleError::NoSuchMember {
                 path,
                 step,
                 module,
@@ -39,7 +39,7 @@ fn wrong(
         Member::Constant => "constant",
     };
     let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
-    ErrorKind::WrongMember {
+    ModuleError::WrongMember {
         path,
         step,
         module,
@@ -113,7 +113,7 @@ pub(crate) fn submodule_mut<'a>(
         let mut child = Child { step, found: None };
         module.visit_mut(&mut child);
         module = child.found.ok_or_else(|| {
-            Error::from(ErrorKind::SharedModule {
+            Error::from(ModuleError::SharedModule {
                 path: path.to_owned(),
                 module: kind,
             })
@@ -151,7 +151,7 @@ pub(crate) fn apply(root: &mut dyn Module, f: &mut dyn FnMut(&str, &mut dyn Modu
             };
             let module = module.kind();
             self.shared
-                .get_or_insert_with(|| ErrorKind::SharedModule { path, module }.into());
+                .get_or_insert_with(|| ModuleError::SharedModule { path, module }.into());
         }
     }
 

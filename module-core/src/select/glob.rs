@@ -1,6 +1,6 @@
 //! Patterns for dotted paths.
 
-use module_tensor::error::suggest;
+use crate::error::suggest;
 
 /// How many patterns the braces of one may stand for.
 const ALTERNATIVES: usize = 256;

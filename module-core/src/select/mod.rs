@@ -8,8 +8,8 @@ use std::sync::Arc;
 use glob::Glob;
 use regex_lite::Regex;
 
-use crate::{ErrorKind, Result};
-use module_tensor::error::suggest;
+use crate::error::suggest;
+use crate::{ModuleError, Result};
 
 /// Which paths of a model are meant: for freezing, loading, optimiser groups, features.
 ///
@@ -214,7 +214,7 @@ impl Select {
         for rule in self.0.parts() {
             let found = paths.iter().any(|path| rule.takes(path, below));
             if !found && !matches!(rule, Rule::None) {
-                return Err(ErrorKind::NothingSelected {
+                return Err(ModuleError::NothingSelected {
                     selection: rule.to_string(),
                     suggestion: rule.meant(&paths),
                 }
@@ -223,7 +223,7 @@ impl Select {
         }
         paths.retain(|path| self.0.takes(path, below));
         if paths.is_empty() && matches!(self.0, Rule::Except(_)) {
-            return Err(ErrorKind::NothingSelected {
+            return Err(ModuleError::NothingSelected {
                 selection: self.0.to_string(),
                 suggestion: None,
             }
@@ -236,7 +236,7 @@ impl Select {
 /// A compiled regular expression, or an error that quotes it.
 pub(crate) fn regex(pattern: &str) -> Result<Regex> {
     Regex::new(pattern).map_err(|error| {
-        ErrorKind::Pattern {
+        ModuleError::Pattern {
             pattern: pattern.to_owned(),
             problem: error.to_string(),
         }
@@ -284,7 +284,7 @@ impl Rule {
 
     fn check(&self) -> Result<()> {
         match self {
-            Self::Bad(pattern, problem) => Err(ErrorKind::Pattern {
+            Self::Bad(pattern, problem) => Err(ModuleError::Pattern {
                 pattern: pattern.clone(),
                 problem: problem.clone(),
             }

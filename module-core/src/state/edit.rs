@@ -1,6 +1,6 @@
 use super::{Remap, StateDict};
-use crate::{ErrorKind, Result, Select};
-use module_tensor::error::suggest;
+use crate::error::suggest;
+use crate::{ModuleError, Result, Select};
 
 /// Other keys for the same tensors; no element is copied, and an error changes nothing.
 impl StateDict {
@@ -25,7 +25,7 @@ impl StateDict {
         const OP: &str = "rename";
         let to = to.into();
         let Some(place) = self.tensors.get_index_of(from) else {
-            return Err(ErrorKind::NoSuchKey {
+            return Err(ModuleError::NoSuchKey {
                 op: OP,
                 key: from.to_owned(),
                 suggestion: suggest(from, self.keys()),
@@ -36,7 +36,7 @@ impl StateDict {
             return Ok(());
         }
         if self.contains_key(&to) {
-            return Err(ErrorKind::KeyCollision {
+            return Err(ModuleError::KeyCollision {
                 op: OP,
                 key: to.clone(),
                 first: to,
@@ -165,7 +165,7 @@ impl StateDict {
             if let Some(place) = remapped.tensors.get_index_of(&key) {
                 // Nothing was left out, so that the places are those of this state dict.
                 let first = self.tensors.get_index(place);
-                return Err(ErrorKind::KeyCollision {
+                return Err(ModuleError::KeyCollision {
                     op: "remap",
                     first: first.map_or_else(|| key.clone(), |(first, _)| first.clone()),
                     second: old.to_owned(),

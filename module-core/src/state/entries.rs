@@ -4,7 +4,7 @@ use super::hooks::{after_collecting, before_collecting};
 use super::{StateDict, one_version};
 use crate::hooks::any;
 use crate::module::{Buffer, ExtraState, Module, Parameter, TensorId, Visitor, walk::join};
-use crate::{Error, ErrorKind, Result, Tensor};
+use crate::{Error, ErrorKind, ModuleError, Result, Tensor};
 
 /// What stands behind a key of a state dict.
 #[derive(Clone, Copy)]
@@ -103,7 +103,7 @@ pub(super) fn entries(root: &dyn Module) -> Result<Vec<Entry<'_>>> {
 
 fn duplicate(root: &dyn Module, key: String) -> Error {
     let module = root.kind();
-    ErrorKind::DuplicateKey { key, module }.into()
+    ModuleError::DuplicateKey { key, module }.into()
 }
 
 /// One module's members by kind, since declaration order mixes them and the keys do not.
@@ -131,7 +131,7 @@ impl<'p, 'a> Members<'p, 'a> {
         match members.invalid {
             Some(key) => {
                 let op = "state_dict";
-                Err(ErrorKind::InvalidKey { op, key }.into())
+                Err(ModuleError::InvalidKey { op, key }.into())
             }
             None => Ok(members),
         }

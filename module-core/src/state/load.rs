@@ -11,7 +11,7 @@ use super::{LoadOptions, LoadReport, StateDict, one_version};
 use crate::hooks::any;
 use crate::module::walk::modules;
 use crate::module::{Module, TensorId, Walk};
-use crate::{DType, Error, ErrorKind, LoadProblems, Mismatch, Result, Select, Tensor};
+use crate::{DType, Error, LoadProblems, Mismatch, Result, Select, Tensor};
 
 /// Loads a state dict in two phases: everything is checked and cast, then everything is set.
 /// On any error the module is as it was.
@@ -42,7 +42,7 @@ pub(crate) fn load(
     if plan.nothing_fits || !problems.is_empty() {
         let known = entries.iter().map(|entry| entry.key.as_str()).collect();
         problems.prefix = prefix(&known, &state, &problems.missing, &problems.unexpected);
-        return Err(ErrorKind::Load(Box::new(problems)).into());
+        return Err(problems.into());
     }
     if hooks.is_empty() {
         let slots = plan.values.iter().map(|(slot, _)| *slot).collect();
@@ -55,7 +55,7 @@ pub(crate) fn load(
         let (missing, unexpected) = (&report.missing, &report.unexpected);
         if options.strict && !(missing.is_empty() && unexpected.is_empty()) {
             (problems.missing, problems.unexpected) = (missing.clone(), unexpected.clone());
-            return Err(ErrorKind::Load(Box::new(problems)).into());
+            return Err(problems.into());
         }
         Ok(())
     }));

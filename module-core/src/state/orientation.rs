@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use module_tensor::error::{SHOWN, cut};
+use crate::error::{SHOWN, cut};
 
 /// A weight that is to be loaded.
 pub(super) struct Weight<'e> {

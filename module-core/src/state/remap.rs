@@ -4,7 +4,7 @@ use regex_lite::Regex;
 
 use super::inverse::inverse;
 use crate::select::regex;
-use crate::{ErrorKind, Result};
+use crate::{ModuleError, Result};
 
 /// Rules that turn the keys of a foreign checkpoint into a module's own.
 ///
@@ -117,7 +117,7 @@ impl Remap {
             }
             Rule::Regex(regex, to) => match inverse(regex.as_str(), to) {
                 Some((back, text)) => Ok(Rule::Regex(back, text)),
-                None => Err(ErrorKind::Pattern {
+                None => Err(ModuleError::Pattern {
                     pattern: regex.as_str().to_owned(),
                     problem: "it has no inverse: it must be plain text and groups, each of which \
                               stands once in the replacement; use `Remap::inverse_for` with the keys \
@@ -152,7 +152,7 @@ impl Remap {
         for old in keys {
             let key = self.key(old);
             if let Some(first) = back.insert(key.clone(), old.to_owned()) {
-                return Err(ErrorKind::KeyCollision {
+                return Err(ModuleError::KeyCollision {
                     op: "inverse_for",
                     first,
                     second: old.to_owned(),

@@ -2,10 +2,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::entries::entries;
+use crate::error::{SHOWN, cut};
 use crate::module::{IdSet, Module, TensorId, convert, path};
 use crate::rng::{Generator, with_default};
 use crate::{Mismatch, Result};
-use module_tensor::error::{SHOWN, cut};
 
 /// What a load did.
 ///

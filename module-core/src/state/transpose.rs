@@ -2,9 +2,9 @@ use std::any::TypeId;
 use std::collections::HashSet;
 
 use super::entries::{Entry, Slot};
+use crate::error::suggest;
 use crate::module::Module;
-use crate::{ErrorKind, Result, Select};
-use module_tensor::error::suggest;
+use crate::{ModuleError, Result, Select};
 
 /// Which weights a state dict holds transposed.
 ///
@@ -113,7 +113,7 @@ impl Rule {
         let weights = || entries.iter().filter(|entry| entry.is_weight());
         let found: Vec<_> = weights().filter(|entry| is_of(entry)).collect();
         if found.is_empty() {
-            return Err(ErrorKind::NothingSelected {
+            return Err(ModuleError::NothingSelected {
                 selection: format!("weights of {name}"),
                 suggestion: suggest(name, weights().map(|entry| entry.owner.kind())),
             }

@@ -3,7 +3,7 @@ use std::any::{Any, TypeId};
 use indexmap::IndexMap;
 
 use crate::module::VisitorMut;
-use crate::{Error, ErrorKind, Identity, Layer, Module, ModuleExt, Result, Select, Walk};
+use crate::{Error, Identity, Layer, Module, ModuleError, ModuleExt, Result, Select, Walk};
 
 /// Puts new layers into the places of selected ones, all or, if anything fails, none; returns their
 /// paths.
@@ -280,7 +280,7 @@ fn places(op: &'static str, model: &mut impl Module, select: &Select) -> Result<
         .into_iter()
         .find(|(shared, _)| selected.iter().any(|path| around(path, shared)));
     match missing {
-        Some((path, module)) => Err(ErrorKind::SharedModule { path, module }.into()),
+        Some((path, module)) => Err(ModuleError::SharedModule { path, module }.into()),
         None => Ok(found),
     }
 }

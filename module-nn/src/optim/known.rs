@@ -2,10 +2,12 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use module_core::{
-    Error, ErrorKind, Module, ModuleExt, Parameter, Result, Snapshot, StateDict, Tensor, no_grad,
+    Error, Module, ModuleExt, Parameter, Result, Snapshot, StateDict, Tensor, no_grad,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use super::OptimizerError;
 
 /// The parameters that an optimiser was built with, by path, and what it remembers of each.
 ///
@@ -97,7 +99,7 @@ impl<S: State> Known<S> {
             moved = true;
         }
         if !moved {
-            return Err(ErrorKind::NoGradients { op: "step" }.into());
+            return Err(OptimizerError::NoGradients { op: "step" }.into());
         }
         for (path, parameter) in parameters {
             let Some(Entry { state, .. }) = self.parameters.get_mut(&path) else {
@@ -218,7 +220,7 @@ impl<S: State> Known<S> {
         if paths.is_empty() {
             Ok(())
         } else {
-            Err(ErrorKind::OptimizerParameters { paths }.into())
+            Err(OptimizerError::Parameters { paths }.into())
         }
     }
 }

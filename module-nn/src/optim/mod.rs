@@ -1,12 +1,14 @@
 //! Optimisers: they know parameters by their paths in the model.
 
 mod adamw;
+mod error;
 mod known;
 mod sgd;
 
 use module_core::{Module, ModuleExt, Result};
 
 pub use adamw::{AdamW, AdamWConfig};
+pub use error::OptimizerError;
 pub use sgd::{SGD, SGDConfig};
 
 /// Moves the parameters of a model by their gradients.

@@ -1,9 +1,6 @@
-use std::path::PathBuf;
-
 use thiserror::Error;
 
-use super::LoadProblems;
-use super::quote::{file, passage, quote};
+use super::quote::{passage, quote};
 use crate::dtype::DType;
 use crate::layout::{MAX_RANK, Shape};
 
@@ -251,76 +248,6 @@ pub enum ErrorKind {
         numeric: f64,
     },
 
-    /// A path step that names no module.
-    #[error(
-        "`{}` in path `{}` is no member of {module}{}",
-        quote(step),
-        quote(path),
-        did_you_mean(suggestion)
-    )]
-    NoSuchMember {
-        /// The path asked for.
-        path: String,
-        /// The step that failed.
-        step: String,
-        /// The type of the module that lacks it.
-        module: &'static str,
-        /// The nearest name.
-        suggestion: Option<String>,
-    },
-
-    /// A path step that names something else than what was asked for.
-    #[error(
-        "`{}` in path `{}` is a {found} of {module}, not a {expected}",
-        quote(step),
-        quote(path)
-    )]
-    WrongMember {
-        /// The path asked for.
-        path: String,
-        /// The step that failed.
-        step: String,
-        /// The type of the module that has it.
-        module: &'static str,
-        /// What it is.
-        found: &'static str,
-        /// What was asked for.
-        expected: &'static str,
-    },
-
-    /// Exclusive access to a module behind an `Arc` that somebody else holds.
-    #[error(
-        "{} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first",
-        place(path, module)
-    )]
-    SharedModule {
-        /// The path of the module; empty for the outermost one.
-        path: String,
-        /// Its type.
-        module: &'static str,
-    },
-
-    /// Two members of one module under one key.
-    #[error(
-        "key `{}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`",
-        quote(key)
-    )]
-    DuplicateKey {
-        /// The key.
-        key: String,
-        /// The type of the outermost module.
-        module: &'static str,
-    },
-
-    /// A key that contains a dot or is empty.
-    #[error("{op}: key `{}` must not be empty or contain `.`", quote(key))]
-    InvalidKey {
-        /// The operation.
-        op: &'static str,
-        /// The key.
-        key: String,
-    },
-
     /// A tensor whose values are still to come.
     #[error(
         "{} has no values yet; load a checkpoint or call `reset_parameters`",
@@ -331,138 +258,6 @@ pub enum ErrorKind {
         what: String,
     },
 
-    /// A pattern for paths or keys that is none.
-    #[error("pattern `{}`: {}", quote(pattern), passage(problem))]
-    Pattern {
-        /// The pattern.
-        pattern: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-
-    /// A selection that matches nothing where it is used.
-    #[error("`{}` selects nothing{}", quote(selection), did_you_mean(suggestion))]
-    NothingSelected {
-        /// The selection.
-        selection: String,
-        /// What was probably meant.
-        suggestion: Option<String>,
-    },
-
-    /// Two keys of a state dict that become one.
-    #[error(
-        "{op}: `{}` and `{}` would both become `{}`",
-        quote(first),
-        quote(second),
-        quote(key)
-    )]
-    KeyCollision {
-        /// The operation.
-        op: &'static str,
-        /// The key that both would have.
-        key: String,
-        /// The key that has it first.
-        first: String,
-        /// The other one.
-        second: String,
-    },
-
-    /// A key that a state dict lacks.
-    #[error(
-        "{op}: the state dict has no key `{}`{}",
-        quote(key),
-        did_you_mean(suggestion)
-    )]
-    NoSuchKey {
-        /// The operation.
-        op: &'static str,
-        /// The key.
-        key: String,
-        /// The nearest key.
-        suggestion: Option<String>,
-    },
-
-    /// Parameters that were made from a tensor and cannot be drawn anew.
-    #[error(
-        "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",
-        list(paths, "was", "were")
-    )]
-    NoInitialiser {
-        /// The paths of the parameters.
-        paths: Vec<String>,
-    },
-
-    /// A state dict that does not fit.
-    #[error("{0}")]
-    Load(Box<LoadProblems>),
-
-    /// An optimiser that does not know all parameters of the model, or knows others.
-    #[error(
-        "step: {} not the parameter(s) the optimiser was built with; build it anew after replacing layers",
-        list(paths, "is", "are")
-    )]
-    OptimizerParameters {
-        /// The paths that are new, replaced or gone.
-        paths: Vec<String>,
-    },
-
-    /// A step or a clip without a single gradient.
-    #[error("{op}: no parameter has a gradient; call `backward` first")]
-    NoGradients {
-        /// The operation.
-        op: &'static str,
-    },
-
-    /// A file that could not be read or written.
-    #[error("{}: {source}", file(path))]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-
-    /// A file that was saved, but that a crash of the system may still undo: the file itself is on the
-    /// disk and in its place, and its directory could not be forced there.
-    #[error(
-        "{}: saved, but not durable: the new file is in place, and its directory could not be forced to \
-         the disk, so that a crash of the system may bring back the old one: {source}",
-        file(path)
-    )]
-    NotDurable {
-        /// The file, which is the new one.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-
-    /// A file whose content is not what its format demands.
-    #[error("{}: not a valid {format} file: {}", file(path), passage(problem))]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The format.
-        format: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-
-    /// A whole file of a known format that holds something else than tensors under names, or tensors
-    /// that are not served.
-    #[error(
-        "{}: this {format} file does not load as a state dict: {}",
-        file(path),
-        passage(problem)
-    )]
-    NoStateDict {
-        /// The file.
-        path: PathBuf,
-        /// The format.
-        format: &'static str,
-        /// What it holds, and what to do.
-        problem: String,
-    },
-
     /// A draw that the generator refuses.
     #[error(transparent)]
     Random(#[from] crate::rng::RngError),
@@ -471,35 +266,8 @@ pub enum ErrorKind {
     #[error(transparent)]
     Io(#[from] std::io::Error),
 
-    /// Anything that user code raises from a `forward`, a hook or an initialiser.
+    /// The error of another crate, or anything that user code raises from a `forward`, a hook or an
+    /// initialiser; [`Error::downcast_ref`](super::Error::downcast_ref) finds its type.
     #[error(transparent)]
     Custom(Box<dyn std::error::Error + Send + Sync>),
-}
-
-/// `` `encoder` (Linear) ``, or the type alone for the outermost module.
-fn place(path: &str, module: &str) -> String {
-    match path {
-        "" => module.to_owned(),
-        path => format!("`{}` ({module})", quote(path)),
-    }
-}
-
-fn did_you_mean(suggestion: &Option<String>) -> String {
-    suggestion
-        .as_ref()
-        .map(|name| format!("; did you mean `{}`?", quote(name)))
-        .unwrap_or_default()
-}
-
-/// `` `a`, `b` were `` for the middle of a sentence.
-fn list(paths: &[String], one: &str, many: &str) -> String {
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| format!("`{}`", quote(path)))
-        .collect();
-    format!(
-        "{} {}",
-        names.join(", "),
-        if paths.len() == 1 { one } else { many }
-    )
 }

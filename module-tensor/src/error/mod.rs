@@ -1,21 +1,13 @@
 //! The one error type: a boxed, typed enum with the values in it.
 
 mod kind;
-mod load;
 mod quote;
-mod suggest;
 mod trace;
 
 use std::fmt;
 
 pub use kind::ErrorKind;
-pub use load::{LoadProblems, Mismatch};
-#[doc(hidden)]
-pub use load::{SHOWN, cut};
-#[doc(hidden)]
-pub use quote::quote;
-#[doc(hidden)]
-pub use suggest::suggest;
+pub use quote::{Quote, escape, passage, quote};
 #[doc(hidden)]
 pub use trace::Trace;
 
@@ -99,6 +91,25 @@ impl Error {
         &self.0.kind
     }
 
+    /// What went wrong, as a type of another crate: of [`ErrorKind::Custom`], of which
+    /// [`kind`](Self::kind) knows only the message.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Error;
+    ///
+    /// let error = Error::custom("3x".parse::<i32>().unwrap_err());
+    /// assert!(error.downcast_ref::<std::num::ParseIntError>().is_some());
+    /// assert!(error.downcast_ref::<std::fmt::Error>().is_none());
+    /// ```
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        match self.kind() {
+            ErrorKind::Custom(error) => error.downcast_ref(),
+            _ => None,
+        }
+    }
+
     /// What went wrong, without the module path.
     pub fn into_kind(self) -> ErrorKind {
         self.0.kind
@@ -134,8 +145,7 @@ impl From<crate::rng::RngError> for Error {
     }
 }
 
-/// So that `?` passes on what the operating system says; the functions of these crates that read and
-/// write files name the file, by [`ErrorKind::File`].
+/// So that `?` passes on what the operating system says.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         ErrorKind::from(error).into()

@@ -14,16 +14,15 @@ pub fn quote(name: &str) -> Quote<'_> {
 }
 
 /// What is wrong, in words that may quote names: escaped too, and cut where no sentence is as long.
-pub(super) fn passage(text: &str) -> Quote<'_> {
+pub fn passage(text: &str) -> Quote<'_> {
     let most = PASSAGE;
     Quote { text, most }
 }
 
-/// The place of a file, whole, with control characters escaped.
-pub(super) fn file(path: &std::path::Path) -> String {
-    let text = path.to_string_lossy();
+/// All of a text, with control characters escaped.
+pub fn escape(text: &str) -> Quote<'_> {
     let most = usize::MAX;
-    Quote { text: &text, most }.to_string()
+    Quote { text, most }
 }
 
 /// Text that prints without harm.
@@ -70,6 +69,6 @@ mod tests {
         let long = "x".repeat(1 << 20);
         assert_eq!(passage(&long).to_string().chars().count(), PASSAGE + 1);
         let path = format!("/data/\n{long}");
-        assert_eq!(file(path.as_ref()), format!("/data/\\n{long}"));
+        assert_eq!(escape(&path).to_string(), format!("/data/\\n{long}"));
     }
 }

@@ -33,7 +33,10 @@ fn pitfall_17_a_selection_of_nothing_is_an_error_wherever_it_is_used() {
     ];
     for error in errors {
         assert_eq!(error.to_string(), expected);
-        assert!(matches!(error.kind(), ErrorKind::NothingSelected { .. }));
+        assert!(matches!(
+            error.downcast_ref(),
+            Some(ModuleError::NothingSelected { .. })
+        ));
     }
     // One of several patterns that matches nothing is not lost beside the others.
     assert!(model.freeze(["head", "hiden"]).is_err());

@@ -175,7 +175,10 @@ fn pitfall_47_a_pickle_is_refused_unread() {
     for bytes in [&b"PK\x03\x04archive/data.pkl"[..], b"\x80\x02cos\nsystem\n"] {
         std::fs::write(&scratch.0, bytes).unwrap();
         let error = net().load(&scratch.0).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Format { .. }), "{error}");
+        assert!(
+            matches!(error.downcast_ref(), Some(FileError::Format { .. })),
+            "{error}"
+        );
     }
 }
 
@@ -190,7 +193,7 @@ fn pitfall_48_a_truncated_file_is_an_error() {
         std::fs::write(&scratch.0, &whole[..length]).unwrap();
         let error = model.load(&scratch.0).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Format { .. }),
+            matches!(error.downcast_ref(), Some(FileError::Format { .. })),
             "{length}: {error}"
         );
     }
@@ -246,7 +249,7 @@ fn pitfall_48_a_crafted_header_is_an_error_without_a_huge_allocation() {
         match StateDict::load(&scratch.0) {
             Err(error) => {
                 assert!(
-                    matches!(error.kind(), ErrorKind::Format { .. }),
+                    matches!(error.downcast_ref(), Some(FileError::Format { .. })),
                     "{number}: {error}"
                 );
             }

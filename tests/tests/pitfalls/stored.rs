@@ -30,7 +30,7 @@ fn pitfall_51_metadata_of_a_stored_tensor_is_applied_or_refused() {
         ] {
             let options = ReadOptions::new().entry(entry);
             let error = StateDict::load_with(file(name), &options).unwrap_err();
-            let typed = matches!(error.kind(), ErrorKind::NoStateDict { .. });
+            let typed = matches!(error.downcast_ref(), Some(FileError::NoStateDict { .. }));
             assert!(typed && error.to_string().contains(entry), "{error}");
         }
     }

@@ -65,7 +65,7 @@ fn pitfall_30_a_layer_replaced_after_the_optimiser_was_built_is_named() {
     backward(&model, images(1));
     let before = model.state_dict().unwrap();
     let error = optimizer.step(&model).unwrap_err();
-    let ErrorKind::OptimizerParameters { paths } = error.kind() else {
+    let Some(OptimizerError::Parameters { paths }) = error.downcast_ref() else {
         panic!("{error}");
     };
     assert_eq!(paths, &["head.weight", "head.bias"]);
@@ -155,7 +155,10 @@ fn pitfall_42_a_step_without_any_gradient_is_an_error() {
     for optimizer in &mut optimizers {
         let error = optimizer.step(&model).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::NoGradients { .. }),
+            matches!(
+                error.downcast_ref(),
+                Some(OptimizerError::NoGradients { .. })
+            ),
             "{error}"
         );
     }

@@ -178,7 +178,7 @@ fn extra_state_of_any_type_is_saved_and_loaded() {
     let [first, second] = [1, 2].map(|value| ExtraState::of(&value).unwrap());
     let error = Two { first, second }.state_dict().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::DuplicateKey { .. }),
+        matches!(error.downcast_ref(), Some(ModuleError::DuplicateKey { .. })),
         "{error}"
     );
 }

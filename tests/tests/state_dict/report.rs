@@ -148,7 +148,7 @@ fn a_checkpoint_of_another_model_is_told_in_a_few_lines() {
         );
         assert!(lines[4].starts_with("\tsize mismatch for table"));
         assert_eq!(lines.len(), 5, "{text}");
-        let ErrorKind::Load(problems) = error.kind() else {
+        let Some(problems) = error.downcast_ref::<LoadProblems>() else {
             panic!("{error}");
         };
         let all = problems.full().to_string();
@@ -184,7 +184,7 @@ fn what_the_model_lacks_is_ignored_by_name() {
     assert!(report.unexpected.is_empty() && report.fresh.is_empty());
     // What is not covered is still strict, and a pattern must cover something.
     let error = load(LoadOptions::new().ignore("**.mask")).unwrap_err();
-    let ErrorKind::Load(problems) = error.kind() else {
+    let Some(problems) = error.downcast_ref::<LoadProblems>() else {
         panic!("{error}");
     };
     assert_eq!(problems.unexpected, ["epoch"]);
@@ -211,7 +211,7 @@ fn the_rule_for_a_prefix_is_found_beside_other_keys() {
     let model = net();
     let rule = |state: &StateDict| {
         let error = model.load_state_dict(state).unwrap_err();
-        let ErrorKind::Load(problems) = error.kind() else {
+        let Some(problems) = error.downcast_ref::<LoadProblems>() else {
             panic!("{error}");
         };
         let rule = problems.prefix.clone();

@@ -71,11 +71,9 @@ fn by_kind() -> Transpose {
 }
 
 #[track_caller]
-fn problems(error: &Error) -> &module_nn::LoadProblems {
-    match error.kind() {
-        ErrorKind::Load(problems) => problems,
-        _ => panic!("{error}"),
-    }
+fn problems(error: &Error) -> &LoadProblems {
+    let problems = error.downcast_ref();
+    problems.unwrap_or_else(|| panic!("{error}"))
 }
 
 #[test]

@@ -140,7 +140,7 @@ mod unix {
     use std::process::Command;
 
     use super::*;
-    use crate::{ErrorKind, TrainingCheckpoint};
+    use crate::{FileError, TrainingCheckpoint};
 
     /// A file of each kind that is none to read, with what errors call it.
     fn strange(scratch: &Scratch) -> Vec<(PathBuf, &'static str)> {
@@ -168,7 +168,10 @@ mod unix {
             panic!("a {kind} was read");
         };
         let message = error.to_string();
-        assert!(matches!(error.kind(), ErrorKind::File { .. }), "{message}");
+        assert!(
+            matches!(error.downcast_ref(), Some(FileError::File { .. })),
+            "{message}"
+        );
         let words = format!("it is a {kind}, and checkpoints are regular files");
         assert!(message.contains(&words), "{message}");
     }

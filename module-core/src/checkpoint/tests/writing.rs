@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::super::{atomic, safetensors};
 use super::Scratch;
-use crate::{ErrorKind, StateDict, Tensor, TrainingCheckpoint};
+use crate::{FileError, StateDict, Tensor, TrainingCheckpoint};
 
 fn of(value: i64) -> StateDict {
     StateDict::from_iter([("a", Tensor::from(value))])
@@ -31,7 +31,9 @@ fn pitfall_55_an_error_after_the_rename_says_that_the_new_file_stands() {
         |output| safetensors::write(&new, output),
     );
     let error = saved.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotDurable { path: of, .. } if *of == path));
+    assert!(
+        matches!(error.downcast_ref(), Some(FileError::NotDurable { path: of, .. }) if *of == path)
+    );
     let message = error.to_string();
     assert!(
         message.contains("saved, but not durable: the new file is in place")
@@ -43,7 +45,10 @@ fn pitfall_55_an_error_after_the_rename_says_that_the_new_file_stands() {
     // Any other error leaves the old file.
     let full = |_: &mut super::Output<'_>| Err(io::Error::other("full").into());
     let error = atomic::write(&path, full).unwrap_err();
-    assert!(!matches!(error.kind(), ErrorKind::NotDurable { .. }));
+    assert!(!matches!(
+        error.downcast_ref(),
+        Some(FileError::NotDurable { .. })
+    ));
     assert_eq!(value(&path), 2);
 }
 
@@ -187,7 +192,10 @@ mod unix {
             ("link", "socket"),
         ] {
             let error = of(1).save(scratch.file(name)).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::File { .. }), "{error}");
+            assert!(
+                matches!(error.downcast_ref(), Some(FileError::File { .. })),
+                "{error}"
+            );
             let words = format!("it is a {kind}, and checkpoints are regular files");
             assert!(error.to_string().contains(&words), "{error}");
         }

@@ -2,7 +2,10 @@
 
 /// The name among `candidates` that `name` is most likely a slip of: at most a third of its
 /// letters wrong, and never all of them.
-pub fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn suggest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
     /// Longer names are compared with none: the time grows with both lengths, and a crafted file may
     /// hold names of any.
     const LONG: usize = 256;

@@ -1,9 +1,12 @@
 use std::fmt;
 
-use super::{quote, suggest};
-use crate::layout::Shape;
+use module_tensor::error::quote;
 
-/// Everything that keeps a state dict from being loaded, found before anything is changed.
+use super::suggest;
+use crate::Shape;
+
+/// Everything that keeps a state dict from being loaded, found before anything is changed, and in an
+/// [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
 ///
 /// It prints as PyTorch words it; lines after that name keys that are probably meant by others, or the
 /// rule under which the state dict would fit. Where not a single key fits, a line before it says
@@ -37,6 +40,10 @@ pub struct LoadProblems {
     pub transpose: Option<String>,
 }
 
+error_from!(LoadProblems);
+
+impl std::error::Error for LoadProblems {}
+
 /// A key whose shape differs between the state dict and the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
@@ -49,7 +56,7 @@ pub struct Mismatch {
 }
 
 /// How many keys of each kind are printed of a list that is cut.
-pub const SHOWN: usize = 10;
+pub(crate) const SHOWN: usize = 10;
 
 impl LoadProblems {
     /// Whether nothing is wrong.
@@ -66,7 +73,7 @@ impl LoadProblems {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{ErrorKind, ModuleExt, Parameter, StateDict, Tensor};
+    /// use module_core::{LoadProblems, ModuleExt, Parameter, StateDict, Tensor};
     ///
     /// let model = vec![Parameter::new(Tensor::from(1.0_f32))?];
     /// let other = (0..20).map(|i| (format!("layer{i}.weight"), Tensor::from(1.0_f32)));
@@ -74,9 +81,9 @@ impl LoadProblems {
     /// let text = error.to_string();
     /// assert!(text.starts_with("0 of 1 keys fit: a checkpoint of another model?\n"));
     /// assert!(text.ends_with("\"layer9.weight\" and 10 more. "));
-    /// let ErrorKind::Load(problems) = error.kind() else { unreachable!() };
+    /// let problems: &LoadProblems = error.downcast_ref().unwrap();
     /// assert!(problems.full().to_string().contains("layer19.weight"));
-    /// # Ok::<(), module_tensor::Error>(())
+    /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn full(&self) -> impl fmt::Display + '_ {
         Text {
@@ -246,7 +253,7 @@ impl fmt::Display for Text<'_> {
 }
 
 /// The first of a list, and the number of the others.
-pub fn cut<T>(items: &[T], shown: usize) -> (&[T], usize) {
+pub(crate) fn cut<T>(items: &[T], shown: usize) -> (&[T], usize) {
     let shown = items.len().min(shown);
     (&items[..shown], items.len() - shown)
 }

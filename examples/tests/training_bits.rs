@@ -1,0 +1,53 @@
+//! The bits of fifty steps of training: a change of structure may not change one of them.
+//!
+//! The value was recorded on processors with AVX-512 and with AVX2, whose bits are the same; without fused
+//! multiply-adds sums are rounded differently, and there is nothing to compare.
+
+use module_examples::{Digits, DigitsNet};
+use module_nn::prelude::*;
+
+/// FNV-1a over all losses, then over every value of the state dict, in order.
+const RECORDED: u64 = 0;
+
+fn add(hash: &mut u64, bytes: &[u8]) {
+    for byte in bytes {
+        *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+}
+
+fn has_fused_multiply_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    cfg!(target_arch = "aarch64")
+}
+
+#[test]
+fn fifty_steps_of_digits_give_the_recorded_bits() -> Result<()> {
+    manual_seed(0);
+    let data = Digits::read()?;
+    let model = DigitsNet::new(8)?;
+    let config = SGDConfig::new(0.05).momentum(0.9).weight_decay(1e-3);
+    let mut optimizer = config.build(&model)?;
+    let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
+    let order = Tensor::randperm(data.len())?;
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for step in 0..50 {
+        let batch = data.select(&order.narrow(0, 32 * step..32 * (step + 1))?)?;
+        let loss = criterion.call((model.call(batch.images)?, batch.labels))?;
+        model.zero_grad();
+        loss.backward()?;
+        optimizer.step(&model)?;
+        add(&mut hash, &loss.item::<f32>()?.to_le_bytes());
+    }
+    for (key, value) in &model.state_dict()? {
+        add(&mut hash, key.as_bytes());
+        for v in value.to_dtype(DType::F32)?.to_vec::<f32>()? {
+            add(&mut hash, &v.to_le_bytes());
+        }
+    }
+    if has_fused_multiply_add() {
+        assert_eq!(hash, RECORDED, "{hash:#018x}");
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! The errors of modules, of loading and of files, which [`Error`] carries as those of any other crate,
+//! and how names from files are quoted in messages.
+
+/// Has `?` and `into` make an [`Error`](crate::Error) of a type.
+macro_rules! error_from {
+    ($type:ty) => {
+        impl From<$type> for crate::Error {
+            fn from(error: $type) -> Self {
+                Self::custom(error)
+            }
+        }
+    };
+}
+
+mod file;
+mod load;
+mod module;
+mod suggest;
+#[cfg(test)]
+mod tests;
+
+pub use file::FileError;
+pub use load::{LoadProblems, Mismatch};
+pub(crate) use load::{SHOWN, cut};
+pub use module::ModuleError;
+pub use module_tensor::error::{Error, ErrorKind, Quote, Result, escape, passage, quote};
+pub(crate) use suggest::suggest;

@@ -1,0 +1,168 @@
+use module_tensor::error::{passage, quote};
+
+/// What can go wrong with the members, keys and selections of modules; found in an
+/// [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModuleError {
+    /// A path step that names no module.
+    #[error(
+        "`{}` in path `{}` is no member of {module}{}",
+        quote(step),
+        quote(path),
+        did_you_mean(suggestion)
+    )]
+    NoSuchMember {
+        /// The path asked for.
+        path: String,
+        /// The step that failed.
+        step: String,
+        /// The type of the module that lacks it.
+        module: &'static str,
+        /// The nearest name.
+        suggestion: Option<String>,
+    },
+
+    /// A path step that names something else than what was asked for.
+    #[error(
+        "`{}` in path `{}` is a {found} of {module}, not a {expected}",
+        quote(step),
+        quote(path)
+    )]
+    WrongMember {
+        /// The path asked for.
+        path: String,
+        /// The step that failed.
+        step: String,
+        /// The type of the module that has it.
+        module: &'static str,
+        /// What it is.
+        found: &'static str,
+        /// What was asked for.
+        expected: &'static str,
+    },
+
+    /// Exclusive access to a module behind an `Arc` that somebody else holds.
+    #[error(
+        "{} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first",
+        place(path, module)
+    )]
+    SharedModule {
+        /// The path of the module; empty for the outermost one.
+        path: String,
+        /// Its type.
+        module: &'static str,
+    },
+
+    /// Two members of one module under one key.
+    #[error(
+        "key `{}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`",
+        quote(key)
+    )]
+    DuplicateKey {
+        /// The key.
+        key: String,
+        /// The type of the outermost module.
+        module: &'static str,
+    },
+
+    /// A key that contains a dot or is empty.
+    #[error("{op}: key `{}` must not be empty or contain `.`", quote(key))]
+    InvalidKey {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        key: String,
+    },
+
+    /// A pattern for paths or keys that is none.
+    #[error("pattern `{}`: {}", quote(pattern), passage(problem))]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A selection that matches nothing where it is used.
+    #[error("`{}` selects nothing{}", quote(selection), did_you_mean(suggestion))]
+    NothingSelected {
+        /// The selection.
+        selection: String,
+        /// What was probably meant.
+        suggestion: Option<String>,
+    },
+
+    /// Two keys of a state dict that become one.
+    #[error(
+        "{op}: `{}` and `{}` would both become `{}`",
+        quote(first),
+        quote(second),
+        quote(key)
+    )]
+    KeyCollision {
+        /// The operation.
+        op: &'static str,
+        /// The key that both would have.
+        key: String,
+        /// The key that has it first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+
+    /// A key that a state dict lacks.
+    #[error(
+        "{op}: the state dict has no key `{}`{}",
+        quote(key),
+        did_you_mean(suggestion)
+    )]
+    NoSuchKey {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        key: String,
+        /// The nearest key.
+        suggestion: Option<String>,
+    },
+
+    /// Parameters that were made from a tensor and cannot be drawn anew.
+    #[error(
+        "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",
+        list(paths, "was", "were")
+    )]
+    NoInitialiser {
+        /// The paths of the parameters.
+        paths: Vec<String>,
+    },
+}
+
+error_from!(ModuleError);
+
+/// `` `encoder` (Linear) ``, or the type alone for the outermost module.
+fn place(path: &str, module: &str) -> String {
+    match path {
+        "" => module.to_owned(),
+        path => format!("`{}` ({module})", quote(path)),
+    }
+}
+
+fn did_you_mean(suggestion: &Option<String>) -> String {
+    suggestion
+        .as_ref()
+        .map(|name| format!("; did you mean `{}`?", quote(name)))
+        .unwrap_or_default()
+}
+
+/// `` `a`, `b` were `` for the middle of a sentence.
+fn list(paths: &[String], one: &str, many: &str) -> String {
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| format!("`{}`", quote(path)))
+        .collect();
+    format!(
+        "{} {}",
+        names.join(", "),
+        if paths.len() == 1 { one } else { many }
+    )
+}

@@ -50,18 +50,16 @@ pub use state::{
 };
 
 // The tensor library, so that one dependency is enough.
-pub use module_tensor::AdamWStep;
 pub use module_tensor::BackwardOptions;
-pub use module_tensor::RecurrentOp;
 #[cfg(feature = "linalg")]
 pub use module_tensor::linalg;
 pub use module_tensor::{
-    AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode,
-    Conv2dOptions, ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions,
-    GridPaddingMode, GridSampleMode, IndexItem, Integers, InterpolateMode, InterpolateOptions,
-    IntoIndex, Lengths, LpPoolOptions, MeshIndexing, NllLossOptions, PadMode, Padding,
-    Pool2dOptions, PoolOptions, QuantileInterpolation, RecurrentOptions, RecurrentOutput,
-    Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
+    AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
+    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
+    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, LpPoolOptions,
+    MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
+    QuantileInterpolation, Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims,
+    UnfoldOptions, Unique, Value,
 };
 pub use module_tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
@@ -72,4 +70,4 @@ pub use module_tensor::{Device, Element, num_threads, set_num_threads};
 pub use module_tensor::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use module_tensor::{Error, ErrorKind, Result};
 pub use module_tensor::{Generator, fork_rng, manual_seed};
-pub use module_tensor::{autograd, backend, ndarray, rng};
+pub use module_tensor::{autograd, backend, fused, ndarray, rng};

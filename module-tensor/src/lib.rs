@@ -24,8 +24,6 @@ mod simd;
 mod tensor;
 
 pub use autograd::BackwardOptions;
-pub use backend::AdamWStep;
-pub use backend::RecurrentOp;
 pub use backend::{Device, Element, num_threads, set_num_threads};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, Result};
@@ -34,15 +32,22 @@ pub use ndarray;
 #[cfg(feature = "linalg")]
 pub use ops::linalg;
 pub use ops::{
-    AdamWMoments, AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode,
-    Conv2dOptions, ConvOptions, ConvTransposeOptions, CrossEntropyOptions, CtcLossOptions,
-    GridPaddingMode, GridSampleMode, IndexItem, Integers, InterpolateMode, InterpolateOptions,
-    IntoIndex, Lengths, LpPoolOptions, MeshIndexing, NllLossOptions, PadMode, Padding,
-    Pool2dOptions, PoolOptions, QuantileInterpolation, RecurrentOptions, RecurrentOutput,
-    Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
+    AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
+    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
+    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, LpPoolOptions,
+    MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
+    QuantileInterpolation, Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims,
+    UnfoldOptions, Unique, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
     NoGradient, PostAccumulateHookHandle, Tensor, enable_grad, is_grad_enabled, no_grad,
 };
+
+/// Steps of layers and optimizers that are one kernel each: what a layer or an optimizer calls, and no
+/// method of a tensor.
+pub mod fused {
+    pub use crate::backend::{AdamWStep, RecurrentOp};
+    pub use crate::ops::{AdamWMoments, RecurrentOptions, RecurrentOutput, adamw_step, recurrent};
+}

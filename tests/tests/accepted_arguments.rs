@@ -1,12 +1,10 @@
 //! Forms of arguments that PyTorch takes, with its answers, and those that it refuses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use module_core::{
-    AvgPoolOptions, CtcLossOptions, LpPoolOptions, NllLossOptions, PadMode, PoolOptions,
-};
+use module_core::{AvgPoolOptions, LpPoolOptions, NllLossOptions, PadMode, PoolOptions};
 use module_nn::functional::{
-    CrossEntropyOptions, EmbeddingBagOptions, Reduction, embedding_bag, multi_margin_loss,
-    multilabel_soft_margin_loss,
+    CrossEntropyOptions, EmbeddingBagOptions, Reduction, ctc_loss, embedding_bag,
+    multi_margin_loss, multilabel_soft_margin_loss,
 };
 use module_nn::prelude::*;
 use module_nn::rnn::{PackOptions, pack_padded_sequence, unpad_sequence};
@@ -65,11 +63,11 @@ fn run(parts: &[&str], x: &[Tensor], all: &StateDict) -> Result<Tensor> {
         }
         ["ctc_loss", "lengths_f32"] => {
             let log = all.get("ctc_loss.log").unwrap();
-            log.ctc_loss(&x[0], &x[1], [3, 2], CtcLossOptions::default())
+            ctc_loss(log, &x[0], &x[1], [3, 2], &CTCLossConfig::new())
         }
         ["ctc_loss", _] => {
             let log = all.get("ctc_loss.log").unwrap();
-            log.ctc_loss(&x[0], &x[1], &x[2], CtcLossOptions::default())
+            ctc_loss(log, &x[0], &x[1], &x[2], &CTCLossConfig::new())
         }
         ["linear", _] => x[0].linear(&x[1], x.get(2)),
         ["truths", "add"] => x[0].add(&x[1]),

@@ -1,9 +1,8 @@
 //! The number of threads changes how long an operation takes and never what it gives.
 #![allow(clippy::unwrap_used)]
 
-use module_core::{
-    AttentionOptions, ConvOptions, ConvTransposeOptions, RecurrentOp, RecurrentOptions,
-};
+use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
+use module_core::{AttentionOptions, ConvOptions, ConvTransposeOptions};
 use module_core::{num_threads, set_num_threads};
 use module_nn::prelude::*;
 
@@ -90,7 +89,7 @@ fn results() -> Result<Vec<Vec<u8>>> {
                     batch_sizes: &[37; 4],
                     reverse: false,
                 };
-                Ok(x.recurrent(&first, Some(&first), &options)?.output)
+                Ok(recurrent(&x, &first, Some(&first), &options)?.output)
             }),
         ),
     ];

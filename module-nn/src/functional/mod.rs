@@ -16,6 +16,7 @@ mod loss;
 mod margin;
 mod normalize;
 mod regression;
+mod rrelu;
 mod similarity;
 
 pub use bilinear::bilinear;
@@ -43,6 +44,7 @@ pub use margin::{
 pub use module_core::{GridPaddingMode, GridSampleMode, PadMode};
 pub use normalize::normalize;
 pub use regression::{huber_loss, l1_loss, mse_loss, smooth_l1_loss};
+pub use rrelu::rrelu;
 pub use similarity::{cosine_similarity, pairwise_distance};
 
 pub(crate) use embedding_bag::by_frequency;

@@ -1,6 +1,7 @@
+use module_core::fused::RecurrentOp;
 use std::fmt;
 
-use module_core::{Forward, Module, RecurrentOp, Result, Tensor};
+use module_core::{Forward, Module, Result, Tensor};
 
 use super::recurrent_cell::RecurrentCell;
 use crate::config::config;

@@ -4,12 +4,10 @@
 mod arguments;
 mod calls;
 
+use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use std::fmt;
 
-use module_core::{
-    Error, ErrorKind, IndexMap, Module, Parameter, RecurrentOp, RecurrentOptions, Result, Tensor,
-    Training,
-};
+use module_core::{Error, ErrorKind, IndexMap, Module, Parameter, Result, Tensor, Training};
 
 use crate::init::Uniform;
 use crate::rnn::{PackedSequence, listed};
@@ -327,7 +325,7 @@ impl Weights {
             reverse,
         };
         let gates = rows.linear(&self.ih, bias_ih)?;
-        let out = gates.recurrent(&first.hidden, first.cell.as_ref(), &options)?;
+        let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
         let (hidden, cell) = (out.hidden, out.cell);
         Ok((out.output, States { hidden, cell }))
     }

@@ -1,10 +1,9 @@
 //! What the recurrent cells share: one step with its weights.
 
+use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use std::fmt;
 
-use module_core::{
-    Bias, ErrorKind, Maybe, Module, Parameter, RecurrentOp, RecurrentOptions, Result, Tensor,
-};
+use module_core::{Bias, ErrorKind, Maybe, Module, Parameter, Result, Tensor};
 
 use super::recurrent::States;
 use crate::config::positive;
@@ -102,7 +101,7 @@ impl RecurrentCell {
             batch_sizes: &shape[..1],
             reverse: false,
         };
-        let out = gates.recurrent(&first.hidden, first.cell.as_ref(), &options)?;
+        let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
         let (hidden, cell) = (out.hidden, out.cell);
         let next = States { hidden, cell };
         if batched {

@@ -1,6 +1,7 @@
+use module_core::fused::RecurrentOp;
 use std::fmt;
 
-use module_core::{Module, RecurrentOp, Result, Tensor};
+use module_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::recurrent::{Arguments, Recurrent, calls};

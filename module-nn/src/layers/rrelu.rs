@@ -2,6 +2,7 @@ use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor, Training};
 
 use crate::config::config;
+use crate::functional::rrelu;
 
 /// In training `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`; in
 /// evaluation the slope is their mean. The slopes are those that PyTorch draws from the same generator
@@ -91,7 +92,7 @@ impl Forward for RReLU {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         match self.training.is_training() {
-            true => input.rrelu(*self.lower, *self.upper),
+            true => rrelu(&input, *self.lower, *self.upper),
             false => input.leaky_relu((*self.lower + *self.upper) / 2.0),
         }
     }

@@ -1,5 +1,6 @@
 use indexmap::IndexMap;
-use module_core::{AdamWMoments, AdamWStep, Error, Module, Result, Snapshot, Stateful, Tensor};
+use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
+use module_core::{Error, Module, Result, Snapshot, Stateful, Tensor};
 
 use super::Optimizer;
 use super::known::{Known, State, check, slot};
@@ -183,7 +184,7 @@ impl Optimizer for AdamW {
                 maximize,
                 step: known.step.saturating_add(1),
             };
-            let value = value.adamw_step(grad, &mut known.moments, &numbers)?;
+            let value = adamw_step(&value, grad, &mut known.moments, &numbers)?;
             known.step = numbers.step;
             Ok(value)
         })

@@ -18,77 +18,78 @@ pub struct AdamWMoments {
     pub max_exp_avg_sq: Option<Tensor>,
 }
 
-impl Tensor {
-    /// This parameter after a step of AdamW, which changes the moments, in one pass:
-    ///
-    /// ```text
-    /// m ← β₁·m + (1 - β₁)·g      v ← β₂·v + (1 - β₂)·g²
-    /// p ← p - γ·λ·p - γ/(1 - β₁ᵗ) · m / (√v/√(1 - β₂ᵗ) + ε)
-    /// ```
-    ///
-    /// with the greatest `v` so far under the root if the moments have one. The result has no
-    /// gradient. The memory of the moments is written anew if nothing else shares it; an error leaves
-    /// them as they were.
-    ///
-    /// # Errors
-    ///
-    /// A gradient or moments of another shape, dtype or device; a dtype that is not floating-point.
-    ///
-    /// # Source
-    ///
-    /// `torch.optim.AdamW`.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::{AdamWMoments, AdamWStep, Tensor};
-    ///
-    /// let p = Tensor::from([1.0_f64]);
-    /// let zeros = p.zeros_like()?;
-    /// let mut moments = AdamWMoments {
-    ///     exp_avg: zeros.clone(),
-    ///     exp_avg_sq: zeros,
-    ///     max_exp_avg_sq: None,
-    /// };
-    /// let step = AdamWStep {
-    ///     lr: 0.1,
-    ///     betas: (0.9, 0.999),
-    ///     eps: 0.0,
-    ///     weight_decay: 0.0,
-    ///     maximize: false,
-    ///     step: 1,
-    /// };
-    /// let p = p.adamw_step(&Tensor::from([5.0_f64]), &mut moments, &step)?;
-    /// assert!((p.item::<f64>()? - 0.9).abs() < 1e-12);
-    /// assert!((moments.exp_avg.item::<f64>()? - 0.5).abs() < 1e-12);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn adamw_step(
-        &self,
-        grad: &Self,
-        moments: &mut AdamWMoments,
-        step: &AdamWStep,
-    ) -> Result<Self> {
-        self.check_floating(NAME)?;
-        let others = [grad, &moments.exp_avg, &moments.exp_avg_sq];
-        for other in others.into_iter().chain(&moments.max_exp_avg_sq) {
-            self.check_same(NAME, other)?;
-            if self.shape() != other.shape() {
-                let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
-                let rule = "gradient and moments must have the shape of the parameter".to_owned();
-                let op = NAME;
-                return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
-            }
+/// A parameter after a step of AdamW, which changes the moments, in one pass:
+///
+/// ```text
+/// m ← β₁·m + (1 - β₁)·g      v ← β₂·v + (1 - β₂)·g²
+/// p ← p - γ·λ·p - γ/(1 - β₁ᵗ) · m / (√v/√(1 - β₂ᵗ) + ε)
+/// ```
+///
+/// with the greatest `v` so far under the root if the moments have one. The result has no
+/// gradient. The memory of the moments is written anew if nothing else shares it; an error leaves
+/// them as they were.
+///
+/// # Errors
+///
+/// A gradient or moments of another shape, dtype or device; a dtype that is not floating-point.
+///
+/// # Source
+///
+/// `torch.optim.AdamW`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+/// use module_tensor::fused::{AdamWMoments, AdamWStep, adamw_step};
+///
+/// let p = Tensor::from([1.0_f64]);
+/// let zeros = p.zeros_like()?;
+/// let mut moments = AdamWMoments {
+///     exp_avg: zeros.clone(),
+///     exp_avg_sq: zeros,
+///     max_exp_avg_sq: None,
+/// };
+/// let step = AdamWStep {
+///     lr: 0.1,
+///     betas: (0.9, 0.999),
+///     eps: 0.0,
+///     weight_decay: 0.0,
+///     maximize: false,
+///     step: 1,
+/// };
+/// let p = adamw_step(&p, &Tensor::from([5.0_f64]), &mut moments, &step)?;
+/// assert!((p.item::<f64>()? - 0.9).abs() < 1e-12);
+/// assert!((moments.exp_avg.item::<f64>()? - 0.5).abs() < 1e-12);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn adamw_step(
+    value: &Tensor,
+    grad: &Tensor,
+    moments: &mut AdamWMoments,
+    step: &AdamWStep,
+) -> Result<Tensor> {
+    value.check_floating(NAME)?;
+    let others = [grad, &moments.exp_avg, &moments.exp_avg_sq];
+    for other in others.into_iter().chain(&moments.max_exp_avg_sq) {
+        value.check_same(NAME, other)?;
+        if value.shape() != other.shape() {
+            let (lhs, rhs) = (value.shape().clone(), other.shape().clone());
+            let rule = "gradient and moments must have the shape of the parameter".to_owned();
+            let op = NAME;
+            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
         }
-        // Half precision is rounded after each step of PyTorch's, which is composed.
-        let kernel = match self.dtype() {
-            DType::F16 | DType::BF16 => Err(self.device().unavailable(NAME)),
-            _ => self.adamw_kernel(grad, moments, step),
-        };
-        let value = or_composed(kernel, || self.adamw_composed(grad, moments, step))?;
-        Ok(value.record([self, grad], |_| NoGradient(NAME)))
     }
+    // Half precision is rounded after each step of PyTorch's, which is composed.
+    let kernel = match value.dtype() {
+        DType::F16 | DType::BF16 => Err(value.device().unavailable(NAME)),
+        _ => value.adamw_kernel(grad, moments, step),
+    };
+    let moved = or_composed(kernel, || value.adamw_composed(grad, moments, step))?;
+    Ok(moved.record([value, grad], |_| NoGradient(NAME)))
+}
 
+impl Tensor {
     fn adamw_kernel(
         &self,
         grad: &Self,

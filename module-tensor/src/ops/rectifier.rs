@@ -1,9 +1,8 @@
 //! Functions that bend at 0, or at a threshold.
 
 use crate::backend::{Region, UnaryOp};
-use crate::rng::with_default;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Error, ErrorKind, Result, Scalar};
+use crate::{ErrorKind, Result, Scalar};
 
 impl Tensor {
     /// `max(x, 0)`, elementwise; NaN stays NaN.
@@ -99,54 +98,6 @@ impl Tensor {
         };
         let out = x.detach().gt(0.0)?.where_(&x, &x.mul(&weight)?)?;
         out.to_dtype(self.dtype())
-    }
-
-    /// `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`, of a
-    /// floating-point tensor: the randomised [`leaky_relu`](Self::leaky_relu) in training, with the
-    /// slopes that PyTorch draws, one for each element that is not positive, in row-major order.
-    ///
-    /// Source: Xu, Wang, Chen and Li, "Empirical Evaluation of Rectified Activations in Convolutional
-    /// Network", 2015.
-    ///
-    /// # Errors
-    ///
-    /// A `lower` above `upper`, bounds that are not finite, a dtype that is not floating-point.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::{Tensor, fork_rng};
-    ///
-    /// let y = fork_rng(0, || Tensor::from([2.0_f32, -8.0]).rrelu(0.125, 0.5))?.to_vec::<f32>()?;
-    /// assert!(y[0] == 2.0 && (-4.0..=-1.0).contains(&y[1]));
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn rrelu(&self, lower: f64, upper: f64) -> Result<Self> {
-        const NAME: &str = "rrelu";
-        self.check_floating(NAME)?;
-        if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-            let problem = format!("must be finite and at most upper = {upper}");
-            return Err(Error::argument(NAME, "lower", lower, problem));
-        }
-        let x = self.widened()?;
-        // The bounds have the precision that is computed in, the draws have that of `f64`.
-        let rounded = |bound: f64| match x.dtype() {
-            DType::F64 => bound,
-            _ => f64::from(bound as f32),
-        };
-        let (lower, upper) = (rounded(lower), rounded(upper));
-        let mut slopes = x.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
-        let count = slopes.iter().filter(|&&value| value <= 0.0).count();
-        let mut units = vec![0.0_f64; count];
-        with_default(|generator| generator.fill_uniform(&mut units, 0.0, 1.0))?;
-        let mut units = units.into_iter();
-        for slope in &mut slopes {
-            let unit = if *slope <= 0.0 { units.next() } else { None };
-            *slope = unit.map_or(1.0, |unit| unit * (upper - lower) + lower);
-        }
-        let slopes = Self::from_vec(slopes, self.shape())?.to_dtype(x.dtype())?;
-        x.mul(&slopes.to_device(&self.device())?)?
-            .to_dtype(self.dtype())
     }
 
     /// `x` where it exceeds the threshold, else `value`, elementwise; NaN stays NaN.

@@ -10,7 +10,7 @@ use crate::{Error, Result, Shape};
 
 const NAME: &str = "recurrent";
 
-/// How [`Tensor::recurrent`] steps.
+/// How [`recurrent`] steps.
 #[derive(Clone, Copy)]
 pub struct RecurrentOptions<'a> {
     /// What a step computes.
@@ -27,7 +27,7 @@ pub struct RecurrentOptions<'a> {
     pub reverse: bool,
 }
 
-/// What [`Tensor::recurrent`] returns.
+/// What [`recurrent`] returns.
 pub struct RecurrentOutput {
     /// The state `h` after each step, `[rows, width]`.
     pub output: Tensor,
@@ -37,59 +37,60 @@ pub struct RecurrentOutput {
     pub cell: Option<Tensor>,
 }
 
-impl Tensor {
-    /// One direction of a layer of an RNN, an LSTM or a GRU, in one pass and with one entry in the
-    /// graph. This tensor is what the input brings to the gates of all steps, `x · W_ihᵀ + b_ih`.
-    ///
-    /// The steps are those of packed sequences: the rows of a step are those of the sequences that
-    /// have it, and sequences that are longer stand first.
-    ///
-    /// # Shapes
-    ///
-    /// `[Σ batch_sizes, gates · hidden]`, a first state `hidden` `[batch, width]` and, of an LSTM only,
-    /// `cell` `[batch, hidden]`, where `batch` is the first of the `batch_sizes`.
-    ///
-    /// # Errors
-    ///
-    /// Shapes that do not fit, `batch_sizes` that grow or are none, different dtypes or devices, a state
-    /// `c` or a projection beside another cell than an LSTM's, a dtype that is not floating-point.
-    ///
-    /// # Source
-    ///
-    /// `torch.lstm`, `torch.gru`, `torch.rnn_tanh`, `torch.rnn_relu`.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::{DType, Device, RecurrentOp, RecurrentOptions, Tensor};
-    ///
-    /// let gates = Tensor::from([[1.0_f32], [-1.0], [2.0]]);
-    /// let options = RecurrentOptions {
-    ///     op: RecurrentOp::Relu,
-    ///     weight_hh: &Tensor::from([[0.5_f32]]),
-    ///     bias_hh: None,
-    ///     weight_hr: None,
-    ///     batch_sizes: &[2, 1],
-    ///     reverse: false,
-    /// };
-    /// let first = Tensor::zeros([2, 1], DType::F32, &Device::cpu())?;
-    /// let states = gates.recurrent(&first, None, &options)?;
-    /// assert_eq!(states.output.to_vec::<f32>()?, [1.0, 0.0, 2.5]);
-    /// assert_eq!(states.hidden.to_vec::<f32>()?, [2.5, 0.0]);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn recurrent(
-        &self,
-        hidden: &Self,
-        cell: Option<&Self>,
-        options: &RecurrentOptions<'_>,
-    ) -> Result<RecurrentOutput> {
-        let pass = self.pass(hidden, cell, options)?;
-        let out = or_composed(pass.fused(), || pass.composed())?;
-        pass.states(&out.to_dtype(self.dtype())?)
-    }
+/// One direction of a layer of an RNN, an LSTM or a GRU, in one pass and with one entry in the
+/// graph. `gates` is what the input brings to the gates of all steps, `x · W_ihᵀ + b_ih`.
+///
+/// The steps are those of packed sequences: the rows of a step are those of the sequences that
+/// have it, and sequences that are longer stand first.
+///
+/// # Shapes
+///
+/// `[Σ batch_sizes, gates · hidden]`, a first state `hidden` `[batch, width]` and, of an LSTM only,
+/// `cell` `[batch, hidden]`, where `batch` is the first of the `batch_sizes`.
+///
+/// # Errors
+///
+/// Shapes that do not fit, `batch_sizes` that grow or are none, different dtypes or devices, a state
+/// `c` or a projection beside another cell than an LSTM's, a dtype that is not floating-point.
+///
+/// # Source
+///
+/// `torch.lstm`, `torch.gru`, `torch.rnn_tanh`, `torch.rnn_relu`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::fused::{RecurrentOp, RecurrentOptions, recurrent};
+/// use module_tensor::{DType, Device, Tensor};
+///
+/// let gates = Tensor::from([[1.0_f32], [-1.0], [2.0]]);
+/// let options = RecurrentOptions {
+///     op: RecurrentOp::Relu,
+///     weight_hh: &Tensor::from([[0.5_f32]]),
+///     bias_hh: None,
+///     weight_hr: None,
+///     batch_sizes: &[2, 1],
+///     reverse: false,
+/// };
+/// let first = Tensor::zeros([2, 1], DType::F32, &Device::cpu())?;
+/// let states = recurrent(&gates, &first, None, &options)?;
+/// assert_eq!(states.output.to_vec::<f32>()?, [1.0, 0.0, 2.5]);
+/// assert_eq!(states.hidden.to_vec::<f32>()?, [2.5, 0.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn recurrent(
+    gates: &Tensor,
+    hidden: &Tensor,
+    cell: Option<&Tensor>,
+    options: &RecurrentOptions<'_>,
+) -> Result<RecurrentOutput> {
+    let pass = gates.pass(hidden, cell, options)?;
+    let out = or_composed(pass.fused(), || pass.composed())?;
+    pass.states(&out.to_dtype(gates.dtype())?)
+}
 
-    /// What [`recurrent`](Self::recurrent) computes from what it is given.
+impl Tensor {
+    /// What [`recurrent`] computes from what it is given.
     pub(super) fn pass(
         &self,
         hidden: &Self,
@@ -109,7 +110,7 @@ impl Tensor {
         })
     }
 
-    /// Checks all that is given to [`recurrent`](Self::recurrent).
+    /// Checks all that is given to [`recurrent`].
     fn checked_steps(
         &self,
         hidden: &Self,

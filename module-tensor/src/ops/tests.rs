@@ -602,7 +602,6 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "conv",
     "conv_transpose",
     "cross_entropy",
-    "ctc_loss",
     "diagonals",
     "dropout",
     "einsum",

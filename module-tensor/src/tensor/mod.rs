@@ -130,8 +130,7 @@ impl Tensor {
         Ok(Self::fresh(storage, shape.clone()))
     }
 
-    /// Whether the elements are there, which those of a parameter made by
-    /// [`deferred`](crate::deferred) are not before they are loaded or drawn.
+    /// Whether the elements are there, which those of an [`absent`](Self::absent) tensor are not.
     pub fn has_values(&self) -> bool {
         self.storage.downcast_ref::<Absent>().is_none()
     }

@@ -1,6 +1,7 @@
 //! Activations and bounds, what is drawn, functions of two tensors, comparisons, casts.
 
 use module_core::{DType, Result, Tensor, fork_rng};
+use module_nn::functional;
 use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ fn activation(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
         "mish" => x.mish(),
         "prelu" => x.prelu(&inputs[1]),
         "relu6" => x.relu6(),
-        "rrelu" => fork_rng(5, || x.rrelu(float("lower"), float("upper"))),
+        "rrelu" => fork_rng(5, || functional::rrelu(x, float("lower"), float("upper"))),
         "selu" => x.selu(),
         "softshrink" => x.softshrink(float("lambd")),
         "softsign" => x.softsign(),

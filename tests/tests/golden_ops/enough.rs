@@ -141,7 +141,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     ("affine_grid", EMPTY, "PyTorch refuses an empty batch"),
     ("floor_divide", GRADIENT, "PyTorch has none"),
-    ("ctc_loss quantile nanquantile", EMPTY, "it is refused"),
+    ("quantile nanquantile", EMPTY, "it is refused"),
     ("bincount", GRADIENT, "PyTorch has none"),
     ("unique unique_consecutive", GRADIENT, "PyTorch has none"),
     (
@@ -172,11 +172,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
          avg_pool1d \
          avg_pool2d avg_pool3d batch_norm batch_norm_train channel_shuffle col2im conv conv1d \
          conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d \
-         cross_entropy ctc_loss feature_alpha_dropout feature_dropout fractional_max_pool \
+         cross_entropy feature_alpha_dropout feature_dropout fractional_max_pool \
          grid_sample group_norm im2col instance_norm instance_norm_train interpolate layer_norm lp_pool \
          lp_pool1d lp_pool2d lp_pool3d max_pool max_pool1d max_pool1d_with_indices max_pool2d \
          max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_pool_with_indices \
-         max_unpool multinomial nll_loss pixel_shuffle pixel_unshuffle recurrent rms_norm \
+         max_unpool multinomial nll_loss pixel_shuffle pixel_unshuffle rms_norm \
          scaled_dot_product_attention",
         SCALAR,
         "some dimensions are channels, places, features or steps",

@@ -1,9 +1,9 @@
 //! Affine maps, statistics, windows at random, alignments, recurrences; simple views, masks, extremes
 //! over dimensions.
 
-use module_core::{
-    CtcLossOptions, RecurrentOp, RecurrentOptions, Reduction, Result, Shape, Tensor,
-};
+use module_core::fused::{self, RecurrentOp, RecurrentOptions};
+use module_core::{Reduction, Result, Shape, Tensor};
+use module_nn::{CTCLossConfig, functional};
 use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
@@ -33,20 +33,19 @@ fn views(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
 }
 
 fn ctc(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
-    let options = CtcLossOptions {
-        blank: args["blank"].as_u64().unwrap() as usize,
-        reduction: match args["reduction"].as_str().unwrap() {
+    let options = CTCLossConfig::new()
+        .blank(args["blank"].as_u64().unwrap() as usize)
+        .reduction(match args["reduction"].as_str().unwrap() {
             "none" => Reduction::None,
             "sum" => Reduction::Sum,
             _ => Reduction::Mean,
-        },
-        zero_infinity: args["zero_infinity"] == true,
-    };
+        })
+        .zero_infinity(args["zero_infinity"] == true);
     let [x, targets, times, letters] = inputs else {
         unreachable!("four inputs");
     };
-    x.log_softmax(-1)?
-        .ctc_loss(targets, times, letters, options)
+    let x = x.log_softmax(-1)?;
+    functional::ctc_loss(&x, targets, times, letters, &options)
 }
 
 /// All that is returned, one after the other.
@@ -69,7 +68,7 @@ fn recurrent(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
         batch_sizes: &batch_sizes,
         reverse: args["reverse"] == true,
     };
-    let out = states[0].recurrent(&states[1], states.get(2), &options)?;
+    let out = fused::recurrent(&states[0], &states[1], states.get(2), &options)?;
     let all = [Some(out.output), Some(out.hidden), out.cell];
     let flat: Result<Vec<Tensor>> = (all.iter().flatten())
         .map(|part| part.flatten(0, -1))

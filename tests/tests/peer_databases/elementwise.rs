@@ -2,6 +2,7 @@
 
 use super::arguments::{Op, truth};
 use module_core::{Approximate, Tensor};
+use module_nn::functional;
 
 pub(crate) const OPS: &[Op] = &[
     ("abs", |c| c.map(Tensor::abs)),
@@ -97,10 +98,10 @@ pub(crate) const OPS: &[Op] = &[
             c.number(2, "upper", 1.0 / 3.0)?,
         );
         let out = match c.or(3, "training", false)? {
-            true => c.x()?.rrelu(low, high)?,
+            true => functional::rrelu(c.x()?, low, high)?,
             false => {
                 // The bounds are looked at in both modes.
-                c.x()?.rrelu(low, high)?;
+                functional::rrelu(c.x()?, low, high)?;
                 c.x()?.leaky_relu((low + high) / 2.0)?
             }
         };

@@ -1,6 +1,7 @@
 //! Losses of probabilities and of sequences.
 
-use module_core::{CtcLossOptions, DType, Tensor};
+use module_core::{DType, Tensor};
+use module_nn::{CTCLossConfig, functional};
 
 use crate::{Draw, fuzz};
 
@@ -51,11 +52,10 @@ fn losses() {
             1 => d.index(&[letters]),
             _ => d.index(&[batch, letters]),
         };
-        let options = CtcLossOptions {
-            blank: if d.often() { 2 } else { d.size() },
-            reduction: d.reduction(),
-            zero_infinity: d.often(),
-        };
-        x.ctc_loss(&targets, &moments, &lengths, options)
+        let options = CTCLossConfig::new()
+            .blank(if d.often() { 2 } else { d.size() })
+            .reduction(d.reduction())
+            .zero_infinity(d.often());
+        functional::ctc_loss(&x, &targets, &moments, &lengths, &options)
     });
 }

@@ -1,8 +1,7 @@
 //! Steps of optimisers.
 
-use module_core::{AdamWMoments, AdamWStep};
-
 use crate::fuzz;
+use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
 
 #[test]
 fn steps() {
@@ -23,6 +22,6 @@ fn steps() {
             maximize: d.often(),
             step: d.size() as u64,
         };
-        x.adamw_step(&grad, &mut moments, &step)
+        adamw_step(&x, &grad, &mut moments, &step)
     });
 }

@@ -1,6 +1,7 @@
 //! Recurrent layers and packed sequences.
 
-use module_core::{DType, RecurrentOp, RecurrentOptions, Tensor};
+use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
+use module_core::{DType, Tensor};
 use module_nn::rnn::{
     PackOptions, PackedSequence, PadPackedOptions, PadSequenceOptions, PaddingSide,
     invert_permutation, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence,
@@ -95,7 +96,7 @@ fn recurrent_layers() {
             batch_sizes: &batch_sizes,
             reverse: d.often(),
         };
-        Ok(x.recurrent(&first, cell.as_ref(), &options)?.output)
+        Ok(recurrent(&x, &first, cell.as_ref(), &options)?.output)
     });
     fuzz("LSTM", |d| {
         let small = |d: &mut Draw| if d.often() { 1 + d.below(3) } else { d.size() };

@@ -1,10 +1,11 @@
 //! The arguments of the recurrent layers: what they must hold, the weights that they call for, how they
 //! print.
 
+use module_core::fused::RecurrentOp;
 use std::fmt;
 
 use module_core::module::Repr;
-use module_core::{Error, RecurrentOp, Result};
+use module_core::{Error, Result};
 
 use crate::config::{Part, between, fitting_count, positive};
 

@@ -1,4 +1,5 @@
 use super::{AdamWMoments, AdamWStep};
+use crate::fused::adamw_step;
 use crate::{BackwardOptions, DType, ErrorKind, Result, Tensor, fork_rng, no_grad};
 
 const STEP: AdamWStep = AdamWStep {
@@ -81,7 +82,7 @@ fn moments_are_written_where_they_lie_unless_they_are_shared() -> Result<()> {
         let (value, grad, mut moments) = drawn(DType::F32, true)?;
         let snapshot = moments.clone();
         let before = numbers(&value, &snapshot)?;
-        let after = value.adamw_step(&grad, &mut moments, &STEP)?;
+        let after = adamw_step(&value, &grad, &mut moments, &STEP)?;
         assert_eq!(numbers(&value, &snapshot)?, before);
         assert_ne!(numbers(&after, &moments)?, before);
         let addresses = |moments: &AdamWMoments| {
@@ -95,7 +96,7 @@ fn moments_are_written_where_they_lie_unless_they_are_shared() -> Result<()> {
         };
         let places = addresses(&moments);
         assert_ne!(places, addresses(&snapshot));
-        after.adamw_step(&grad, &mut moments, &STEP)?;
+        adamw_step(&after, &grad, &mut moments, &STEP)?;
         assert_eq!(addresses(&moments), places);
         Ok(())
     })
@@ -111,7 +112,7 @@ fn what_is_not_a_number_stays_so() -> Result<()> {
         exp_avg_sq: zeros.clone(),
         max_exp_avg_sq: Some(zeros),
     };
-    let value = value.adamw_step(&grad, &mut moments, &STEP)?;
+    let value = adamw_step(&value, &grad, &mut moments, &STEP)?;
     assert!(value.to_vec::<f32>()?.iter().all(|v| v.is_nan()));
     let max = moments.max_exp_avg_sq.map(|max| max.to_vec::<f32>());
     let max = max.transpose()?.unwrap_or_default();
@@ -126,7 +127,7 @@ fn wrong_operands_are_typed_errors() -> Result<()> {
         let before = numbers(&value, &moments)?;
         let refused = |value: &Tensor, grad: &Tensor, moments: &AdamWMoments| {
             let mut after = moments.clone();
-            let error = value.adamw_step(grad, &mut after, &STEP).err();
+            let error = adamw_step(&value, grad, &mut after, &STEP).err();
             assert_eq!(numbers(value, &after).ok(), numbers(value, moments).ok());
             error.map(|error| error.to_string())
         };
@@ -153,12 +154,12 @@ fn a_step_has_no_gradient_and_says_so() -> Result<()> {
     fork_rng(0, || {
         let (value, grad, mut moments) = drawn(DType::F32, false)?;
         let tracked = value.with_grad()?;
-        let after = tracked.adamw_step(&grad, &mut moments, &STEP)?;
+        let after = adamw_step(&tracked, &grad, &mut moments, &STEP)?;
         let ones = after.ones_like()?;
         let error = after.backward_with(&ones, BackwardOptions::default()).err();
         let kind = error.as_ref().map(|error| error.kind());
         assert!(matches!(kind, Some(ErrorKind::NoGradient { .. })));
-        let after = no_grad(|| tracked.adamw_step(&grad, &mut moments, &STEP))?;
+        let after = no_grad(|| adamw_step(&tracked, &grad, &mut moments, &STEP))?;
         assert!(!after.requires_grad());
         Ok(())
     })

@@ -1,7 +1,6 @@
 //! Losses: gradients, and what they are where logarithms are infinite.
 
 use super::*;
-use crate::{CtcLossOptions, Reduction};
 
 pub(super) fn check_all() {
     let inside = |x: &Tensor| x.mul(0.2)?.add(0.5);
@@ -10,23 +9,6 @@ pub(super) fn check_all() {
             inside(&x[0])?.binary_cross_entropy(&inside(&x[1])?)
         });
     }
-    let (time, letters) = (Tensor::from([5_i64, 4]), Tensor::from([2_i64, 1]));
-    let targets = Tensor::from([[1_i64, 1], [2, -7]]);
-    for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
-        let options = CtcLossOptions {
-            reduction,
-            ..CtcLossOptions::default()
-        };
-        // Not normalised: the gradient is that of the loss alone.
-        check("ctc_loss", &[&[5, 2, 3]], |x| {
-            x[0].ctc_loss(&targets, &time, &letters, options)
-        });
-    }
-    check("ctc_loss without letters", &[&[3, 3]], |x| {
-        let (none, time) = (Tensor::from([0_i64]), Tensor::from([3_i64]));
-        let empty = Tensor::from_vec(Vec::<i64>::new(), 0)?;
-        x[0].ctc_loss(&empty, &time, &none, CtcLossOptions::default())
-    });
 }
 
 #[test]
@@ -51,24 +33,4 @@ fn a_probability_outside_is_quoted() {
         let error = x.binary_cross_entropy(&x).unwrap_err().to_string();
         assert!(error.contains(&format!("input = {wrong}")), "{error}");
     }
-}
-
-#[test]
-fn a_target_that_no_path_spells_has_no_slope() {
-    let x = numbers([2, 1, 3], 1).with_grad().unwrap();
-    // The same letter twice needs a blank between.
-    let loss = |zero_infinity| {
-        let options = CtcLossOptions {
-            zero_infinity,
-            ..CtcLossOptions::default()
-        };
-        let targets = Tensor::from([[1_i64, 1]]);
-        let lengths = Tensor::from([2_i64]);
-        x.ctc_loss(&targets, &lengths, &lengths, options).unwrap()
-    };
-    assert_eq!(loss(true).item::<f64>().unwrap(), 0.0);
-    assert_eq!(loss(false).item::<f64>().unwrap(), f64::INFINITY);
-    loss(false).backward().unwrap();
-    let slopes = x.grad().unwrap().to_vec::<f64>().unwrap();
-    assert!(slopes.iter().all(|&slope| slope == 0.0), "{slopes:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::normalisation::{agree, close};
 use super::*;
-use crate::{RecurrentOp, RecurrentOptions, RecurrentOutput};
+use crate::fused::{RecurrentOp, RecurrentOptions, RecurrentOutput, recurrent};
 
 /// A pass over some sequences: its cell, the sizes of the states, and which inputs it has.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl Pass {
     }
 
     fn run(self, x: &[Tensor]) -> Result<RecurrentOutput> {
-        self.with(x, Tensor::recurrent)
+        self.with(x, recurrent)
     }
 
     /// Everything that it returns, side by side.

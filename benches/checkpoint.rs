@@ -25,7 +25,7 @@ struct Model {
 
 impl Model {
     fn new(value: f32) -> Result<Self> {
-        let weight = || Tensor::full([SIDE, SIDE], value, DType::F32, &Device::cpu());
+        let weight = || Tensor::full([SIDE, SIDE], value, DType::F32);
         let weights = (0..MATRICES).map(|_| Parameter::new(weight()?));
         Ok(Self {
             weights: weights.collect::<Result<_>>()?,

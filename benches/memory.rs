@@ -69,8 +69,8 @@ impl Norm {
     fn new() -> Result<Self> {
         let cpu = Device::cpu();
         Ok(Self {
-            weight: Parameter::new(Tensor::ones([WIDTH], DType::F32, &cpu)?)?,
-            bias: Parameter::new(Tensor::zeros([WIDTH], DType::F32, &cpu)?)?,
+            weight: Parameter::new(Tensor::ones([WIDTH], (DType::F32, &cpu))?)?,
+            bias: Parameter::new(Tensor::zeros([WIDTH], (DType::F32, &cpu))?)?,
         })
     }
 }

@@ -94,7 +94,7 @@ fn layers() -> Result<()> {
     }
     let heads = [2, 8, 256, 64];
     let inputs = [random(heads)?, random(heads)?, random(heads)?];
-    let padding = Tensor::arange(0, 256)?.lt(200)?;
+    let padding = Tensor::arange(0, 256, ())?.lt(200)?;
     let masks = [
         ("", None),
         (

@@ -56,7 +56,7 @@ fn train_epoch(
     bar: &ProgressBar,
 ) -> Result<f64> {
     let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
-    let order = Tensor::randperm(data.len())?;
+    let order = Tensor::randperm(data.len(), ())?;
     let mut total = 0.0;
     for (step, start) in (0..data.len()).step_by(BATCH).enumerate() {
         let batch = data.select(&order.narrow(0, start..data.len().min(start + BATCH))?)?;

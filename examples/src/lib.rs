@@ -73,7 +73,7 @@ impl Digits {
     ///
     /// None for the data of [`read`](Self::read).
     pub fn split(&self) -> Result<(Self, Self)> {
-        let order = Tensor::randperm(self.len())?;
+        let order = Tensor::randperm(self.len(), ())?;
         let fifth = self.len() / 5;
         let held_back = self.select(&order.narrow(0, 0..fifth)?)?;
         Ok((

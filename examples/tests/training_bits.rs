@@ -30,7 +30,7 @@ fn fifty_steps_of_digits_give_the_recorded_bits() -> Result<()> {
     let config = SGDConfig::new(0.05).momentum(0.9).weight_decay(1e-3);
     let mut optimizer = config.build(&model)?;
     let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
-    let order = Tensor::randperm(data.len())?;
+    let order = Tensor::randperm(data.len(), ())?;
     let mut hash = 0xcbf2_9ce4_8422_2325;
     for step in 0..50 {
         let batch = data.select(&order.narrow(0, 32 * step..32 * (step + 1))?)?;

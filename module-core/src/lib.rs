@@ -63,10 +63,13 @@ pub use module_tensor::{
 };
 pub use module_tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
-    NoGradient, PostAccumulateHookHandle, Tensor, enable_grad, is_grad_enabled, no_grad,
+    NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad, is_grad_enabled,
+    no_grad,
 };
 pub use module_tensor::{DType, Scalar, default_dtype, with_default_dtype};
-pub use module_tensor::{Device, Element, num_threads, set_num_threads};
+pub use module_tensor::{
+    Device, Element, default_device, num_threads, set_num_threads, with_default_device,
+};
 pub use module_tensor::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use module_tensor::{Error, ErrorKind, Result};
 pub use module_tensor::{Generator, fork_rng, manual_seed};

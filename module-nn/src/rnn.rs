@@ -28,7 +28,7 @@ fn gathered(
     list.extend(places.map(|place| place.unwrap_or(count) as i64));
     let list = Tensor::from_vec(list, lead[0] * lead[1])?.to_device(&rows.device())?;
     let behind: Shape = [1].iter().chain(row).copied().collect();
-    let behind = Tensor::full(behind, padding, rows.dtype(), &rows.device())?;
+    let behind = Tensor::full(behind, padding, (rows.dtype(), &rows.device()))?;
     let rows = Tensor::cat(&[rows, &behind], 0)?.index_select(0, &list)?;
     rows.reshape_to(&shape)
 }

@@ -24,7 +24,9 @@ mod simd;
 mod tensor;
 
 pub use autograd::BackwardOptions;
-pub use backend::{Device, Element, num_threads, set_num_threads};
+pub use backend::{
+    Device, Element, default_device, num_threads, set_num_threads, with_default_device,
+};
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, Result};
 pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
@@ -42,7 +44,8 @@ pub use ops::{
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
-    NoGradient, PostAccumulateHookHandle, Tensor, enable_grad, is_grad_enabled, no_grad,
+    NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad, is_grad_enabled,
+    no_grad,
 };
 
 /// Steps of layers and optimizers that are one kernel each: what a layer or an optimizer calls, and no

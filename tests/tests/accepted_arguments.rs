@@ -202,7 +202,7 @@ fn differences(name: &str, inputs: &[Tensor], out: &Tensor, tensors: &StateDict)
     if !out.requires_grad() {
         return found;
     }
-    let weights = Tensor::arange(1, out.numel() as i64 + 1).unwrap();
+    let weights = Tensor::arange(1, out.numel() as i64 + 1, ()).unwrap();
     let weights = weights.to_dtype(out.dtype()).unwrap().reshape(out.shape());
     let loss = out.mul(weights.unwrap()).unwrap().sum(.., false).unwrap();
     loss.backward().unwrap();
@@ -272,7 +272,7 @@ fn numbers_print_as_they_were_given() {
 
 #[test]
 fn a_wrong_dtype_alone_is_called_by_its_name() {
-    let x = Tensor::zeros([2, 3], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([2, 3], DType::F32).unwrap();
     let classes = Tensor::from([0.0_f32, 1.0]);
     let errors = [
         x.cross_entropy(&classes, CrossEntropyOptions::default()),

@@ -269,7 +269,7 @@ fn hooks_see_masks_weights_and_the_cache() {
                 .push((Vec::new(), vec![call.module().kind().to_owned()]));
         });
         let x = normal([3, 1, 4]);
-        let mask = Tensor::zeros([3, 3], DType::F64, &Device::cpu())?;
+        let mask = Tensor::zeros([3, 3], DType::F64)?;
         attention.call(MultiheadAttentionInput::new(x.clone(), x.clone(), x).attn_mask(mask))?;
         drop((hook, projection));
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
@@ -294,7 +294,7 @@ fn hooks_see_masks_weights_and_the_cache() {
 fn errors_name_the_attention() {
     doubles(|| {
         let encoder = encoder(2)?;
-        let mask = Tensor::zeros([2, 2], DType::F64, &Device::cpu())?;
+        let mask = Tensor::zeros([2, 2], DType::F64)?;
         let error = encoder.call(TransformerEncoderInput::new(normal([3, 1, 4])).mask(mask));
         assert_eq!(
             error.unwrap_err().to_string(),
@@ -363,7 +363,7 @@ fn wrong_shapes_are_errors_and_never_panics() {
             .max_len(3)
             .build()?;
         let shapes = shapes(&[0, 1, 2, 4, 12]);
-        let zeros = |shape: &Vec<usize>| Tensor::zeros(shape.clone(), DType::F64, &Device::cpu());
+        let zeros = |shape: &Vec<usize>| Tensor::zeros(shape.clone(), DType::F64);
         let (mut refused, mut taken) = (0, 0);
         let mut count = |fails: bool| if fails { refused += 1 } else { taken += 1 };
         for (i, shape) in shapes.iter().enumerate() {
@@ -435,7 +435,7 @@ fn sizes_that_exceed_memory_are_errors() {
             .is_err()
     );
     assert!(SinusoidalPositionEmbedding::new(huge).is_err());
-    let x = Tensor::zeros([1, 2], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([1, 2], DType::F32).unwrap();
     assert!(
         RotaryEmbedding::new(2)
             .unwrap()
@@ -447,10 +447,10 @@ fn sizes_that_exceed_memory_are_errors() {
     assert!(
         Transformer::generate_square_subsequent_mask(huge, DType::F32, &Device::cpu()).is_err()
     );
-    let empty = Tensor::zeros([0, huge / 8, 4], DType::F32, &Device::cpu());
+    let empty = Tensor::zeros([0, huge / 8, 4], DType::F32);
     if let Ok(empty) = empty {
         let attention = MultiheadAttention::new(4, 4).unwrap();
-        let mask = Tensor::zeros([1], DType::F32, &Device::cpu()).unwrap();
+        let mask = Tensor::zeros([1], DType::F32).unwrap();
         let input = MultiheadAttentionInput::new(empty.clone(), empty.clone(), empty);
         assert!(attention.call(input.attn_mask(mask)).is_err());
     }

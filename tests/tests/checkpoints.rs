@@ -37,7 +37,7 @@ impl Drop for Scratch {
 }
 
 fn constant(value: f32, len: usize) -> Tensor {
-    Tensor::full([len], value, DType::F32, &Device::cpu()).unwrap()
+    Tensor::full([len], value, DType::F32).unwrap()
 }
 
 fn bytes(state: &StateDict) -> Vec<(String, DType, Shape, Vec<u8>)> {

@@ -122,9 +122,7 @@ struct Net {
 }
 
 fn net() -> Net {
-    let parameter = |size: usize| {
-        Parameter::new(Tensor::zeros(size, DType::F32, &Device::cpu()).unwrap()).unwrap()
-    };
+    let parameter = |size: usize| Parameter::new(Tensor::zeros(size, DType::F32).unwrap()).unwrap();
     let mut net = Net {
         layers: ModuleList::new(),
         heads: ModuleDict::new(),

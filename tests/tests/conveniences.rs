@@ -85,7 +85,7 @@ fn numbers_of_every_type_meet_tensors() -> Result<()> {
 
 #[test]
 fn sizes_are_told_apart_and_put_together() -> Result<()> {
-    let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    let x = Tensor::arange(0, 24, ())?.reshape([2, 3, 4])?;
     let [batch, steps, size] = x.dims()?;
     assert_eq!([batch, steps, size], [2, 3, 4]);
     assert_eq!(
@@ -108,7 +108,7 @@ fn sizes_are_told_apart_and_put_together() -> Result<()> {
 
 #[test]
 fn parts_come_as_arrays() -> Result<()> {
-    let x = Tensor::arange(0, 12)?.reshape([2, 6])?;
+    let x = Tensor::arange(0, 12, ())?.reshape([2, 6])?;
     let [q, k, v] = x.chunk_array(-1)?;
     let chunks = x.chunk(3, -1)?;
     for (part, chunk) in [q, k, v].iter().zip(&chunks) {

@@ -76,7 +76,7 @@ impl Init for Once {
         if self.0.swap(true, Ordering::Relaxed) {
             return Err(Error::argument("once", "call", 2, "is one too many"));
         }
-        Tensor::zeros(shape, dtype, &Device::cpu())
+        Tensor::zeros(shape, dtype)
     }
 }
 
@@ -102,7 +102,7 @@ struct Single;
 
 impl Init for Single {
     fn init(&self, shape: &Shape, _: DType, _: &mut Generator) -> Result<Tensor> {
-        Tensor::zeros(shape, DType::F32, &Device::cpu())
+        Tensor::zeros(shape, DType::F32)
     }
 }
 

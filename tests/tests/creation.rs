@@ -38,15 +38,15 @@ fn create(case: &Value, tensors: &StateDict) -> Result<Tensor> {
     match case["op"].as_str().unwrap() {
         "arange" => {
             let [start, end, step] = ["start", "end", "step"].map(|name| scalar(&args[name]));
-            Tensor::arange_step(start, end, step, dtype, &cpu)
+            Tensor::arange_step(start, end, step, (dtype, &cpu))
         }
         "linspace" => {
             let steps = int("steps") as usize;
-            Tensor::linspace(number("start"), number("end"), steps, dtype, &cpu)
+            Tensor::linspace(number("start"), number("end"), steps, (dtype, &cpu))
         }
-        "eye" => Tensor::eye(int("n") as usize, int("m") as usize, dtype, &cpu),
+        "eye" => Tensor::eye(int("n") as usize, int("m") as usize, (dtype, &cpu)),
         "randint" => Tensor::randint(int("low"), int("high"), shape(), dtype),
-        "randperm" => Tensor::randperm(int("n") as usize),
+        "randperm" => Tensor::randperm(int("n") as usize, ()),
         "bernoulli_with" => Tensor::bernoulli_with(shape(), number("p"), dtype),
         "bernoulli" => {
             let key = format!("{}.in0", case["key"].as_str().unwrap());
@@ -104,7 +104,7 @@ fn a_draw_is_no_silent_cut() {
 #[test]
 fn integers_from_one_end_to_the_other_are_a_range() {
     let (start, end) = (i64::MIN, i64::MAX);
-    let x = Tensor::arange_step(start, end, end, DType::I64, &Device::cpu()).unwrap();
+    let x = Tensor::arange_step(start, end, end, DType::I64).unwrap();
     assert_eq!(x.to_vec::<i64>().unwrap(), [start, -1, end - 1]);
 }
 
@@ -113,19 +113,19 @@ fn wrong_arguments_are_named() {
     let cpu = Device::cpu();
     for (result, message) in [
         (
-            Tensor::arange_step(0, 5, 0, DType::I64, &cpu),
+            Tensor::arange_step(0, 5, 0, (DType::I64, &cpu)),
             "arange_step: (start, end, step) = (0, 5, 0): has a step of 0 or one that leads away from the end",
         ),
         (
-            Tensor::arange_step(0.0, 5.0, -1.0, DType::F32, &cpu),
+            Tensor::arange_step(0.0, 5.0, -1.0, (DType::F32, &cpu)),
             "arange_step: (start, end, step) = (0.0, 5.0, -1.0): has a step of 0 or one that leads away from the end",
         ),
         (
-            Tensor::arange_step(0.0, f64::NAN, 1.0, DType::F32, &cpu),
+            Tensor::arange_step(0.0, f64::NAN, 1.0, (DType::F32, &cpu)),
             "arange_step: (start, end, step) = (0.0, NaN, 1.0): must be finite",
         ),
         (
-            Tensor::arange_step(0, 2, 0.5, DType::I64, &cpu),
+            Tensor::arange_step(0, 2, 0.5, (DType::I64, &cpu)),
             "arange_step: not available for int64; it needs a floating-point dtype for floating-point numbers",
         ),
         (
@@ -146,7 +146,7 @@ fn wrong_arguments_are_named() {
 #[test]
 fn a_value_that_does_not_fit_is_refused_and_quoted() {
     let cpu = Device::cpu();
-    let full = |value: Scalar, dtype| Tensor::full([2], value, dtype, &cpu);
+    let full = |value: Scalar, dtype| Tensor::full([2], value, (dtype, &cpu));
     for (value, dtype) in [
         (Scalar::Int(300), DType::U8),
         (Scalar::Int(-256), DType::U8),

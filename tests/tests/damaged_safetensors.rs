@@ -126,8 +126,8 @@ fn sound() -> Vec<u8> {
         ("weight", weight.clone()),
         ("steps", Tensor::from(7_i64)),
         ("mask", Tensor::from([true, false, true])),
-        ("half", Tensor::ones([5], DType::BF16, &cpu).unwrap()),
-        ("none", Tensor::zeros([0, 2], DType::F64, &cpu).unwrap()),
+        ("half", Tensor::ones([5], (DType::BF16, &cpu)).unwrap()),
+        ("none", Tensor::zeros([0, 2], (DType::F64, &cpu)).unwrap()),
         ("tied", weight),
     ]);
     let scratch = Scratch::new("sound");
@@ -494,7 +494,7 @@ fn many_small_parts_take_memory_by_their_size() {
 #[test]
 fn a_file_is_held_once_while_it_is_read() {
     let scratch = Scratch::new("held-once");
-    let tensor = |value: f32| Tensor::full([1 << 20], value, DType::F32, &Device::cpu()).unwrap();
+    let tensor = |value: f32| Tensor::full([1 << 20], value, DType::F32).unwrap();
     let state: StateDict = (0..6)
         .map(|i| (format!("t{i}"), tensor(i as f32)))
         .collect();
@@ -557,7 +557,7 @@ fn files_that_were_cut_off_are_told_so() {
 
 /// A directory of three shards and a tie, and the text of its index.
 fn sharded(scratch: &Scratch) -> (PathBuf, String, usize) {
-    let tensor = |value: f32| Tensor::full([4], value, DType::F32, &Device::cpu()).unwrap();
+    let tensor = |value: f32| Tensor::full([4], value, DType::F32).unwrap();
     let first = tensor(0.0);
     let state = StateDict::from_iter([
         ("a.weight", first.clone()),

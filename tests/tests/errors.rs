@@ -17,7 +17,7 @@ fn assert_error<T>(result: Result<T>, expected: &str) {
 }
 
 fn zeros(shape: impl Into<Shape>) -> Tensor {
-    Tensor::zeros(shape, DType::F32, &Device::cpu()).unwrap()
+    Tensor::zeros(shape, DType::F32).unwrap()
 }
 
 #[test]
@@ -201,14 +201,14 @@ fn layers_refuse_inputs_of_another_shape() {
 
 #[test]
 fn layers_refuse_inputs_of_another_dtype() {
-    let x = Tensor::zeros([1, 3], DType::F64, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([1, 3], DType::F64).unwrap();
     let error = Linear::new(3, 2).unwrap().call(x).unwrap_err();
     let dtypes = (DType::F64, DType::F32);
     assert!(
         matches!(*error.kind(), ErrorKind::DTypeMismatch { lhs, rhs, .. } if (lhs, rhs) == dtypes),
         "{error}"
     );
-    let x = Tensor::zeros([1, 3], DType::I64, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([1, 3], DType::I64).unwrap();
     let dropout = Dropout::new(0.5).unwrap().call(x).unwrap_err();
     assert!(
         matches!(dropout.kind(), ErrorKind::UnsupportedDType { .. }),

@@ -37,7 +37,7 @@ fn ten_thousand_extractions_keep_memory_flat() {
     let extractor = FeatureExtractor::new(&model, "*").unwrap();
     let run = |times: usize| {
         for _ in 0..times {
-            let leaf = Tensor::ones([16, 64], DType::F32, &Device::cpu()).unwrap();
+            let leaf = Tensor::ones([16, 64], DType::F32).unwrap();
             let leaf = leaf.with_grad().unwrap();
             let _alive = alive.clone();
             let x = leaf.detach().record([&leaf], |_| Probe { _alive });

@@ -14,7 +14,7 @@ fn a_parameter_owns_the_initialiser_it_was_given_last() {
     layer.weight().initialise(Constant(0.25)).unwrap();
     layer
         .weight()
-        .set(Tensor::zeros([3, 4], DType::F32, &Device::cpu()).unwrap())
+        .set(Tensor::zeros([3, 4], DType::F32).unwrap())
         .unwrap();
     layer.reset_parameters().unwrap();
     assert_eq!(numbers(layer.weight()), [0.25; 12]);
@@ -148,7 +148,7 @@ fn recommended_initialisers_have_the_spread_of_their_rules() {
     );
     let gate = at("lstm.weight_hh_l0").detach().narrow(0, 16..32).unwrap();
     let products = gate.matmul(&gate.t().unwrap()).unwrap();
-    let one = Tensor::eye(16, 16, DType::F32, &Device::cpu()).unwrap();
+    let one = Tensor::eye(16, 16, DType::F32).unwrap();
     assert!(products.allclose(&one, 0.0, 1e-5, false).unwrap());
     let bias = numbers(at("lstm.bias_ih_l0"));
     assert!((0..64).all(|i| bias[i] == if (16..32).contains(&i) { 1.0 } else { 0.0 }));

@@ -36,7 +36,7 @@ fn net() -> Net {
 }
 
 fn ones() -> Tensor {
-    Tensor::ones([2, 3], DType::F32, &Device::cpu()).unwrap()
+    Tensor::ones([2, 3], DType::F32).unwrap()
 }
 
 #[test]

@@ -17,7 +17,7 @@ const PLACE: &str = "KILLED_TEST_PLACE";
 /// Tensors of one number each, enough of them that a save is many writes.
 fn state(round: u64) -> StateDict {
     let tensor = |i: usize| {
-        let value = Tensor::full([512 + 64 * i], round as i64, DType::I64, &Device::cpu());
+        let value = Tensor::full([512 + 64 * i], round as i64, DType::I64);
         (format!("t{i}"), value.expect("memory"))
     };
     StateDict::from_iter((0..6).map(tensor))

@@ -151,7 +151,7 @@ fn zeros(described: &Value) -> StateDict {
             .find(|dtype| dtype.to_string() == name)
             .unwrap();
         let key = entry[0].as_str().expect("a key").to_owned();
-        (key, Tensor::zeros(shape, dtype, &Device::cpu()).unwrap())
+        (key, Tensor::zeros(shape, dtype).unwrap())
     };
     entries.map(tensor).collect()
 }

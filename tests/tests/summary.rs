@@ -148,7 +148,7 @@ fn encoder(width: usize, inside: usize) -> Result<TransformerEncoder> {
 }
 
 fn zeros<const N: usize>(sizes: [usize; N]) -> Result<Tensor> {
-    Tensor::zeros(sizes, DType::F32, &Device::cpu())
+    Tensor::zeros(sizes, DType::F32)
 }
 
 fn case(name: &str) -> Value {
@@ -271,7 +271,7 @@ fn encoder_of_two_layers() {
 #[test]
 fn classifier_of_tokens() {
     let model = Classifier::new().unwrap();
-    let tokens = Tensor::zeros([2, 6], DType::I64, &Device::cpu()).unwrap();
+    let tokens = Tensor::zeros([2, 6], DType::I64).unwrap();
     let summary = summary(&model, tokens).unwrap();
     compare("classifier", &model, &summary);
     assert_eq!(summary.frozen(), ["head.bias"]);

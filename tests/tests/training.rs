@@ -41,7 +41,7 @@ fn the_same_seed_gives_the_same_model() {
 fn a_state_that_a_cast_left_behind_is_an_error_before_anything_moves() {
     fn step(model: &Linear, optimizer: &mut dyn Optimizer) -> Result<()> {
         let dtype = model.weight().tensor().dtype();
-        let x = Tensor::ones([3, 2], dtype, &Device::cpu())?;
+        let x = Tensor::ones([3, 2], dtype)?;
         model.zero_grad();
         model.call(x)?.sum(.., false)?.backward()?;
         optimizer.step(model)

@@ -528,7 +528,7 @@ fn reductions() {
     fuzz("sums without elements", |d| {
         let mut shape = d.shape();
         shape.push(0);
-        let x = Tensor::zeros(shape, DType::F32, &Device::cpu())?;
+        let x = Tensor::zeros(shape, DType::F32)?;
         x.with_grad()?.sum(d.dims(), d.often())
     });
 }
@@ -760,10 +760,10 @@ fn joins_and_indices() {
 fn creation() {
     let cpu = Device::cpu();
     fuzz("full", |d| {
-        Tensor::full(d.shape(), d.scalar(), d.dtype(), &cpu)
+        Tensor::full(d.shape(), d.scalar(), (d.dtype(), &cpu))
     });
-    fuzz("zeros", |d| Tensor::zeros(d.shape(), d.dtype(), &cpu));
-    fuzz("ones", |d| Tensor::ones(d.shape(), d.dtype(), &cpu));
+    fuzz("zeros", |d| Tensor::zeros(d.shape(), (d.dtype(), &cpu)));
+    fuzz("ones", |d| Tensor::ones(d.shape(), (d.dtype(), &cpu)));
     fuzz("from_vec", |d| {
         Tensor::from_vec(vec![0.5_f32; d.below(7)], d.shape())
     });
@@ -777,10 +777,10 @@ fn creation() {
         let (mean, std) = (d.number(), d.number());
         Tensor::normal(d.shape(), mean, std, d.dtype(), &mut Generator::new(0))
     });
-    fuzz("randperm", |d| Tensor::randperm(d.size()));
+    fuzz("randperm", |d| Tensor::randperm(d.size(), ()));
     fuzz("arange", |d| {
         let ends = [0, 1, -3, 5, i64::MIN, i64::MAX, 1 << 60];
-        Tensor::arange(d.of(&ends), d.of(&ends))
+        Tensor::arange(d.of(&ends), d.of(&ends), ())
     });
 }
 
@@ -807,7 +807,7 @@ fn gradients() {
 
 #[test]
 fn any_number_of_empty_rows_costs_nothing() {
-    let rows = Tensor::zeros([1 << 50, 0], DType::F32, &Device::cpu()).unwrap();
+    let rows = Tensor::zeros([1 << 50, 0], DType::F32).unwrap();
     let x = rows.with_grad().unwrap();
     let y = Tensor::cat(&[&x, &x], 1).unwrap().narrow(0, 1..3).unwrap();
     assert_eq!(y.to_string(), "tensor([], size=(2, 0), grad_fn=<narrow>)");
@@ -834,7 +834,7 @@ fn absurd_sizes_are_typed_errors() {
     let cpu = Device::cpu();
     let x = Tensor::from(1.0_f32);
     let large = x.expand([1_usize << 60]).unwrap();
-    let image = Tensor::zeros([1, 1, 2, 2], DType::F32, &cpu).unwrap();
+    let image = Tensor::zeros([1, 1, 2, 2], (DType::F32, &cpu)).unwrap();
     let padded = |padding: usize, stride: usize| {
         let options = Conv2dOptions {
             padding: Padding::Size([padding; 2]),
@@ -846,15 +846,15 @@ fn absurd_sizes_are_typed_errors() {
     let too_large = [
         x.expand([usize::MAX]),
         x.expand([1_usize << 40, 1 << 40]),
-        Tensor::zeros([1 << 40, 1 << 40], DType::U8, &cpu),
-        Tensor::ones([1 << 60], DType::U8, &cpu),
-        Tensor::zeros([1 << 60], DType::F32, &cpu),
-        Tensor::zeros([0, 1 << 40, 1 << 40], DType::U8, &cpu),
+        Tensor::zeros([1 << 40, 1 << 40], (DType::U8, &cpu)),
+        Tensor::ones([1 << 60], (DType::U8, &cpu)),
+        Tensor::zeros([1 << 60], (DType::F32, &cpu)),
+        Tensor::zeros([0, 1 << 40, 1 << 40], (DType::U8, &cpu)),
         Tensor::rand([1 << 58], DType::F32),
         Tensor::randn([1 << 62], DType::F64),
-        Tensor::arange(i64::MIN, i64::MAX),
-        Tensor::arange(0, 1 << 58),
-        Tensor::randperm(usize::MAX),
+        Tensor::arange(i64::MIN, i64::MAX, ()),
+        Tensor::arange(0, 1 << 58, ()),
+        Tensor::randperm(usize::MAX, ()),
         large.contiguous(),
         large.exp(),
         large.to_dtype(DType::U8),
@@ -863,7 +863,7 @@ fn absurd_sizes_are_typed_errors() {
         large.softmax(0),
         large.dropout(0.5),
         Tensor::cat(&[&large, &large], 0),
-        Tensor::zeros([0, 1 << 58], DType::F32, &cpu)
+        Tensor::zeros([0, 1 << 58], (DType::F32, &cpu))
             .unwrap()
             .sum(0, false),
         padded(1 << 62, 1),

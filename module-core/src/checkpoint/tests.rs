@@ -12,7 +12,7 @@ use super::mapping::promised;
 use super::output::Output;
 use super::{ReadOptions, Source, atomic, safetensors};
 use crate::backend::HostData;
-use crate::{DType, Device, FileError, StateDict, Tensor};
+use crate::{DType, FileError, StateDict, Tensor};
 
 /// An empty directory of a test's own, removed in the end.
 pub(super) struct Scratch(PathBuf);
@@ -82,7 +82,7 @@ fn any_byte_but_zero_is_true() {
 #[test]
 fn what_is_borrowed_is_never_written() {
     for dtype in [DType::F32, DType::F64, DType::BF16, DType::I64] {
-        let values = Tensor::full([4, 8], 2.0, dtype, &Device::cpu()).unwrap();
+        let values = Tensor::full([4, 8], 2.0, dtype).unwrap();
         let bytes = values.to_host().unwrap().to_le_bytes();
         let source = Source::new(bytes.clone());
         // The one handle to its storage, which an operation would write over if it were owned.
@@ -92,7 +92,7 @@ fn what_is_borrowed_is_never_written() {
             tensor
         };
         let sum = (borrowed(&source) + borrowed(&source)).unwrap();
-        let one = Tensor::ones([4, 8], dtype, &Device::cpu()).unwrap();
+        let one = Tensor::ones([4, 8], dtype).unwrap();
         let other = (borrowed(&source) * one).unwrap();
         let scaled = (borrowed(&source) * 3).unwrap();
         let numbers = |x: Tensor| x.to_dtype(DType::F32).unwrap().to_vec::<f32>().unwrap();
@@ -108,7 +108,7 @@ fn a_mapped_file_may_be_replaced_and_removed() {
     let scratch = Scratch::new("replaced");
     let path = scratch.file("state.safetensors");
     let of = |value: f32| {
-        let tensor = Tensor::full([1000], value, DType::F32, &Device::cpu()).unwrap();
+        let tensor = Tensor::full([1000], value, DType::F32).unwrap();
         StateDict::from_iter([("a", tensor.clone()), ("b", (tensor * 2.0).unwrap())])
     };
     of(1.0).save(&path).unwrap();
@@ -199,7 +199,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     let scratch = Scratch::new("full");
     let path = scratch.file("state.safetensors");
     let of = |value: i64, len: usize| {
-        let tensor = Tensor::full([len], value, DType::I64, &Device::cpu()).unwrap();
+        let tensor = Tensor::full([len], value, DType::I64).unwrap();
         StateDict::from_iter([("a", tensor)])
     };
     of(1, 4).save(&path).unwrap();
@@ -267,7 +267,7 @@ fn a_directory_that_cannot_be_written_keeps_its_file() {
 #[test]
 fn elements_that_lie_otherwise_are_written_in_order() {
     // 6 MiB, so that they are written in parts, in rows and in columns.
-    let wide = Tensor::arange(0, 3 << 18).unwrap();
+    let wide = Tensor::arange(0, 3 << 18, ()).unwrap();
     let tensors = [
         wide.reshape([3 << 9, 1 << 9]).unwrap().t().unwrap(),
         wide.reshape([1, 2, 3 << 17])

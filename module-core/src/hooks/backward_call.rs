@@ -152,7 +152,7 @@ impl Like {
     }
 
     pub(super) fn zeros(&self) -> Result<Tensor> {
-        Tensor::zeros(&self.shape, self.dtype, &self.device)
+        Tensor::zeros(&self.shape, (self.dtype, &self.device))
     }
 
     fn check(&self, op: &'static str, grad: &Tensor) -> Result<()> {

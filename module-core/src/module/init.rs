@@ -1,5 +1,5 @@
 use crate::rng::Generator;
-use crate::{DType, Device, Result, Shape, Tensor};
+use crate::{DType, Result, Shape, Tensor};
 
 /// How a parameter gets its first values; it owns its initialiser, so that it can be drawn anew.
 ///
@@ -64,7 +64,7 @@ pub struct ConstantInit(pub f64);
 
 impl Init for ConstantInit {
     fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
-        Tensor::full(shape, self.0, dtype, &Device::cpu())
+        Tensor::full(shape, self.0, dtype)
     }
 
     fn skip(&self, _: &Shape, _: DType, _: &mut Generator) -> Result<()> {

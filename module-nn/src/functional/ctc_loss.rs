@@ -1,7 +1,7 @@
 //! Connectionist temporal classification: the probability of a text under labels of each moment,
 //! whichever moments its letters fall on.
 
-use module_core::{DType, Device, Error, Integers, Lengths, PadMode, Result, Shape, Tensor};
+use module_core::{DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor};
 
 use super::Reduction;
 use super::loss::{floating, widened};
@@ -39,7 +39,7 @@ const NEVER: f64 = -1e30;
 /// ```
 /// use module_nn::{CTCLossConfig, DType, Device, Tensor, functional::ctc_loss};
 ///
-/// let x = Tensor::full([2, 2], 0.5_f64.ln(), DType::F64, &Device::cpu())?;
+/// let x = Tensor::full([2, 2], 0.5_f64.ln(), DType::F64)?;
 /// let loss = ctc_loss(&x, &Tensor::from([1_i64]), [2], [1], &CTCLossConfig::new())?;
 /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
 /// # Ok::<(), module_nn::Error>(())
@@ -191,7 +191,7 @@ impl Paths {
         // The letters are elements of a tensor, so that twice as many can be counted.
         let (batch, states) = (words.len(), 2 * longest + 1);
         // Whether there is room for the states of all, of which one long word makes many.
-        Tensor::zeros([batch, states, 3], DType::F64, &Device::cpu())?;
+        Tensor::zeros([batch, states, 3], DType::F64)?;
         let (mut labels, mut barred, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
         let (mut ends, mut no_end) = (Vec::new(), Vec::new());
         for (word, &moments) in words.iter().zip(moments) {

@@ -100,7 +100,7 @@ pub fn embedding_bag(
     }
     let counted = match kept {
         Some(kept) => kept.to_dtype(DType::F32)?,
-        None => Tensor::ones(list.numel(), DType::F32, &list.device())?,
+        None => Tensor::ones(list.numel(), (DType::F32, &list.device()))?,
     };
     let counts = bags.sum(&counted.unsqueeze(1)?)?.clamp_min(1.0)?;
     sums.div(&counts.to_dtype(sums.dtype())?)
@@ -157,7 +157,7 @@ impl Bags {
         };
         let (count, of) = match (&**input.shape(), offsets) {
             (&[count, length], None) => {
-                let of = Tensor::arange(0, count as i64)?.unsqueeze(1)?;
+                let of = Tensor::arange(0, count as i64, ())?.unsqueeze(1)?;
                 (count, of.expand([count, length])?.reshape(count * length)?)
             }
             (&[length], Some(offsets)) if offsets.rank() == 1 => {
@@ -203,7 +203,7 @@ impl Bags {
 
     /// The sum of the rows of each bag.
     fn sum(&self, rows: &Tensor) -> Result<Tensor> {
-        let zeros = Tensor::zeros([self.count, rows.size(1)?], rows.dtype(), &rows.device())?;
+        let zeros = Tensor::zeros([self.count, rows.size(1)?], (rows.dtype(), &rows.device()))?;
         zeros.index_add(0, &self.of, rows)
     }
 
@@ -213,7 +213,7 @@ impl Bags {
         let values = rows.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
         let of = self.of.to_vec::<i64>()?;
         let kept = kept.map(Tensor::to_vec::<bool>).transpose()?;
-        let places = Tensor::zeros([self.count, width], DType::I64, &device)?;
+        let places = Tensor::zeros([self.count, width], (DType::I64, &device))?;
         let mut places = places.to_vec::<i64>()?;
         let mut filled = vec![false; self.count];
         let rows_of = values.chunks_exact(width.max(1)).zip(&of).enumerate();
@@ -245,8 +245,8 @@ impl Bags {
 /// list names each.
 pub(crate) fn by_frequency(rows: Tensor, list: &Tensor, count: usize) -> Result<Tensor> {
     let device = list.device();
-    let ones = Tensor::ones(list.numel(), DType::F64, &device)?;
-    let counts = Tensor::zeros(count, DType::F64, &device)?.index_add(0, list, &ones)?;
+    let ones = Tensor::ones(list.numel(), (DType::F64, &device))?;
+    let counts = Tensor::zeros(count, (DType::F64, &device))?.index_add(0, list, &ones)?;
     let share = counts.index_select(0, list)?.reciprocal()?.unsqueeze(1)?;
     let share = share.to_dtype(rows.dtype())?;
     Ok(rows.detach().record([&rows], |_| ByFrequency { share }))

@@ -1,6 +1,6 @@
 //! Values at places: identities, sparse columns, blocks of rows.
 
-use module_core::{DType, Device, Error, ErrorKind, Generator, Init, Result, Shape, Tensor};
+use module_core::{DType, Error, ErrorKind, Generator, Init, Result, Shape, Tensor};
 
 use super::Normal;
 
@@ -21,7 +21,7 @@ pub struct Eye;
 impl Init for Eye {
     fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
         let (rows, columns) = matrix("eye", shape)?;
-        Tensor::eye(rows, columns, dtype, &Device::cpu())
+        Tensor::eye(rows, columns, dtype)
     }
 }
 
@@ -63,7 +63,7 @@ impl Init for Dirac {
             let problem = format!("must divide the {outputs} output(s)");
             return Err(Error::argument(NAME, "groups", groups, problem));
         }
-        let zeros = Tensor::zeros(shape, dtype, &Device::cpu())?;
+        let zeros = Tensor::zeros(shape, dtype)?;
         if zeros.numel() == 0 {
             return Ok(zeros);
         }

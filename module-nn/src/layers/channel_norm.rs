@@ -4,7 +4,7 @@ use std::fmt;
 
 use module_core::module::{Number, Repr};
 use module_core::{
-    Buffer, DType, Device, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
+    Buffer, DType, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
 
 use super::BatchNormConfig;
@@ -44,10 +44,10 @@ impl<const N: usize> ChannelNorm<N> {
             [0.0, 1.0],
         )?;
         let statistic = |value: i32| {
-            let values = Tensor::full(num_features, value, default_dtype(), &Device::cpu())?;
+            let values = Tensor::full(num_features, value, default_dtype())?;
             Ok(Buffer::new(values))
         };
-        let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64, &Device::cpu())?));
+        let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64)?));
         Ok(Self {
             config,
             weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,

@@ -33,7 +33,7 @@ use crate::config::config;
 ///     .stride(2)
 ///     .activation_layer(ActivationLayer::Hardswish)
 ///     .build()?;
-/// let y = stem.call(Tensor::zeros([1, 3, 32, 32], DType::F32, &Device::cpu())?)?;
+/// let y = stem.call(Tensor::zeros([1, 3, 32, 32], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[1, 16, 16, 16]");
 /// # Ok::<(), Error>(())
 /// ```

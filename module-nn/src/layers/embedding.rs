@@ -191,7 +191,7 @@ impl Init for TableInit {
         let drawn = Normal { mean, std }.init(shape, dtype, generator)?;
         match (self.padding_idx, &**shape) {
             (Some(row), &[count, _]) => {
-                let rows = Tensor::arange(0, count as i64)?.unsqueeze(1)?;
+                let rows = Tensor::arange(0, count as i64, ())?.unsqueeze(1)?;
                 drawn.masked_fill(&rows.eq(row as i64)?, 0.0)
             }
             _ => Ok(drawn),

@@ -51,7 +51,7 @@ use crate::config::config;
 /// use module_nn::prelude::*;
 ///
 /// let gru = GRUConfig::new(3, 4).batch_first(true).build()?;
-/// let first = Tensor::zeros([1, 2, 4], DType::F32, &Device::cpu())?;
+/// let first = Tensor::zeros([1, 2, 4], DType::F32)?;
 /// let (output, hidden) = gru.call((Tensor::randn([2, 5, 3], DType::F32)?, first))?;
 /// assert_eq!(output.shape().to_string(), "[2, 5, 4]");
 /// assert_eq!(hidden.shape().to_string(), "[1, 2, 4]");

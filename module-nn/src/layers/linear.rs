@@ -30,7 +30,7 @@ use crate::parametrize::WithWeight;
 /// use module_nn::prelude::*;
 ///
 /// let layer = Linear::new(3, 2)?;
-/// assert_eq!(layer.call(Tensor::ones([5, 3], DType::F32, &Device::cpu())?)?.size(1)?, 2);
+/// assert_eq!(layer.call(Tensor::ones([5, 3], DType::F32)?)?.size(1)?, 2);
 /// assert_eq!(layer.tree().to_string(), "Linear(in_features=3, out_features=2, bias=True)");
 /// # Ok::<(), Error>(())
 /// ```

@@ -26,7 +26,7 @@ use crate::config::{config, positive_sizes};
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let x = Tensor::zeros([1, 3, 8, 8], DType::F32, &Device::cpu())?;
+/// let x = Tensor::zeros([1, 3, 8, 8], DType::F32)?;
 /// assert_eq!(MaxPool2d::new(2)?.call(x)?.shape().to_string(), "[1, 3, 4, 4]");
 /// # Ok::<(), Error>(())
 /// ```

@@ -17,7 +17,7 @@ use crate::config::config;
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let x = Tensor::zeros([2, 3, 4], DType::F32, &Device::cpu())?;
+/// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
 /// assert_eq!(Permute::new([0, -1, 1])?.call(x)?.shape().to_string(), "[2, 4, 3]");
 /// # Ok::<(), Error>(())
 /// ```

@@ -263,7 +263,7 @@ impl Recurrent {
         let passes = arguments.num_layers * arguments.directions();
         let batch = batch_sizes.first().copied().unwrap_or(0);
         let zeros =
-            |size: usize| Tensor::zeros([passes, batch, size], input.dtype(), &input.device());
+            |size: usize| Tensor::zeros([passes, batch, size], (input.dtype(), &input.device()));
         Ok(States {
             hidden: zeros(arguments.width())?,
             cell: match arguments.op {

@@ -69,7 +69,7 @@ impl RecurrentCell {
         let first = match first {
             Some(first) => first,
             None => {
-                let zeros = || Tensor::zeros(shape, input.dtype(), &input.device());
+                let zeros = || Tensor::zeros(shape, (input.dtype(), &input.device()));
                 let cell = (self.op == RecurrentOp::Lstm).then(zeros).transpose()?;
                 let hidden = zeros()?;
                 States { hidden, cell }

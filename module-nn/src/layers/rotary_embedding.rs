@@ -198,7 +198,7 @@ impl RotaryEmbeddingConfig {
             [f64::MIN_POSITIVE, f64::MAX],
         )?;
         scaling.check()?;
-        let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX))?;
+        let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX), ())?;
         let frequency = |&i: &i64| rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64);
         let mut frequencies = listed(NAME, &numbers, Some(rotary_dim / 2))?;
         let numbers = numbers.to_vec::<i64>()?;
@@ -323,5 +323,5 @@ pub(super) fn positions(start: usize, length: usize, x: &Tensor) -> Result<Tenso
         let problem = "must leave room for the sequence among 64-bit integers";
         return Err(Error::argument("RotaryEmbedding", "start", start, problem));
     };
-    Tensor::arange(start, end)?.to_device(&x.device())
+    Tensor::arange(start, end, ())?.to_device(&x.device())
 }

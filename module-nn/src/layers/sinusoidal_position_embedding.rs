@@ -36,7 +36,7 @@ use crate::rnn::listed;
 /// use module_nn::prelude::*;
 ///
 /// let positions = SinusoidalPositionEmbedding::new(4)?;
-/// let y = positions.call(Tensor::zeros([2, 4], DType::F32, &Device::cpu())?)?;
+/// let y = positions.call(Tensor::zeros([2, 4], DType::F32)?)?;
 /// assert_eq!(y.to_vec::<f32>()?[..4], [0.0, 1.0, 0.0, 1.0]);
 /// assert_eq!(y.to_vec::<f32>()?[4], 1.0_f32.sin());
 /// # Ok::<(), Error>(())
@@ -102,8 +102,8 @@ impl SinusoidalPositionEmbeddingConfig {
             ));
         }
         let end = i64::try_from(max_len).unwrap_or(i64::MAX);
-        let positions = Tensor::arange(0, end)?;
-        let exponents = Tensor::arange(0, i64::try_from(count).unwrap_or(i64::MAX))?;
+        let positions = Tensor::arange(0, end, ())?;
+        let exponents = Tensor::arange(0, i64::try_from(count).unwrap_or(i64::MAX), ())?;
         let mut frequencies = listed(NAME, &exponents, Some(count))?;
         let exponents = exponents.to_vec::<i64>()?;
         frequencies.extend(exponents.iter().map(|&i| base.powf(-(i as f64) / divisor)));

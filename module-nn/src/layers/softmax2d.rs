@@ -15,7 +15,7 @@ use module_core::{ErrorKind, Forward, Marker, Module, Result, Tensor};
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let y = Softmax2d::new().call(Tensor::zeros([1, 2, 3, 3], DType::F32, &Device::cpu())?)?;
+/// let y = Softmax2d::new().call(Tensor::zeros([1, 2, 3, 3], DType::F32)?)?;
 /// assert_eq!(y.to_vec::<f32>()?, [0.5; 18]);
 /// # Ok::<(), Error>(())
 /// ```

@@ -19,7 +19,7 @@ use crate::config::{config, tuple};
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let x = Tensor::zeros([2, 12], DType::F32, &Device::cpu())?;
+/// let x = Tensor::zeros([2, 12], DType::F32)?;
 /// assert_eq!(Unflatten::new(1, [3, -1])?.call(x)?.shape().to_string(), "[2, 3, 4]");
 /// # Ok::<(), Error>(())
 /// ```

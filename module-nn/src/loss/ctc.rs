@@ -31,7 +31,7 @@ use crate::loss::defaults;
 /// use module_nn::prelude::*;
 ///
 /// // Two moments, a blank and one letter, each as likely: three of four paths spell the letter.
-/// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64, &Device::cpu())?;
+/// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64)?;
 /// let loss = CTCLoss::new().call((x, Tensor::from([[1_i64]]), [2], [1]))?;
 /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
 /// # Ok::<(), Error>(())

@@ -41,7 +41,7 @@ use crate::layers::{Linear, LinearConfig};
 /// let criterion = LinearCrossEntropyLossConfig::new(8, 50_000)
 ///     .options(LinearCrossEntropyOptions::new())
 ///     .build()?;
-/// let input = Tensor::zeros([4, 8], DType::F32, &Device::cpu())?;
+/// let input = Tensor::zeros([4, 8], DType::F32)?;
 /// let loss = criterion.call((input, Tensor::from([1_i64, 2, 3, 4])))?;
 /// assert!((loss.item::<f32>()? - 50_000_f32.ln()).abs() < 1e-4);
 /// # Ok::<(), Error>(())

@@ -201,7 +201,7 @@ fn longer(padded: &Tensor, more: usize, options: PadPackedOptions) -> Result<Ten
     let mut shape = padded.shape().to_vec();
     shape[dim] = more;
     let value = options.padding_value;
-    let behind = Tensor::full(shape, value, padded.dtype(), &padded.device())?;
+    let behind = Tensor::full(shape, value, (padded.dtype(), &padded.device()))?;
     Tensor::cat(&[padded, &behind], dim as isize)
 }
 

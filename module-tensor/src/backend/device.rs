@@ -1,5 +1,6 @@
 //! Devices.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use super::{Backend, cpu, lacking};
 /// ```
 /// use module_tensor::{DType, Device, Tensor};
 ///
-/// let x = Tensor::zeros([2, 3], DType::F32, &Device::cpu())?;
+/// let x = Tensor::zeros([2, 3], DType::F32)?;
 /// assert_eq!(x.device().to_string(), "cpu");
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
@@ -94,4 +95,43 @@ impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({self})")
     }
+}
+
+thread_local! {
+    static DEFAULT: Cell<Device> = const { Cell::new(Device(&CPU)) };
+}
+
+/// The device of new tensors on this thread where their options name none: the CPU unless
+/// [`with_default_device`] says otherwise.
+pub fn default_device() -> Device {
+    DEFAULT.with(Cell::get)
+}
+
+/// Runs `f` with another device for new tensors and parameters on this thread, as under PyTorch's
+/// `with torch.device(…)`.
+///
+/// It is the device of what is made by a rule or drawn ([`Tensor::zeros`](crate::Tensor::zeros),
+/// [`randn`](crate::Tensor::randn), …). Values that the program has ([`from_vec`](crate::Tensor::from_vec),
+/// `Tensor::from`) lie in host memory and stay there until they are moved.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Device, Tensor, with_default_device};
+///
+/// let x = with_default_device(Device::cpu(), || Tensor::zeros([2, 3], ()))?;
+/// assert_eq!(x.device(), Device::cpu());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn with_default_device<R>(device: Device, f: impl FnOnce() -> R) -> R {
+    struct Restore(Device);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DEFAULT.set(self.0);
+        }
+    }
+
+    let _restore = Restore(DEFAULT.replace(device));
+    f()
 }

@@ -16,7 +16,7 @@ mod storage;
 pub(crate) use absent::Absent;
 pub(crate) use cpu::array_view as cpu_view;
 pub use cpu::{num_threads, set_num_threads};
-pub use device::Device;
+pub use device::{Device, default_device, with_default_device};
 pub use fused::{
     AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
     RecurrentInputs, RecurrentSlopes,

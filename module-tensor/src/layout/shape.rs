@@ -249,7 +249,7 @@ dims_from!(i32, isize, usize);
 /// ```
 /// use module_tensor::Tensor;
 ///
-/// let x = Tensor::arange(0, 24)?;
+/// let x = Tensor::arange(0, 24, ())?;
 /// let batch: usize = 2;
 /// assert_eq!(x.reshape((batch, 3, -1))?.shape().to_string(), "[2, 3, 4]");
 /// # Ok::<(), module_tensor::Error>(())

@@ -81,7 +81,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let ones = Tensor::ones([2, 1, 3], DType::F32, &Device::cpu())?;
+    /// let ones = Tensor::ones([2, 1, 3], DType::F32)?;
     /// let y = Tensor::from(1.0_f32).baddbmm(&ones, &ones.transpose(1, 2)?, 2.0, 1.0)?;
     /// assert_eq!(y.to_vec::<f32>()?, [5.0, 5.0]);
     /// # Ok::<(), module_tensor::Error>(())
@@ -112,7 +112,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let ones = Tensor::ones([2, 1, 3], DType::F32, &Device::cpu())?;
+    /// let ones = Tensor::ones([2, 1, 3], DType::F32)?;
     /// let y = Tensor::from(1.0_f32).addbmm(&ones, &ones.transpose(1, 2)?, 1.0, 1.0)?;
     /// assert_eq!(y.to_vec::<f32>()?, [7.0]);
     /// # Ok::<(), module_tensor::Error>(())

@@ -123,8 +123,8 @@ impl Tensor {
         // as good as the nearest that does.
         let (rows, columns) = (rows as i64, columns as i64);
         let diagonal = diagonal.clamp(-rows, columns);
-        let column = Self::arange(0, columns)?.to_device(&self.device())?;
-        let on_diagonal = Self::arange(diagonal, diagonal + rows)?.to_device(&self.device())?;
+        let column = Self::arange(0, columns, ())?.to_device(&self.device())?;
+        let on_diagonal = Self::arange(diagonal, diagonal + rows, ())?.to_device(&self.device())?;
         self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
     }
 

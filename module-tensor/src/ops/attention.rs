@@ -106,7 +106,7 @@ impl Tensor {
         let mask = if mask.dtype() == DType::Bool {
             // As large as the mask is in memory, and not as what it was expanded to.
             let mask = mask.unexpanded()?;
-            let zeros = Self::zeros(mask.shape(), self.dtype(), &self.device())?;
+            let zeros = Self::zeros(mask.shape(), (self.dtype(), &self.device()))?;
             zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)?
         } else {
             self.check_same(NAME, mask)?;
@@ -295,7 +295,7 @@ impl Attention {
         }
         if self.geometry.is_causal {
             let [length, keys] = [flat[1], flat[2]];
-            let ones = Tensor::ones([length, keys], DType::U8, &scores.device())?;
+            let ones = Tensor::ones([length, keys], (DType::U8, &scores.device()))?;
             let hidden = ones.tril(0)?.eq(0_u8)?;
             scores = scores.masked_fill(&hidden, f64::NEG_INFINITY)?;
         }

@@ -139,7 +139,7 @@ impl Function for Clamp {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let zero = Tensor::zeros((), ctx.grad().dtype(), &ctx.grad().device())?;
+        let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         let mut out = ctx.grad().clone();
         if let Some(low) = self.low {
             out = self.x.gt(low)?.where_(&out, &zero)?;

@@ -124,7 +124,7 @@ impl Tensor {
             _ if a.is_float() || b.is_float() => default_dtype(),
             _ => DType::I64,
         };
-        let full = |number| Self::full((), number, dtype, &self.device()).map(Cow::Owned);
+        let full = |number| Self::full((), number, (dtype, &self.device())).map(Cow::Owned);
         Ok((full(a)?, full(b)?))
     }
 }
@@ -141,7 +141,7 @@ impl Function for Where {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let zero = Tensor::zeros((), ctx.grad().dtype(), &ctx.grad().device())?;
+        let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         two(
             ctx,
             || self.condition.where_(ctx.grad(), &zero)?.sum_to(&self.a),

@@ -86,8 +86,8 @@ impl Tensor {
     ///
     /// let cpu = Device::cpu();
     /// let (x, weight) = (
-    ///     Tensor::ones([1, 2, 4, 4], DType::F32, &cpu)?,
-    ///     Tensor::ones([3, 2, 3, 3], DType::F32, &cpu)?,
+    ///     Tensor::ones([1, 2, 4, 4], (DType::F32, &cpu))?,
+    ///     Tensor::ones([3, 2, 3, 3], (DType::F32, &cpu))?,
     /// );
     /// let options = Conv2dOptions {
     ///     stride: [2, 2],
@@ -120,8 +120,8 @@ impl Tensor {
     /// use module_tensor::{ConvOptions, DType, Device, Padding, Tensor};
     ///
     /// let cpu = Device::cpu();
-    /// let x = Tensor::ones([1, 1, 4, 4, 4], DType::F32, &cpu)?;
-    /// let weight = Tensor::ones([2, 1, 3, 3, 3], DType::F32, &cpu)?;
+    /// let x = Tensor::ones([1, 1, 4, 4, 4], (DType::F32, &cpu))?;
+    /// let weight = Tensor::ones([2, 1, 3, 3, 3], (DType::F32, &cpu))?;
     /// let options = ConvOptions {
     ///     padding: Padding::Same,
     ///     ..Default::default()

@@ -90,8 +90,8 @@ impl Tensor {
     /// use module_tensor::{ConvTransposeOptions, DType, Device, Tensor};
     ///
     /// let cpu = Device::cpu();
-    /// let x = Tensor::ones([1, 4, 8, 8], DType::F32, &cpu)?;
-    /// let weight = Tensor::ones([4, 2, 3, 3], DType::F32, &cpu)?;
+    /// let x = Tensor::ones([1, 4, 8, 8], (DType::F32, &cpu))?;
+    /// let weight = Tensor::ones([4, 2, 3, 3], (DType::F32, &cpu))?;
     /// let options = ConvTransposeOptions {
     ///     stride: [2, 2],
     ///     padding: [1, 1],
@@ -127,8 +127,8 @@ impl Tensor {
     /// use module_tensor::{ConvTransposeOptions, DType, Device, Tensor};
     ///
     /// let cpu = Device::cpu();
-    /// let x = Tensor::ones([2, 2, 2, 2], DType::F32, &cpu)?;
-    /// let weight = Tensor::ones([2, 1, 2, 2, 2], DType::F32, &cpu)?;
+    /// let x = Tensor::ones([2, 2, 2, 2], (DType::F32, &cpu))?;
+    /// let weight = Tensor::ones([2, 1, 2, 2, 2], (DType::F32, &cpu))?;
     /// let y = x.conv_transpose3d(&weight, ConvTransposeOptions::default())?;
     /// assert_eq!(y.shape().to_string(), "[1, 3, 3, 3]");
     /// # Ok::<(), module_tensor::Error>(())

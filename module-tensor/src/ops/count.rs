@@ -47,7 +47,7 @@ impl Tensor {
         }
         let bins = self.to_dtype(DType::I64)?;
         if bins.numel() == 0 {
-            return Self::zeros(minlength, DType::I64, &self.device());
+            return Self::zeros(minlength, (DType::I64, &self.device()));
         }
         let (low, high) = (bins.amin(.., false)?, bins.amax(.., false)?);
         let (low, high) = (low.item::<i64>()?, high.item::<i64>()?);
@@ -65,7 +65,7 @@ impl Tensor {
         let shape = Shape::from(length);
         let numel = shape.checked_numel(NAME, size_of::<i64>())?;
         crate::backend::host_room::<i64>(numel)?;
-        Self::zeros(shape, weights.dtype(), &self.device())?.scatter_add(0, &bins, &weights)
+        Self::zeros(shape, (weights.dtype(), &self.device()))?.scatter_add(0, &bins, &weights)
     }
 
     /// How many elements over `dims` (`..` for all) are not 0, as `I64`; NaN is not.

@@ -326,7 +326,7 @@ impl CrossEntropy {
         let (x, entropy) = (&self.x, &self.entropy);
         let dim = entropy.dim as isize;
         let even = entropy.label_smoothing / x.shape()[entropy.dim] as f64;
-        let ones = || Tensor::ones(x.shape()[entropy.dim], x.dtype(), &x.device());
+        let ones = || Tensor::ones(x.shape()[entropy.dim], (x.dtype(), &x.device()));
         let (ignored, safe) = entropy.safe(&self.target)?;
         let grad = grad.masked_fill(&ignored, 0.0)?;
         let own = match entropy.of_target(&safe)? {

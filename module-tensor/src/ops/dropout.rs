@@ -51,7 +51,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor, fork_rng};
     ///
-    /// let x = Tensor::ones([1, 3, 2], DType::F32, &Device::cpu())?;
+    /// let x = Tensor::ones([1, 3, 2], DType::F32)?;
     /// let y = fork_rng(0, || x.feature_dropout(0.5))?.to_vec::<f32>()?;
     /// assert!(y.chunks(2).all(|channel| channel == [0.0, 0.0] || channel == [2.0, 2.0]));
     /// # Ok::<(), module_tensor::Error>(())
@@ -113,7 +113,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor, fork_rng};
     ///
-    /// let x = Tensor::ones([1, 3, 2], DType::F32, &Device::cpu())?;
+    /// let x = Tensor::ones([1, 3, 2], DType::F32)?;
     /// let y = fork_rng(0, || x.feature_alpha_dropout(0.5))?.to_vec::<f32>()?;
     /// assert!(y.chunks(2).all(|channel| channel[0] == channel[1]));
     /// # Ok::<(), module_tensor::Error>(())
@@ -149,7 +149,7 @@ impl Tensor {
         let sizes: Shape = sizes
             .map(|(d, &size)| if d < 2 { size } else { 1 })
             .collect();
-        Self::zeros(sizes, self.dtype(), &self.device())
+        Self::zeros(sizes, (self.dtype(), &self.device()))
     }
 
     /// Lets what the mask of ones and zeros drops saturate, in PyTorch's order of roundings.

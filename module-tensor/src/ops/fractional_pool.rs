@@ -32,8 +32,8 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::arange(0, 16)?.reshape([1, 4, 4])?.to_dtype(DType::F32)?;
-    /// let samples = Tensor::full([1, 1, 2], 0.5, DType::F32, &Device::cpu())?;
+    /// let x = Tensor::arange(0, 16, ())?.reshape([1, 4, 4])?.to_dtype(DType::F32)?;
+    /// let samples = Tensor::full([1, 1, 2], 0.5, DType::F32)?;
     /// let (y, places) = x.fractional_max_pool([2, 2], [2, 2], &samples)?;
     /// assert_eq!(y.to_vec::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
     /// assert_eq!(places.to_vec::<i64>()?, [5, 7, 13, 15]);

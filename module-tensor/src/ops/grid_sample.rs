@@ -187,7 +187,7 @@ impl Tensor {
         let weights = match mode {
             GridSampleMode::Nearest => {
                 let sizes = [batch, 1, locations];
-                let ones = Self::ones(sizes, flat.dtype(), &self.device())?;
+                let ones = Self::ones(sizes, (flat.dtype(), &self.device()))?;
                 ones.with_no_influence_of(NAME, &flat)
             }
             GridSampleMode::Bilinear => {
@@ -323,14 +323,14 @@ impl Axis {
             _ => DType::F32,
         };
         if self.size == 1 {
-            return Tensor::zeros([1], dtype, &like.device());
+            return Tensor::zeros([1], (dtype, &like.device()));
         }
         let size = self.size as f64;
         let end = match self.align_corners {
             true => 1.0,
             false => (size - 1.0) / size,
         };
-        Tensor::linspace(-end, end, self.size, dtype, &like.device())
+        Tensor::linspace(-end, end, self.size, (dtype, &like.device()))
     }
 }
 

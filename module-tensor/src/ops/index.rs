@@ -242,7 +242,7 @@ impl Tensor {
                 let problem = "there is a class for each element, and none to choose";
                 return Err(Error::argument(NAME, "classes", classes, problem));
             }
-            return Self::zeros(shape, DType::I64, &self.device());
+            return Self::zeros(shape, (DType::I64, &self.device()));
         }
         let class_error = |error: Error| match error.kind() {
             &ErrorKind::Index { index, .. } => {
@@ -251,7 +251,7 @@ impl Tensor {
             }
             _ => error,
         };
-        Self::zeros(shape, DType::I64, &self.device())?
+        Self::zeros(shape, (DType::I64, &self.device()))?
             .scatter_add(-1, &place, &place.ones_like()?)
             .map_err(class_error)
     }

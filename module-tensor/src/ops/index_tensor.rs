@@ -24,8 +24,7 @@ impl Tensor {
                 let chosen = i64::from(index.item::<bool>()?);
                 lists.push(Some(Self::zeros(
                     [chosen as usize],
-                    DType::I64,
-                    &self.device(),
+                    (DType::I64, &self.device()),
                 )?));
                 return self.unsqueeze(dim as isize);
             }
@@ -126,7 +125,7 @@ impl Tensor {
         let values = values.like(NAME, self)?;
         room(self.shape())?;
         let numel = self.numel();
-        let all = Self::arange(0, numel as i64)?.to_device(&self.device())?;
+        let all = Self::arange(0, numel as i64, ())?.to_device(&self.device())?;
         let places = all.reshape_to(self.shape())?.indexed(items)?;
         let common = places.shape().broadcast(NAME, values.shape());
         if !common.is_ok_and(|shape| shape == *places.shape()) {

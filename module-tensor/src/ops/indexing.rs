@@ -190,7 +190,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{IndexItem, Tensor};
     ///
-    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// let x = Tensor::arange(0, 24, ())?.reshape([2, 3, 4])?;
     /// assert_eq!(x.i((1, .., -1))?.to_vec::<i64>()?, [15, 19, 23]);
     /// assert_eq!(x.i((IndexItem::Ellipsis, ..2, 0))?.to_vec::<i64>()?, [0, 4, 12, 16]);
     /// assert_eq!(x.i((0, IndexItem::NewAxis, IndexItem::every(2, ..)))?.shape().to_string(), "[1, 2, 4]");

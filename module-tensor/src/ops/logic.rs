@@ -199,10 +199,10 @@ impl Tensor {
         let dims = self.shape().dims(name, dims)?;
         if dims.iter().any(|&dim| self.shape()[dim] == 0) {
             let shape = self.shape().reduced(&dims, keepdim);
-            return Self::full(shape, of_nothing, DType::Bool, &self.device());
+            return Self::full(shape, of_nothing, (DType::Bool, &self.device()));
         }
         // The extreme of bytes is the cheapest fold there is.
-        let byte = |value: i64| Self::full((), value, DType::U8, &self.device());
+        let byte = |value: i64| Self::full((), value, (DType::U8, &self.device()));
         let bytes = self.is_true()?.where_(&byte(1)?, &byte(0)?)?;
         let fold = if of_nothing { Self::amin } else { Self::amax };
         fold(&bytes, &dims, keepdim)?.ne(0)
@@ -301,6 +301,6 @@ impl Tensor {
     }
 
     fn truth(&self, value: bool) -> Result<Self> {
-        Self::full((), value, DType::Bool, &self.device())
+        Self::full((), value, (DType::Bool, &self.device()))
     }
 }

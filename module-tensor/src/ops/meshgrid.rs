@@ -28,7 +28,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{MeshIndexing, Tensor};
     ///
-    /// let (x, y) = (Tensor::arange(0, 2)?, Tensor::arange(0, 3)?);
+    /// let (x, y) = (Tensor::arange(0, 2, ())?, Tensor::arange(0, 3, ())?);
     /// let grid = Tensor::meshgrid(&[&x, &y], MeshIndexing::Ij)?;
     /// assert_eq!(grid[0].to_vec::<i64>()?, [0, 0, 0, 1, 1, 1]);
     /// assert_eq!(grid[1].to_vec::<i64>()?, [0, 1, 2, 0, 1, 2]);

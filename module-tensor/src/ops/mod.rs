@@ -174,7 +174,7 @@ impl<'a> Value<'a> {
             Self::Scalar(number) => {
                 x.check_number(op, number)?;
                 number.check_fits(op, x.dtype())?;
-                Tensor::full((), number, x.dtype(), &x.device()).map(Cow::Owned)
+                Tensor::full((), number, (x.dtype(), &x.device())).map(Cow::Owned)
             }
         }
     }

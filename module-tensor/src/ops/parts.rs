@@ -256,7 +256,7 @@ impl Function for Parts {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         // One zero that is stretched stands for the parts that nothing used.
-        let zero = Tensor::zeros((), ctx.grad().dtype(), &ctx.grad().device())?;
+        let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         let grads = self
             .shapes
             .iter()

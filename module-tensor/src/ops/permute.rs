@@ -18,7 +18,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// let x = Tensor::arange(0, 24, ())?.reshape([2, 3, 4])?;
     /// assert_eq!(x.permute([2, 0, 1])?.shape().to_string(), "[4, 2, 3]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
@@ -112,7 +112,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::zeros([2, 3, 4], DType::F32, &Device::cpu())?;
+    /// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
     /// assert_eq!(x.movedim(0, -1)?.shape().to_string(), "[3, 4, 2]");
     /// assert_eq!(x.movedim([2, 0], [0, 1])?.shape().to_string(), "[4, 2, 3]");
     /// # Ok::<(), module_tensor::Error>(())

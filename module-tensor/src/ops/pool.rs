@@ -100,7 +100,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{Pool2dOptions, Tensor};
     ///
-    /// let x = Tensor::arange(0, 16)?.reshape([1, 4, 4])?;
+    /// let x = Tensor::arange(0, 16, ())?.reshape([1, 4, 4])?;
     /// let y = x.max_pool2d(Pool2dOptions::new([2, 2]))?;
     /// assert_eq!(y.to_vec::<i64>()?, [5, 7, 13, 15]);
     /// # Ok::<(), module_tensor::Error>(())
@@ -145,7 +145,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{PoolOptions, Tensor};
     ///
-    /// let x = Tensor::arange(0, 16)?.reshape([1, 2, 2, 4])?;
+    /// let x = Tensor::arange(0, 16, ())?.reshape([1, 2, 2, 4])?;
     /// assert_eq!(x.max_pool3d(PoolOptions::new([2, 2, 2]))?.to_vec::<i64>()?, [13, 15]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
@@ -165,7 +165,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{PoolOptions, Tensor};
     ///
-    /// let x = Tensor::arange(0, 16)?.reshape([1, 2, 2, 4])?;
+    /// let x = Tensor::arange(0, 16, ())?.reshape([1, 2, 2, 4])?;
     /// let (_, places) = x.max_pool3d_with_indices(PoolOptions::new([2, 2, 2]))?;
     /// assert_eq!(places.to_vec::<i64>()?, [13, 15]);
     /// # Ok::<(), module_tensor::Error>(())
@@ -349,7 +349,7 @@ impl Function for MaxPool {
                 .flatten(0, self.lead as isize - 1)
         };
         let zeros: Shape = [count, sizes.iter().product()].into();
-        let zeros = Tensor::zeros(zeros, ctx.grad().dtype(), &ctx.grad().device())?;
+        let zeros = Tensor::zeros(zeros, (ctx.grad().dtype(), &ctx.grad().device()))?;
         let spread = zeros.scatter_add(1, &flat(&self.places)?, &flat(ctx.grad())?)?;
         one(spread.reshape_to(&self.from)?)
     }

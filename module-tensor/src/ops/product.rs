@@ -68,7 +68,7 @@ impl Tensor {
     /// `width` has binary digits.
     fn products(&self, width: usize, after: bool) -> Result<Self> {
         let shifted = |x: &Self, by: usize| {
-            let fill = Self::ones([x.shape()[0], by], x.dtype(), &x.device())?;
+            let fill = Self::ones([x.shape()[0], by], (x.dtype(), &x.device()))?;
             if after {
                 Self::cat(&[&x.narrow(1, by..width)?, &fill], 1)
             } else {

@@ -72,7 +72,7 @@ pub struct RecurrentOutput {
 ///     batch_sizes: &[2, 1],
 ///     reverse: false,
 /// };
-/// let first = Tensor::zeros([2, 1], DType::F32, &Device::cpu())?;
+/// let first = Tensor::zeros([2, 1], DType::F32)?;
 /// let states = recurrent(&gates, &first, None, &options)?;
 /// assert_eq!(states.output.to_vec::<f32>()?, [1.0, 0.0, 2.5]);
 /// assert_eq!(states.hidden.to_vec::<f32>()?, [2.5, 0.0]);

@@ -321,7 +321,7 @@ impl Tensor {
     ) -> Result<Self> {
         let dim = self.shape().dim(name, dim)?;
         if self.rank() == 0 {
-            return Self::zeros((), DType::I64, &self.device());
+            return Self::zeros((), (DType::I64, &self.device()));
         }
         if self.shape()[dim] == 0 {
             return Err(self

@@ -65,7 +65,7 @@ impl Tensor {
         let by = by.min(size);
         let sizes = self.shape().iter().enumerate();
         let shape: Shape = sizes.map(|(d, &s)| if d == dim { by } else { s }).collect();
-        let fill = Self::full(shape, fill, self.dtype(), &self.device())?;
+        let fill = Self::full(shape, fill, (self.dtype(), &self.device()))?;
         if back {
             Self::cat(&[&self.narrow(place, by..size)?, &fill], place)
         } else {

@@ -92,7 +92,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 16)?.reshape([1, 4, 4])?;
+    /// let x = Tensor::arange(0, 16, ())?.reshape([1, 4, 4])?;
     /// let y = x.pixel_unshuffle(2)?;
     /// assert_eq!(y.shape().to_string(), "[4, 2, 2]");
     /// assert!(y.pixel_shuffle(2)?.equal(&x)?);

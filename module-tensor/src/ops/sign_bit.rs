@@ -26,7 +26,7 @@ impl Tensor {
             DType::Bool => self.ne(self),
             dtype if dtype.is_floating_point() => {
                 let x = self.detach();
-                let one = Self::full((), 1.0, dtype, &self.device())?;
+                let one = Self::full((), 1.0, (dtype, &self.device()))?;
                 one.copysign(&x)?.lt(0.0)
             }
             _ => self.lt(0),

@@ -23,7 +23,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 6)?;
+    /// let x = Tensor::arange(0, 6, ())?;
     /// assert_eq!(x.slice(0, ..-1, 2)?.to_vec::<i64>()?, [0, 2, 4]);
     /// assert_eq!(x.slice(0, -2.., 1)?.to_vec::<i64>()?, [4, 5]);
     /// # Ok::<(), module_tensor::Error>(())
@@ -121,7 +121,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 4)?.unfold(0, 2, 1)?;
+    /// let x = Tensor::arange(0, 4, ())?.unfold(0, 2, 1)?;
     /// assert_eq!(x.to_vec::<i64>()?, [0, 1, 1, 2, 2, 3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```

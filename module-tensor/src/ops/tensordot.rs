@@ -61,7 +61,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 6)?.reshape([2, 3])?;
+    /// let x = Tensor::arange(0, 6, ())?.reshape([2, 3])?;
     /// assert_eq!(x.tensordot(&x, 2)?.item::<i64>()?, 55);
     /// assert_eq!(x.tensordot(&x, ([0], [0]))?.shape().to_string(), "[3, 3]");
     /// # Ok::<(), module_tensor::Error>(())

@@ -743,7 +743,7 @@ fn integers_wrap_around() {
 
 #[test]
 fn half_precision_is_rounded_once() {
-    let x = Tensor::full([1000], 100.0, DType::F16, &Device::cpu()).unwrap();
+    let x = Tensor::full([1000], 100.0, DType::F16).unwrap();
     // The sum is beyond half precision, the mean is not.
     let number = |x: Tensor| x.to_dtype(DType::F64).unwrap().item::<f64>().unwrap();
     assert_eq!(number(x.mean(.., false).unwrap()), 100.0);
@@ -839,7 +839,7 @@ fn the_error_function_is_true_to_the_last_place() {
 #[test]
 fn running_sums_do_not_gather_rounding_errors() {
     // Each sum is rounded once, however long the row is.
-    let x = Tensor::full([1 << 20], 0.1, DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::full([1 << 20], 0.1, DType::F32).unwrap();
     let last = x
         .cumsum(0)
         .unwrap()

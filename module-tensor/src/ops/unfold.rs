@@ -85,7 +85,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor, UnfoldOptions};
     ///
-    /// let columns = Tensor::ones([4, 2], DType::F32, &Device::cpu())?;
+    /// let columns = Tensor::ones([4, 2], DType::F32)?;
     /// let counts = columns.col2im([2, 3], UnfoldOptions::new([2, 2]))?;
     /// assert_eq!(counts.to_vec::<f32>()?, [1.0, 2.0, 1.0, 1.0, 2.0, 1.0]);
     /// # Ok::<(), module_tensor::Error>(())

@@ -58,7 +58,7 @@ impl Tensor {
             return Err(self.shape().error(name, "an output that fits memory"));
         };
         let planes: Shape = [lead[0], lead[1], places].into();
-        let zeros = Self::zeros(planes, self.dtype(), &self.device())?;
+        let zeros = Self::zeros(planes, (self.dtype(), &self.device()))?;
         let indices = if batched {
             indices
         } else {

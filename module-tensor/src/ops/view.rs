@@ -20,7 +20,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 6)?.reshape([2, -1])?;
+    /// let x = Tensor::arange(0, 6, ())?.reshape([2, -1])?;
     /// assert_eq!(x.shape().to_string(), "[2, 3]");
     /// let rows = x.size(0)?;
     /// assert_eq!(x.reshape([rows * 3, 1])?.shape().to_string(), "[6, 1]");
@@ -66,7 +66,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 24)?.reshape([2, 3, 4])?;
+    /// let x = Tensor::arange(0, 24, ())?.reshape([2, 3, 4])?;
     /// assert_eq!(x.flatten(1, -1)?.shape().to_string(), "[2, 12]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
@@ -161,7 +161,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 6)?.view([2, 3])?;
+    /// let x = Tensor::arange(0, 6, ())?.view([2, 3])?;
     /// assert!(x.t()?.view([6]).is_err());
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
@@ -190,7 +190,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let x = Tensor::arange(0, 12)?.reshape([2, 6])?.unflatten(1, [3, -1])?;
+    /// let x = Tensor::arange(0, 12, ())?.reshape([2, 6])?.unflatten(1, [3, -1])?;
     /// assert_eq!(x.shape().to_string(), "[2, 3, 2]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```

@@ -1,5 +1,5 @@
-use super::Tensor;
-use crate::backend::{Element, HostData, host_room};
+use super::{Tensor, TensorOptions};
+use crate::backend::{Element, HostData};
 use crate::{DType, Device, Error, Result, Scalar, Shape};
 
 impl Tensor {
@@ -55,7 +55,7 @@ impl Tensor {
         }
     }
 
-    /// A tensor of one value.
+    /// A tensor of one value; without a dtype that of the value: `I64`, `Bool`, or the default one.
     ///
     /// # Errors
     ///
@@ -66,21 +66,23 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::full([2, 2], 0.5, DType::F32, &Device::cpu())?;
+    /// let x = Tensor::full([2, 2], 0.5, DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.5; 4]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn full(
         shape: impl Into<Shape>,
         value: impl Into<Scalar>,
-        dtype: DType,
-        device: &Device,
+        options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        let (shape, value) = (shape.into(), value.into());
-        value.check_fits("full", dtype)?;
-        let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
-        let storage = device.backend().full(numel, dtype, value)?;
-        Ok(Self::fresh(storage, shape))
+        let value = value.into();
+        let options = options.into();
+        let dtype = match value {
+            Scalar::Float(_) => options.dtype_or_default(),
+            Scalar::Int(_) => options.dtype_or(DType::I64),
+            Scalar::Bool(_) => options.dtype_or(DType::Bool),
+        };
+        filled("full", shape.into(), value, dtype, options)
     }
 
     /// A tensor of zeros.
@@ -94,12 +96,14 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::zeros([2], DType::F32, &Device::cpu())?;
+    /// let x = Tensor::zeros([2], DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn zeros(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
-        Self::full(shape, 0, dtype, device)
+    pub fn zeros(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        let dtype = options.dtype_or_default();
+        filled("zeros", shape.into(), 0.into(), dtype, options)
     }
 
     /// A tensor of ones.
@@ -113,12 +117,14 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::ones([2], DType::I64, &Device::cpu())?;
+    /// let x = Tensor::ones([2], DType::I64)?;
     /// assert_eq!(x.to_vec::<i64>()?, [1, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn ones(shape: impl Into<Shape>, dtype: DType, device: &Device) -> Result<Self> {
-        Self::full(shape, 1, dtype, device)
+    pub fn ones(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        let dtype = options.dtype_or_default();
+        filled("ones", shape.into(), 1.into(), dtype, options)
     }
 
     /// Zeros like this tensor in shape, dtype and device.
@@ -175,27 +181,20 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Self> {
-        Self::full(self.shape(), value, self.dtype(), &self.device())
+        Self::full(self.shape(), value, (self.dtype(), &self.device()))
     }
+}
 
-    /// The integers from `start` up to and without `end`, as `I64`.
-    ///
-    /// # Errors
-    ///
-    /// A range that exceeds memory.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// assert_eq!(Tensor::arange(2, 5)?.to_vec::<i64>()?, [2, 3, 4]);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn arange(start: i64, end: i64) -> Result<Self> {
-        let length = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
-        Shape::from(length).checked_numel("arange", DType::I64.size_in_bytes())?;
-        host_room::<i64>(length)?;
-        Self::from_vec((start..end).collect(), length)
-    }
+fn filled(
+    op: &'static str,
+    shape: Shape,
+    value: Scalar,
+    dtype: DType,
+    options: TensorOptions,
+) -> Result<Tensor> {
+    value.check_fits(op, dtype)?;
+    let numel = shape.checked_numel(op, dtype.size_in_bytes())?;
+    let backend = options.device_or_default().backend();
+    let made = Tensor::fresh(backend.full(numel, dtype, value)?, shape);
+    options.track(op, made)
 }

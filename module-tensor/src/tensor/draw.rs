@@ -1,7 +1,7 @@
 //! Tensors of random elements, bit for bit PyTorch's.
 
-use super::Tensor;
 use super::distribution::{Distribution, Normal, TruncNormal, Uniform};
+use super::{Tensor, TensorOptions};
 use crate::backend::{Element, HostData, host_room, host_scratch};
 use crate::rng::{Generator, RandomFloat, RngError, with_default};
 use crate::tensor::NoGradient;
@@ -23,8 +23,8 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<f32>()?, [0.496_256_6, 0.768_221_8]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn rand(shape: impl Into<Shape>, dtype: DType) -> Result<Self> {
-        with_default(|generator| Self::uniform(shape, 0.0, 1.0, dtype, generator))
+    pub fn rand(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
+        with_default(|generator| Self::uniform(shape, 0.0, 1.0, options, generator))
     }
 
     /// Normal draws of mean 0 and standard deviation 1 by the default generator, bit for bit
@@ -33,8 +33,8 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`rand`](Self::rand).
-    pub fn randn(shape: impl Into<Shape>, dtype: DType) -> Result<Self> {
-        with_default(|generator| Self::normal(shape, 0.0, 1.0, dtype, generator))
+    pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
+        with_default(|generator| Self::normal(shape, 0.0, 1.0, options, generator))
     }
 
     /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
@@ -92,13 +92,15 @@ impl Tensor {
     /// ```
     /// use module_tensor::{Tensor, fork_rng};
     ///
-    /// let x = fork_rng(0, || Tensor::randperm(10))?;
+    /// let x = fork_rng(0, || Tensor::randperm(10, ()))?;
     /// assert_eq!(x.to_vec::<i64>()?, [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn randperm(n: usize) -> Result<Self> {
+    pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
         Shape::from(n).checked_numel("randperm", DType::I64.size_in_bytes())?;
-        Self::from_vec(with_default(|generator| generator.randperm(n))?, n)
+        let order = Self::from_vec(with_default(|generator| generator.randperm(n))?, n)?;
+        options.place("randperm", order.to_dtype(options.dtype_or(DType::I64))?)
     }
 
     /// Uniform draws from `[low, high)`, as PyTorch's `uniform_`.
@@ -110,13 +112,13 @@ impl Tensor {
         shape: impl Into<Shape>,
         low: f64,
         high: f64,
-        dtype: DType,
+        options: impl Into<TensorOptions>,
         generator: &mut Generator,
     ) -> Result<Self> {
         Self::drawn(
             "uniform",
             shape.into(),
-            dtype,
+            options.into(),
             Uniform { low, high },
             generator,
         )
@@ -131,13 +133,13 @@ impl Tensor {
         shape: impl Into<Shape>,
         mean: f64,
         std: f64,
-        dtype: DType,
+        options: impl Into<TensorOptions>,
         generator: &mut Generator,
     ) -> Result<Self> {
         Self::drawn(
             "normal",
             shape.into(),
-            dtype,
+            options.into(),
             Normal { mean, std },
             generator,
         )
@@ -154,7 +156,7 @@ impl Tensor {
         mean: f64,
         std: f64,
         interval: [f64; 2],
-        dtype: DType,
+        options: impl Into<TensorOptions>,
         generator: &mut Generator,
     ) -> Result<Self> {
         let distribution = TruncNormal {
@@ -163,27 +165,35 @@ impl Tensor {
             interval,
             by_inverse: false,
         };
-        Self::drawn("trunc_normal", shape.into(), dtype, distribution, generator)
+        let options = options.into();
+        Self::drawn(
+            "trunc_normal",
+            shape.into(),
+            options,
+            distribution,
+            generator,
+        )
     }
 
     /// A tensor of draws, in the dtype in which PyTorch draws them.
     pub(crate) fn drawn(
         op: &'static str,
         shape: Shape,
-        dtype: DType,
+        options: TensorOptions,
         distribution: impl Distribution,
         generator: &mut Generator,
     ) -> Result<Self> {
-        match dtype {
-            DType::F32 => Self::fill_with::<f32>(op, shape, distribution, generator),
-            DType::F64 => Self::fill_with::<f64>(op, shape, distribution, generator),
-            DType::F16 => Self::fill_with::<half::f16>(op, shape, distribution, generator),
-            DType::BF16 => Self::fill_with::<half::bf16>(op, shape, distribution, generator),
-            _ => {
+        let drawn = match options.dtype_or_default() {
+            DType::F32 => Self::fill_with::<f32>(op, shape, distribution, generator)?,
+            DType::F64 => Self::fill_with::<f64>(op, shape, distribution, generator)?,
+            DType::F16 => Self::fill_with::<half::f16>(op, shape, distribution, generator)?,
+            DType::BF16 => Self::fill_with::<half::bf16>(op, shape, distribution, generator)?,
+            dtype => {
                 let needs = "a floating-point dtype";
-                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
             }
-        }
+        };
+        options.place(op, drawn)
     }
 
     /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
@@ -195,9 +205,9 @@ impl Tensor {
     ) -> Result<Self> {
         let (order, back) = self.layout().memory_order();
         let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
-        with_default(|generator| Self::drawn(op, shape, self.dtype(), distribution, generator))?
-            .permute(back)?
-            .to_device(&self.device())
+        let options = (self.dtype(), self.device()).into();
+        with_default(|generator| Self::drawn(op, shape, options, distribution, generator))?
+            .permute(back)
     }
 
     fn fill_with<T: Element + RandomFloat>(
@@ -228,7 +238,14 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i64>()?, [4, 9, 3, 0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, dtype: DType) -> Result<Self> {
+    pub fn randint(
+        low: i64,
+        high: i64,
+        shape: impl Into<Shape>,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        let options = options.into();
+        let dtype = options.dtype_or(DType::I64);
         let (min, max) = match dtype {
             DType::I64 => (i64::MIN, i64::MAX),
             DType::I32 => (i32::MIN.into(), i32::MAX.into()),
@@ -254,7 +271,7 @@ impl Tensor {
         host_room::<i64>(numel)?;
         let mut values = vec![0_i64; numel];
         with_default(|generator| generator.fill_randint(&mut values, low, high))?;
-        Self::from_vec(values, shape)?.to_dtype(dtype)
+        options.place("randint", Self::from_vec(values, shape)?.to_dtype(dtype)?)
     }
 
     /// Ones with probability `p` and zeros otherwise, by the default generator: PyTorch's
@@ -273,13 +290,19 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<bool>()?, [false, false, true, false, false]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn bernoulli_with(shape: impl Into<Shape>, p: f64, dtype: DType) -> Result<Self> {
+    pub fn bernoulli_with(
+        shape: impl Into<Shape>,
+        p: f64,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        let options = options.into();
+        let dtype = options.dtype_or_default();
         let shape = shape.into();
         let numel = shape.checked_numel("bernoulli", dtype.size_in_bytes())?;
         host_room::<bool>(numel)?;
         let mut mask = vec![false; numel];
         with_default(|generator| generator.fill_mask(&mut mask, p))?;
-        Self::from_vec(mask, shape)?.to_dtype(dtype)
+        options.place("bernoulli", Self::from_vec(mask, shape)?.to_dtype(dtype)?)
     }
 
     /// Draws from the exponential distribution by the default generator: PyTorch's
@@ -302,12 +325,17 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<f32>()?, [3.508_326_3, 1.230_384_7]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn exponential(shape: impl Into<Shape>, lambd: f64, dtype: DType) -> Result<Self> {
+    pub fn exponential(
+        shape: impl Into<Shape>,
+        lambd: f64,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        let options = options.into();
         with_default(|generator| {
             Self::drawn(
                 "exponential",
                 shape.into(),
-                dtype,
+                options,
                 Exponential(lambd),
                 generator,
             )
@@ -359,7 +387,7 @@ impl Tensor {
         mean: f64,
         std: f64,
         interval: [f64; 2],
-        dtype: DType,
+        options: impl Into<TensorOptions>,
         generator: &mut Generator,
     ) -> Result<Self> {
         let distribution = TruncNormal {
@@ -368,7 +396,14 @@ impl Tensor {
             interval,
             by_inverse: true,
         };
-        Self::drawn("trunc_normal", shape.into(), dtype, distribution, generator)
+        let options = options.into();
+        Self::drawn(
+            "trunc_normal",
+            shape.into(),
+            options,
+            distribution,
+            generator,
+        )
     }
 }
 

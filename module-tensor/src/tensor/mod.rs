@@ -12,6 +12,7 @@ mod grad_mode;
 mod graph;
 mod leaf;
 mod node;
+mod options;
 mod post_accumulate;
 mod read;
 mod sequence;
@@ -29,6 +30,7 @@ pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, 
 pub use graph::GraphNode;
 pub use leaf::Leaf;
 pub(crate) use node::{Input, Node, NodeKind, Op, lock};
+pub use options::TensorOptions;
 pub use post_accumulate::PostAccumulateHookHandle;
 pub(crate) use post_accumulate::post_accumulate_hooks_exist;
 
@@ -261,9 +263,16 @@ impl Tensor {
     /// ```
     #[must_use = "the tensor itself stays as it is"]
     pub fn with_grad(&self) -> Result<Self> {
+        self.as_leaf("with_grad")
+    }
+
+    /// [`with_grad`](Self::with_grad), in the name of `op`.
+    fn as_leaf(&self, op: &'static str) -> Result<Self> {
         if !self.dtype().is_floating_point() {
-            let needs = "a floating-point tensor; cast it with `to_dtype`";
-            let (op, dtype) = ("with_grad", self.dtype());
+            let (dtype, needs) = (
+                self.dtype(),
+                "a floating-point tensor; cast it with `to_dtype`",
+            );
             return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
         }
         Ok(Self {

@@ -1,12 +1,40 @@
 //! Tensors that follow a rule.
 
-use super::Tensor;
+use super::{Tensor, TensorOptions};
 use crate::backend::host_room;
 use crate::layout::Layout;
-use crate::{DType, Device, Error, ErrorKind, Result, Scalar, Shape};
+use crate::{DType, Error, ErrorKind, Result, Scalar, Shape};
 
 impl Tensor {
-    /// The numbers `start + i·step` up to and without `end`: PyTorch's `arange(start, end, step)`.
+    /// The numbers from `start` up to and without `end`, one apart: [`arange_step`](Self::arange_step) with
+    /// a step of 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`arange_step`](Self::arange_step).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::arange(2, 5, ())?.to_vec::<i64>()?, [2, 3, 4]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn arange(
+        start: impl Into<Scalar>,
+        end: impl Into<Scalar>,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        range(
+            "arange",
+            [start.into(), end.into(), 1.into()],
+            options.into(),
+        )
+    }
+
+    /// The numbers `start + i·step` up to and without `end`: PyTorch's `arange(start, end, step)`. Without a
+    /// dtype they are `I64` if all three are integers, else of the default one.
     ///
     /// Floating-point ones are computed in `f64` and rounded once.
     ///
@@ -20,9 +48,9 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::arange_step(0.0, 1.0, 0.25, DType::F32, &Device::cpu())?;
+    /// let x = Tensor::arange_step(0.0, 1.0, 0.25, DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75]);
-    /// let x = Tensor::arange_step(5, 0, -2, DType::I64, &Device::cpu())?;
+    /// let x = Tensor::arange_step(5, 0, -2, DType::I64)?;
     /// assert_eq!(x.to_vec::<i64>()?, [5, 3, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
@@ -30,55 +58,10 @@ impl Tensor {
         start: impl Into<Scalar>,
         end: impl Into<Scalar>,
         step: impl Into<Scalar>,
-        dtype: DType,
-        device: &Device,
+        options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        const NAME: &str = "arange_step";
         let scalars = [start.into(), end.into(), step.into()];
-        let any_float = scalars.iter().any(|scalar| scalar.is_float());
-        numbers(NAME, dtype, any_float)?;
-        let fail = |problem: &str| {
-            let [start, end, step] = scalars;
-            let range = format_args!("({start}, {end}, {step})");
-            Error::argument(NAME, "(start, end, step)", range, problem)
-        };
-        let direction = "has a step of 0 or one that leads away from the end";
-        let count = |length: usize| -> Result<()> {
-            Shape::from(length).checked_numel(NAME, size_of::<f64>())?;
-            host_room::<f64>(length)
-        };
-        let values = if let [Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)] = scalars {
-            let distance = i128::from(end) - i128::from(start);
-            let step = i128::from(step);
-            if step == 0 || distance.signum() == -step.signum() {
-                return Err(fail(direction));
-            }
-            // Rounded up, away from 0.
-            let length = (distance + step - step.signum()) / step;
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            count(length)?;
-            let values = (0_i64..).take(length);
-            // The distance from the start may overflow where the number itself, which lies before the
-            // end, does not.
-            let step = step as i64;
-            let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
-            Self::from_vec(values.map(value).collect(), length)?
-        } else {
-            let [start, end, step] = scalars.map(Scalar::to_f64);
-            let length = ((end - start) / step).ceil();
-            if !(start.is_finite() && end.is_finite() && step.is_finite()) {
-                return Err(fail("must be finite"));
-            }
-            if step == 0.0 || length < 0.0 {
-                return Err(fail(direction));
-            }
-            // A length beyond the integers is the greatest of them, for which there is no memory.
-            let length = length as usize;
-            count(length)?;
-            let values = (0..length).map(|i| start + i as f64 * step);
-            Self::from_vec(values.collect(), length)?
-        };
-        values.to_dtype(dtype)?.to_device(device)
+        range("arange_step", scalars, options.into())
     }
 
     /// `steps` numbers at equal distances from `start` to `end`, both included.
@@ -94,7 +77,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::linspace(0.0, 1.0, 5, DType::F32, &Device::cpu())?;
+    /// let x = Tensor::linspace(0.0, 1.0, 5, DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
@@ -102,10 +85,11 @@ impl Tensor {
         start: f64,
         end: f64,
         steps: usize,
-        dtype: DType,
-        device: &Device,
+        options: impl Into<TensorOptions>,
     ) -> Result<Self> {
         const NAME: &str = "linspace";
+        let options = options.into();
+        let dtype = options.dtype_or_default();
         numbers(NAME, dtype, false)?;
         Shape::from(steps).checked_numel(NAME, size_of::<f64>())?;
         host_room::<f64>(steps)?;
@@ -122,9 +106,7 @@ impl Tensor {
             i => end - (last - i) as f64 * step,
         };
         let values = (0..steps).map(value).collect::<Vec<f64>>();
-        Self::from_vec(values, steps)?
-            .to_dtype(dtype)?
-            .to_device(device)
+        options.place(NAME, Self::from_vec(values, steps)?.to_dtype(dtype)?)
     }
 
     /// A matrix of `n` rows and `m` columns with ones on its diagonal and zeros elsewhere.
@@ -138,17 +120,71 @@ impl Tensor {
     /// ```
     /// use module_tensor::{DType, Device, Tensor};
     ///
-    /// let x = Tensor::eye(2, 3, DType::I64, &Device::cpu())?;
+    /// let x = Tensor::eye(2, 3, DType::I64)?;
     /// assert_eq!(x.to_vec::<i64>()?, [1, 0, 0, 0, 1, 0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn eye(n: usize, m: usize, dtype: DType, device: &Device) -> Result<Self> {
+    pub fn eye(n: usize, m: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        let dtype = options.dtype_or_default();
         let shape = Shape::from([n, m]);
         shape.checked_numel("eye", dtype.size_in_bytes())?;
-        let ones = Self::ones([n.min(m)], dtype, device)?;
+        let ones = Self::ones([n.min(m)], (dtype, options.device_or_default()))?;
         let diagonal = Layout::contiguous(shape.clone()).diagonal([0, 1], [0, 0], n.min(m));
-        ones.placed(&shape, &diagonal, 0.into())
+        options.track("eye", ones.placed(&shape, &diagonal, 0.into())?)
     }
+}
+
+/// The numbers from the first of three on, up to and without the second, with the third as the step.
+fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Result<Tensor> {
+    let any_float = scalars.iter().any(|scalar| scalar.is_float());
+    let dtype = match any_float {
+        true => options.dtype_or_default(),
+        false => options.dtype_or(DType::I64),
+    };
+    numbers(op, dtype, any_float)?;
+    let fail = |problem: &str| {
+        let [start, end, step] = scalars;
+        let range = format_args!("({start}, {end}, {step})");
+        Error::argument(op, "(start, end, step)", range, problem)
+    };
+    let direction = "has a step of 0 or one that leads away from the end";
+    let count = |length: usize| -> Result<()> {
+        Shape::from(length).checked_numel(op, size_of::<f64>())?;
+        host_room::<f64>(length)
+    };
+    let values = if let [Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)] = scalars {
+        let distance = i128::from(end) - i128::from(start);
+        let step = i128::from(step);
+        if step == 0 || distance.signum() == -step.signum() {
+            return Err(fail(direction));
+        }
+        // Rounded up, away from 0.
+        let length = (distance + step - step.signum()) / step;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        count(length)?;
+        let values = (0_i64..).take(length);
+        // The distance from the start may overflow where the number itself, which lies before the
+        // end, does not.
+        let step = step as i64;
+        let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
+        Tensor::from_vec(values.map(value).collect(), length)?
+    } else {
+        let [start, end, step] = scalars.map(Scalar::to_f64);
+        let length = ((end - start) / step).ceil();
+        if !(start.is_finite() && end.is_finite() && step.is_finite()) {
+            return Err(fail("must be finite"));
+        }
+        if step == 0.0 || length < 0.0 {
+            return Err(fail(direction));
+        }
+        // A length beyond the integers is the greatest of them, for which there is no memory.
+        let length = length as usize;
+        count(length)?;
+        let values = (0..length).map(|i| start + i as f64 * step);
+        Tensor::from_vec(values.collect(), length)?
+    };
+    options.place(op, values.to_dtype(dtype)?)
 }
 
 /// Checks that a dtype holds numbers, and fractions if there are any.

@@ -267,7 +267,7 @@ fn enough_was_recorded_of_every_layer() {
 
 #[test]
 fn an_empty_batch_is_unshuffled_as_any_other() {
-    let x = Tensor::zeros([0, 8, 3, 2], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([0, 8, 3, 2], DType::F32).unwrap();
     let x = x.with_grad().unwrap();
     let shuffled = PixelShuffle::new(2).unwrap().call(x.clone()).unwrap();
     assert_eq!(**shuffled.shape(), [0, 2, 6, 4]);

@@ -87,7 +87,7 @@ fn factors_are_what_they_are_called() {
         let product = x.transpose(-1, -2)?.matmul(x)?;
         let n = product.size(-1)?;
         product.allclose(
-            &Tensor::eye(n, n, x.dtype(), &x.device())?,
+            &Tensor::eye(n, n, (x.dtype(), &x.device()))?,
             0.0,
             1e-12,
             false,

@@ -100,7 +100,7 @@ fn modes_and_statistics_do_not_see_the_mark_of_a_hook() {
     layer.eval();
     assert!(!layer.is_training());
     layer.train();
-    let x = Tensor::ones([1000], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::ones([1000], DType::F32).unwrap();
     let y = layer.call(x).unwrap().to_vec::<f32>().unwrap();
     assert!(y.contains(&0.0) && y.contains(&2.0));
     let norm = BatchNorm1d::new(2).unwrap();

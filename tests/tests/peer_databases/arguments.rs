@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use module_core::{DType, Device, Dims, Error, Result, Scalar, Sizes, Tensor, Value as Operand};
+use module_core::{DType, Dims, Error, Result, Scalar, Sizes, Tensor, Value as Operand};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -312,9 +312,7 @@ impl<'a> Call<'a> {
         let x = self.x()?;
         let y = match self.operand(1, "other")? {
             Operand::Tensor(y) => y.into_owned(),
-            Operand::Scalar(number) => {
-                Tensor::full(x.shape().clone(), number, x.dtype(), &Device::cpu())?
-            }
+            Operand::Scalar(number) => Tensor::full(x.shape().clone(), number, x.dtype())?,
         };
         Ok(vec![f(&y, x)?])
     }

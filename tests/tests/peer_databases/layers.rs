@@ -1,7 +1,7 @@
 //! Normalizations and what is drawn or made anew.
 
 use super::arguments::{Call, Op, Outputs, not_ours};
-use module_core::{Device, Scalar, Tensor};
+use module_core::{Scalar, Tensor};
 use module_nn::functional;
 
 pub(crate) const OPS: &[Op] = &[
@@ -137,28 +137,18 @@ pub(crate) const OPS: &[Op] = &[
         Ok(vec![Tensor::zeros(
             c.shape::<usize>(0, "size")?,
             c.dtype(),
-            &Device::cpu(),
         )?])
     }),
     ("ones", |c| {
-        Ok(vec![Tensor::ones(
-            c.shape::<usize>(0, "size")?,
-            c.dtype(),
-            &Device::cpu(),
-        )?])
+        Ok(vec![Tensor::ones(c.shape::<usize>(0, "size")?, c.dtype())?])
     }),
     ("full", |c| {
         let (shape, value) = (c.shape::<usize>(0, "size")?, c.scalar(1, "fill_value")?);
-        Ok(vec![Tensor::full(shape, value, c.dtype(), &Device::cpu())?])
+        Ok(vec![Tensor::full(shape, value, c.dtype())?])
     }),
     ("eye", |c| {
         let n = c.need(0, "n")?;
-        Ok(vec![Tensor::eye(
-            n,
-            c.or(1, "m", n)?,
-            c.dtype(),
-            &Device::cpu(),
-        )?])
+        Ok(vec![Tensor::eye(n, c.or(1, "m", n)?, c.dtype())?])
     }),
     ("arange", |c| {
         let zero = Scalar::Int(0);
@@ -174,13 +164,7 @@ pub(crate) const OPS: &[Op] = &[
             (None, _) => module_core::DType::F32,
         };
         let [start, end, step] = numbers;
-        Ok(vec![Tensor::arange_step(
-            start,
-            end,
-            step,
-            dtype,
-            &Device::cpu(),
-        )?])
+        Ok(vec![Tensor::arange_step(start, end, step, dtype)?])
     }),
     ("linspace", |c| {
         let (start, end) = (c.scalar(0, "start")?, c.scalar(1, "end")?);
@@ -191,7 +175,6 @@ pub(crate) const OPS: &[Op] = &[
             end,
             c.need(2, "steps")?,
             dtype,
-            &Device::cpu(),
         )?])
     }),
 ];

@@ -105,7 +105,7 @@ fn pitfall_54_an_argument_that_others_switch_off_is_an_error() {
         "output_",
     );
 
-    let mask = Tensor::ones([4, 4], DType::Bool, &Device::cpu()).unwrap();
+    let mask = Tensor::ones([4, 4], DType::Bool).unwrap();
     let options = AttentionOptions {
         attn_mask: Some(&mask),
         is_causal: true,

@@ -120,10 +120,10 @@ fn pitfall_37_a_buffer_keeps_no_graph() {
 
 #[test]
 fn pitfall_38_a_loss_does_not_broadcast_its_target() {
-    let logits = Tensor::zeros([8, 1], DType::F32, &Device::cpu()).unwrap();
+    let logits = Tensor::zeros([8, 1], DType::F32).unwrap();
     for dtype in [DType::F32, DType::I64] {
         for shape in [vec![1], vec![1, 8], vec![8, 8], vec![]] {
-            let target = Tensor::zeros(shape, dtype, &Device::cpu()).unwrap();
+            let target = Tensor::zeros(shape, dtype).unwrap();
             let result = cross_entropy(&logits, &target, CrossEntropyOptions::default());
             let error = result.unwrap_err();
             assert!(
@@ -132,7 +132,7 @@ fn pitfall_38_a_loss_does_not_broadcast_its_target() {
             );
         }
     }
-    let floats = Tensor::zeros(8, DType::F32, &Device::cpu()).unwrap();
+    let floats = Tensor::zeros(8, DType::F32).unwrap();
     assert!(cross_entropy(&logits, &floats, CrossEntropyOptions::default()).is_err());
 
     // The losses where PyTorch warns at most.
@@ -193,6 +193,6 @@ fn pitfall_49_batch_norm_of_one_value_per_channel_is_an_error_in_training() {
     norm.eval();
     assert!(norm.call(one()).is_ok());
     let norm = BatchNorm2d::new(1).unwrap();
-    let x = Tensor::zeros([1, 1, 1, 1], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([1, 1, 1, 1], DType::F32).unwrap();
     assert!(norm.call(x).is_err());
 }

@@ -49,7 +49,7 @@ fn lists_of_parameters() -> Result<Parameters> {
 }
 
 fn zeros(shape: impl Into<Shape>) -> Result<Tensor> {
-    Tensor::zeros(shape, DType::F32, &Device::cpu())
+    Tensor::zeros(shape, DType::F32)
 }
 
 fn parameter(shape: impl Into<Shape>) -> Result<Parameter> {
@@ -196,7 +196,7 @@ struct Buffers {
 }
 
 fn buffers() -> Result<Buffers> {
-    let table = Buffer::new(Tensor::arange(0, 3)?);
+    let table = Buffer::new(Tensor::arange(0, 3, ())?);
     Ok(Buffers {
         scratch: Buffer::non_persistent(zeros(2)?),
         alias: table.share(),
@@ -266,7 +266,7 @@ fn printed() -> Result<Printed> {
         .eps(1e-3)
         .momentum(None)
         .affine(false);
-    let weight = Tensor::ones(3, DType::F32, &Device::cpu())?;
+    let weight = Tensor::ones(3, DType::F32)?;
     Ok(Printed {
         linear: without_bias(3, 2)?,
         conv: Conv2dConfig::new(3, 6, [3, 2])

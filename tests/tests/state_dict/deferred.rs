@@ -64,7 +64,7 @@ fn using_what_has_no_values_is_an_error_that_names_it() {
             .save(std::env::temp_dir().join("never.safetensors"))
             .is_err()
     );
-    let x = Tensor::zeros([5, 4], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([5, 4], DType::F32).unwrap();
     assert_eq!(
         model.head.call(x.clone()).unwrap_err().to_string(),
         format!("Linear: {}", none("a parameter of shape [2, 4]"))

@@ -272,13 +272,15 @@ fn creation() {
             }
         };
         let (start, end, step) = (number(), number(), number());
-        Tensor::arange_step(start, end, step, d.dtype(), &cpu)
+        Tensor::arange_step(start, end, step, (d.dtype(), &cpu))
     });
     fuzz("linspace", |d| {
         let (start, end) = (d.number(), d.number());
-        Tensor::linspace(start, end, d.size(), d.dtype(), &cpu)
+        Tensor::linspace(start, end, d.size(), (d.dtype(), &cpu))
     });
-    fuzz("eye", |d| Tensor::eye(d.size(), d.size(), d.dtype(), &cpu));
+    fuzz("eye", |d| {
+        Tensor::eye(d.size(), d.size(), (d.dtype(), &cpu))
+    });
     fuzz("randint", |d| {
         let ends = [0, 1, 5, -3, 300, i64::MIN, i64::MAX];
         Tensor::randint(d.of(&ends), d.of(&ends), d.shape(), d.dtype())
@@ -303,7 +305,7 @@ fn absurd_sizes_are_typed_errors() {
     let cpu = Device::cpu();
     let large = Tensor::from(1.0_f32).expand([1_usize << 60]).unwrap();
     let index = Tensor::from(0_i64).expand([1_usize << 58]).unwrap();
-    let table = Tensor::zeros([2, 3], DType::F32, &cpu).unwrap();
+    let table = Tensor::zeros([2, 3], (DType::F32, &cpu)).unwrap();
     let x = Tensor::from([1.0_f32, 2.0]);
     for (i, result) in [
         large.unfold(0, 1 << 40, 1),
@@ -318,10 +320,10 @@ fn absurd_sizes_are_typed_errors() {
         x.repeat_interleave(1 << 61, 0),
         table.embedding(&index, None),
         Tensor::einsum("i,j->ij", &[&large, &large]),
-        Tensor::eye(1 << 40, 1 << 40, DType::U8, &cpu),
-        Tensor::linspace(0.0, 1.0, 1 << 60, DType::F32, &cpu),
-        Tensor::arange_step(0.0, 1e300, 1.0, DType::F32, &cpu),
-        Tensor::arange_step(i64::MIN, i64::MAX, 1, DType::I64, &cpu),
+        Tensor::eye(1 << 40, 1 << 40, (DType::U8, &cpu)),
+        Tensor::linspace(0.0, 1.0, 1 << 60, (DType::F32, &cpu)),
+        Tensor::arange_step(0.0, 1e300, 1.0, (DType::F32, &cpu)),
+        Tensor::arange_step(i64::MIN, i64::MAX, 1, (DType::I64, &cpu)),
         Tensor::randint(0, 2, [1 << 60], DType::U8),
         Tensor::bernoulli_with([1 << 60], 0.5, DType::U8),
     ]

@@ -77,9 +77,9 @@ fn main() {
         ]
     );
     assert_eq!(net.act.slope(), 0.25);
-    let x = Tensor::zeros([1, 2], DType::F32, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([1, 2], DType::F32).unwrap();
     assert_eq!(net.call(x).unwrap().shape().to_vec(), [1, net.blocks[0].width()]);
-    let error = net.call(Tensor::zeros([1, 5], DType::F32, &Device::cpu()).unwrap()).unwrap_err();
+    let error = net.call(Tensor::zeros([1, 5], DType::F32).unwrap()).unwrap_err();
     assert!(error.to_string().starts_with("blocks.0 (Linear)"), "{error}");
     assert!(!show::shown_mut(&mut net).is_empty());
 }

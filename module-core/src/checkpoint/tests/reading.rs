@@ -7,7 +7,7 @@ use super::super::opened::{Described, Opened};
 use super::super::problem::Problem;
 use super::Scratch;
 use crate::backend::HostData;
-use crate::{DType, Device, ReadOptions, StateDict, Tensor};
+use crate::{DType, ReadOptions, StateDict, Tensor};
 
 /// A tensor of every dtype, empty ones too, and one that is not at a multiple of its size.
 fn state() -> StateDict {
@@ -19,7 +19,7 @@ fn state() -> StateDict {
         (dtype.name().to_owned(), tensor)
     });
     let mut state: StateDict = tensors.collect();
-    let empty = Tensor::zeros([0, 3], DType::F64, &Device::cpu()).unwrap();
+    let empty = Tensor::zeros([0, 3], DType::F64).unwrap();
     state.insert("empty", empty);
     state.insert("one", Tensor::from([true]));
     let tied = state.get("float32").unwrap().clone();

@@ -313,7 +313,7 @@ impl Masks {
 fn additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
     let (op, dtype) = (NAME, mask.dtype());
     if dtype == DType::Bool {
-        let zeros = Tensor::zeros(mask.shape(), query.dtype(), &query.device())?;
+        let zeros = Tensor::zeros(mask.shape(), (query.dtype(), &query.device()))?;
         return zeros.masked_fill(mask, f64::NEG_INFINITY);
     }
     if !dtype.is_floating_point() {

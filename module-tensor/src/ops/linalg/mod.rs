@@ -42,5 +42,5 @@ fn transposed(x: &Tensor) -> Result<Tensor> {
 /// The identity of as many rows as the vectors along the last dimension have elements.
 fn identity(x: &Tensor) -> Result<Tensor> {
     let n = x.shape().last().copied().unwrap_or(0);
-    Tensor::eye(n, n, x.dtype(), &x.device())
+    Tensor::eye(n, n, (x.dtype(), &x.device()))
 }

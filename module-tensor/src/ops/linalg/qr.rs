@@ -60,7 +60,10 @@ pub fn qr(x: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor)> {
     let square = x.shape()[x.rank() - 2] == x.shape()[x.rank() - 1];
     if mode == QrMode::R {
         let r = r.record([x], |_| NoGradient("linalg.qr without Q"));
-        return Ok((Tensor::zeros(Shape::from([0]), x.dtype(), &x.device())?, r));
+        return Ok((
+            Tensor::zeros(Shape::from([0]), (x.dtype(), &x.device()))?,
+            r,
+        ));
     }
     if mode == QrMode::Complete && !square {
         let ended = |out: Tensor| out.record([x], |_| NoGradient("linalg.qr with a complete Q"));

@@ -276,7 +276,7 @@ fn errors_of_counts_and_quantiles_quote_what_was_asked_for() {
             "quantile: expected at least one element, got shape [0, 3]",
         ),
         (
-            Tensor::zeros([0, 2], DType::F32, &Device::cpu())
+            Tensor::zeros([0, 2], DType::F32)
                 .unwrap()
                 .unique(1)
                 .map(|u| u.values),
@@ -306,7 +306,10 @@ fn errors_of_counts_and_quantiles_quote_what_was_asked_for() {
 
 #[test]
 fn an_index_of_any_kind_stands_beside_any_other() {
-    let x = Tensor::arange(0, 24).unwrap().reshape([2, 3, 4]).unwrap();
+    let x = Tensor::arange(0, 24, ())
+        .unwrap()
+        .reshape([2, 3, 4])
+        .unwrap();
     let list = Tensor::from([1_i64, 0]);
     let items = [
         IndexItem::from(&list),

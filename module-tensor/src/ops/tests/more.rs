@@ -120,7 +120,7 @@ fn what_does_not_fit_is_named() {
 
 #[test]
 fn sizes_are_numbers_of_any_type() {
-    let x = Tensor::arange(0, 6).unwrap();
+    let x = Tensor::arange(0, 6, ()).unwrap();
     let (rows, shape) = (2_usize, Shape::from([2, 3]));
     for y in [
         x.reshape([2, 3]),

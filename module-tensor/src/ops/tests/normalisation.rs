@@ -330,7 +330,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
         &attend(Some(&mask.with_grad().unwrap()), false),
         1e-13,
     );
-    let below = Tensor::ones([70, 40], DType::U8, &Device::cpu()).unwrap();
+    let below = Tensor::ones([70, 40], DType::U8).unwrap();
     let below = below.tril(0).unwrap().to_dtype(DType::Bool).unwrap();
     let hidden = mask.zeros_like().unwrap();
     let not_below = below.logical_not().unwrap();
@@ -415,7 +415,7 @@ fn numbers_far_from_zero_are_normalised_as_near_it() {
 
 #[test]
 fn an_empty_batch_has_no_statistics() {
-    let x = Tensor::zeros([0, 3, 2], DType::F16, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([0, 3, 2], DType::F16).unwrap();
     let (y, mean, var) = x.batch_norm_train(None, None, 1e-5).unwrap();
     assert_eq!(y.shape().to_string(), "[0, 3, 2]");
     assert_eq!(mean.to_vec::<f32>().unwrap(), [0.0; 3]);

@@ -23,8 +23,8 @@ fn more_dimensions_than_64_are_refused_by_whatever_would_make_them() {
     // Five millions end as fast as 65.
     for rank in [MAX_RANK + 1, 100, 5_000_000] {
         let sizes = || vec![1_usize; rank];
-        refused(Tensor::zeros(sizes(), DType::F32, &cpu), "full", rank);
-        refused(Tensor::full(sizes(), 1, DType::I64, &cpu), "full", rank);
+        refused(Tensor::zeros(sizes(), (DType::F32, &cpu)), "full", rank);
+        refused(Tensor::full(sizes(), 1, (DType::I64, &cpu)), "full", rank);
         refused(Tensor::from_vec(vec![1_i64], sizes()), "from_vec", rank);
         refused(Tensor::randn(sizes(), DType::F32), "normal", rank);
         refused(most.reshape(sizes()), "reshape", rank);
@@ -60,16 +60,18 @@ fn more_dimensions_than_64_are_refused_by_whatever_would_make_them() {
 fn tensors_of_many_dimensions_print() {
     let cpu = Device::cpu();
     for rank in [20, 63, 64] {
-        let one = Tensor::full(vec![1; rank], 3, DType::I64, &cpu).unwrap();
+        let one = Tensor::full(vec![1; rank], 3, (DType::I64, &cpu)).unwrap();
         let (open, close) = ("[".repeat(rank), "]".repeat(rank));
         assert_eq!(one.to_string(), format!("tensor({open}3{close})"));
         // Too many elements to print, so that the middle of the long dimensions is left out.
         let mut sizes = vec![1; rank];
         (sizes[0], sizes[rank / 2], sizes[rank - 1]) = (9, 20, 50);
-        let text = Tensor::zeros(sizes, DType::I64, &cpu).unwrap().to_string();
+        let text = Tensor::zeros(sizes, (DType::I64, &cpu))
+            .unwrap()
+            .to_string();
         assert_eq!(text.matches('0').count(), 6 * 6 * 6, "{rank}");
         assert_eq!(text.matches("...").count(), 1 + 6 + 36, "{rank}");
-        let empty = Tensor::zeros(vec![0; rank], DType::I64, &cpu).unwrap();
+        let empty = Tensor::zeros(vec![0; rank], (DType::I64, &cpu)).unwrap();
         let shape = "0, ".repeat(rank - 1);
         assert!(empty.to_string().contains(&format!("size=({shape}0)")));
     }

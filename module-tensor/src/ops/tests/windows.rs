@@ -2,8 +2,8 @@
 
 use super::{check, check_layouts, numbers};
 use crate::{
-    AvgPoolOptions, ConvOptions, ConvTransposeOptions, DType, Device, InterpolateMode,
-    InterpolateOptions, LpPoolOptions, PadMode, Padding, PoolOptions, Tensor, UnfoldOptions,
+    AvgPoolOptions, ConvOptions, ConvTransposeOptions, DType, InterpolateMode, InterpolateOptions,
+    LpPoolOptions, PadMode, Padding, PoolOptions, Tensor, UnfoldOptions,
 };
 
 pub(super) fn check_all() {
@@ -219,7 +219,7 @@ fn sizes() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_numbers() {
-    let zeros = |shape: &[usize]| Tensor::zeros(shape, DType::F32, &Device::cpu()).unwrap();
+    let zeros = |shape: &[usize]| Tensor::zeros(shape, DType::F32).unwrap();
     let refused = |result: crate::Result<Tensor>, expected: &str| {
         assert_eq!(result.unwrap_err().to_string(), expected);
     };

@@ -37,7 +37,9 @@ pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
         .into());
     }
     let cast = |tensor: &Tensor| match tensor.dtype().is_floating_point() {
-        true if !tensor.has_values() => Tensor::absent("to_dtype", tensor.shape(), dtype),
+        true if !tensor.has_values() => {
+            Tensor::absent("to_dtype", tensor.shape(), (dtype, tensor.device()))
+        }
         true => tensor.to_dtype(dtype),
         false => Ok(tensor.clone()),
     };

@@ -6,11 +6,17 @@ use crate::{DType, ErrorKind};
 pub(crate) struct Absent {
     dtype: DType,
     shape: Shape,
+    /// Where the elements will lie.
+    device: Device,
 }
 
 impl Absent {
-    pub(crate) fn storage(dtype: DType, shape: Shape) -> Storage {
-        Storage::new(Self { dtype, shape })
+    pub(crate) fn storage(dtype: DType, shape: Shape, device: Device) -> Storage {
+        Storage::new(Self {
+            dtype,
+            shape,
+            device,
+        })
     }
 
     /// The error of a kernel that is given a storage which is none of its device's, if this is why.
@@ -30,8 +36,7 @@ impl StorageData for Absent {
         self.dtype
     }
 
-    /// Where the elements will lie.
     fn device(&self) -> Device {
-        Device::cpu()
+        self.device
     }
 }

@@ -33,6 +33,8 @@ pub use ops::{
 pub use shared::SharedBytes;
 pub use storage::{Operand, Storage, StorageData};
 
+use std::any::Any;
+
 use crate::layout::{Layout, Shape};
 use crate::{DType, ErrorKind, Result, Scalar};
 
@@ -40,18 +42,44 @@ use crate::{DType, ErrorKind, Result, Scalar};
 ///
 /// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous.
 /// A family that a backend lacks returns [`ErrorKind::Unavailable`].
-pub trait Backend: Send + Sync + 'static {
-    /// What errors and `Display` call the device: `cpu`.
-    fn name(&self) -> &str;
+pub trait Backend: Any + Send + Sync {
+    /// The kind of the device, as PyTorch calls it: `cpu`, `cuda`.
+    fn kind(&self) -> &str;
+
+    /// Which of the devices of its kind it is, counted from 0.
+    fn index(&self) -> usize {
+        0
+    }
+
+    /// Waits until everything that was asked for has been done. A device that works on while its caller
+    /// goes on reports here, at the latest, what has failed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What has failed since the last time.
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Copies elements of another device in row-major order, if this one can get at them without a way
+    /// through host memory; `None` has them downloaded and uploaded.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
+        let _ = x;
+        Ok(None)
+    }
 
     /// Gives memory that is kept for tensors to come back to the system.
     fn empty_cache(&self) {}
 
-    /// Moves host memory to the device.
+    /// Moves host memory to the device. A device may return before the elements have arrived.
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// [`ErrorKind::OutOfMemory`], [`ErrorKind::Device`].
     fn upload(&self, data: HostData) -> Result<Storage>;
 
     /// Elements that lie in host memory, little-endian, and stay there for as long as they are
@@ -263,7 +291,7 @@ pub trait Backend: Send + Sync + 'static {
         source: Operand,
     ) -> Result<Storage> {
         let _ = (op, x, dim, index, source);
-        Err(lacking("scatter_reduce", self.name()))
+        Err(lacking("scatter_reduce", self))
     }
 
     /// The slices of dimension `dim` that an index with one dimension names.
@@ -339,7 +367,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &SampleGeometry,
     ) -> Result<Storage> {
         let _ = (op, a, b, locations, geometry);
-        Err(lacking("sample", self.name()))
+        Err(lacking("sample", self))
     }
 
     // What follows could be composed of the families above, and is where a device lacks it.
@@ -357,7 +385,7 @@ pub trait Backend: Send + Sync + 'static {
         dim: usize,
     ) -> Result<Storage> {
         let _ = (op, grad, y, dim);
-        Err(lacking("softmax_backward", self.name()))
+        Err(lacking("softmax_backward", self))
     }
 
     /// `ln Σ eˣ` along `dim`, which then has size 1.
@@ -367,7 +395,7 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
         let _ = (x, dim);
-        Err(lacking("logsumexp", self.name()))
+        Err(lacking("logsumexp", self))
     }
 
     /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output `y`.
@@ -383,7 +411,7 @@ pub trait Backend: Send + Sync + 'static {
         dim: usize,
     ) -> Result<Storage> {
         let _ = (grad, x, y, dim);
-        Err(lacking("logsumexp_backward", self.name()))
+        Err(lacking("logsumexp_backward", self))
     }
 
     /// Normalises `F32` or `F64`.
@@ -393,7 +421,7 @@ pub trait Backend: Send + Sync + 'static {
     /// As [`unary`](Self::unary).
     fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
         let _ = (inputs, geometry);
-        Err(lacking("normalise", self.name()))
+        Err(lacking("normalise", self))
     }
 
     /// The gradients of the input, of the weight and of the bias of
@@ -409,7 +437,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &NormGeometry,
     ) -> Result<[Storage; 3]> {
         let _ = (grad, inputs, geometry);
-        Err(lacking("normalise_backward", self.name()))
+        Err(lacking("normalise_backward", self))
     }
 
     /// The loss of each element, and as `F64` the `ln Σ eˣ` of its logits, for the gradient.
@@ -423,7 +451,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &CrossEntropyGeometry,
     ) -> Result<[Storage; 2]> {
         let _ = (inputs, geometry);
-        Err(lacking("cross_entropy", self.name()))
+        Err(lacking("cross_entropy", self))
     }
 
     /// The gradient of the logits of [`cross_entropy`](Self::cross_entropy), whose second result
@@ -440,7 +468,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &CrossEntropyGeometry,
     ) -> Result<Storage> {
         let _ = (grad, log, inputs, geometry);
-        Err(lacking("cross_entropy_backward", self.name()))
+        Err(lacking("cross_entropy_backward", self))
     }
 
     /// `softmax(query · keyᵀ · scale + mask) · value`, and as `F64` the `ln Σ eˣ` of each row of the
@@ -455,7 +483,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 2]> {
         let _ = (inputs, geometry);
-        Err(lacking("attention", self.name()))
+        Err(lacking("attention", self))
     }
 
     /// The gradients of query, key and value of [`attention`](Self::attention), whose results are
@@ -472,7 +500,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 3]> {
         let _ = (grad, outputs, inputs, geometry);
-        Err(lacking("attention_backward", self.name()))
+        Err(lacking("attention_backward", self))
     }
 
     /// The states `h′` after each step, `[rows, width]`, then for an LSTM the `c′`, `[rows, hidden]`; and
@@ -487,7 +515,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &RecurrentGeometry,
     ) -> Result<[Storage; 2]> {
         let _ = (inputs, geometry);
-        Err(lacking("recurrent", self.name()))
+        Err(lacking("recurrent", self))
     }
 
     /// The gradients along the steps of [`recurrent`](Self::recurrent), whose results are `outputs`.
@@ -503,7 +531,7 @@ pub trait Backend: Send + Sync + 'static {
         geometry: &RecurrentGeometry,
     ) -> Result<RecurrentSlopes> {
         let _ = (grad, outputs, inputs, geometry);
-        Err(lacking("recurrent_backward", self.name()))
+        Err(lacking("recurrent_backward", self))
     }
 
     /// A parameter, `F32` or `F64`, after a step of AdamW. The moments are changed where they lie, or
@@ -520,13 +548,13 @@ pub trait Backend: Send + Sync + 'static {
         step: &AdamWStep,
     ) -> Result<Storage> {
         let _ = (value, grad, moments, step);
-        Err(lacking("adamw", self.name()))
+        Err(lacking("adamw", self))
     }
 }
 
 /// The error for a family that a device lacks.
-fn lacking(op: &'static str, device: &str) -> crate::Error {
-    let device = device.to_owned();
+fn lacking(op: &'static str, backend: &(impl Backend + ?Sized)) -> crate::Error {
+    let device = device::name(backend.kind(), backend.index());
     ErrorKind::Unavailable { op, device }.into()
 }
 

@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::Device;
-use crate::DType;
+use super::{Absent, Device};
 use crate::layout::Layout;
+use crate::{DType, ErrorKind, Result};
 
 /// Memory of a device that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
 pub trait StorageData: Any + Send + Sync {
@@ -51,6 +51,20 @@ impl Storage {
     pub fn downcast_ref<S: StorageData>(&self) -> Option<&S> {
         let data: &dyn Any = &*self.data;
         data.downcast_ref()
+    }
+
+    /// The memory as its backend's own type, for the kernels of `device`.
+    ///
+    /// # Errors
+    ///
+    /// Elements that are still to come ([`ErrorKind::NoValues`]), memory of another device.
+    pub fn data<S: StorageData>(&self, op: &'static str, device: Device) -> Result<&S> {
+        self.downcast_ref().ok_or_else(|| {
+            Absent::error(self).unwrap_or_else(|| {
+                let (lhs, rhs) = (device.to_string(), self.device().to_string());
+                ErrorKind::DeviceMismatch { op, lhs, rhs }.into()
+            })
+        })
     }
 
     /// The memory as its backend's own type, to be written, if no other handle shares it.

@@ -130,6 +130,50 @@ pub enum ErrorKind {
         device: String,
     },
 
+    /// A device that is not there.
+    #[error(
+        "device `{}` is not there; there are: {}. The crate of a device registers it",
+        quote(device),
+        passage(known)
+    )]
+    UnknownDevice {
+        /// The device asked for.
+        device: String,
+        /// Those that there are.
+        known: String,
+    },
+
+    /// Two backends that would be one device.
+    #[error(
+        "device `{}` is another backend's already; give this one another index",
+        quote(device)
+    )]
+    DeviceTaken {
+        /// The device.
+        device: String,
+    },
+
+    /// Memory that a device does not have.
+    #[error(
+        "{}: no memory for {bytes} bytes; free tensors or use smaller batches",
+        quote(device)
+    )]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+
+    /// Anything else that a device says, perhaps of an operation that was asked for earlier.
+    #[error("{}: {source}", quote(device))]
+    Device {
+        /// The device.
+        device: String,
+        /// What it says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+
     /// A matrix that cannot be decomposed, solved or inverted.
     #[error("{op}: matrix {matrix} of the batch {}", passage(problem))]
     Factorization {

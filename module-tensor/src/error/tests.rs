@@ -71,6 +71,19 @@ fn kinds() -> Vec<ErrorKind> {
             op,
             device: device(),
         },
+        K::UnknownDevice {
+            device: device(),
+            known: key(),
+        },
+        K::DeviceTaken { device: device() },
+        K::OutOfMemory {
+            device: device(),
+            bytes: 1,
+        },
+        K::Device {
+            device: device(),
+            source: "it is hot".into(),
+        },
         K::Argument {
             op,
             name: "key",
@@ -132,21 +145,25 @@ fn place(kind: &ErrorKind) -> usize {
         K::UnsupportedDType { .. } => 8,
         K::DeviceMismatch { .. } => 9,
         K::Unavailable { .. } => 10,
-        K::Argument { .. } => 11,
-        K::BackwardNonScalar { .. } => 12,
-        K::BackwardUntracked => 13,
-        K::GraphFreed { .. } => 14,
-        K::NoGradient { .. } => 15,
-        K::Untracked { .. } => 16,
-        K::GradHook { .. } => 17,
-        K::NonFiniteGradient { .. } => 18,
-        K::GradientCount { .. } => 19,
-        K::GradCheck { .. } => 20,
-        K::NoValues { .. } => 21,
-        K::Random(_) => 22,
-        K::Io(_) => 23,
-        K::Custom(_) => 24,
-        K::Factorization { .. } => 25,
+        K::UnknownDevice { .. } => 11,
+        K::DeviceTaken { .. } => 12,
+        K::OutOfMemory { .. } => 13,
+        K::Device { .. } => 14,
+        K::Argument { .. } => 15,
+        K::BackwardNonScalar { .. } => 16,
+        K::BackwardUntracked => 17,
+        K::GraphFreed { .. } => 18,
+        K::NoGradient { .. } => 19,
+        K::Untracked { .. } => 20,
+        K::GradHook { .. } => 21,
+        K::NonFiniteGradient { .. } => 22,
+        K::GradientCount { .. } => 23,
+        K::GradCheck { .. } => 24,
+        K::NoValues { .. } => 25,
+        K::Random(_) => 26,
+        K::Io(_) => 27,
+        K::Custom(_) => 28,
+        K::Factorization { .. } => 29,
     }
 }
 
@@ -155,7 +172,7 @@ fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
     let kinds = kinds();
     let mut places: Vec<usize> = kinds.iter().map(place).collect();
     places.dedup();
-    assert_eq!(places, (0..26).collect::<Vec<_>>());
+    assert_eq!(places, (0..30).collect::<Vec<_>>());
     for kind in kinds {
         let message = Error::from(kind).to_string();
         let steers = |c: char| c.is_control() || c == '\u{202e}';

@@ -43,7 +43,14 @@ impl Tensor {
         if self.device() == *device {
             return Ok(self.clone());
         }
-        let storage = device.backend().upload(self.to_host()?)?;
+        if !self.has_values() {
+            return Self::absent("to_device", self.shape(), (self.dtype(), device));
+        }
+        let backend = device.backend();
+        let storage = match backend.copy_from(&self.operand())? {
+            Some(storage) => storage,
+            None => backend.upload(self.to_host()?)?,
+        };
         Ok(self.like_shape(storage).record([self], |_| Move {
             from: self.device(),
         }))

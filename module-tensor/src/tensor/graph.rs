@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Edge, Node, NodeKind, Tensor};
-use crate::{DType, Result, Shape};
+use crate::{DType, Device, Result, Shape};
 
 /// A place in the graph that computed a tensor: PyTorch's `grad_fn`, and of a leaf what stands for
 /// it there (`AccumulateGrad`).
@@ -64,7 +64,7 @@ impl GraphNode {
     ///
     /// A shape that is too large.
     pub fn output(&self, place: usize, shape: &Shape, dtype: DType) -> Result<Tensor> {
-        let mut output = Tensor::absent("output", shape, dtype)?;
+        let mut output = Tensor::absent("output", shape, (dtype, Device::cpu()))?;
         output.edge = Some(Edge {
             node: self.0.clone(),
             output: place,

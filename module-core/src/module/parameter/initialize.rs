@@ -7,7 +7,7 @@ use super::super::deferred::is_deferred;
 use super::super::history::{Draw, History, replay};
 use super::{Init, Parameter, check_shape};
 use crate::rng::{Generator, with_default};
-use crate::{DType, ErrorKind, Result, Shape, Tensor, default_dtype};
+use crate::{DType, ErrorKind, Result, Shape, Tensor, default_device, default_dtype};
 
 impl Parameter {
     /// A parameter that `init` fills, now from the default generator and again at every
@@ -22,7 +22,9 @@ impl Parameter {
         let (value, stream) = with_default(|generator| {
             let value = match is_deferred() {
                 true => Tensor::absent("with_init", &shape, dtype),
-                false => init.init(&shape, dtype, generator),
+                false => init
+                    .init(&shape, dtype, generator)
+                    .and_then(|value| value.to_device(&default_device())),
             };
             value.map(|value| (value, generator.stream()))
         })?;
@@ -77,7 +79,7 @@ impl Parameter {
     pub fn initialise(&self, init: impl Init) -> Result<()> {
         let (value, stream) = with_default(|generator| {
             let value = match is_deferred() {
-                true => Tensor::absent("initialise", &self.shape(), self.dtype()),
+                true => Tensor::absent("initialise", &self.shape(), (self.dtype(), self.device())),
                 false => self.drawn_by(&init, generator),
             };
             value.map(|value| (value, generator.stream()))
@@ -112,7 +114,11 @@ impl Parameter {
         check_shape("initialize_like", &self.shape(), &value)?;
         let value = match value.has_values() {
             true => self.cast_like_own(&value)?,
-            false => Tensor::absent("initialize_like", value.shape(), self.dtype())?,
+            false => Tensor::absent(
+                "initialize_like",
+                value.shape(),
+                (self.dtype(), self.device()),
+            )?,
         };
         let history = other.history();
         self.change_history(|own| *own = history);

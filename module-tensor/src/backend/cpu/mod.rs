@@ -82,7 +82,7 @@ pub(super) struct CpuBackend {
 pub(super) static CPU: CpuBackend = CpuBackend { _marker: 0 };
 
 impl Backend for CpuBackend {
-    fn name(&self) -> &str {
+    fn kind(&self) -> &str {
         "cpu"
     }
 

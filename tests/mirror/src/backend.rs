@@ -1,0 +1,415 @@
+use std::sync::OnceLock;
+
+use module_tensor::backend::{
+    AdamWMemory, AdamWStep, ArgReduceOp, AttentionGeometry, AttentionInputs, Backend, Band,
+    BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, HostData,
+    NormGeometry, NormInputs, Normalised, Operand, RecurrentGeometry, RecurrentInputs,
+    RecurrentSlopes, ReduceOp, Region, SampleGeometry, SampleOp, SoftmaxOp, Storage, UnaryOp,
+    UnfoldGeometry, UnfoldOp, Windows,
+};
+use module_tensor::{DType, Device, Layout, Result, Scalar, Shape};
+
+use crate::Family;
+use crate::inputs::Inputs;
+use crate::storage::MirrorStorage;
+
+const KIND: &str = "mirror";
+
+/// The kernels of a mirror: the CPU's, behind it.
+pub struct Mirror {
+    index: usize,
+    lacks: Vec<Family>,
+    device: OnceLock<Device>,
+}
+
+impl Mirror {
+    pub(crate) fn new(index: usize, lacks: &[Family]) -> Self {
+        Self {
+            index,
+            lacks: lacks.to_vec(),
+            device: OnceLock::new(),
+        }
+    }
+
+    /// The device that this backend is registered as.
+    fn device(&self) -> Device {
+        let find = || {
+            let all = Device::all().into_iter();
+            let mut own = all.filter(|d| d.kind() == KIND && d.index() == self.index);
+            // Kernels are called of tensors on the device, which is registered by then.
+            own.next().unwrap_or_default()
+        };
+        *self.device.get_or_init(find)
+    }
+
+    /// What an operand holds behind the mirror.
+    pub(crate) fn read(&self, x: Operand) -> Result<Operand> {
+        let data: &MirrorStorage = x.storage.data("mirror", self.device())?;
+        let (storage, layout) = (data.behind.clone(), x.layout);
+        Ok(Operand { storage, layout })
+    }
+
+    /// Puts a result behind the mirror.
+    pub(crate) fn hide(&self, behind: Storage) -> Storage {
+        let device = self.device();
+        Storage::new(MirrorStorage { behind, device })
+    }
+
+    /// Has the CPU compute a storage.
+    fn run(&self, f: impl FnOnce(&dyn Backend) -> Result<Storage>) -> Result<Storage> {
+        Ok(self.hide(f(Device::cpu().backend())?))
+    }
+
+    fn run_all<const N: usize>(
+        &self,
+        f: impl FnOnce(&dyn Backend) -> Result<[Storage; N]>,
+    ) -> Result<[Storage; N]> {
+        Ok(f(Device::cpu().backend())?.map(|x| self.hide(x)))
+    }
+
+    fn has(&self, family: Family, op: &'static str) -> Result<()> {
+        match self.lacks.contains(&family) {
+            true => Err(self.device().unavailable(op)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Backend for Mirror {
+    fn kind(&self) -> &str {
+        KIND
+    }
+
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    fn upload(&self, data: HostData) -> Result<Storage> {
+        self.run(|cpu| cpu.upload(data))
+    }
+
+    fn download(&self, x: &Operand) -> Result<HostData> {
+        Device::cpu().backend().download(&self.read(x.clone())?)
+    }
+
+    fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
+        self.run(|cpu| cpu.full(numel, dtype, value))
+    }
+
+    fn contiguous(&self, x: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.contiguous(self.read(x)?))
+    }
+
+    fn cast(&self, x: Operand, dtype: DType) -> Result<Storage> {
+        self.run(|cpu| cpu.cast(self.read(x)?, dtype))
+    }
+
+    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.unary(op, self.read(x)?))
+    }
+
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.binary(op, self.read(a)?, self.read(b)?))
+    }
+
+    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.flat(region, value, self.read(x)?, self.read(other)?))
+    }
+
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+        self.run(|cpu| cpu.binary_scalar(op, self.read(x)?, number))
+    }
+
+    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
+        self.run(|cpu| cpu.add_scaled(self.read(a)?, self.read(b)?, alpha))
+    }
+
+    fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.compare(op, self.read(a)?, self.read(b)?))
+    }
+
+    fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.select(self.read(condition)?, self.read(a)?, self.read(b)?))
+    }
+
+    fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
+        self.run(|cpu| cpu.reduce(op, self.read(x)?, dims))
+    }
+
+    fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
+        self.run(|cpu| cpu.arg_reduce(op, self.read(x)?, dim))
+    }
+
+    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
+        self.run(|cpu| cpu.cumsum(self.read(x)?, dim, reverse))
+    }
+
+    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage> {
+        self.run(|cpu| cpu.cumprod(self.read(x)?, dim))
+    }
+
+    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
+        self.run(|cpu| cpu.argsort(self.read(x)?, count, descending, sorted))
+    }
+
+    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
+        self.run(|cpu| cpu.place(self.read(x)?, layout, numel, fill))
+    }
+
+    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage> {
+        self.run(|cpu| cpu.take(self.read(x)?, places))
+    }
+
+    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
+        self.run(|cpu| cpu.take_back(self.read(x)?, places, shape))
+    }
+
+    fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.matmul(self.read(a)?, self.read(b)?))
+    }
+
+    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.addmm(self.read(row)?, self.read(a)?, self.read(b)?))
+    }
+
+    fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
+        self.run(|cpu| cpu.softmax(op, self.read(x)?, dim))
+    }
+
+    fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.gather(self.read(x)?, dim, self.read(index)?))
+    }
+
+    fn scatter_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        let (index, source) = (self.read(index)?, self.read(source)?);
+        self.run(|cpu| cpu.scatter_add(self.read(x)?, dim, index, source))
+    }
+
+    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
+        let (index, source) = (self.read(index)?, self.read(source)?);
+        self.run(|cpu| cpu.scatter(self.read(x)?, dim, index, source))
+    }
+
+    fn scatter_reduce(
+        &self,
+        op: ReduceOp,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        self.has(Family::ScatterReduce, "scatter_reduce")?;
+        let (index, source) = (self.read(index)?, self.read(source)?);
+        self.run(|cpu| cpu.scatter_reduce(op, self.read(x)?, dim, index, source))
+    }
+
+    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        self.run(|cpu| cpu.index_select(self.read(x)?, dim, self.read(index)?))
+    }
+
+    fn index_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        let (index, source) = (self.read(index)?, self.read(source)?);
+        self.run(|cpu| cpu.index_add(self.read(x)?, dim, index, source))
+    }
+
+    fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
+        let parts = parts.into_iter().map(|part| self.read(part));
+        let parts = parts.collect::<Result<_>>()?;
+        self.run(|cpu| cpu.cat(parts, dim))
+    }
+
+    fn convolution(
+        &self,
+        op: ConvOp,
+        a: Operand,
+        b: Operand,
+        geometry: &ConvGeometry,
+    ) -> Result<Storage> {
+        self.run(|cpu| cpu.convolution(op, self.read(a)?, self.read(b)?, geometry))
+    }
+
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
+        self.run(|cpu| cpu.unfold(op, self.read(x)?, geometry))
+    }
+
+    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)> {
+        let (greatest, places) = Device::cpu().backend().max_pool(self.read(x)?, windows)?;
+        Ok((self.hide(greatest), self.hide(places)))
+    }
+
+    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage> {
+        self.run(|cpu| cpu.resample(self.read(x)?, bands))
+    }
+
+    fn sample(
+        &self,
+        op: SampleOp,
+        a: Operand,
+        b: Operand,
+        locations: Operand,
+        geometry: &SampleGeometry,
+    ) -> Result<Storage> {
+        self.has(Family::Sample, "sample")?;
+        let (a, b) = (self.read(a)?, self.read(b)?);
+        self.run(|cpu| cpu.sample(op, a, b, self.read(locations)?, geometry))
+    }
+
+    fn softmax_backward(
+        &self,
+        op: SoftmaxOp,
+        grad: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        self.has(Family::Softmax, "softmax_backward")?;
+        self.run(|cpu| cpu.softmax_backward(op, self.read(grad)?, self.read(y)?, dim))
+    }
+
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
+        self.has(Family::Softmax, "logsumexp")?;
+        self.run(|cpu| cpu.logsumexp(self.read(x)?, dim))
+    }
+
+    fn logsumexp_backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        self.has(Family::Softmax, "logsumexp_backward")?;
+        let (grad, x, y) = (self.read(grad)?, self.read(x)?, self.read(y)?);
+        self.run(|cpu| cpu.logsumexp_backward(grad, x, y, dim))
+    }
+
+    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+        self.has(Family::Norm, "normalise")?;
+        let inputs = inputs.behind(self)?;
+        let done = Device::cpu().backend().normalise(inputs, geometry)?;
+        Ok(self.hide_norm(done))
+    }
+
+    fn normalise_backward(
+        &self,
+        grad: Operand,
+        inputs: NormInputs,
+        geometry: &NormGeometry,
+    ) -> Result<[Storage; 3]> {
+        self.has(Family::Norm, "normalise_backward")?;
+        let (grad, inputs) = (self.read(grad)?, inputs.behind(self)?);
+        self.run_all(|cpu| cpu.normalise_backward(grad, inputs, geometry))
+    }
+
+    fn cross_entropy(
+        &self,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<[Storage; 2]> {
+        self.has(Family::CrossEntropy, "cross_entropy")?;
+        let inputs = inputs.behind(self)?;
+        self.run_all(|cpu| cpu.cross_entropy(inputs, geometry))
+    }
+
+    fn cross_entropy_backward(
+        &self,
+        grad: Operand,
+        log: Operand,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<Storage> {
+        self.has(Family::CrossEntropy, "cross_entropy_backward")?;
+        let (grad, log, inputs) = (self.read(grad)?, self.read(log)?, inputs.behind(self)?);
+        self.run(|cpu| cpu.cross_entropy_backward(grad, log, inputs, geometry))
+    }
+
+    fn attention(
+        &self,
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 2]> {
+        self.has(Family::Attention, "attention")?;
+        let inputs = inputs.behind(self)?;
+        self.run_all(|cpu| cpu.attention(inputs, geometry))
+    }
+
+    fn attention_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 3]> {
+        self.has(Family::Attention, "attention_backward")?;
+        let (grad, outputs) = (self.read(grad)?, outputs.behind(self)?);
+        let inputs = inputs.behind(self)?;
+        self.run_all(|cpu| cpu.attention_backward(grad, outputs, inputs, geometry))
+    }
+
+    fn recurrent(
+        &self,
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<[Storage; 2]> {
+        self.has(Family::Recurrent, "recurrent")?;
+        let inputs = inputs.behind(self)?;
+        self.run_all(|cpu| cpu.recurrent(inputs, geometry))
+    }
+
+    fn recurrent_backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<RecurrentSlopes> {
+        self.has(Family::Recurrent, "recurrent_backward")?;
+        let (grad, outputs) = (self.read(grad)?, outputs.behind(self)?);
+        let (cpu, inputs) = (Device::cpu().backend(), inputs.behind(self)?);
+        let slopes = cpu.recurrent_backward(grad, outputs, inputs, geometry)?;
+        Ok(self.hide_slopes(slopes))
+    }
+
+    fn adamw(
+        &self,
+        value: Operand,
+        grad: Operand,
+        moments: AdamWMemory<'_>,
+        step: &AdamWStep,
+    ) -> Result<Storage> {
+        self.has(Family::AdamW, "adamw")?;
+        let (value, grad) = (self.read(value)?, self.read(grad)?);
+        let device = self.device();
+        let behind = |x: &Storage| -> Result<Storage> {
+            let data: &MirrorStorage = x.data("adamw", device)?;
+            Ok(data.behind.clone())
+        };
+        let mut exp_avg = behind(moments.exp_avg)?;
+        let mut exp_avg_sq = behind(moments.exp_avg_sq)?;
+        let most = moments.max_exp_avg_sq.as_deref().map(behind);
+        let mut most = most.transpose()?;
+        let inner = AdamWMemory {
+            exp_avg: &mut exp_avg,
+            exp_avg_sq: &mut exp_avg_sq,
+            max_exp_avg_sq: most.as_mut(),
+        };
+        let moved = self.run(|cpu| cpu.adamw(value, grad, inner, step))?;
+        *moments.exp_avg = self.hide(exp_avg);
+        *moments.exp_avg_sq = self.hide(exp_avg_sq);
+        if let (Some(to), Some(most)) = (moments.max_exp_avg_sq, most) {
+            *to = self.hide(most);
+        }
+        Ok(moved)
+    }
+}

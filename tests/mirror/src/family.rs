@@ -1,0 +1,34 @@
+/// A fused family, without which operations are composed of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `scatter_reduce`.
+    ScatterReduce,
+    /// `sample`.
+    Sample,
+    /// `softmax_backward`, `logsumexp` and its gradient.
+    Softmax,
+    /// `normalise` and its gradient.
+    Norm,
+    /// `cross_entropy` and its gradient.
+    CrossEntropy,
+    /// `attention` and its gradient.
+    Attention,
+    /// `recurrent` and its gradient.
+    Recurrent,
+    /// `adamw`.
+    AdamW,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Self; 8] = [
+        Self::ScatterReduce,
+        Self::Sample,
+        Self::Softmax,
+        Self::Norm,
+        Self::CrossEntropy,
+        Self::Attention,
+        Self::Recurrent,
+        Self::AdamW,
+    ];
+}

@@ -1,0 +1,192 @@
+//! A second device: how it is named and found, trained on, and left again by a checkpoint.
+#![allow(clippy::expect_used, clippy::unwrap_used)]
+
+use module_mirror::{Family, Mirror, mirror};
+use module_nn::prelude::*;
+use module_nn::{TensorOptions, with_default_device};
+use module_tests::digits::Digits;
+
+#[test]
+fn devices_are_found_by_their_names() -> Result<()> {
+    let device = mirror(&[])?;
+    let name = device.to_string();
+    assert_eq!(name, format!("mirror:{}", device.index()));
+    assert_eq!(name.parse::<Device>()?, device);
+    assert!(Device::all().contains(&device) && Device::all()[0] == Device::cpu());
+    assert!(device.backend_as::<Mirror>().is_some());
+    assert!(Device::cpu().backend_as::<Mirror>().is_none());
+    assert_eq!("cpu:0".parse::<Device>()?, Device::cpu());
+    let error = "mirror:12345".parse::<Device>().unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::UnknownDevice { .. }),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("there are: cpu, mirror:"),
+        "{error}"
+    );
+    for wrong in [
+        "",
+        "CPU",
+        "cuda:",
+        "cuda:-1",
+        "cuda:+1",
+        "cuda:1:2",
+        ":1",
+        "cuda:99999999999999999999",
+    ] {
+        let error = wrong.parse::<Device>().unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Argument { .. }),
+            "{wrong}: {error}"
+        );
+    }
+    device.synchronize()
+}
+
+#[test]
+fn a_device_belongs_to_one_backend() -> Result<()> {
+    let device = mirror(&[])?;
+    // The same backend is the same device.
+    assert_eq!(Device::register(device.backend())?, device);
+    Ok(())
+}
+
+#[test]
+fn kernels_refuse_memory_of_another_device() -> Result<()> {
+    let device = mirror(&[])?;
+    let x = Tensor::ones([2, 3], &device)?;
+    let error = x.add(&Tensor::ones([2, 3], ())?).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::DeviceMismatch { .. }),
+        "{error}"
+    );
+    // Not even behind the checks of the operations.
+    let cpu = Device::cpu().backend();
+    assert!(cpu.contiguous(x.operand()).is_err());
+    Ok(())
+}
+
+#[test]
+fn values_are_made_where_the_options_say() -> Result<()> {
+    let device = mirror(&[])?;
+    let drawn = |device: &Device| fork_rng(3, || Tensor::randn([4, 5], (DType::F64, device)));
+    let (here, there) = (drawn(&Device::cpu())?, drawn(&device)?);
+    assert_eq!(there.device(), device);
+    assert_eq!(there.to_vec::<f64>()?, here.to_vec::<f64>()?);
+    let weight = Tensor::zeros([2], TensorOptions::new().device(device).requires_grad(true))?;
+    assert!(weight.is_leaf() && weight.requires_grad() && weight.device() == device);
+    let refused = TensorOptions::new().dtype(DType::I64).requires_grad(true);
+    assert_eq!(
+        Tensor::zeros([2], refused).unwrap_err().to_string(),
+        "zeros: not available for int64; it needs a floating-point tensor; cast it with `to_dtype`"
+    );
+    with_default_device(device, || {
+        for x in [
+            Tensor::zeros([2], ())?,
+            Tensor::ones([2], DType::I64)?,
+            Tensor::full([2], true, ())?,
+            Tensor::eye(2, 2, ())?,
+            Tensor::arange(0, 3, ())?,
+            Tensor::linspace(0.0, 1.0, 3, ())?,
+            Tensor::rand([2], ())?,
+            Tensor::randperm(3, ())?,
+            Tensor::randint(0, 3, [2], ())?,
+            Tensor::bernoulli_with([2], 0.5, ())?,
+            Tensor::exponential([2], 1.0, ())?,
+        ] {
+            assert_eq!(x.device(), device, "{x}");
+        }
+        // What the program has lies where it is.
+        assert_eq!(Tensor::from([1.0_f32]).device(), Device::cpu());
+        Ok(())
+    })
+}
+
+/// A few steps; what the parameters are then.
+fn trained(device: &Device) -> Result<StateDict> {
+    let model = fork_rng(0, || with_default_device(*device, || Digits::new(4, 0.25)))?;
+    for (name, parameter) in model.named_parameters() {
+        assert_eq!(parameter.device(), *device, "{name}");
+    }
+    let mut optimizer = AdamW::new(&model, 0.01)?;
+    let criterion = CrossEntropyLoss::new();
+    fork_rng(1, || {
+        for _ in 0..4 {
+            let images = Tensor::rand([8, 1, 8, 8], device)?;
+            let labels = Tensor::randint(0, 10, [8], device)?;
+            let loss = criterion.call((model.call(images)?, labels))?;
+            assert_eq!(loss.device(), *device);
+            model.zero_grad();
+            loss.backward()?;
+            optimizer.step(&model)?;
+        }
+        Ok::<_, Error>(())
+    })?;
+    model.to_device(&Device::cpu())?;
+    model.state_dict()
+}
+
+#[test]
+fn the_digits_network_trains_to_the_same_bits_on_a_mirror() -> Result<()> {
+    let (here, there) = (trained(&Device::cpu())?, trained(&mirror(&[])?)?);
+    let difference = there.diff(&here)?;
+    assert!(difference.is_empty(), "{difference}");
+    Ok(())
+}
+
+#[test]
+fn without_any_one_of_the_fused_families_it_trains_as_well() -> Result<()> {
+    let here = trained(&Device::cpu())?;
+    for family in Family::ALL {
+        let there = trained(&mirror(&[family])?)?;
+        for (key, value) in &there {
+            let other = here.get(key).expect("the same keys");
+            let close = value.to_dtype(DType::F64)?.allclose(
+                &other.to_dtype(DType::F64)?,
+                1e-2,
+                1e-2,
+                false,
+            )?;
+            assert!(close, "{family:?}: {key}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_checkpoint_goes_to_a_mirror_and_back() -> Result<()> {
+    let folder = std::env::temp_dir().join(format!("mirror_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (first, second) = (folder.join("a.safetensors"), folder.join("b.safetensors"));
+    let here = fork_rng(0, || Digits::new(4, 0.0))?;
+    here.save(&first)?;
+    // Moved before there is a value, then loaded.
+    let device = mirror(&[])?;
+    let there = deferred(|| Digits::new(4, 0.0))?;
+    there.to_device(&device)?;
+    there.load(&first)?;
+    assert!(there.named_parameters().all(|(_, p)| p.device() == device));
+    there.save(&second)?;
+    assert_eq!(
+        std::fs::read(&first).unwrap(),
+        std::fs::read(&second).unwrap()
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_deferred_model_is_drawn_where_it_was_moved_to() -> Result<()> {
+    let device = mirror(&[])?;
+    let model = deferred(|| Linear::new(3, 4))?;
+    model.to_device(&device)?;
+    fork_rng(0, || model.reset_parameters())?;
+    assert_eq!(model.weight().device(), device);
+    let same = fork_rng(0, || Linear::new(3, 4))?;
+    assert_eq!(
+        model.weight().tensor().to_vec::<f32>()?,
+        same.weight().tensor().to_vec::<f32>()?
+    );
+    Ok(())
+}

@@ -1,4 +1,5 @@
 //! This crate knows tensors only: nothing of modules, hooks of modules, state dicts or checkpoints.
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use module_core::{DType, StateDict, Tensor};
+use module_core::{DType, Device, StateDict, Tensor};
 use serde_json::Value;
 
 /// A file or folder of the recorded data.
@@ -96,9 +96,14 @@ impl Case {
 
     /// The inputs, laid out as they were when they were recorded.
     pub fn inputs(&self, tensors: &StateDict) -> Vec<Tensor> {
+        self.inputs_on(tensors, &Device::cpu())
+    }
+
+    /// The same in the memory of a device.
+    pub fn inputs_on(&self, tensors: &StateDict, device: &Device) -> Vec<Tensor> {
         let input = |(i, layout): (usize, &String)| {
             let values = self.tensor(tensors, &format!("in{i}")).expect("an input");
-            lay_out(values, layout)
+            lay_out(&values.to_device(device).expect("a copy"), layout)
         };
         self.layouts.iter().enumerate().map(input).collect()
     }
@@ -128,7 +133,7 @@ fn narrowed(x: &Tensor, dim: isize) -> module_core::Result<Tensor> {
     let size = x.size(dim)?;
     let more = |n: usize| {
         let index: Vec<i64> = vec![0; n];
-        x.index_select(dim, &Tensor::from_vec(index, n)?)
+        x.index_select(dim, &Tensor::from_vec(index, n)?.to_device(&x.device())?)
     };
     Tensor::cat(&[&more(1)?, x, &more(2)?], dim)?.narrow(dim, 1..size + 1)
 }

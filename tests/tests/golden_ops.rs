@@ -23,9 +23,10 @@ mod golden_ops {
 }
 
 use module_core::{
-    BackwardOptions, Conv2dOptions, DType, ErrorKind, Padding, Pool2dOptions, Result, StateDict,
-    Tensor,
+    BackwardOptions, Conv2dOptions, DType, Device, ErrorKind, Padding, Pool2dOptions, Result,
+    StateDict, Tensor,
 };
+use module_mirror::{Family, mirror};
 use module_tests::golden::{self, Case, Tolerance};
 use serde_json::Value;
 
@@ -288,10 +289,10 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
 type Run = fn(&Case, &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)>;
 
 /// The differences between our results and the recorded ones.
-fn differences(case: &Case, tensors: &StateDict, run: Run) -> Vec<String> {
+fn differences(case: &Case, tensors: &StateDict, run: Run, device: &Device) -> Vec<String> {
     let part = |part: &str| case.tensor(tensors, part);
     let inputs: Vec<Tensor> = case
-        .inputs(tensors)
+        .inputs_on(tensors, device)
         .iter()
         .map(|x| x.with_grad().unwrap_or_else(|_| x.clone()))
         .collect();
@@ -306,7 +307,10 @@ fn differences(case: &Case, tensors: &StateDict, run: Run) -> Vec<String> {
     let mut check = |name: &str, actual: Option<Tensor>, tolerance| {
         let Some(expected) = part(name) else { return };
         let result = match actual {
-            Some(actual) => golden::compare(&actual, expected, tolerance),
+            Some(actual) => match actual.to_device(&Device::cpu()) {
+                Ok(actual) => golden::compare(&actual, expected, tolerance),
+                Err(error) => Err(error.to_string()),
+            },
             None => Err("missing".to_owned()),
         };
         found.extend(
@@ -322,7 +326,9 @@ fn differences(case: &Case, tensors: &StateDict, run: Run) -> Vec<String> {
     let Some(grad) = part("gout") else {
         return found;
     };
-    if let Err(error) = outs[0].backward_with(grad, BackwardOptions::default()) {
+    let options = BackwardOptions::default();
+    let moved = grad.to_device(device);
+    if let Err(error) = moved.and_then(|grad| outs[0].backward_with(&grad, options)) {
         check("gin0", None, tolerance);
         found.push(error.to_string());
         return found;
@@ -352,10 +358,17 @@ fn differences(case: &Case, tensors: &StateDict, run: Run) -> Vec<String> {
     found
 }
 
-/// Compares every case of a file but those that are `refused`, and counts them. What is `different`
-/// must be so.
+/// Compares every case of a file but those that are `refused`, and counts them, on the CPU and on a second
+/// device with and without its fused families. What is `different` must be so.
 #[track_caller]
 fn agree(file: &str, count: usize, run: Run, different: &Different) {
+    agree_on(&Device::cpu(), file, count, run, different);
+    agree_on(&mirror(&[]).unwrap(), file, count, run, different);
+    agree_on(&mirror(&Family::ALL).unwrap(), file, count, run, different);
+}
+
+#[track_caller]
+fn agree_on(device: &Device, file: &str, count: usize, run: Run, different: &Different) {
     let (cases, tensors) = golden::load(file);
     let cases = cases.as_array().unwrap().iter().map(Case::new);
     let cases: Vec<Case> = cases.filter(|case| !is_refused(case)).collect();
@@ -363,7 +376,7 @@ fn agree(file: &str, count: usize, run: Run, different: &Different) {
     for case in &cases {
         let listed = different.iter().filter(|(key, ..)| *key == case.key);
         let mut expected: Vec<&str> = listed.map(|(_, part, _)| *part).collect();
-        for difference in differences(case, &tensors, run) {
+        for difference in differences(case, &tensors, run, device) {
             let known = |part: &&str| difference.starts_with(&format!("{part}:"));
             match expected.iter().position(known) {
                 Some(place) => drop(expected.remove(place)),
@@ -373,7 +386,7 @@ fn agree(file: &str, count: usize, run: Run, different: &Different) {
         let gone = |part| format!("{}: {part} does not differ any more", case.key);
         failures.extend(expected.into_iter().map(gone));
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(failures.is_empty(), "on {device}:\n{}", failures.join("\n"));
     assert_eq!(cases.len(), count, "cases went missing or are new");
 }
 

@@ -89,7 +89,7 @@ fn results() -> Result<Vec<Vec<u8>>> {
                     batch_sizes: &[37; 4],
                     reverse: false,
                 };
-                Ok(recurrent(&x, &first, Some(&first), &options)?.output)
+                Ok(recurrent(x, &first, Some(&first), &options)?.output)
             }),
         ),
     ];

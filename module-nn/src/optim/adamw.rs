@@ -184,7 +184,7 @@ impl Optimizer for AdamW {
                 maximize,
                 step: known.step.saturating_add(1),
             };
-            let value = adamw_step(&value, grad, &mut known.moments, &numbers)?;
+            let value = adamw_step(value, grad, &mut known.moments, &numbers)?;
             known.step = numbers.step;
             Ok(value)
         })

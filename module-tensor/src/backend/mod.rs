@@ -289,10 +289,7 @@ pub trait Backend: Any + Send + Sync {
         dim: usize,
         index: Operand,
         source: Operand,
-    ) -> Result<Storage> {
-        let _ = (op, x, dim, index, source);
-        Err(lacking("scatter_reduce", self))
-    }
+    ) -> Result<Storage>;
 
     /// The slices of dimension `dim` that an index with one dimension names.
     ///
@@ -365,10 +362,7 @@ pub trait Backend: Any + Send + Sync {
         b: Operand,
         locations: Operand,
         geometry: &SampleGeometry,
-    ) -> Result<Storage> {
-        let _ = (op, a, b, locations, geometry);
-        Err(lacking("sample", self))
-    }
+    ) -> Result<Storage>;
 
     // What follows could be composed of the families above, and is where a device lacks it.
 

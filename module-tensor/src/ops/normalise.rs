@@ -153,12 +153,14 @@ fn normal(x: &Tensor, given: Option<&[Tensor; 2]>, geometry: &NormGeometry) -> R
         }
         None => {
             let mean = x.mean(dims(geometry), true)?;
-            let mean = if geometry.centred {
-                mean
+            let (centred, mean) = if geometry.centred {
+                let centred = x.sub(&mean)?;
+                // What rounding left of the mean, which is much beside a variance far from zero.
+                let rest = centred.mean(dims(geometry), true)?;
+                (centred.sub(&rest)?, mean.add(&rest)?)
             } else {
-                mean.zeros_like()?
+                (x.clone(), mean.zeros_like()?)
             };
-            let centred = x.sub(&mean)?;
             let var = centred.mul(&centred)?.mean(dims(geometry), true)?;
             (centred, mean, var)
         }

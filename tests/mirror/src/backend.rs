@@ -204,7 +204,6 @@ impl Backend for Mirror {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        self.has(Family::ScatterReduce, "scatter_reduce")?;
         let (index, source) = (self.read(index)?, self.read(source)?);
         self.run(|cpu| cpu.scatter_reduce(op, self.read(x)?, dim, index, source))
     }
@@ -261,7 +260,6 @@ impl Backend for Mirror {
         locations: Operand,
         geometry: &SampleGeometry,
     ) -> Result<Storage> {
-        self.has(Family::Sample, "sample")?;
         let (a, b) = (self.read(a)?, self.read(b)?);
         self.run(|cpu| cpu.sample(op, a, b, self.read(locations)?, geometry))
     }

@@ -1,10 +1,6 @@
 /// A fused family, without which operations are composed of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// `scatter_reduce`.
-    ScatterReduce,
-    /// `sample`.
-    Sample,
     /// `softmax_backward`, `logsumexp` and its gradient.
     Softmax,
     /// `normalise` and its gradient.
@@ -21,9 +17,7 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 8] = [
-        Self::ScatterReduce,
-        Self::Sample,
+    pub const ALL: [Self; 6] = [
         Self::Softmax,
         Self::Norm,
         Self::CrossEntropy,

@@ -23,7 +23,8 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     }
     let mut inputs = Vec::new();
     for input in &sample.inputs {
-        let input = input.to_device(device)?;
+        // What is moved is contiguous, and draws follow the order in memory.
+        let input = input.contiguous()?.to_device(device)?;
         inputs.push(match input.dtype().is_floating_point() {
             true => input.with_grad()?,
             false => input,
@@ -35,16 +36,30 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     };
     let outputs = fork_rng(0, || built.run(&arguments))?;
     let mut named = Vec::new();
+    let mut total: Option<Tensor> = None;
     for (i, output) in outputs.iter().enumerate() {
-        assert_eq!(output.device(), *device, "{}: output {i}", sample.name());
+        // Lengths of packed sequences stay on the host, as in PyTorch.
+        if output.device() != *device && output.dtype().is_floating_point() {
+            return Err(Error::custom(format!(
+                "output {i} is on {}",
+                output.device()
+            )));
+        }
         named.push((format!("output {i}"), output.to_device(&Device::cpu())?));
         if output.requires_grad() {
             // Each element with a weight of its own.
             let count = i64::try_from(output.numel()).expect("few elements");
             let weights = Tensor::arange(0, count, output.dtype())?.sin()?;
-            let weights = weights.reshape_as(output)?.to_device(device)?;
-            output.mul(&weights)?.sum(.., false)?.backward()?;
+            let weights = weights.reshape_to(output.shape())?.to_device(device)?;
+            let loss = output.mul(&weights)?.sum(.., false)?;
+            total = Some(match total {
+                Some(total) => loss.add(&total)?,
+                None => loss,
+            });
         }
+    }
+    if let Some(total) = total {
+        total.backward()?;
     }
     for (i, input) in inputs.iter().enumerate() {
         named.extend(
@@ -60,7 +75,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
         named.extend(grad);
     }
     for (key, value) in &module.state_dict()? {
-        named.push((key.clone(), value.clone()));
+        named.push((key.to_owned(), value.clone()));
     }
     for (name, value) in &mut named {
         let moved = value.detach().to_device(&Device::cpu())?;
@@ -73,7 +88,10 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     Ok(Pass { named })
 }
 
-fn check(device: &Device, tolerance: Tolerance) {
+/// What keeps two tensors from being the same.
+type Compare = fn(&Tensor, &Tensor) -> std::result::Result<(), String>;
+
+fn check(device: &Device, compare: Compare) {
     let mut failures = Vec::new();
     for sample in samples() {
         for training in [false, true] {
@@ -93,7 +111,7 @@ fn check(device: &Device, tolerance: Tolerance) {
             };
             assert_eq!(expected.named.len(), actual.named.len(), "{label}");
             for ((name, expected), (_, actual)) in expected.named.iter().zip(&actual.named) {
-                if let Err(difference) = compare(actual, expected, tolerance) {
+                if let Err(difference) = compare(actual, expected) {
                     failures.push(format!("{label}: {name}: {difference}"));
                 }
             }
@@ -109,10 +127,28 @@ fn check(device: &Device, tolerance: Tolerance) {
 
 #[test]
 fn every_layer_gives_the_same_bits_on_a_mirror() {
-    check(&mirror(&[]).unwrap(), Tolerance::EXACT);
+    let device = mirror(&[]).unwrap();
+    check(&device, |a, b| compare(a, b, Tolerance::EXACT));
+}
+
+/// Rounding differs; a gradient that is zero but for it is as small beside the others.
+fn close(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
+    let close = || -> Result<bool> {
+        let [a, b] = [a, b].map(|x| x.to_dtype(DType::F64));
+        let (a, b) = (a?, b?);
+        if a.shape() != b.shape() {
+            return Ok(false);
+        }
+        a.allclose(&b, 2e-5, 2e-6, true)
+    };
+    match close() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("{a} instead of {b}")),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[test]
 fn every_layer_runs_on_a_mirror_without_fused_families() {
-    check(&mirror(&Family::ALL).unwrap(), Tolerance::CONTRACTION);
+    check(&mirror(&Family::ALL).unwrap(), close);
 }

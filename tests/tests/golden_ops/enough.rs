@@ -121,11 +121,7 @@ const PLACES: &str = "the places are recorded with the values";
 
 /// Operations of which there is nothing to record, and why.
 const NOTHING: &[(&str, &str)] = &[
-    (
-        "adamw_step",
-        "`optim/adamw….safetensors` record the steps of training",
-    ),
-    ("to_device", "there is one device"),
+    ("to_device", "PyTorch on one device has no answer"),
     (
         "to_integers",
         "it is `to_dtype` for those dtypes that the operations take as indices",

@@ -127,7 +127,7 @@ fn wrong_operands_are_typed_errors() -> Result<()> {
         let before = numbers(&value, &moments)?;
         let refused = |value: &Tensor, grad: &Tensor, moments: &AdamWMoments| {
             let mut after = moments.clone();
-            let error = adamw_step(&value, grad, &mut after, &STEP).err();
+            let error = adamw_step(value, grad, &mut after, &STEP).err();
             assert_eq!(numbers(value, &after).ok(), numbers(value, moments).ok());
             error.map(|error| error.to_string())
         };

@@ -853,7 +853,7 @@ fn absurd_sizes_are_typed_errors() {
         Tensor::rand([1 << 58], DType::F32),
         Tensor::randn([1 << 62], DType::F64),
         Tensor::arange(i64::MIN, i64::MAX, ()),
-        Tensor::arange(0, 1 << 58, ()),
+        Tensor::arange(0, 1_i64 << 58, ()),
         Tensor::randperm(usize::MAX, ()),
         large.contiguous(),
         large.exp(),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Backend, cpu, lacking};
+use super::{Backend, cpu};
 use crate::{Error, ErrorKind, Result};
 
 /// Where a tensor's memory lies and its operations run.
@@ -114,9 +114,10 @@ impl Device {
         backend.downcast_ref()
     }
 
-    /// The error for a family that this device lacks.
+    /// The error for something that this device does not do.
     pub fn unavailable(&self, op: &'static str) -> Error {
-        lacking(op, self.0.0)
+        let device = self.to_string();
+        ErrorKind::Unavailable { op, device }.into()
     }
 }
 
@@ -142,7 +143,7 @@ impl fmt::Display for Device {
 }
 
 /// What a device is called: `cpu`, which is one, or `cuda:1`.
-pub(super) fn name(kind: &str, index: usize) -> String {
+fn name(kind: &str, index: usize) -> String {
     match (kind, index) {
         ("cpu", 0) => kind.to_owned(),
         _ => format!("{kind}:{index}"),

@@ -1,8 +1,125 @@
-//! What the kernels that do several steps at once read and return.
+//! Kernels that do several steps at once, family by family: what a device may have, and what they read and
+//! return.
 
-use super::{Operand, Storage};
+use super::{
+    AttentionGeometry, CrossEntropyGeometry, NormGeometry, Operand, RecurrentGeometry, SoftmaxOp,
+    Storage,
+};
+use crate::Result;
 
-/// What [`Backend::normalise`](super::Backend::normalise) reads.
+/// The gradient of softmax, and `ln Σ eˣ`. Kernels fail as [`Backend::unary`](super::Backend::unary).
+pub trait SoftmaxKernels {
+    /// The gradient of [`Backend::softmax`](super::Backend::softmax) from that of its output `y`.
+    fn softmax_backward(
+        &self,
+        op: SoftmaxOp,
+        grad: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage>;
+
+    /// `ln Σ eˣ` along `dim`, which then has size 1.
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output `y`.
+    fn logsumexp_backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage>;
+}
+
+/// Normalization of `F32` or `F64`. Kernels fail as [`Backend::unary`](super::Backend::unary).
+pub trait NormKernels {
+    /// The normalized elements and the statistics.
+    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised>;
+
+    /// The gradients of the input, of the weight and of the bias; the inputs hold the statistics that
+    /// [`forward`](Self::forward) returned.
+    fn backward(
+        &self,
+        grad: Operand,
+        inputs: NormInputs,
+        geometry: &NormGeometry,
+    ) -> Result<[Storage; 3]>;
+}
+
+/// Cross-entropy of logits and classes. Kernels fail as [`Backend::unary`](super::Backend::unary), and
+/// of a class that is out of range.
+pub trait CrossEntropyKernels {
+    /// The loss of each element, and as `F64` the `ln Σ eˣ` of its logits, for the gradient.
+    fn forward(
+        &self,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<[Storage; 2]>;
+
+    /// The gradient of the logits; `log` is the second result of [`forward`](Self::forward).
+    fn backward(
+        &self,
+        grad: Operand,
+        log: Operand,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<Storage>;
+}
+
+/// Attention. Kernels fail as [`Backend::unary`](super::Backend::unary).
+pub trait AttentionKernels {
+    /// `softmax(query · keyᵀ · scale + mask) · value`, and as `F64` the `ln Σ eˣ` of each row of the
+    /// softmax, for the gradient. A row that is masked entirely is 0.
+    fn forward(
+        &self,
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 2]>;
+
+    /// The gradients of query, key and value; `outputs` are the results of [`forward`](Self::forward).
+    fn backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 3]>;
+}
+
+/// The steps of recurrent layers. Kernels fail as [`Backend::unary`](super::Backend::unary).
+pub trait RecurrentKernels {
+    /// The states `h′` after each step, `[rows, width]`, then for an LSTM the `c′`, `[rows, hidden]`; and
+    /// `[rows, kept · hidden]` that the gradient needs besides.
+    fn forward(
+        &self,
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<[Storage; 2]>;
+
+    /// The gradients along the steps; `outputs` are the results of [`forward`](Self::forward).
+    fn backward(
+        &self,
+        grad: Operand,
+        outputs: [Operand; 2],
+        inputs: RecurrentInputs,
+        geometry: &RecurrentGeometry,
+    ) -> Result<RecurrentSlopes>;
+}
+
+/// The step of AdamW. It fails as [`Backend::unary`](super::Backend::unary).
+pub trait AdamWKernels {
+    /// A parameter, `F32` or `F64`, after a step. The moments are changed where they lie, or replaced where
+    /// other handles share their memory; an error leaves them as they were.
+    fn step(
+        &self,
+        value: Operand,
+        grad: Operand,
+        moments: AdamWMemory<'_>,
+        step: &AdamWStep,
+    ) -> Result<Storage>;
+}
+
+/// What [`NormKernels`] reads.
 #[derive(Clone)]
 pub struct NormInputs {
     /// `[batch, groups, channels, inner]`
@@ -15,7 +132,7 @@ pub struct NormInputs {
     pub statistics: Option<[Operand; 2]>,
 }
 
-/// What [`Backend::normalise`](super::Backend::normalise) returns.
+/// What [`NormKernels`] returns.
 pub struct Normalised {
     /// In the shape of the input.
     pub output: Storage,
@@ -25,7 +142,7 @@ pub struct Normalised {
     pub var: Storage,
 }
 
-/// What [`Backend::cross_entropy`](super::Backend::cross_entropy) reads.
+/// What [`CrossEntropyKernels`] reads.
 #[derive(Clone)]
 pub struct CrossEntropyInputs {
     /// The logits, `[outer, classes, inner]`, as `F32` or `F64`.
@@ -36,7 +153,7 @@ pub struct CrossEntropyInputs {
     pub weight: Option<Operand>,
 }
 
-/// What [`Backend::adamw`](super::Backend::adamw) changes: memory that begins with as many elements
+/// What [`AdamWKernels`] changes: memory that begins with as many elements
 /// as the parameter has, in its order.
 pub struct AdamWMemory<'a> {
     /// The first moment.
@@ -92,7 +209,7 @@ impl AdamWStep {
     }
 }
 
-/// What [`Backend::attention`](super::Backend::attention) reads, as `F32` or `F64`.
+/// What [`AttentionKernels`] reads, as `F32` or `F64`.
 #[derive(Clone)]
 pub struct AttentionInputs {
     /// `[batch, length, width]`
@@ -106,7 +223,7 @@ pub struct AttentionInputs {
     pub mask: Option<Operand>,
 }
 
-/// What [`Backend::recurrent`](super::Backend::recurrent) reads, as `F32` or `F64`.
+/// What [`RecurrentKernels`] reads, as `F32` or `F64`.
 #[derive(Clone)]
 pub struct RecurrentInputs {
     /// What the input brings to each step, `[rows, gates · hidden]`.
@@ -123,7 +240,7 @@ pub struct RecurrentInputs {
     pub projection: Option<Operand>,
 }
 
-/// What [`Backend::recurrent_backward`](super::Backend::recurrent_backward) returns: gradients.
+/// What [`RecurrentKernels::backward`] returns: gradients.
 pub struct RecurrentSlopes {
     /// Of the part of the input, `[rows, gates · hidden]`.
     pub gates: Storage,

@@ -18,8 +18,9 @@ pub(crate) use cpu::array_view as cpu_view;
 pub use cpu::{num_threads, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
 pub use fused::{
-    AdamWMemory, AdamWStep, AttentionInputs, CrossEntropyInputs, NormInputs, Normalised,
-    RecurrentInputs, RecurrentSlopes,
+    AdamWKernels, AdamWMemory, AdamWStep, AttentionInputs, AttentionKernels, CrossEntropyInputs,
+    CrossEntropyKernels, NormInputs, NormKernels, Normalised, RecurrentInputs, RecurrentKernels,
+    RecurrentSlopes, SoftmaxKernels,
 };
 pub use geometry::{
     AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
@@ -36,12 +37,13 @@ pub use storage::{Operand, Storage, StorageData};
 use std::any::Any;
 
 use crate::layout::{Layout, Shape};
-use crate::{DType, ErrorKind, Result, Scalar};
+use crate::{DType, Result, Scalar};
 
 /// The kernels of a device, one method for each family.
 ///
 /// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous.
-/// A family that a backend lacks returns [`ErrorKind::Unavailable`].
+/// What a device does not serve, such as a dtype, is [`ErrorKind::UnsupportedDType`] or
+/// [`ErrorKind::Unavailable`] ([`Device::unavailable`]).
 pub trait Backend: Any + Send + Sync {
     /// The kind of the device, as PyTorch calls it: `cpu`, `cuda`.
     fn kind(&self) -> &str;
@@ -364,192 +366,38 @@ pub trait Backend: Any + Send + Sync {
         geometry: &SampleGeometry,
     ) -> Result<Storage>;
 
-    // What follows could be composed of the families above, and is where a device lacks it.
+    // Families of kernels that do several steps at once. What a device lacks is composed of the kernels
+    // above.
 
-    /// The gradient of [`softmax`](Self::softmax) from that of its output `y`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn softmax_backward(
-        &self,
-        op: SoftmaxOp,
-        grad: Operand,
-        y: Operand,
-        dim: usize,
-    ) -> Result<Storage> {
-        let _ = (op, grad, y, dim);
-        Err(lacking("softmax_backward", self))
+    /// The gradient of softmax, and `ln Σ eˣ`.
+    fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
+        None
     }
 
-    /// `ln Σ eˣ` along `dim`, which then has size 1.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
-        let _ = (x, dim);
-        Err(lacking("logsumexp", self))
+    /// Layer, group, instance and batch normalisation.
+    fn normalization(&self) -> Option<&dyn NormKernels> {
+        None
     }
 
-    /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output `y`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn logsumexp_backward(
-        &self,
-        grad: Operand,
-        x: Operand,
-        y: Operand,
-        dim: usize,
-    ) -> Result<Storage> {
-        let _ = (grad, x, y, dim);
-        Err(lacking("logsumexp_backward", self))
+    /// The cross-entropy of classes.
+    fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        None
     }
 
-    /// Normalises `F32` or `F64`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
-        let _ = (inputs, geometry);
-        Err(lacking("normalise", self))
+    /// Scaled dot-product attention.
+    fn attention(&self) -> Option<&dyn AttentionKernels> {
+        None
     }
 
-    /// The gradients of the input, of the weight and of the bias of
-    /// [`normalise`](Self::normalise); the inputs hold the statistics that it returned.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn normalise_backward(
-        &self,
-        grad: Operand,
-        inputs: NormInputs,
-        geometry: &NormGeometry,
-    ) -> Result<[Storage; 3]> {
-        let _ = (grad, inputs, geometry);
-        Err(lacking("normalise_backward", self))
+    /// The steps of RNNs, LSTMs and GRUs.
+    fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
+        None
     }
 
-    /// The loss of each element, and as `F64` the `ln Σ eˣ` of its logits, for the gradient.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary), and a class that is out of range.
-    fn cross_entropy(
-        &self,
-        inputs: CrossEntropyInputs,
-        geometry: &CrossEntropyGeometry,
-    ) -> Result<[Storage; 2]> {
-        let _ = (inputs, geometry);
-        Err(lacking("cross_entropy", self))
+    /// The step of AdamW.
+    fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        None
     }
-
-    /// The gradient of the logits of [`cross_entropy`](Self::cross_entropy), whose second result
-    /// is `log`.
-    ///
-    /// # Errors
-    ///
-    /// As [`cross_entropy`](Self::cross_entropy).
-    fn cross_entropy_backward(
-        &self,
-        grad: Operand,
-        log: Operand,
-        inputs: CrossEntropyInputs,
-        geometry: &CrossEntropyGeometry,
-    ) -> Result<Storage> {
-        let _ = (grad, log, inputs, geometry);
-        Err(lacking("cross_entropy_backward", self))
-    }
-
-    /// `softmax(query · keyᵀ · scale + mask) · value`, and as `F64` the `ln Σ eˣ` of each row of the
-    /// softmax, for the gradient. A row that is masked entirely is 0.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn attention(
-        &self,
-        inputs: AttentionInputs,
-        geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 2]> {
-        let _ = (inputs, geometry);
-        Err(lacking("attention", self))
-    }
-
-    /// The gradients of query, key and value of [`attention`](Self::attention), whose results are
-    /// `outputs`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn attention_backward(
-        &self,
-        grad: Operand,
-        outputs: [Operand; 2],
-        inputs: AttentionInputs,
-        geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 3]> {
-        let _ = (grad, outputs, inputs, geometry);
-        Err(lacking("attention_backward", self))
-    }
-
-    /// The states `h′` after each step, `[rows, width]`, then for an LSTM the `c′`, `[rows, hidden]`; and
-    /// `[rows, kept · hidden]` that the gradient needs besides.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn recurrent(
-        &self,
-        inputs: RecurrentInputs,
-        geometry: &RecurrentGeometry,
-    ) -> Result<[Storage; 2]> {
-        let _ = (inputs, geometry);
-        Err(lacking("recurrent", self))
-    }
-
-    /// The gradients along the steps of [`recurrent`](Self::recurrent), whose results are `outputs`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn recurrent_backward(
-        &self,
-        grad: Operand,
-        outputs: [Operand; 2],
-        inputs: RecurrentInputs,
-        geometry: &RecurrentGeometry,
-    ) -> Result<RecurrentSlopes> {
-        let _ = (grad, outputs, inputs, geometry);
-        Err(lacking("recurrent_backward", self))
-    }
-
-    /// A parameter, `F32` or `F64`, after a step of AdamW. The moments are changed where they lie, or
-    /// replaced where other handles share their memory; an error leaves them as they were.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn adamw(
-        &self,
-        value: Operand,
-        grad: Operand,
-        moments: AdamWMemory<'_>,
-        step: &AdamWStep,
-    ) -> Result<Storage> {
-        let _ = (value, grad, moments, step);
-        Err(lacking("adamw", self))
-    }
-}
-
-/// The error for a family that a device lacks.
-fn lacking(op: &'static str, backend: &(impl Backend + ?Sized)) -> crate::Error {
-    let device = device::name(backend.kind(), backend.index());
-    ErrorKind::Unavailable { op, device }.into()
 }
 
 /// Host elements as a CPU storage; they are there already, so nothing can fail.

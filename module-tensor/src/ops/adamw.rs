@@ -82,7 +82,7 @@ pub fn adamw_step(
     }
     // Half precision is rounded after each step of PyTorch's, which is composed.
     let kernel = match value.dtype() {
-        DType::F16 | DType::BF16 => Err(value.device().unavailable(NAME)),
+        DType::F16 | DType::BF16 => Ok(None),
         _ => value.adamw_kernel(grad, moments, step),
     };
     let moved = or_composed(kernel, || value.adamw_composed(grad, moments, step))?;
@@ -95,7 +95,10 @@ impl Tensor {
         grad: &Self,
         moments: &mut AdamWMoments,
         step: &AdamWStep,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
+        let Some(kernels) = self.device().backend().adamw() else {
+            return Ok(None);
+        };
         let AdamWMoments {
             exp_avg,
             exp_avg_sq,
@@ -115,8 +118,8 @@ impl Tensor {
             exp_avg_sq: &mut exp_avg_sq.storage,
             max_exp_avg_sq: max_exp_avg_sq.as_mut().map(|max| &mut max.storage),
         };
-        let backend = self.device().backend();
-        Ok(self.like_shape(backend.adamw(self.operand(), grad.operand(), memory, step)?))
+        let moved = kernels.step(self.operand(), grad.operand(), memory, step)?;
+        Ok(Some(self.like_shape(moved)))
     }
 
     fn adamw_composed(

@@ -241,19 +241,21 @@ impl Attention {
         }
     }
 
-    fn fused(&self) -> Result<Tensor> {
+    fn fused(&self) -> Result<Option<Tensor>> {
         let Self {
             query, key, value, ..
         } = self;
-        let backend = query.device().backend();
-        let [out, logs] = backend.attention(self.inputs(), &self.geometry)?;
+        let Some(kernels) = query.device().backend().attention() else {
+            return Ok(None);
+        };
+        let [out, logs] = kernels.forward(self.inputs(), &self.geometry)?;
         let (batch, length) = (query.shape()[0], query.shape()[1]);
         let out = Tensor::fresh(out, [batch, length, value.shape()[2]].into());
-        Ok(out.record([query, key, value], |y| Fused {
+        Ok(Some(out.record([query, key, value], |y| Fused {
             attention: self.clone(),
             y: y.clone(),
             logs: Tensor::fresh(logs, [batch, length].into()),
-        }))
+        })))
     }
 
     /// Key or value once for each head of the query.
@@ -325,7 +327,7 @@ struct Fused {
 }
 
 impl Fused {
-    fn kernel(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<[Tensor; 3]>> {
         let Attention {
             query,
             key,
@@ -335,13 +337,15 @@ impl Fused {
         } = &self.attention;
         let outputs = [self.y.operand(), self.logs.operand()];
         let (grad, inputs) = (grad.operand(), self.attention.inputs());
-        let backend = query.device().backend();
-        let [dq, dk, dv] = backend.attention_backward(grad, outputs, inputs, geometry)?;
-        Ok([
+        let Some(kernels) = query.device().backend().attention() else {
+            return Ok(None);
+        };
+        let [dq, dk, dv] = kernels.backward(grad, outputs, inputs, geometry)?;
+        Ok(Some([
             query.like_shape(dq),
             key.like_shape(dk),
             value.like_shape(dv),
-        ])
+        ]))
     }
 
     /// As the kernel, written with operations that have gradients.

@@ -211,21 +211,24 @@ impl Entropy {
     }
 
     /// The losses of the elements, by the kernel.
-    fn of_logits(&self, x: &Tensor, target: &Tensor) -> Result<Tensor> {
+    fn of_logits(&self, x: &Tensor, target: &Tensor) -> Result<Option<Tensor>> {
+        let Some(kernels) = x.device().backend().cross_entropy() else {
+            return Ok(None);
+        };
         let inputs = CrossEntropyInputs {
             x: x.operand(),
             target: target.operand(),
             weight: self.weight.as_ref().map(Tensor::operand),
         };
         let geometry = self.geometry(x.shape());
-        let [losses, logs] = x.device().backend().cross_entropy(inputs, &geometry)?;
+        let [losses, logs] = kernels.forward(inputs, &geometry)?;
         let losses = target.like_shape(losses);
-        Ok(losses.record([x], |_| CrossEntropy {
+        Ok(Some(losses.record([x], |_| CrossEntropy {
             x: x.clone(),
             target: target.clone(),
             logs: target.like_shape(logs),
             entropy: self.clone(),
-        }))
+        })))
     }
 
     /// The losses of the elements from the logarithms of their probabilities, composed of other
@@ -307,8 +310,11 @@ struct CrossEntropy {
 }
 
 impl CrossEntropy {
-    fn kernel(&self, grad: &Tensor) -> Result<Tensor> {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<Tensor>> {
         let x = &self.x;
+        let Some(kernels) = x.device().backend().cross_entropy() else {
+            return Ok(None);
+        };
         let inputs = CrossEntropyInputs {
             x: x.operand(),
             target: self.target.operand(),
@@ -316,8 +322,8 @@ impl CrossEntropy {
         };
         let geometry = self.entropy.geometry(x.shape());
         let (grad, logs) = (grad.operand(), self.logs.operand());
-        let backend = x.device().backend();
-        Ok(x.like_shape(backend.cross_entropy_backward(grad, logs, inputs, &geometry)?))
+        let slope = kernels.backward(grad, logs, inputs, &geometry)?;
+        Ok(Some(x.like_shape(slope)))
     }
 
     /// As the kernel, written with operations that have gradients:

@@ -209,7 +209,7 @@ fn by_slope(
     formula: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Gradients> {
     let (x, grad) = (x.widened()?, ctx.grad().widened()?);
-    let slope = gradient(|| x.unary(kernel), || formula(&x))?;
+    let slope = gradient(|| x.unary(kernel).map(Some), || formula(&x))?;
     one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
 }
 

@@ -1,6 +1,6 @@
 //! Norms, and sums of exponentials by their logarithm.
 
-use super::fused::{gradient, or_composed};
+use super::fused::gradient;
 use crate::layout::Dims;
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, one};
 use crate::{Error, Result, Shape};
@@ -107,9 +107,13 @@ impl Tensor {
         let (over, after) = rest.split_at(dims.len());
         let [before, size, after] = [before, over, after].map(|sizes| sizes.iter().product());
         let x = wide.reshape_to(&[before, size, after].into())?;
-        let kernel = x.device().backend().logsumexp(x.operand(), 1);
-        let kernel = kernel.map(|out| Self::fresh(out, [before, 1, after].into()));
-        let out = or_composed(kernel, || no_grad(|| log_of_sum(&x)))?;
+        let out = match x.device().backend().softmax_family() {
+            Some(kernels) => {
+                let out = kernels.logsumexp(x.operand(), 1)?;
+                Self::fresh(out, [before, 1, after].into())
+            }
+            None => no_grad(|| log_of_sum(&x))?,
+        };
         out.record([&x], |y| LogSumExp {
             x: x.clone(),
             y: y.clone(),
@@ -181,10 +185,13 @@ impl Function for LogSumExp {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { x, y } = self;
         let kernel = || {
+            let Some(kernels) = x.device().backend().softmax_family() else {
+                return Ok(None);
+            };
             let operands = [ctx.grad(), x, y].map(Tensor::operand);
             let [grad, input, output] = operands;
-            let backend = x.device().backend();
-            Ok(x.like_shape(backend.logsumexp_backward(grad, input, output, 1)?))
+            let slope = kernels.logsumexp_backward(grad, input, output, 1)?;
+            Ok(Some(x.like_shape(slope)))
         };
         let formula = || ctx.grad().mul(&x.sub(ctx.output(y))?.exp()?);
         one(gradient(kernel, formula)?)

@@ -91,7 +91,10 @@ impl Norm<'_> {
         x: &Tensor,
         [weight, bias]: [&Option<Tensor>; 2],
         statistics: Option<&[Tensor; 2]>,
-    ) -> Result<Normalised> {
+    ) -> Result<Option<Normalised>> {
+        let Some(kernels) = x.device().backend().normalization() else {
+            return Ok(None);
+        };
         let geometry = self.geometry;
         let statistics = match statistics {
             Some([mean, var]) => {
@@ -100,7 +103,7 @@ impl Norm<'_> {
             }
             None => None,
         };
-        let out = x.device().backend().normalise(
+        let out = kernels.forward(
             NormInputs {
                 x: x.operand(),
                 weight: weight.as_ref().map(Tensor::operand),
@@ -122,7 +125,7 @@ impl Norm<'_> {
             statistics: [mean.clone(), var.clone()],
             geometry,
         });
-        Ok(Normalised { output, mean, var })
+        Ok(Some(Normalised { output, mean, var }))
     }
 }
 
@@ -216,9 +219,12 @@ struct Normalise {
 }
 
 impl Normalise {
-    fn kernel(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<[Tensor; 3]>> {
         let Self { x, weight, .. } = self;
-        let [dx, dweight, dbias] = x.device().backend().normalise_backward(
+        let Some(kernels) = x.device().backend().normalization() else {
+            return Ok(None);
+        };
+        let [dx, dweight, dbias] = kernels.backward(
             grad.operand(),
             NormInputs {
                 x: x.operand(),
@@ -229,11 +235,11 @@ impl Normalise {
             &self.geometry,
         )?;
         let flat = Shape::from(self.geometry.groups * self.geometry.channels);
-        Ok([
+        Ok(Some([
             x.like_shape(dx),
             Tensor::fresh(dweight, flat.clone()),
             Tensor::fresh(dbias, flat),
-        ])
+        ]))
     }
 
     /// As the kernel, written with operations that have gradients.

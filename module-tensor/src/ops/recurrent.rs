@@ -228,12 +228,14 @@ impl Recurrent {
     }
 
     /// The states of all steps by the kernel: the `h` of all rows, then the `c`.
-    fn fused(&self) -> Result<Tensor> {
+    fn fused(&self) -> Result<Option<Tensor>> {
         let Self {
             gates, geometry, ..
         } = self;
-        let backend = gates.device().backend();
-        let [out, kept] = backend.recurrent(self.inputs(), geometry)?;
+        let Some(kernels) = gates.device().backend().recurrent() else {
+            return Ok(None);
+        };
+        let [out, kept] = kernels.forward(self.inputs(), geometry)?;
         let rows = geometry.rows();
         let cells = if self.cell.is_some() {
             geometry.hidden
@@ -244,11 +246,11 @@ impl Recurrent {
         let optional = [&self.cell, &self.bias, &self.projection];
         let inputs = [gates, &self.hidden, &self.weight].into_iter();
         let inputs = inputs.chain(optional.into_iter().flatten());
-        Ok(out.record(inputs, |out| Fused {
+        Ok(Some(out.record(inputs, |out| Fused {
             pass: self.clone(),
             out: out.clone(),
             kept: Tensor::fresh(kept, [rows, geometry.op.kept() * geometry.hidden].into()),
-        }))
+        })))
     }
 
     /// The states `h` of all rows, and the `c` of an LSTM, as views of what a pass returns.
@@ -315,15 +317,17 @@ struct Slopes {
 }
 
 impl Fused {
-    fn kernel(&self, grad: &Tensor) -> Result<Slopes> {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<Slopes>> {
         let Self { pass, out, kept } = self;
-        let backend = grad.device().backend();
+        let Some(kernels) = grad.device().backend().recurrent() else {
+            return Ok(None);
+        };
         let outputs = [out.operand(), kept.operand()];
         let (grad, geometry) = (grad.operand(), &pass.geometry);
-        let slopes = backend.recurrent_backward(grad, outputs, pass.inputs(), geometry)?;
+        let slopes = kernels.backward(grad, outputs, pass.inputs(), geometry)?;
         let gates = pass.gates.like_shape(slopes.gates);
         let states = [geometry.rows(), geometry.width];
-        Ok(Slopes {
+        Ok(Some(Slopes {
             sums: match slopes.sums {
                 Some(sums) => pass.gates.like_shape(sums),
                 None => gates.clone(),
@@ -335,7 +339,7 @@ impl Fused {
                 .cell
                 .zip(pass.cell.as_ref())
                 .map(|(x, cell)| cell.like_shape(x)),
-        })
+        }))
     }
 }
 

@@ -60,15 +60,19 @@ impl Tensor {
     }
 }
 
-/// The gradient by its kernel.
-fn kernel(op: SoftmaxOp, grad: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor> {
+/// The gradient by its kernel, if the device has one.
+fn kernel(op: SoftmaxOp, grad: &Tensor, y: &Tensor, dim: isize) -> Result<Option<Tensor>> {
     if grad.rank() == 0 {
         let (grad, y) = (grad.detach().unsqueeze(0)?, y.unsqueeze(0)?);
-        return kernel(op, &grad, &y, 0)?.squeeze(0);
+        let done = kernel(op, &grad, &y, 0)?;
+        return done.map(|slope| slope.squeeze(0)).transpose();
     }
+    let Some(kernels) = grad.device().backend().softmax_family() else {
+        return Ok(None);
+    };
     let index = grad.shape().dim("softmax", dim)?;
-    let backend = grad.device().backend();
-    Ok(grad.like_shape(backend.softmax_backward(op, grad.operand(), y.operand(), index)?))
+    let slope = kernels.softmax_backward(op, grad.operand(), y.operand(), index)?;
+    Ok(Some(grad.like_shape(slope)))
 }
 
 struct Softmax {

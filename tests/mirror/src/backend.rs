@@ -1,16 +1,14 @@
 use std::sync::OnceLock;
 
 use module_tensor::backend::{
-    AdamWMemory, AdamWStep, ArgReduceOp, AttentionGeometry, AttentionInputs, Backend, Band,
-    BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, HostData,
-    NormGeometry, NormInputs, Normalised, Operand, RecurrentGeometry, RecurrentInputs,
-    RecurrentSlopes, ReduceOp, Region, SampleGeometry, SampleOp, SoftmaxOp, Storage, UnaryOp,
-    UnfoldGeometry, UnfoldOp, Windows,
+    AdamWKernels, ArgReduceOp, AttentionKernels, Backend, Band, BinaryOp, CompareOp, ConvGeometry,
+    ConvOp, CrossEntropyKernels, HostData, NormKernels, Operand, RecurrentKernels, ReduceOp,
+    Region, SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry,
+    UnfoldOp, Windows,
 };
 use module_tensor::{DType, Device, Layout, Result, Scalar, Shape};
 
 use crate::Family;
-use crate::inputs::Inputs;
 use crate::storage::MirrorStorage;
 
 const KIND: &str = "mirror";
@@ -32,7 +30,7 @@ impl Mirror {
     }
 
     /// The device that this backend is registered as.
-    fn device(&self) -> Device {
+    pub(crate) fn device(&self) -> Device {
         let find = || {
             let all = Device::all().into_iter();
             let mut own = all.filter(|d| d.kind() == KIND && d.index() == self.index);
@@ -56,22 +54,16 @@ impl Mirror {
     }
 
     /// Has the CPU compute a storage.
-    fn run(&self, f: impl FnOnce(&dyn Backend) -> Result<Storage>) -> Result<Storage> {
+    pub(crate) fn run(&self, f: impl FnOnce(&dyn Backend) -> Result<Storage>) -> Result<Storage> {
         Ok(self.hide(f(Device::cpu().backend())?))
     }
 
-    fn run_all<const N: usize>(
-        &self,
-        f: impl FnOnce(&dyn Backend) -> Result<[Storage; N]>,
-    ) -> Result<[Storage; N]> {
-        Ok(f(Device::cpu().backend())?.map(|x| self.hide(x)))
+    pub(crate) fn hide_all<const N: usize>(&self, behind: [Storage; N]) -> [Storage; N] {
+        behind.map(|x| self.hide(x))
     }
 
-    fn has(&self, family: Family, op: &'static str) -> Result<()> {
-        match self.lacks.contains(&family) {
-            true => Err(self.device().unavailable(op)),
-            false => Ok(()),
-        }
+    fn has(&self, family: Family) -> bool {
+        !self.lacks.contains(&family)
     }
 }
 
@@ -264,150 +256,27 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.sample(op, a, b, self.read(locations)?, geometry))
     }
 
-    fn softmax_backward(
-        &self,
-        op: SoftmaxOp,
-        grad: Operand,
-        y: Operand,
-        dim: usize,
-    ) -> Result<Storage> {
-        self.has(Family::Softmax, "softmax_backward")?;
-        self.run(|cpu| cpu.softmax_backward(op, self.read(grad)?, self.read(y)?, dim))
+    fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
+        self.has(Family::Softmax).then_some(self)
     }
 
-    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
-        self.has(Family::Softmax, "logsumexp")?;
-        self.run(|cpu| cpu.logsumexp(self.read(x)?, dim))
+    fn normalization(&self) -> Option<&dyn NormKernels> {
+        self.has(Family::Norm).then_some(self)
     }
 
-    fn logsumexp_backward(
-        &self,
-        grad: Operand,
-        x: Operand,
-        y: Operand,
-        dim: usize,
-    ) -> Result<Storage> {
-        self.has(Family::Softmax, "logsumexp_backward")?;
-        let (grad, x, y) = (self.read(grad)?, self.read(x)?, self.read(y)?);
-        self.run(|cpu| cpu.logsumexp_backward(grad, x, y, dim))
+    fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        self.has(Family::CrossEntropy).then_some(self)
     }
 
-    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
-        self.has(Family::Norm, "normalise")?;
-        let inputs = inputs.behind(self)?;
-        let done = Device::cpu().backend().normalise(inputs, geometry)?;
-        Ok(self.hide_norm(done))
+    fn attention(&self) -> Option<&dyn AttentionKernels> {
+        self.has(Family::Attention).then_some(self)
     }
 
-    fn normalise_backward(
-        &self,
-        grad: Operand,
-        inputs: NormInputs,
-        geometry: &NormGeometry,
-    ) -> Result<[Storage; 3]> {
-        self.has(Family::Norm, "normalise_backward")?;
-        let (grad, inputs) = (self.read(grad)?, inputs.behind(self)?);
-        self.run_all(|cpu| cpu.normalise_backward(grad, inputs, geometry))
+    fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
+        self.has(Family::Recurrent).then_some(self)
     }
 
-    fn cross_entropy(
-        &self,
-        inputs: CrossEntropyInputs,
-        geometry: &CrossEntropyGeometry,
-    ) -> Result<[Storage; 2]> {
-        self.has(Family::CrossEntropy, "cross_entropy")?;
-        let inputs = inputs.behind(self)?;
-        self.run_all(|cpu| cpu.cross_entropy(inputs, geometry))
-    }
-
-    fn cross_entropy_backward(
-        &self,
-        grad: Operand,
-        log: Operand,
-        inputs: CrossEntropyInputs,
-        geometry: &CrossEntropyGeometry,
-    ) -> Result<Storage> {
-        self.has(Family::CrossEntropy, "cross_entropy_backward")?;
-        let (grad, log, inputs) = (self.read(grad)?, self.read(log)?, inputs.behind(self)?);
-        self.run(|cpu| cpu.cross_entropy_backward(grad, log, inputs, geometry))
-    }
-
-    fn attention(
-        &self,
-        inputs: AttentionInputs,
-        geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 2]> {
-        self.has(Family::Attention, "attention")?;
-        let inputs = inputs.behind(self)?;
-        self.run_all(|cpu| cpu.attention(inputs, geometry))
-    }
-
-    fn attention_backward(
-        &self,
-        grad: Operand,
-        outputs: [Operand; 2],
-        inputs: AttentionInputs,
-        geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 3]> {
-        self.has(Family::Attention, "attention_backward")?;
-        let (grad, outputs) = (self.read(grad)?, outputs.behind(self)?);
-        let inputs = inputs.behind(self)?;
-        self.run_all(|cpu| cpu.attention_backward(grad, outputs, inputs, geometry))
-    }
-
-    fn recurrent(
-        &self,
-        inputs: RecurrentInputs,
-        geometry: &RecurrentGeometry,
-    ) -> Result<[Storage; 2]> {
-        self.has(Family::Recurrent, "recurrent")?;
-        let inputs = inputs.behind(self)?;
-        self.run_all(|cpu| cpu.recurrent(inputs, geometry))
-    }
-
-    fn recurrent_backward(
-        &self,
-        grad: Operand,
-        outputs: [Operand; 2],
-        inputs: RecurrentInputs,
-        geometry: &RecurrentGeometry,
-    ) -> Result<RecurrentSlopes> {
-        self.has(Family::Recurrent, "recurrent_backward")?;
-        let (grad, outputs) = (self.read(grad)?, outputs.behind(self)?);
-        let (cpu, inputs) = (Device::cpu().backend(), inputs.behind(self)?);
-        let slopes = cpu.recurrent_backward(grad, outputs, inputs, geometry)?;
-        Ok(self.hide_slopes(slopes))
-    }
-
-    fn adamw(
-        &self,
-        value: Operand,
-        grad: Operand,
-        moments: AdamWMemory<'_>,
-        step: &AdamWStep,
-    ) -> Result<Storage> {
-        self.has(Family::AdamW, "adamw")?;
-        let (value, grad) = (self.read(value)?, self.read(grad)?);
-        let device = self.device();
-        let behind = |x: &Storage| -> Result<Storage> {
-            let data: &MirrorStorage = x.data("adamw", device)?;
-            Ok(data.behind.clone())
-        };
-        let mut exp_avg = behind(moments.exp_avg)?;
-        let mut exp_avg_sq = behind(moments.exp_avg_sq)?;
-        let most = moments.max_exp_avg_sq.as_deref().map(behind);
-        let mut most = most.transpose()?;
-        let inner = AdamWMemory {
-            exp_avg: &mut exp_avg,
-            exp_avg_sq: &mut exp_avg_sq,
-            max_exp_avg_sq: most.as_mut(),
-        };
-        let moved = self.run(|cpu| cpu.adamw(value, grad, inner, step))?;
-        *moments.exp_avg = self.hide(exp_avg);
-        *moments.exp_avg_sq = self.hide(exp_avg_sq);
-        if let (Some(to), Some(most)) = (moments.max_exp_avg_sq, most) {
-            *to = self.hide(most);
-        }
-        Ok(moved)
+    fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        self.has(Family::AdamW).then_some(self)
     }
 }

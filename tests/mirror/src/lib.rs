@@ -7,6 +7,7 @@
 
 mod backend;
 mod family;
+mod fused;
 mod inputs;
 mod storage;
 

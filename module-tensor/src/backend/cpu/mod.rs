@@ -9,6 +9,7 @@ mod conv_thin;
 mod cross_entropy;
 mod elementwise;
 mod float;
+mod fused;
 mod gemm;
 mod half_precision;
 mod half_product;
@@ -38,18 +39,19 @@ mod view;
 mod window;
 mod workers;
 
-use super::{AdamWMemory, AdamWStep};
+use super::{AdamWKernels, AdamWMemory, AdamWStep};
 use super::{
     ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
     Element, HostData, Operand, ReduceOp, Region, SharedBytes, SoftmaxOp, Storage, StorageData,
     UnaryOp, UnfoldGeometry, UnfoldOp, Windows,
 };
 use super::{
-    AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
-    NormInputs, NormOver, Normalised,
+    AttentionGeometry, AttentionInputs, AttentionKernels, CrossEntropyGeometry, CrossEntropyInputs,
+    CrossEntropyKernels, NormGeometry, NormInputs, NormKernels, NormOver, Normalised,
+    SoftmaxKernels,
 };
 use super::{Outside, SampleGeometry, SampleOp};
-use super::{RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentSlopes};
+use super::{RecurrentGeometry, RecurrentInputs, RecurrentKernels, RecurrentOp, RecurrentSlopes};
 use crate::layout::{Layout, Shape};
 use crate::simd;
 use crate::{DType, Result, Scalar};
@@ -293,108 +295,27 @@ impl Backend for CpuBackend {
         })
     }
 
-    fn softmax_backward(
-        &self,
-        op: SoftmaxOp,
-        grad: Operand,
-        y: Operand,
-        dim: usize,
-    ) -> Result<Storage> {
-        map::through_f32([grad, y], |[grad, y]| {
-            softmax::softmax_backward(op, &grad, &y, dim)
-        })
+    fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
+        Some(self)
     }
 
-    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
-        map::through_f32([x], |[x]| softmax::logsumexp(&x, dim))
+    fn normalization(&self) -> Option<&dyn NormKernels> {
+        Some(self)
     }
 
-    fn logsumexp_backward(
-        &self,
-        grad: Operand,
-        x: Operand,
-        y: Operand,
-        dim: usize,
-    ) -> Result<Storage> {
-        map::through_f32([grad, x, y], |[grad, x, y]| {
-            softmax::logsumexp_backward(&grad, &x, &y, dim)
-        })
+    fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        Some(self)
     }
 
-    fn normalise(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
-        normalise::normalise(&inputs, geometry)
+    fn attention(&self) -> Option<&dyn AttentionKernels> {
+        Some(self)
     }
 
-    fn normalise_backward(
-        &self,
-        grad: Operand,
-        inputs: NormInputs,
-        geometry: &NormGeometry,
-    ) -> Result<[Storage; 3]> {
-        normalise::normalise_backward(&grad, &inputs, geometry)
+    fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
+        Some(self)
     }
 
-    fn cross_entropy(
-        &self,
-        inputs: CrossEntropyInputs,
-        geometry: &CrossEntropyGeometry,
-    ) -> Result<[Storage; 2]> {
-        cross_entropy::cross_entropy(&inputs, geometry)
-    }
-
-    fn cross_entropy_backward(
-        &self,
-        grad: Operand,
-        log: Operand,
-        inputs: CrossEntropyInputs,
-        geometry: &CrossEntropyGeometry,
-    ) -> Result<Storage> {
-        cross_entropy::cross_entropy_backward(&grad, &log, &inputs, geometry)
-    }
-
-    fn attention(
-        &self,
-        inputs: AttentionInputs,
-        geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 2]> {
-        attention::attention(&inputs, geometry)
-    }
-
-    fn attention_backward(
-        &self,
-        grad: Operand,
-        outputs: [Operand; 2],
-        inputs: AttentionInputs,
-        geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 3]> {
-        attention::attention_backward(&grad, &outputs, &inputs, geometry)
-    }
-
-    fn recurrent(
-        &self,
-        inputs: RecurrentInputs,
-        geometry: &RecurrentGeometry,
-    ) -> Result<[Storage; 2]> {
-        recurrent::recurrent(&inputs, geometry)
-    }
-
-    fn recurrent_backward(
-        &self,
-        grad: Operand,
-        outputs: [Operand; 2],
-        inputs: RecurrentInputs,
-        geometry: &RecurrentGeometry,
-    ) -> Result<RecurrentSlopes> {
-        recurrent::recurrent_backward(&grad, &outputs, &inputs, geometry)
-    }
-
-    fn adamw(
-        &self,
-        value: Operand,
-        grad: Operand,
-        moments: AdamWMemory<'_>,
-        step: &AdamWStep,
-    ) -> Result<Storage> {
-        adamw::adamw(&value, &grad, moments, step)
+    fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        Some(self)
     }
 }

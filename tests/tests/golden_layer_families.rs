@@ -277,7 +277,8 @@ impl Case<'_> {
                 }
             }
         };
-        if matches!(refusal.kind(), ErrorKind::Custom(_)) {
+        let of_module = refusal.downcast_ref::<ModuleError>().is_some();
+        if matches!(refusal.kind(), ErrorKind::Custom(_)) && !of_module {
             return Err(format!("untyped: {refusal}"));
         }
         let message = refusal.to_string();

@@ -37,7 +37,7 @@ const NEVER: f64 = -1e30;
 /// # Example
 ///
 /// ```
-/// use module_nn::{CTCLossConfig, DType, Device, Tensor, functional::ctc_loss};
+/// use module_nn::{CTCLossConfig, DType, Tensor, functional::ctc_loss};
 ///
 /// let x = Tensor::full([2, 2], 0.5_f64.ln(), DType::F64)?;
 /// let loss = ctc_loss(&x, &Tensor::from([1_i64]), [2], [1], &CTCLossConfig::new())?;

@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 /// # Example
 ///
 /// ```
-/// use module_tensor::{DType, Device, Tensor};
+/// use module_tensor::{DType, Tensor};
 ///
 /// let x = Tensor::zeros([2, 3], DType::F32)?;
 /// assert_eq!(x.device().to_string(), "cpu");

@@ -79,7 +79,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let ones = Tensor::ones([2, 1, 3], DType::F32)?;
     /// let y = Tensor::from(1.0_f32).baddbmm(&ones, &ones.transpose(1, 2)?, 2.0, 1.0)?;
@@ -110,7 +110,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let ones = Tensor::ones([2, 1, 3], DType::F32)?;
     /// let y = Tensor::from(1.0_f32).addbmm(&ones, &ones.transpose(1, 2)?, 1.0, 1.0)?;

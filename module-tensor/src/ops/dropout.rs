@@ -49,7 +49,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor, fork_rng};
+    /// use module_tensor::{DType, Tensor, fork_rng};
     ///
     /// let x = Tensor::ones([1, 3, 2], DType::F32)?;
     /// let y = fork_rng(0, || x.feature_dropout(0.5))?.to_vec::<f32>()?;
@@ -111,7 +111,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor, fork_rng};
+    /// use module_tensor::{DType, Tensor, fork_rng};
     ///
     /// let x = Tensor::ones([1, 3, 2], DType::F32)?;
     /// let y = fork_rng(0, || x.feature_alpha_dropout(0.5))?.to_vec::<f32>()?;

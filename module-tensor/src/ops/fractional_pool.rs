@@ -30,7 +30,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::arange(0, 16, ())?.reshape([1, 4, 4])?.to_dtype(DType::F32)?;
     /// let samples = Tensor::full([1, 1, 2], 0.5, DType::F32)?;

@@ -110,7 +110,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
     /// assert_eq!(x.movedim(0, -1)?.shape().to_string(), "[3, 4, 2]");

@@ -61,7 +61,7 @@ pub struct RecurrentOutput {
 ///
 /// ```
 /// use module_tensor::fused::{RecurrentOp, RecurrentOptions, recurrent};
-/// use module_tensor::{DType, Device, Tensor};
+/// use module_tensor::{DType, Tensor};
 ///
 /// let gates = Tensor::from([[1.0_f32], [-1.0], [2.0]]);
 /// let options = RecurrentOptions {

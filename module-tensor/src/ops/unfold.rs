@@ -83,7 +83,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor, UnfoldOptions};
+    /// use module_tensor::{DType, Tensor, UnfoldOptions};
     ///
     /// let columns = Tensor::ones([4, 2], DType::F32)?;
     /// let counts = columns.col2im([2, 3], UnfoldOptions::new([2, 2]))?;

@@ -64,7 +64,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::full([2, 2], 0.5, DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.5; 4]);
@@ -94,7 +94,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::zeros([2], DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
@@ -115,7 +115,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::ones([2], DType::I64)?;
     /// assert_eq!(x.to_vec::<i64>()?, [1, 1]);
@@ -185,6 +185,7 @@ impl Tensor {
     }
 }
 
+/// One value everywhere; `op` is what was called.
 fn filled(
     op: &'static str,
     shape: Shape,
@@ -192,8 +193,8 @@ fn filled(
     dtype: DType,
     options: TensorOptions,
 ) -> Result<Tensor> {
-    value.check_fits(op, dtype)?;
-    let numel = shape.checked_numel(op, dtype.size_in_bytes())?;
+    value.check_fits("full", dtype)?;
+    let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
     let backend = options.device_or_default().backend();
     let made = Tensor::fresh(backend.full(numel, dtype, value)?, shape);
     options.track(op, made)

@@ -38,6 +38,7 @@ impl Leaf {
 
     /// The value as this leaf: its gradient is kept here. A value that is not floating-point has none, and
     /// is not tracked.
+    #[inline]
     #[must_use]
     pub fn track(&self, value: &Tensor) -> Tensor {
         Tensor {
@@ -47,12 +48,14 @@ impl Leaf {
     }
 
     /// The gradient that `backward` left.
+    #[inline]
     #[must_use]
     pub fn grad(&self) -> Option<Tensor> {
         self.0.grad()
     }
 
     /// Replaces the gradient, or drops it. Whether it fits the value is the caller's to check.
+    #[inline]
     pub fn set_grad(&self, grad: Option<Tensor>) {
         self.0.set_grad(grad);
     }

@@ -46,7 +46,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::arange_step(0.0, 1.0, 0.25, DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75]);
@@ -75,7 +75,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::linspace(0.0, 1.0, 5, DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
@@ -118,7 +118,7 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{DType, Device, Tensor};
+    /// use module_tensor::{DType, Tensor};
     ///
     /// let x = Tensor::eye(2, 3, DType::I64)?;
     /// assert_eq!(x.to_vec::<i64>()?, [1, 0, 0, 0, 1, 0]);

@@ -42,8 +42,8 @@ use crate::{DType, Result, Scalar};
 /// The kernels of a device, one method for each family.
 ///
 /// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous.
-/// What a device does not serve, such as a dtype, is [`ErrorKind::UnsupportedDType`] or
-/// [`ErrorKind::Unavailable`] ([`Device::unavailable`]).
+/// What a device does not serve, such as a dtype, is [`ErrorKind::UnsupportedDType`](crate::ErrorKind::UnsupportedDType) or
+/// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) ([`Device::unavailable`]).
 pub trait Backend: Any + Send + Sync {
     /// The kind of the device, as PyTorch calls it: `cpu`, `cuda`.
     fn kind(&self) -> &str;
@@ -81,7 +81,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfMemory`], [`ErrorKind::Device`].
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), [`ErrorKind::Device`](crate::ErrorKind::Device).
     fn upload(&self, data: HostData) -> Result<Storage>;
 
     /// Elements that lie in host memory, little-endian, and stay there for as long as they are

@@ -62,9 +62,9 @@ pub use module_tensor::{
     UnfoldOptions, Unique, Value,
 };
 pub use module_tensor::{
-    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
-    NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad, is_grad_enabled,
-    no_grad,
+    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,
+    NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad,
+    is_grad_enabled, no_grad,
 };
 pub use module_tensor::{DType, Scalar, default_dtype, with_default_dtype};
 pub use module_tensor::{

@@ -43,9 +43,9 @@ pub use ops::{
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
-    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphNode, Leaf, NoGradGuard,
-    NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad, is_grad_enabled,
-    no_grad,
+    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,
+    NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad,
+    is_grad_enabled, no_grad,
 };
 
 /// Steps of layers and optimizers that are one kernel each: what a layer or an optimizer calls, and no

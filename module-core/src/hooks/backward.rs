@@ -12,8 +12,8 @@ use super::backward_call::{BackwardCall, BackwardPreCall, Called, Like};
 use super::registry::{BackwardHook, BackwardPreHook, Taken};
 use crate::module::Module;
 use crate::{
-    Backward, DType, Error, ErrorKind, Function, Gradients, GraphNode, Result, Shape, Tensor,
-    is_grad_enabled,
+    Backward, DType, Error, ErrorKind, Function, Gradients, GraphInput, GraphNode, Result, Shape,
+    Tensor, is_grad_enabled,
 };
 
 /// A call between the nodes around its inputs and those around its outputs.
@@ -62,7 +62,7 @@ impl Capture {
                 hooks: std::mem::take(&mut capture.full),
                 likes: tensors.iter().map(Like::of).collect(),
             };
-            capture.inner = surround(input, &tensors, &[], inner)?;
+            capture.inner = Some(surround(input, &tensors, Vec::new(), inner)?);
         }
         Ok(Some(capture))
     }
@@ -74,21 +74,21 @@ impl Capture {
             return Ok(());
         }
         let likes: Vec<Like> = tensors.iter().map(Like::of).collect();
-        let to_inner = self.to_inner(&likes)?;
+        let to_inner = self.to_inner(&likes);
         // Set once, because a call ends once.
         let _ = self.outputs.set(likes.len());
         let outer = Outer {
             capture: self,
             likes,
         };
-        surround(output, &tensors, &to_inner, outer).map(drop)
+        surround(output, &tensors, to_inner, outer).map(drop)
     }
 
     /// The edges from the outer to the inner node: a token that it was there, and the gradients of all
     /// outputs.
-    fn to_inner(&self, outputs: &[Like]) -> Result<Vec<Tensor>> {
+    fn to_inner(&self, outputs: &[Like]) -> Vec<GraphInput> {
         let Some(inner) = &self.inner else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
         let scalar = Shape::from(());
         let token = [(&scalar, DType::F32)].into_iter();
@@ -110,9 +110,9 @@ pub(super) fn tensors(value: &dyn Tensors) -> Vec<Tensor> {
 fn surround(
     value: &mut dyn Tensors,
     tensors: &[Tensor],
-    others: &[Tensor],
+    others: Vec<GraphInput>,
     function: impl Function,
-) -> Result<Option<GraphNode>> {
+) -> Result<GraphNode> {
     let mut replaceable = 0;
     value.for_each_mut(&mut |_| replaceable += 1);
     if replaceable != tensors.len() {
@@ -120,14 +120,14 @@ fn surround(
         let op = "register_full_backward_hook";
         return Err(Error::argument(op, "tensors", tensors.len(), problem));
     }
-    let inputs = tensors.iter().chain(others);
-    let recorded = Tensor::record_outputs(tensors.to_vec(), inputs, |_| function);
-    let node = recorded.iter().find_map(Tensor::graph_node);
-    let mut recorded = recorded.into_iter();
+    let inputs = tensors.iter().map(GraphInput::from).chain(others);
+    let node = GraphNode::new(function, inputs, tensors.len());
+    let mut place = 0;
     value.for_each_mut(&mut |tensor| {
-        if let Some(output) = recorded.next().filter(|_| tensor.requires_grad()) {
-            *tensor = output;
+        if tensor.requires_grad() {
+            node.attach(place, tensor);
         }
+        place += 1;
     });
     Ok(node)
 }

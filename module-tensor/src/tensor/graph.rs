@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Edge, Node, NodeKind, Tensor};
-use crate::{DType, Device, Result, Shape};
+use super::{Edge, Function, Input, Node, NodeKind, Tensor};
+use crate::{DType, Shape};
 
 /// A place in the graph that computed a tensor: PyTorch's `grad_fn`, and of a leaf what stands for
 /// it there (`AccumulateGrad`).
@@ -54,22 +54,96 @@ impl GraphNode {
     }
 }
 
+/// Where an operation that is recorded passes a gradient to: a tensor, or an output of another operation.
+pub struct GraphInput(Option<Input>);
+
+/// Where the gradient of a tensor goes; nowhere if it is not tracked.
+impl From<&Tensor> for GraphInput {
+    fn from(tensor: &Tensor) -> Self {
+        Self(Input::of(tensor))
+    }
+}
+
+/// Operations that are recorded apart from their outputs, for what [`Tensor::record_outputs`] cannot say.
+///
+/// # Example
+///
+/// An operation that passes its gradient on, and the same to an output that the operation before it never
+/// returned:
+///
+/// ```
+/// use module_tensor::{Backward, DType, Function, Gradients, GraphInput, GraphNode, Result, Shape, Tensor};
+///
+/// struct First;
+///
+/// impl Function for First {
+///     fn name(&self) -> &'static str {
+///         "first"
+///     }
+///
+///     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+///         // The second output has no tensor, only a gradient.
+///         let total = ctx.grad().add(ctx.grad_of(1).unwrap_or(ctx.grad()))?;
+///         Ok([Some(total)].into_iter().collect())
+///     }
+/// }
+///
+/// struct Second;
+///
+/// impl Function for Second {
+///     fn name(&self) -> &'static str {
+///         "second"
+///     }
+///
+///     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+///         Ok([Some(ctx.grad().clone()), Some(ctx.grad().mul(10.0)?)].into_iter().collect())
+///     }
+/// }
+///
+/// let x = Tensor::from(1.0_f32).with_grad()?;
+/// let mut y = x.detach();
+/// let first = GraphNode::new(First, [GraphInput::from(&x)], 1);
+/// first.attach(0, &mut y);
+/// let more = first.output(1, &Shape::from(()), DType::F32);
+/// let second = GraphNode::new(Second, [GraphInput::from(&y), more], 1);
+/// second.attach(0, &mut y);
+/// y.backward()?;
+/// assert_eq!(x.grad().unwrap().item::<f32>()?, 11.0);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 impl GraphNode {
-    /// A tensor without elements that stands for output `place` of the operation: its gradient goes there.
-    ///
-    /// The operation may have been recorded with fewer outputs. An operation recorded later that names it
-    /// among its inputs so passes gradients to this one, for which its outputs have no other place.
-    ///
-    /// # Errors
-    ///
-    /// A shape that is too large.
-    pub fn output(&self, place: usize, shape: &Shape, dtype: DType) -> Result<Tensor> {
-        let mut output = Tensor::absent("output", shape, (dtype, Device::cpu()))?;
-        output.edge = Some(Edge {
-            node: self.0.clone(),
+    /// Records an operation, whose function is given a gradient for each output and answers with one for each
+    /// input.
+    pub fn new(
+        function: impl Function,
+        inputs: impl IntoIterator<Item = GraphInput>,
+        outputs: usize,
+    ) -> Self {
+        let inputs = inputs.into_iter().map(|GraphInput(input)| input).collect();
+        Self(Node::op(Arc::new(function), inputs, outputs))
+    }
+
+    /// Makes a tensor output `place` of the operation; where it was computed before is forgotten.
+    pub fn attach(&self, place: usize, tensor: &mut Tensor) {
+        let node = self.0.clone();
+        let edge = Edge {
+            node,
             output: place,
-        });
-        Ok(output)
+        };
+        tensor.edge = tensor.dtype().is_floating_point().then_some(edge);
+    }
+
+    /// Output `place` of the operation, of which there need be no tensor, as an input of another.
+    pub fn output(&self, place: usize, shape: &Shape, dtype: DType) -> GraphInput {
+        let node = self.0.clone();
+        GraphInput(Some(Input {
+            edge: Edge {
+                node,
+                output: place,
+            },
+            shape: shape.clone(),
+            dtype,
+        }))
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) use function::{Reached, one, two};
 pub use grad_hook::GradHookHandle;
 pub(crate) use grad_mode::with_grad_mode;
 pub use grad_mode::{EnableGradGuard, NoGradGuard, enable_grad, is_grad_enabled, no_grad};
-pub use graph::GraphNode;
+pub use graph::{GraphInput, GraphNode};
 pub use leaf::Leaf;
 pub(crate) use node::{Input, Node, NodeKind, Op, lock};
 pub use options::TensorOptions;

@@ -175,7 +175,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// A pattern that is none, a selection that covers nothing; then nothing is frozen.
+    /// An invalid pattern, a selection that matches nothing; then nothing is frozen.
     ///
     /// # Example
     ///
@@ -226,7 +226,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// A dtype that is not floating-point, memory that is not to be had.
+    /// A dtype that is not floating-point, not enough memory.
     fn to_dtype(&self, dtype: DType) -> Result<()> {
         convert::to_dtype(self.as_module(), dtype)
     }
@@ -235,7 +235,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     fn to_device(&self, device: &Device) -> Result<()> {
         convert::to_device(self.as_module(), device)
     }
@@ -244,7 +244,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     fn float(&self) -> Result<()> {
         self.to_dtype(DType::F32)
     }
@@ -253,7 +253,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     fn double(&self) -> Result<()> {
         self.to_dtype(DType::F64)
     }
@@ -262,7 +262,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     fn half(&self) -> Result<()> {
         self.to_dtype(DType::F16)
     }
@@ -271,7 +271,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     fn bfloat16(&self) -> Result<()> {
         self.to_dtype(DType::BF16)
     }

@@ -145,7 +145,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     pub(crate) fn initial(&self) -> Result<Tensor> {
         let now = self.tensor();
         self.0

@@ -76,7 +76,7 @@ impl PReLU {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     pub fn new() -> Result<Self> {
         PReLUConfig::new().build()
     }

@@ -189,7 +189,7 @@ impl HostData {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     pub fn to_be_written(dtype: DType, len: usize) -> Result<Self> {
         super::cpu::scratch_of(dtype, len)
     }

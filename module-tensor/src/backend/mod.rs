@@ -105,7 +105,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage>;
 
     /// The same elements in row-major order.

@@ -11,7 +11,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -38,7 +38,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     pub fn to_device(&self, device: &Device) -> Result<Self> {
         if self.device() == *device {
             return Ok(self.clone());

@@ -190,7 +190,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///

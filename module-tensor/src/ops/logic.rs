@@ -73,7 +73,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -92,7 +92,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -111,7 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -133,7 +133,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///

@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -67,7 +67,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -86,7 +86,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///

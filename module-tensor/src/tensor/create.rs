@@ -131,7 +131,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -150,7 +150,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had.
+    /// Not enough memory.
     ///
     /// # Example
     ///
@@ -169,7 +169,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Memory that is not to be had, a value that does not fit the dtype.
+    /// Not enough memory, a value that does not fit the dtype.
     ///
     /// # Example
     ///

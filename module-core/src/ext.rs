@@ -8,7 +8,7 @@ use crate::hooks::{
     HookResult, Registration,
 };
 use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, freeze, path, walk};
-use crate::rng::{Generator, with_default};
+use crate::rng::Generator;
 use crate::state::{
     self, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, StateDict,
     StateDictCall, StateDictPreCall,
@@ -424,7 +424,7 @@ pub trait ModuleExt: Module {
     /// Parameters that own no initialiser, by their paths; those of the initialisers. Then nothing
     /// is changed.
     fn reset_parameters(&self) -> Result<()> {
-        with_default(|generator| self.reset_parameters_with(generator))
+        convert::reset(self.as_module(), None, &|_| true)
     }
 
     /// [`reset_parameters`](Self::reset_parameters) with a generator.
@@ -432,8 +432,8 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// As [`reset_parameters`](Self::reset_parameters).
-    fn reset_parameters_with(&self, generator: &mut Generator) -> Result<()> {
-        convert::reset(self.as_module(), generator, &|_| true)
+    fn reset_parameters_with(&self, generator: &Generator) -> Result<()> {
+        convert::reset(self.as_module(), Some(generator), &|_| true)
     }
 
     /// The module tree, to be printed as PyTorch prints it.

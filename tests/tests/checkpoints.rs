@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use module_core::rng::with_default;
+use module_core::rng::default_generator;
 use module_core::{Generator, RestoreReport, Snapshot};
 use module_nn::prelude::*;
 
@@ -290,7 +290,7 @@ fn checkpoint<M: Module, O: Stateful>(model: &M, optimizer: &O) -> TrainingCheck
     let checkpoint = TrainingCheckpoint::new(2, 10);
     let checkpoint = checkpoint.with("model", model).unwrap();
     let checkpoint = checkpoint.with("optimizer", optimizer).unwrap();
-    with_default(|generator| checkpoint.with("generator", generator)).unwrap()
+    checkpoint.with("generator", &default_generator()).unwrap()
 }
 
 fn resume<M: Module, O: Stateful>(
@@ -300,7 +300,8 @@ fn resume<M: Module, O: Stateful>(
 ) {
     checkpoint.restore("model", model).unwrap();
     checkpoint.restore("optimizer", optimizer).unwrap();
-    with_default(|generator| checkpoint.restore("generator", generator)).unwrap();
+    let restored = checkpoint.restore("generator", &mut default_generator());
+    restored.unwrap();
 }
 
 /// Everything that training has come to.

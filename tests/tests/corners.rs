@@ -72,7 +72,7 @@ fn apply_on_a_shared_root_is_an_error() {
 struct Once(AtomicBool);
 
 impl Init for Once {
-    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, _: &Generator) -> Result<Tensor> {
         if self.0.swap(true, Ordering::Relaxed) {
             return Err(Error::argument("once", "call", 2, "is one too many"));
         }
@@ -101,7 +101,7 @@ fn a_reset_that_fails_changes_nothing() {
 struct Single;
 
 impl Init for Single {
-    fn init(&self, shape: &Shape, _: DType, _: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, _: DType, _: &Generator) -> Result<Tensor> {
         Tensor::zeros(shape, DType::F32)
     }
 }

@@ -3,6 +3,7 @@
 
 use module_nn::init::{self, FanMode, KaimingNormal, KaimingUniform, Nonlinearity};
 use module_nn::prelude::*;
+use module_nn::rng::default_generator;
 use module_nn::with_default_dtype;
 use module_tests::digits::Digits;
 use module_tests::golden::{self, Tolerance, compare};
@@ -168,11 +169,9 @@ fn every_function_of_torch_nn_init_draws_the_same() {
         let kind = dtype(&case["dtype"]);
         let init = initialiser(name, &case["kwargs"]);
         let made = fork_rng(0, || {
-            module_nn::rng::with_default(|generator| {
-                let out = init.init(&shape, kind, generator)?;
-                let next = Tensor::uniform(2, 0.0, 1.0, DType::F32, generator)?;
-                Ok::<_, Error>((out, next))
-            })
+            let out = init.init(&shape, kind, &default_generator())?;
+            let next = Tensor::rand(2, DType::F32)?;
+            Ok::<_, Error>((out, next))
         });
         let (out, next) = made.unwrap();
         // An orthogonal factor is rounded in another order.

@@ -1,8 +1,9 @@
 //! A second device: how it is named and found, trained on, and left again by a checkpoint.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
-use module_mirror::{Family, Mirror, mirror};
+use module_mirror::{Family, Mirror, mirror, mirror_with_generator, small_mirror};
 use module_nn::prelude::*;
+use module_nn::rng::{Generator, default_generator};
 use module_nn::{TensorOptions, with_default_device};
 use module_tests::digits::Digits;
 
@@ -187,6 +188,122 @@ fn a_deferred_model_is_drawn_where_it_was_moved_to() -> Result<()> {
     assert_eq!(
         model.weight().tensor().to_vec::<f32>()?,
         same.weight().tensor().to_vec::<f32>()?
+    );
+    Ok(())
+}
+
+#[test]
+fn a_device_may_draw_its_own_random_numbers() -> Result<()> {
+    let device = mirror_with_generator()?;
+    fork_rng(5, || {
+        let before = default_generator().get_state();
+        let x = Tensor::rand([1000], (DType::F64, device))?;
+        assert_eq!(x.device(), device);
+        // The CPU's generator has given nothing.
+        assert_eq!(default_generator().get_state(), before);
+        let own = device.default_generator();
+        assert_eq!((own.device(), own.initial_seed()), (device, 5));
+        let of_cpu = Tensor::rand([1000], DType::F64)?.to_vec::<f64>()?;
+        assert_ne!(x.to_vec::<f64>()?, of_cpu);
+
+        // One seed for all devices.
+        manual_seed(5);
+        let again = Tensor::rand([1000], (DType::F64, device))?;
+        assert_eq!(again.to_vec::<f64>()?, x.to_vec::<f64>()?);
+        assert_eq!(Tensor::rand([1000], DType::F64)?.to_vec::<f64>()?, of_cpu);
+
+        // Its state goes on where it was.
+        let state = own.get_state();
+        let next = Tensor::randn([7], device)?.to_vec::<f32>()?;
+        own.set_state(&state)?;
+        assert_eq!(Tensor::randn([7], device)?.to_vec::<f32>()?, next);
+        assert!(own.set_state(&state[1..]).is_err());
+        Ok(())
+    })
+}
+
+#[test]
+fn initializers_draw_where_the_parameters_lie() -> Result<()> {
+    let device = mirror_with_generator()?;
+    let build = || with_default_device(device, || Linear::new(3, 4));
+    let values = |layer: &Linear| layer.weight().tensor().to_vec::<f32>();
+    fork_rng(1, || {
+        let before = default_generator().get_state();
+        let layer = build()?;
+        assert_eq!(layer.weight().device(), device);
+        assert_eq!(default_generator().get_state(), before);
+        let first = values(&layer)?;
+        manual_seed(1);
+        layer.reset_parameters()?;
+        assert_eq!(values(&layer)?, first);
+
+        // A generator of the CPU gives its own values everywhere, that of a device only there.
+        layer.reset_parameters_with(&Generator::new(0))?;
+        let here = fork_rng(0, || Linear::new(3, 4))?;
+        assert_eq!(values(&layer)?, values(&here)?);
+        let own = Generator::on(device, 0)?;
+        let error = Tensor::normal(2, 0.0, 1.0, Device::cpu(), &own).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::DeviceMismatch { .. }),
+            "{error}"
+        );
+        let y = Tensor::ones([8, 8], device)?.dropout(0.5)?;
+        assert_eq!(y.device(), device);
+        assert_eq!(default_generator().get_state(), before);
+        Ok(())
+    })
+}
+
+/// An initializer that builds a layer of its own, which draws, while it runs.
+struct OfALayer;
+
+impl Init for OfALayer {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
+        let layer = Linear::new(shape[1], shape[0])?;
+        layer.reset_parameters_with(generator)?;
+        layer.weight().detach().to_dtype(dtype)
+    }
+}
+
+#[test]
+fn no_lock_is_held_while_an_initializer_runs() -> Result<()> {
+    let weight = fork_rng(3, || {
+        let of_threads = std::thread::spawn(|| Parameter::with_init([4, 3], OfALayer));
+        let weight = Parameter::with_init([4, 3], OfALayer)?;
+        of_threads.join().unwrap()?;
+        Ok::<_, Error>(weight)
+    })?;
+    let expected = fork_rng(3, || {
+        let first = Linear::new(3, 4)?;
+        first.reset_parameters()?;
+        first.weight().tensor().to_vec::<f32>()
+    })?;
+    assert_eq!(weight.tensor().to_vec::<f32>()?, expected);
+    Ok(())
+}
+
+#[test]
+fn what_fails_later_is_told_when_it_is_waited_for() -> Result<()> {
+    let device = small_mirror(64)?;
+    let mirror: &Mirror = device.backend_as().unwrap();
+    let x = Tensor::ones([4], device)?;
+    mirror.fail_later(std::io::Error::other("a kernel was stopped"));
+    // What is asked for meanwhile goes on.
+    let y = x.add(&x)?;
+    let error = device.synchronize().unwrap_err();
+    assert_eq!(error.to_string(), format!("{device}: a kernel was stopped"));
+    let source = std::error::Error::source(&error).unwrap();
+    assert!(source.downcast_ref::<std::io::Error>().is_some());
+    // It is told once, by a wait or by whatever else needs the values.
+    device.synchronize()?;
+    assert_eq!(y.to_vec::<f32>()?, [2.0; 4]);
+    mirror.fail_later(std::io::Error::other("again"));
+    assert!(y.to_vec::<f32>().is_err());
+    assert_eq!(
+        Tensor::zeros([17], (DType::F32, device))
+            .unwrap_err()
+            .to_string(),
+        format!("{device}: no memory for 68 bytes; free tensors or use smaller batches")
     );
     Ok(())
 }

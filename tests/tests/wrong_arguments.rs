@@ -16,13 +16,14 @@ mod wrong_arguments {
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use module_core::rng::CpuGenerator;
 use module_core::{
     Approximate, BackwardOptions, Conv2dOptions, DType, Device, Dims, Error, ErrorKind, Generator,
     Padding, Pool2dOptions, Result, Scalar, Shape, Tensor, Value, autograd,
 };
 
 /// Draws arguments, of which about half make sense.
-struct Draw(Generator);
+struct Draw(CpuGenerator);
 
 impl Draw {
     fn below(&mut self, n: usize) -> usize {
@@ -270,7 +271,7 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
     let (mut good, mut bad) = (0, 0);
     for seed in 0..ROUNDS {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let y = op(&mut Draw(Generator::new(seed)))?;
+            let y = op(&mut Draw(CpuGenerator::new(seed)))?;
             if y.requires_grad() {
                 let grad = y.detach().ones_like();
                 // The elements of a view may be too many for memory.
@@ -771,11 +772,11 @@ fn creation() {
     fuzz("randn", |d| Tensor::randn(d.shape(), d.dtype()));
     fuzz("uniform", |d| {
         let (low, high) = (d.number(), d.number());
-        Tensor::uniform(d.shape(), low, high, d.dtype(), &mut Generator::new(0))
+        Tensor::uniform(d.shape(), low, high, d.dtype(), &Generator::new(0))
     });
     fuzz("normal", |d| {
         let (mean, std) = (d.number(), d.number());
-        Tensor::normal(d.shape(), mean, std, d.dtype(), &mut Generator::new(0))
+        Tensor::normal(d.shape(), mean, std, d.dtype(), &Generator::new(0))
     });
     fuzz("randperm", |d| Tensor::randperm(d.size(), ()));
     fuzz("arange", |d| {

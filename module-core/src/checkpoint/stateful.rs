@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::rng::{Generator, GeneratorState};
+use crate::rng::Generator;
 use crate::{Error, Module, ModuleExt, Result, StateDict, Tensor};
 
 /// What decides how something goes on: everything that training must find again after a break.
@@ -137,10 +137,10 @@ impl<M: Module + ?Sized> Stateful for M {
     }
 }
 
-/// The bytes that PyTorch's `get_rng_state` gives, as the tensor `state`.
+/// Of the CPU the bytes that PyTorch's `get_rng_state` gives, as the tensor `state`.
 impl Stateful for Generator {
     fn state(&self) -> Result<Snapshot> {
-        let bytes = self.to_bytes();
+        let bytes = self.get_state();
         let tensor = Tensor::from_vec(bytes.clone(), bytes.len())?;
         Ok(Snapshot::new(StateDict::from_iter([("state", tensor)])))
     }
@@ -157,6 +157,6 @@ impl Stateful for Generator {
             ));
         };
         let bytes = tensor.to_vec::<u8>()?;
-        Ok(self.set_state(&GeneratorState::from_bytes(&bytes)?)?)
+        self.set_state(&bytes)
     }
 }

@@ -21,7 +21,7 @@ use module_tensor::error::quote;
 /// # Example
 ///
 /// ```
-/// use module_core::rng::with_default;
+/// use module_core::rng::default_generator;
 /// use module_core::{Module, Parameter, Tensor, TrainingCheckpoint};
 ///
 /// #[derive(Module)]
@@ -33,12 +33,12 @@ use module_tensor::error::quote;
 /// let mut model = Scale { weight: Parameter::new(Tensor::from([1.0_f32, 2.0]))? };
 ///
 /// let checkpoint = TrainingCheckpoint::new(3, 1200).with("model", &model)?;
-/// let checkpoint = with_default(|generator| checkpoint.with("generator", generator))?;
+/// let checkpoint = checkpoint.with("generator", &default_generator())?;
 /// checkpoint.save(&directory)?;
 ///
 /// let checkpoint = TrainingCheckpoint::load(&directory)?;
 /// checkpoint.restore("model", &mut model)?;
-/// with_default(|generator| checkpoint.restore("generator", generator))?;
+/// checkpoint.restore("generator", &mut default_generator())?;
 /// assert_eq!((checkpoint.epoch(), checkpoint.step()), (3, 1200));
 /// std::fs::remove_dir_all(directory)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -80,11 +80,11 @@ fn convert(
 /// Draws every parameter that `takes` anew and finds every such buffer's first value, and sets all of
 /// them then.
 ///
-/// The parameters are drawn as they were when the tree was built, so that the seed gives what it gave
+/// They are drawn by `generator`, or each by the default one of its device. The parameters are drawn as they were when the tree was built, so that the seed gives what it gave
 /// then.
 pub(crate) fn reset(
     root: &dyn Module,
-    generator: &mut Generator,
+    generator: Option<&Generator>,
     takes: &dyn Fn(TensorId) -> bool,
 ) -> Result<()> {
     let mut parameters = walk::parameters(root, &Walk::new());

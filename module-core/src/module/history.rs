@@ -76,6 +76,12 @@ impl History {
     }
 }
 
+/// The generator that was given, or the default one of the parameter's device.
+fn generator_of(parameter: &Parameter, given: Option<&Generator>) -> Generator {
+    let of_device = || parameter.device().default_generator();
+    given.cloned().unwrap_or_else(of_device)
+}
+
 /// Draws the values of some parameters anew, as they were drawn at first: every initializer that they
 /// were given runs again, in the order of all; of those whose values were overwritten only the
 /// generator goes on. The parameters stay as they are.
@@ -83,7 +89,10 @@ impl History {
 /// # Errors
 ///
 /// Those of the initializers, and a parameter that has none.
-pub(super) fn replay(parameters: &[&Parameter], generator: &mut Generator) -> Result<Vec<Tensor>> {
+pub(super) fn replay(
+    parameters: &[&Parameter],
+    generator: Option<&Generator>,
+) -> Result<Vec<Tensor>> {
     let mut draws = Vec::new();
     for (place, parameter) in parameters.iter().enumerate() {
         let history = parameter.history();
@@ -106,7 +115,7 @@ pub(super) fn replay(parameters: &[&Parameter], generator: &mut Generator) -> Re
             if *last {
                 let value = match &drawn {
                     Some(value) => parameter.cast_like_own(value)?,
-                    None => parameter.drawn_by(&*draw.init, generator)?,
+                    None => parameter.drawn_by(&*draw.init, &generator_of(parameter, generator))?,
                 };
                 drawn = Some(value.clone());
                 *slot = Some(value);
@@ -116,7 +125,8 @@ pub(super) fn replay(parameters: &[&Parameter], generator: &mut Generator) -> Re
             && let Some(parameter) = parameters.get(*place)
         {
             let (shape, dtype) = (parameter.shape(), parameter.dtype());
-            draw.init.skip(&shape, dtype, generator)?;
+            let generator = generator_of(parameter, generator);
+            draw.init.skip(&shape, dtype, &generator)?;
         }
     }
     Ok(values.into_iter().flatten().collect())

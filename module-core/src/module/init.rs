@@ -13,7 +13,7 @@ use crate::{DType, Result, Shape, Tensor};
 /// struct Small;
 ///
 /// impl Init for Small {
-///     fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+///     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
 ///         Tensor::normal(shape, 0.0, 0.02, dtype, generator)
 ///     }
 /// }
@@ -25,35 +25,35 @@ use crate::{DType, Result, Shape, Tensor};
 pub trait Init: Send + Sync + 'static {
     /// The values of a parameter of this shape and dtype.
     ///
-    /// Everything random comes from `generator`, which the caller holds: a draw from the default
-    /// generator in here would not follow the seed.
+    /// Everything random comes from `generator`: a draw from the default generator in here would not follow
+    /// its seed. It is not locked, so that an initializer may build tensors and modules of its own.
     ///
     /// # Errors
     ///
     /// A shape that the initialiser does not serve.
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor>;
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor>;
 
     /// Takes from `generator` what [`init`](Self::init) takes, where the values are not wanted because
     /// another initializer overwrote them.
     ///
-    /// By default the values are drawn and dropped; [`Generator::skip_uniform`] and
-    /// [`Generator::skip_normal`] go on without computing them.
+    /// By default the values are drawn and dropped; [`Generator::skip`] goes on without computing
+    /// them.
     ///
     /// # Errors
     ///
     /// As [`init`](Self::init).
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         self.init(shape, dtype, generator).map(drop)
     }
 }
 
 /// An initializer that is owned by several.
 impl Init for std::sync::Arc<dyn Init> {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         (**self).init(shape, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         (**self).skip(shape, dtype, generator)
     }
 }
@@ -63,11 +63,11 @@ impl Init for std::sync::Arc<dyn Init> {
 pub struct ConstantInit(pub f64);
 
 impl Init for ConstantInit {
-    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, _: &Generator) -> Result<Tensor> {
         Tensor::full(shape, self.0, dtype)
     }
 
-    fn skip(&self, _: &Shape, _: DType, _: &mut Generator) -> Result<()> {
+    fn skip(&self, _: &Shape, _: DType, _: &Generator) -> Result<()> {
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use super::entries::entries;
 use crate::error::{SHOWN, cut};
 use crate::module::{IdSet, Module, TensorId, convert, path};
-use crate::rng::{Generator, with_default};
+use crate::rng::Generator;
 use crate::{Mismatch, Result};
 
 /// What a load did.
@@ -71,7 +71,7 @@ impl LoadReport {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn reset_fresh(&self, model: &dyn Module) -> Result<()> {
-        with_default(|generator| self.reset_fresh_with(model, generator))
+        self.reset_fresh_from(model, None)
     }
 
     /// [`reset_fresh`](Self::reset_fresh) with a generator.
@@ -79,7 +79,11 @@ impl LoadReport {
     /// # Errors
     ///
     /// As [`reset_fresh`](Self::reset_fresh).
-    pub fn reset_fresh_with(&self, model: &dyn Module, generator: &mut Generator) -> Result<()> {
+    pub fn reset_fresh_with(&self, model: &dyn Module, generator: &Generator) -> Result<()> {
+        self.reset_fresh_from(model, Some(generator))
+    }
+
+    fn reset_fresh_from(&self, model: &dyn Module, generator: Option<&Generator>) -> Result<()> {
         let model = model.as_module();
         let slots = entries(model)?.into_iter();
         let slots: HashMap<_, _> = slots.map(|entry| (entry.key, entry.slot)).collect();

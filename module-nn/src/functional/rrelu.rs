@@ -1,4 +1,3 @@
-use module_core::rng::with_default;
 use module_core::{DType, Error, Result, Tensor};
 
 use super::loss::{floating, widened};
@@ -39,9 +38,8 @@ pub fn rrelu(input: &Tensor, lower: f64, upper: f64) -> Result<Tensor> {
     let (lower, upper) = (rounded(lower), rounded(upper));
     let mut slopes = x.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
     let count = slopes.iter().filter(|&&value| value <= 0.0).count();
-    let mut units = vec![0.0_f64; count];
-    with_default(|generator| generator.fill_uniform(&mut units, 0.0, 1.0))?;
-    let mut units = units.into_iter();
+    let units = Tensor::rand(count, (DType::F64, input.device()))?;
+    let mut units = units.to_vec::<f64>()?.into_iter();
     for slope in &mut slopes {
         let unit = if *slope <= 0.0 { units.next() } else { None };
         *slope = unit.map_or(1.0, |unit| unit * (upper - lower) + lower);

@@ -1,5 +1,6 @@
 //! One value everywhere, and plain draws.
 
+use module_core::rng::Distribution;
 use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 
 pub use module_core::module::ConstantInit as Constant;
@@ -54,13 +55,14 @@ impl Uniform {
 }
 
 impl Init for Uniform {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         Tensor::uniform(shape, self.low, self.high, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
-        generator.skip_uniform(shape.numel(), dtype);
-        Ok(())
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+        let &Self { low, high } = self;
+        let distribution = Distribution::Uniform { low, high };
+        generator.skip(distribution, shape.numel(), dtype)
     }
 }
 
@@ -74,13 +76,14 @@ pub struct Normal {
 }
 
 impl Init for Normal {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         Tensor::normal(shape, self.mean, self.std, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
-        generator.skip_normal(shape.numel(), dtype);
-        Ok(())
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+        let &Self { mean, std } = self;
+        let distribution = Distribution::Normal { mean, std };
+        generator.skip(distribution, shape.numel(), dtype)
     }
 }
 
@@ -121,7 +124,7 @@ impl Default for TruncNormal {
 }
 
 impl Init for TruncNormal {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let &Self { mean, std, a, b } = self;
         Tensor::trunc_normal(shape, mean, std, [a, b], dtype, generator)
     }
@@ -166,15 +169,27 @@ impl Default for TimmTruncNormal {
     }
 }
 
+impl TimmTruncNormal {
+    fn distribution(&self) -> Distribution {
+        let &Self { mean, std, a, b } = self;
+        let (low, high) = (a, b);
+        Distribution::TruncNormalByInverse {
+            mean,
+            std,
+            low,
+            high,
+        }
+    }
+}
+
 impl Init for TimmTruncNormal {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let &Self { mean, std, a, b } = self;
         Tensor::trunc_normal_by_inverse(shape, mean, std, [a, b], dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
-        generator.skip_uniform(shape.numel(), dtype);
-        Ok(())
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+        generator.skip(self.distribution(), shape.numel(), dtype)
     }
 }
 
@@ -211,14 +226,15 @@ impl Default for TimmTruncNormalTf {
 }
 
 impl Init for TimmTruncNormalTf {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let &Self { mean, std, a, b } = self;
         let drawn = Tensor::trunc_normal_by_inverse(shape, 0.0, 1.0, [a, b], dtype, generator)?;
         drawn.mul(std)?.add(mean)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
-        generator.skip_uniform(shape.numel(), dtype);
-        Ok(())
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+        let &Self { a, b, .. } = self;
+        let (mean, std) = (0.0, 1.0);
+        TimmTruncNormal { mean, std, a, b }.skip(shape, dtype, generator)
     }
 }

@@ -133,41 +133,41 @@ impl Default for KaimingUniform {
 }
 
 impl Init for XavierUniform {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         uniform(xavier(self.gain, shape)?).init(shape, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         uniform(xavier(self.gain, shape)?).skip(shape, dtype, generator)
     }
 }
 
 impl Init for XavierNormal {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         normal(xavier(self.gain, shape)?).init(shape, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         normal(xavier(self.gain, shape)?).skip(shape, dtype, generator)
     }
 }
 
 impl Init for KaimingUniform {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         uniform(kaiming(self.gain, self.mode, shape)?).init(shape, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         uniform(kaiming(self.gain, self.mode, shape)?).skip(shape, dtype, generator)
     }
 }
 
 impl Init for KaimingNormal {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         normal(kaiming(self.gain, self.mode, shape)?).init(shape, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         normal(kaiming(self.gain, self.mode, shape)?).skip(shape, dtype, generator)
     }
 }

@@ -2,6 +2,8 @@
 
 use module_core::{DType, ErrorKind, Generator, Init, Result, Shape, Tensor};
 
+use super::Normal;
+
 /// A matrix with orthonormal columns, or rows if there are fewer of them, times `gain`; what has more
 /// dimensions is flattened behind the first.
 ///
@@ -36,7 +38,7 @@ impl Default for Orthogonal {
 }
 
 impl Init for Orthogonal {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let &[rows, ref rest @ ..] = &**shape else {
             return Err(too_few(shape));
         };
@@ -59,9 +61,9 @@ impl Init for Orthogonal {
         matrix.reshape_to(shape)?.to_dtype(dtype)?.mul(self.gain)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
-        generator.skip_normal(shape.numel(), dtype);
-        Ok(())
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+        let (mean, std) = (0.0, 1.0);
+        Normal { mean, std }.skip(shape, dtype, generator)
     }
 }
 

@@ -8,12 +8,12 @@ use super::zeros;
 pub(crate) struct Overwritten<I>(pub(crate) I);
 
 impl<I: Init> Init for Overwritten<I> {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         self.0.skip(shape, dtype, generator)?;
         zeros().init(shape, dtype, generator)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         self.0.skip(shape, dtype, generator)
     }
 }

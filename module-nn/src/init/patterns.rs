@@ -1,6 +1,7 @@
 //! Values at places: identities, sparse columns, blocks of rows.
 
-use module_core::{DType, Error, ErrorKind, Generator, Init, Result, Shape, Tensor};
+use module_core::rng::Distribution;
+use module_core::{DType, Error, ErrorKind, Generator, Init, Layout, Result, Shape, Tensor};
 
 use super::Normal;
 
@@ -19,7 +20,7 @@ use super::Normal;
 pub struct Eye;
 
 impl Init for Eye {
-    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, _: &Generator) -> Result<Tensor> {
         let (rows, columns) = matrix("eye", shape)?;
         Tensor::eye(rows, columns, dtype)
     }
@@ -50,7 +51,7 @@ impl Default for Dirac {
 }
 
 impl Init for Dirac {
-    fn init(&self, shape: &Shape, dtype: DType, _: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, _: &Generator) -> Result<Tensor> {
         const NAME: &str = "dirac";
         let &[outputs, inputs, ref kernel @ ..] = &**shape else {
             return Err(wrong(NAME, "three to five dimensions", shape));
@@ -108,7 +109,7 @@ pub struct Sparse {
 }
 
 impl Init for Sparse {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         const NAME: &str = "sparse";
         let &Self { sparsity, std } = self;
         let (rows, columns) = matrix(NAME, shape)?;
@@ -117,8 +118,9 @@ impl Init for Sparse {
         let count = (sparsity * rows as f64).ceil() as usize;
         let mut index = Vec::new();
         for column in 0..columns {
-            let order = generator.randperm(rows)?;
-            let zeros = order.into_iter().take(count);
+            let order = generator.draw(Distribution::Permutation, rows, DType::I64)?;
+            let order = Tensor::from_storage(order, Layout::contiguous(rows.into()));
+            let zeros = order.to_vec::<i64>()?.into_iter().take(count);
             index.extend(zeros.map(|row| row * columns as i64 + column as i64));
         }
         let index_shape = index.len();
@@ -194,13 +196,13 @@ impl Blocks {
 }
 
 impl Init for Blocks {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let part = self.part(shape)?;
         let parts = self.each().map(|init| init.init(&part, dtype, generator));
         Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 0)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         let part = self.part(shape)?;
         let mut inits = self.each();
         inits.try_for_each(|init| init.skip(&part, dtype, generator))

@@ -244,7 +244,7 @@ impl Chosen {
 }
 
 impl Init for Chosen {
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let mut drawn = self.init.init(shape, dtype, generator)?;
         if self.gain != 1.0 {
             drawn = drawn.mul(self.gain)?;
@@ -256,7 +256,7 @@ impl Init for Chosen {
         drawn.scatter(0, &row, 0.0)
     }
 
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         self.init.skip(shape, dtype, generator)
     }
 }

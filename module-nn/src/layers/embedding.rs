@@ -181,12 +181,12 @@ pub(super) struct TableInit {
 }
 
 impl Init for TableInit {
-    fn skip(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<()> {
-        generator.skip_normal(shape.numel(), dtype);
-        Ok(())
+    fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+        let (mean, std) = (0.0, 1.0);
+        Normal { mean, std }.skip(shape, dtype, generator)
     }
 
-    fn init(&self, shape: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
+    fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let (mean, std) = (0.0, 1.0);
         let drawn = Normal { mean, std }.init(shape, dtype, generator)?;
         match (self.padding_idx, &**shape) {

@@ -136,12 +136,14 @@ struct LengthOfNext {
 }
 
 impl Init for LengthOfNext {
-    fn init(&self, _: &Shape, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
-        let next = self.next.init(&self.shape, dtype, &mut generator.clone())?;
+    fn init(&self, _: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
+        let next = self
+            .next
+            .init(&self.shape, dtype, &generator.clone_state()?)?;
         length(&next, self.dim)
     }
 
-    fn skip(&self, _: &Shape, _: DType, _: &mut Generator) -> Result<()> {
+    fn skip(&self, _: &Shape, _: DType, _: &Generator) -> Result<()> {
         Ok(())
     }
 }

@@ -4,12 +4,13 @@
 //! how it computes. An accelerator is another crate that implements [`Backend`].
 
 mod absent;
-mod cpu;
+pub(crate) mod cpu;
 mod device;
 mod fused;
 mod geometry;
 mod host;
 mod ops;
+mod random;
 mod shared;
 mod storage;
 
@@ -31,6 +32,7 @@ pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, Region, SampleOp, SoftmaxOp,
     UnaryOp, UnfoldOp,
 };
+pub use random::{DeviceGenerator, Distribution};
 pub use shared::SharedBytes;
 pub use storage::{Operand, Storage, StorageData};
 
@@ -76,6 +78,12 @@ pub trait Backend: Any + Send + Sync {
 
     /// Gives memory that is kept for tensors to come back to the system.
     fn empty_cache(&self) {}
+
+    /// A source of random numbers of this device's own; `None` has them drawn on the CPU and uploaded.
+    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
+        let _ = seed;
+        None
+    }
 
     /// Moves host memory to the device. A device may return before the elements have arrived.
     ///
@@ -414,9 +422,4 @@ pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a
 /// Checks that host memory has room for `len` elements.
 pub(crate) fn host_room<T>(len: usize) -> Result<()> {
     cpu::room::<T>(len)
-}
-
-/// Host memory for `len` elements that are all to be written over; what they are is not said.
-pub(crate) fn host_scratch<T: Element>(len: usize) -> Result<Vec<T>> {
-    cpu::scratch(len)
 }

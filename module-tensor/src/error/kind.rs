@@ -304,7 +304,7 @@ pub enum ErrorKind {
 
     /// A draw that the generator refuses.
     #[error(transparent)]
-    Random(#[from] crate::rng::RngError),
+    Random(#[from] super::RngError),
 
     /// What the operating system said where no file is known, as user code raises it by `?`.
     #[error(transparent)]

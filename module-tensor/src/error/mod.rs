@@ -2,6 +2,7 @@
 
 mod kind;
 mod quote;
+mod random;
 mod trace;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::fmt;
 pub use kind::ErrorKind;
 pub use quote::{Quote, escape, passage, quote};
 #[doc(hidden)]
+pub use random::RngError;
 pub use trace::Trace;
 
 /// The result of everything in these crates that can fail.
@@ -139,8 +141,8 @@ impl From<ErrorKind> for Error {
     }
 }
 
-impl From<crate::rng::RngError> for Error {
-    fn from(error: crate::rng::RngError) -> Self {
+impl From<RngError> for Error {
+    fn from(error: RngError) -> Self {
         ErrorKind::from(error).into()
     }
 }

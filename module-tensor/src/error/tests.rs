@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Error, ErrorKind};
-use crate::rng::RngError;
+use crate::error::RngError;
 use crate::{DType, Shape, Tensor};
 
 /// A key of a hostile file: long, and with what steers a terminal.

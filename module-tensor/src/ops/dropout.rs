@@ -1,7 +1,7 @@
 //! Dropout.
 
-use crate::rng::{Generator, RandomFloat, RngError};
-use crate::tensor::{Distribution, DropoutMask, Tensor};
+use crate::rng::{Distribution, RngError};
+use crate::tensor::Tensor;
 use crate::{Result, Shape};
 
 impl Tensor {
@@ -30,7 +30,7 @@ impl Tensor {
             self.check_floating("dropout")?;
             return Ok(self.clone());
         }
-        self.mul(&self.drawn_like("dropout", DropoutMask { p })?)
+        self.mul(&self.drawn_like("dropout", Distribution::Dropout { p })?)
     }
 
     /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`, drawing the mask
@@ -63,7 +63,7 @@ impl Tensor {
             None => self.mul(
                 &self
                     .per_channel(NAME)?
-                    .drawn_like(NAME, DropoutMask { p })?,
+                    .drawn_like(NAME, Distribution::Dropout { p })?,
             ),
         }
     }
@@ -94,7 +94,7 @@ impl Tensor {
         const NAME: &str = "alpha_dropout";
         match self.without_draw(NAME, p)? {
             Some(out) => Ok(out),
-            None => self.saturated(&self.drawn_like(NAME, Keep { p })?, p),
+            None => self.saturated(&self.drawn_like(NAME, keep(p))?, p),
         }
     }
 
@@ -122,7 +122,7 @@ impl Tensor {
         const NAME: &str = "feature_alpha_dropout";
         match self.without_draw(NAME, p)? {
             Some(out) => Ok(out),
-            None => self.saturated(&self.per_channel(NAME)?.drawn_like(NAME, Keep { p })?, p),
+            None => self.saturated(&self.per_channel(NAME)?.drawn_like(NAME, keep(p))?, p),
         }
     }
 
@@ -163,16 +163,6 @@ impl Tensor {
 }
 
 /// Ones with probability `1 - p`, and zeros.
-struct Keep {
-    p: f64,
-}
-
-impl Distribution for Keep {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> std::result::Result<(), RngError> {
-        generator.fill_bernoulli(out, 1.0 - self.p)
-    }
+fn keep(p: f64) -> Distribution {
+    Distribution::Bernoulli { p: 1.0 - p }
 }

@@ -222,7 +222,7 @@ impl Tensor {
 
     /// Half precision widened to `F32`, so that a formula of several steps is rounded once at its
     /// end, as in PyTorch's kernels; other dtypes as they are.
-    fn widened(&self) -> Result<Self> {
+    pub(crate) fn widened(&self) -> Result<Self> {
         match self.dtype() {
             DType::F16 | DType::BF16 => self.to_dtype(DType::F32),
             _ => Ok(self.clone()),

@@ -1,10 +1,12 @@
 //! Draws from discrete distributions, bit for bit PyTorch's.
 
-use crate::rng::{Generator, RandomFloat, RngError, with_default};
-use crate::tensor::{Distribution, Tensor};
+use crate::rng::Distribution;
+use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
 const NAME: &str = "multinomial";
+
+const EXPONENTIAL: Distribution = Distribution::Exponential { lambda: 1.0 };
 
 impl Tensor {
     /// `num_samples` indices into each row of weights, drawn by the default generator with the
@@ -35,7 +37,7 @@ impl Tensor {
             return weights.with_replacement(rows, width, num_samples);
         }
         // Each weight races by its own exponential: the first to arrive are the samples.
-        let race = weights.div(&weights.drawn_like(NAME, Exponential)?)?;
+        let race = weights.div(&weights.drawn_like(NAME, EXPONENTIAL)?)?;
         match num_samples {
             1 => race.argmax(-1, true),
             _ => Ok(race.topk(num_samples, -1, true, true)?.1),
@@ -97,8 +99,7 @@ impl Tensor {
         // One operation in `f64` that is rounded after it gives what `f32` gives.
         let rounded = |v: f64| if single { f64::from(v as f32) } else { v };
         let mut sums = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
-        let mut draws = vec![0.0_f64; numel];
-        with_default(|generator| generator.fill_uniform(&mut draws, 0.0, 1.0))?;
+        let draws = Self::rand(numel, (DType::F64, self.device()))?.to_vec::<f64>()?;
         let mut out = Vec::with_capacity(numel);
         for (row, draws) in sums
             .chunks_exact_mut(width)
@@ -117,18 +118,5 @@ impl Tensor {
             out.extend(draws.iter().map(first));
         }
         Self::from_vec(out, shape)?.to_device(&self.device())
-    }
-}
-
-/// The exponential distribution of rate 1.
-struct Exponential;
-
-impl Distribution for Exponential {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> Result<(), RngError> {
-        generator.fill_exponential(out, 1.0)
     }
 }

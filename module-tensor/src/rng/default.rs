@@ -1,73 +1,117 @@
-use std::cell::Cell;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::Generator;
+use crate::Device;
 
-/// The generator that every thread shares, as PyTorch's default generator is shared.
-static GLOBAL: LazyLock<Mutex<Generator>> = LazyLock::new(|| Mutex::new(Generator::from_entropy()));
-
-/// Where this thread draws from.
-enum Source {
-    Global,
-    Forked(Box<Generator>),
-    /// A closure of [`with_default`] is running, and has the generator.
-    Busy,
+/// The generators that are drawn from where none is named.
+struct Defaults {
+    cpu: Generator,
+    /// Those of other devices that have been asked for.
+    others: Mutex<Vec<Generator>>,
 }
+
+/// What every thread shares, as PyTorch's default generators are shared.
+static GLOBAL: LazyLock<Arc<Defaults>> = LazyLock::new(|| Defaults::new(Generator::from_entropy()));
 
 thread_local! {
-    static SOURCE: Cell<Source> = const { Cell::new(Source::Global) };
+    /// What this thread has instead.
+    static FORKED: RefCell<Option<Arc<Defaults>>> = const { RefCell::new(None) };
 }
 
-/// Puts `source` in place and returns what was there. While the thread's locals are being destroyed
-/// there is no place, and the shared generator serves.
-fn replace(source: Source) -> Source {
-    SOURCE
-        .try_with(|place| place.replace(source))
-        .unwrap_or(Source::Global)
-}
+impl Defaults {
+    fn new(cpu: Generator) -> Arc<Self> {
+        let others = Mutex::default();
+        Arc::new(Self { cpu, others })
+    }
 
-/// Puts a source back when dropped, and so also when the closure it guards panics.
-struct Restore(Source);
+    /// Those that this thread draws from. While the thread's locals are being destroyed, they are the
+    /// shared ones.
+    fn current() -> Arc<Self> {
+        let forked = FORKED.try_with(|forked| forked.borrow().clone());
+        forked.ok().flatten().unwrap_or_else(|| GLOBAL.clone())
+    }
 
-impl Drop for Restore {
-    fn drop(&mut self) {
-        replace(std::mem::replace(&mut self.0, Source::Busy));
+    fn of(&self, device: Device) -> Generator {
+        if device == Device::cpu() {
+            return self.cpu.clone();
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others.iter().find(|other| other.device() == device) {
+            return known.clone();
+        }
+        // What `manual_seed` gave the CPU's before holds for this one too.
+        match Generator::on(device, self.cpu.initial_seed()) {
+            Ok(generator) => {
+                others.push(generator.clone());
+                generator
+            }
+            Err(_) => self.cpu.clone(),
+        }
     }
 }
 
-/// Calls `draw` with the default generator: the one of the innermost [`fork_rng`] on this thread, or
-/// else the one that the whole process shares, which is locked meanwhile.
+/// The default generator of the CPU, PyTorch's `torch.default_generator`: that of the innermost
+/// [`fork_rng`] on this thread, or else the one that the whole process shares.
 ///
-/// A call from inside `draw` finds the generator taken and gets one with a seed of its own, because
-/// waiting would last forever and sharing would repeat draws.
-pub fn with_default<R>(draw: impl FnOnce(&mut Generator) -> R) -> R {
-    let mut restore = Restore(replace(Source::Busy));
-    match &mut restore.0 {
-        // A thread that panicked while it drew leaves a generator that is further on, not a broken one.
-        Source::Global => draw(&mut GLOBAL.lock().unwrap_or_else(PoisonError::into_inner)),
-        Source::Forked(generator) => draw(generator),
-        Source::Busy => draw(&mut Generator::from_entropy()),
+/// # Example
+///
+/// ```
+/// use module_tensor::rng::{default_generator, manual_seed};
+///
+/// manual_seed(7);
+/// assert_eq!(default_generator().initial_seed(), 7);
+/// ```
+#[must_use]
+pub fn default_generator() -> Generator {
+    Defaults::current().cpu.clone()
+}
+
+impl Device {
+    /// The generator that is drawn from for this device where none is named; the
+    /// [CPU's](crate::rng::default_generator) for a device that has none of its own.
+    #[must_use]
+    pub fn default_generator(&self) -> Generator {
+        Defaults::current().of(*self)
     }
 }
 
-/// Seeds the default generator: PyTorch's `torch.manual_seed`. Inside [`fork_rng`] it seeds the private
-/// generator only.
+/// Seeds the default generators of all devices: PyTorch's `torch.manual_seed`. Inside [`fork_rng`] it
+/// seeds the private ones only.
 pub fn manual_seed(seed: u64) {
-    with_default(|generator| generator.manual_seed(seed));
+    let defaults = Defaults::current();
+    defaults.cpu.manual_seed(seed);
+    let others = defaults.others.lock();
+    for other in &*others.unwrap_or_else(PoisonError::into_inner) {
+        other.manual_seed(seed);
+    }
 }
 
 /// The seed that the default generator was given last: PyTorch's `torch.initial_seed`.
 #[must_use]
 pub fn initial_seed() -> u64 {
-    with_default(|generator| generator.initial_seed())
+    default_generator().initial_seed()
 }
 
-/// Runs `body` with a private default generator for this thread, seeded with `seed`.
+/// Runs `body` with private default generators for this thread, seeded with `seed`.
 ///
-/// Tests that run side by side do not disturb each other's draws this way. The generator from before
-/// is back in place afterwards, untouched, also if `body` panics. Calls may be nested.
+/// Tests that run side by side do not disturb each other's draws this way. The generators from before
+/// are back in place afterwards, untouched, also if `body` panics. Calls may be nested.
 pub fn fork_rng<R>(seed: u64, body: impl FnOnce() -> R) -> R {
-    let private = Source::Forked(Box::new(Generator::new(seed)));
-    let _restore = Restore(replace(private));
+    struct Restore(Option<Arc<Defaults>>);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            replace(self.0.take());
+        }
+    }
+
+    let _restore = Restore(replace(Some(Defaults::new(Generator::new(seed)))));
     body()
+}
+
+/// Puts generators in place and returns what was there.
+fn replace(defaults: Option<Arc<Defaults>>) -> Option<Arc<Defaults>> {
+    let replaced = FORKED.try_with(|forked| forked.replace(defaults));
+    replaced.ok().flatten()
 }

@@ -1,172 +1,175 @@
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::float::sealed::Wide;
-use super::mt19937::Mt19937;
-use super::{GeneratorState, RngError};
+use super::{CpuGenerator, DeviceGenerator, Distribution};
+use crate::backend::Storage;
+use crate::{DType, Device, Result};
 
-/// A source of random numbers that draws what PyTorch's `torch.Generator` on the CPU draws.
+/// A handle to a source of random numbers of one device: PyTorch's `torch.Generator`.
+///
+/// Clones are handles to the same source; [`clone_state`](Self::clone_state) makes another. Each draw
+/// locks the source for itself, so that threads may share it.
 ///
 /// # Example
 ///
 /// ```
-/// use module_tensor::rng::{Generator, RngError};
+/// use module_tensor::{DType, Generator, Tensor};
 ///
-/// let mut generator = Generator::new(0);
-/// let mut weights = [0.0_f32; 4];
-/// generator.fill_uniform(&mut weights, -0.5, 0.5)?;
-/// assert_eq!(weights[0].to_bits(), 3_145_028_608);
-/// # Ok::<(), RngError>(())
+/// let generator = Generator::new(0);
+/// let x = Tensor::uniform([2], 0.0, 1.0, DType::F32, &generator)?;
+/// assert_eq!(x.to_vec::<f32>()?, [0.496_256_6, 0.768_221_8]);
+/// # Ok::<(), module_tensor::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Generator {
-    seed: u64,
+pub struct Generator(Arc<Shared>);
+
+struct Shared {
+    device: Device,
+    source: Mutex<Source>,
+}
+
+struct Source {
+    engine: Box<dyn DeviceGenerator>,
     stream: u64,
-    pub(super) engine: Mt19937,
-    /// Box–Muller makes normals in pairs. The second of a pair that was drawn one at a time waits
-    /// here for the next such draw, even one of another tensor.
-    pub(super) spare_normal: Option<f64>,
-    /// PyTorch's CPU code never sets this one, but its states have a place for it, and a state that
-    /// is read must be written back unchanged.
-    spare_normal_f32: Option<f32>,
 }
 
 impl Generator {
-    /// A generator with this seed. Python's negative seeds are their two's complement:
+    /// A generator of the CPU with this seed. Python's negative seeds are their two's complement:
     /// `torch.manual_seed(-5)` is `Generator::new(-5_i64 as u64)`.
-    ///
-    /// Only the lower 32 bits of the seed reach the engine, as in PyTorch.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        static STREAMS: AtomicU64 = AtomicU64::new(0);
-        Self {
-            seed,
-            stream: STREAMS.fetch_add(1, Ordering::Relaxed),
-            engine: Mt19937::new(seed),
-            spare_normal: None,
-            spare_normal_f32: None,
+        Self::of(Device::cpu(), Box::new(CpuGenerator::new(seed)))
+    }
+
+    /// A generator of a device with this seed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) of a device that has no generators of its
+    /// own; what is drawn for it comes from the CPU's.
+    pub fn on(device: Device, seed: u64) -> Result<Self> {
+        match device.backend().generator(seed) {
+            Some(engine) => Ok(Self::of(device, engine)),
+            None => Err(device.unavailable("generator")),
         }
     }
 
-    /// A generator with a seed that differs from run to run.
+    /// A generator of the CPU with a seed that differs from run to run.
     #[must_use]
     pub fn from_entropy() -> Self {
-        // The standard library seeds its hash maps from the system's entropy; the hash of nothing
-        // under such a seed is the only way to it without a dependency.
-        Self::new(RandomState::new().build_hasher().finish())
+        Self::of(Device::cpu(), Box::new(CpuGenerator::from_entropy()))
     }
 
-    /// Starts over with this seed, and forgets a spare normal.
-    pub fn manual_seed(&mut self, seed: u64) {
-        *self = Self::new(seed);
+    fn of(device: Device, engine: Box<dyn DeviceGenerator>) -> Self {
+        let stream = next_stream();
+        let source = Mutex::new(Source { engine, stream });
+        Self(Arc::new(Shared { device, source }))
+    }
+
+    /// A thread that panicked while it drew leaves a source that is further on, not a broken one.
+    fn lock(&self) -> MutexGuard<'_, Source> {
+        let source = self.0.source.lock();
+        source.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The device that it draws on.
+    pub fn device(&self) -> Device {
+        self.0.device
+    }
+
+    /// Starts over with this seed.
+    pub fn manual_seed(&self, seed: u64) {
+        let mut source = self.lock();
+        source.engine.manual_seed(seed);
+        source.stream = next_stream();
     }
 
     /// The seed given last, whatever was drawn since.
-    #[must_use]
     pub fn initial_seed(&self) -> u64 {
-        self.seed
+        self.lock().engine.initial_seed()
     }
 
-    /// The next 32 random bits.
-    pub fn next_u32(&mut self) -> u32 {
-        self.engine.next_u32()
+    /// Everything that decides the draws to come; of the CPU the bytes of PyTorch's
+    /// `torch.get_rng_state()`.
+    pub fn get_state(&self) -> Vec<u8> {
+        self.lock().engine.get_state()
     }
 
-    /// The next 64 random bits; the word drawn first is the upper half.
-    pub fn next_u64(&mut self) -> u64 {
-        self.engine.next_u64()
+    /// Takes up what [`get_state`](Self::get_state), or for the CPU PyTorch's `torch.get_rng_state()`,
+    /// gave.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are no such state. The generator is unchanged then.
+    pub fn set_state(&self, state: &[u8]) -> Result<()> {
+        self.lock().engine.set_state(state)
     }
 
-    /// The next uniform in `[0, 1)`, of two words.
-    pub(super) fn next_unit(&mut self) -> f64 {
-        let mut words = [[0; 2]];
-        f64::fill_words(&mut self.engine, &mut words);
-        f64::unit(words[0])
+    /// Another generator that draws what this one would.
+    ///
+    /// # Errors
+    ///
+    /// Those of a device that does not take up its own state.
+    pub fn clone_state(&self) -> Result<Self> {
+        let (seed, state) = (self.initial_seed(), self.get_state());
+        let copy = Self::on(self.device(), seed)?;
+        copy.set_state(&state)?;
+        Ok(copy)
     }
 
-    /// Which stream of draws this is: another after each seeding, the same for a clone.
+    /// Goes on as if `numel` values of `dtype` had been drawn, without drawing them where that can be.
+    ///
+    /// # Errors
+    ///
+    /// As the draw.
+    pub fn skip(&self, distribution: Distribution, numel: usize, dtype: DType) -> Result<()> {
+        self.lock().engine.skip(distribution, numel, dtype)
+    }
+
+    /// Values on the device, for what [`Tensor`](crate::Tensor) has no method for.
+    ///
+    /// # Errors
+    ///
+    /// Numbers that are no such distribution, a dtype that is not served, not enough memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Generator, Layout, Tensor, rng::Distribution};
+    ///
+    /// let order = Generator::new(0).draw(Distribution::Permutation, 5, DType::I64)?;
+    /// let order = Tensor::from_storage(order, Layout::contiguous(5.into()));
+    /// assert_eq!(order.sum(.., false)?.item::<i64>()?, 10);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn draw(&self, distribution: Distribution, numel: usize, dtype: DType) -> Result<Storage> {
+        self.lock().engine.draw(distribution, numel, dtype)
+    }
+
+    /// Which stream of draws this is: another after each seeding.
     pub fn stream(&self) -> u64 {
-        self.stream
+        self.lock().stream
     }
+}
 
-    /// Everything that decides the draws to come.
-    #[must_use]
-    pub fn state(&self) -> GeneratorState {
-        GeneratorState {
-            seed: self.seed,
-            // Both are at most 624, so that no conversion can lose anything.
-            left: self.engine.remaining() as i32 + 1,
-            next: self.engine.next() as u32,
-            words: *self.engine.words(),
-            spare_normal: self.spare_normal,
-            spare_normal_f32: self.spare_normal_f32,
-        }
-    }
-
-    /// Takes up a state that [`state`](Self::state) or PyTorch's `get_rng_state` gave.
-    ///
-    /// # Errors
-    ///
-    /// [`RngError::StatePosition`] if the position lies outside the words. The generator is unchanged
-    /// then.
-    pub fn set_state(&mut self, state: &GeneratorState) -> Result<(), RngError> {
-        let invalid = RngError::StatePosition {
-            left: state.left,
-            next: state.next,
-        };
-        let remaining = state
-            .left
-            .checked_sub(1)
-            .and_then(|n| usize::try_from(n).ok());
-        let next = usize::try_from(state.next).ok();
-        let engine = remaining
-            .zip(next)
-            .and_then(|(remaining, next)| Mt19937::restore(state.words, remaining, next))
-            .ok_or(invalid)?;
-        *self = Self {
-            seed: state.seed,
-            stream: self.stream,
-            engine,
-            spare_normal: state.spare_normal,
-            spare_normal_f32: state.spare_normal_f32,
-        };
-        Ok(())
-    }
-
-    /// The state as the bytes of PyTorch's `torch.get_rng_state()`.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        self.state().to_bytes()
-    }
-
-    /// A generator with the state that PyTorch's `torch.get_rng_state()` gave.
-    ///
-    /// # Errors
-    ///
-    /// [`RngError::StateLength`] and [`RngError::StatePosition`] for bytes that are no such state.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, RngError> {
-        let mut generator = Self::new(0);
-        generator.set_state(&GeneratorState::from_bytes(bytes)?)?;
-        Ok(generator)
-    }
+fn next_stream() -> u64 {
+    static STREAMS: AtomicU64 = AtomicU64::new(0);
+    STREAMS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Equal generators draw the same, whenever they were seeded.
 impl PartialEq for Generator {
     fn eq(&self, other: &Self) -> bool {
-        let own = |g: &Self| (g.seed, g.spare_normal, g.spare_normal_f32);
-        own(self) == own(other) && self.engine == other.engine
+        self.device() == other.device() && self.get_state() == other.get_state()
     }
 }
 
 impl fmt::Debug for Generator {
-    /// Prints the seed and the position; 624 words would tell nobody anything.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Generator")
-            .field("seed", &self.seed)
-            .field("next", &self.engine.next())
-            .field("spare_normal", &self.spare_normal)
+            .field("device", &self.device())
+            .field("initial_seed", &self.initial_seed())
             .finish_non_exhaustive()
     }
 }

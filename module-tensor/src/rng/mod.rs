@@ -1,12 +1,13 @@
-//! PyTorch's CPU generator, bit for bit.
+//! Random numbers: PyTorch's, bit for bit, on the CPU.
 //!
-//! A model that is initialised here from a seed has the weights that PyTorch gives it from the same
-//! seed. [`Generator`] is the engine with its distributions; [`with_default`] reaches the process-wide
-//! one, which [`manual_seed`] seeds and [`fork_rng`] replaces for the length of a closure.
+//! A model that is initialized here from a seed has the weights that PyTorch gives it from the same
+//! seed. A [`Generator`] is a handle to the random numbers of one device; [`default_generator`] is the
+//! CPU's that everything draws from unless told otherwise, which [`manual_seed`] seeds and [`fork_rng`]
+//! replaces for the length of a closure. [`CpuGenerator`] is the engine behind the CPU's, with its distributions
+//! for slices of numbers.
 //!
-//! The distributions are those of PyTorch 2.15 on x86-64 with AVX2 or better. They draw the same words
-//! in the same order, and round where PyTorch rounds: sixteen-bit values are computed in `f32` and
-//! rounded once, `a * b + c` is fused where PyTorch's compilers fuse it.
+//! A device may draw its own numbers ([`Backend::generator`](crate::backend::Backend::generator)). What is drawn for a device
+//! that has no generator comes from the CPU's, so that a seed gives the same values there.
 //!
 //! # What depends on the platform
 //!
@@ -17,30 +18,15 @@
 //! bit; draws rounded to `f32` or less (normals of fewer than sixteen values, exponentials) hide that
 //! bit in all but about one of 2²⁸ draws.
 
-mod bernoulli;
-mod box_muller;
-mod cephes;
 mod default;
-mod erf;
-mod erfinv;
-mod error;
-mod exponential;
-mod float;
-mod fused;
 mod generator;
-mod integers;
-mod mt19937;
-mod normal;
-mod state;
 #[cfg(test)]
 mod tests;
-mod trunc_normal;
-mod uniform;
 
-pub use default::{fork_rng, initial_seed, manual_seed, with_default};
-pub(crate) use erfinv::erfinv;
-pub use error::RngError;
-pub use float::RandomFloat;
+pub use crate::backend::cpu::rng::{
+    CpuGenerator, GeneratorState, RandomFloat, RandomInteger, STATE_BYTES,
+};
+pub use crate::backend::{DeviceGenerator, Distribution};
+pub use crate::error::RngError;
+pub use default::{default_generator, fork_rng, initial_seed, manual_seed};
 pub use generator::Generator;
-pub use integers::RandomInteger;
-pub use state::{GeneratorState, STATE_BYTES};

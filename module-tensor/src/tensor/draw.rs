@@ -1,11 +1,9 @@
 //! Tensors of random elements, bit for bit PyTorch's.
 
-use super::distribution::{Distribution, Normal, TruncNormal, Uniform};
 use super::{Tensor, TensorOptions};
-use crate::backend::{Element, HostData, host_room, host_scratch};
-use crate::rng::{Generator, RandomFloat, RngError, with_default};
-use crate::tensor::NoGradient;
-use crate::{DType, ErrorKind, Result, Shape};
+use crate::layout::Layout;
+use crate::rng::{Distribution, Generator, RngError};
+use crate::{DType, Device, ErrorKind, Result, Shape, default_device};
 
 impl Tensor {
     /// Uniform draws from `[0, 1)` by the default generator, bit for bit PyTorch's `torch.rand`.
@@ -24,7 +22,13 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn rand(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
-        with_default(|generator| Self::uniform(shape, 0.0, 1.0, options, generator))
+        let (low, high) = (0.0, 1.0);
+        Self::drawn_by_default(
+            "uniform",
+            shape,
+            options,
+            Distribution::Uniform { low, high },
+        )
     }
 
     /// Normal draws of mean 0 and standard deviation 1 by the default generator, bit for bit
@@ -34,7 +38,8 @@ impl Tensor {
     ///
     /// As [`rand`](Self::rand).
     pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
-        with_default(|generator| Self::normal(shape, 0.0, 1.0, options, generator))
+        let (mean, std) = (0.0, 1.0);
+        Self::drawn_by_default("normal", shape, options, Distribution::Normal { mean, std })
     }
 
     /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
@@ -55,7 +60,7 @@ impl Tensor {
     /// ```
     pub fn rand_like(&self) -> Result<Self> {
         let (low, high) = (0.0, 1.0);
-        self.drawn_like("rand_like", Uniform { low, high })
+        self.drawn_like("rand_like", Distribution::Uniform { low, high })
     }
 
     /// Normal draws of mean 0 and standard deviation 1 like this tensor in shape, dtype and device;
@@ -77,7 +82,7 @@ impl Tensor {
     /// ```
     pub fn randn_like(&self) -> Result<Self> {
         let (mean, std) = (0.0, 1.0);
-        self.drawn_like("randn_like", Normal { mean, std })
+        self.drawn_like("randn_like", Distribution::Normal { mean, std })
     }
 
     /// A random order of the integers from 0 up to and without `n`, bit for bit PyTorch's
@@ -97,10 +102,12 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        Shape::from(n).checked_numel("randperm", DType::I64.size_in_bytes())?;
-        let order = Self::from_vec(with_default(|generator| generator.randperm(n))?, n)?;
-        options.place("randperm", order.to_dtype(options.dtype_or(DType::I64))?)
+        Self::drawn_integers(
+            "randperm",
+            n.into(),
+            options.into(),
+            Distribution::Permutation,
+        )
     }
 
     /// Uniform draws from `[low, high)`, as PyTorch's `uniform_`.
@@ -113,13 +120,13 @@ impl Tensor {
         low: f64,
         high: f64,
         options: impl Into<TensorOptions>,
-        generator: &mut Generator,
+        generator: &Generator,
     ) -> Result<Self> {
         Self::drawn(
             "uniform",
             shape.into(),
             options.into(),
-            Uniform { low, high },
+            Distribution::Uniform { low, high },
             generator,
         )
     }
@@ -134,13 +141,13 @@ impl Tensor {
         mean: f64,
         std: f64,
         options: impl Into<TensorOptions>,
-        generator: &mut Generator,
+        generator: &Generator,
     ) -> Result<Self> {
         Self::drawn(
             "normal",
             shape.into(),
             options.into(),
-            Normal { mean, std },
+            Distribution::Normal { mean, std },
             generator,
         )
     }
@@ -157,69 +164,94 @@ impl Tensor {
         std: f64,
         interval: [f64; 2],
         options: impl Into<TensorOptions>,
-        generator: &mut Generator,
+        generator: &Generator,
     ) -> Result<Self> {
-        let distribution = TruncNormal {
+        let [low, high] = interval;
+        let distribution = Distribution::TruncNormal {
             mean,
             std,
-            interval,
-            by_inverse: false,
+            low,
+            high,
         };
-        let options = options.into();
-        Self::drawn(
-            "trunc_normal",
-            shape.into(),
-            options,
-            distribution,
-            generator,
-        )
+        let op = distribution.name();
+        Self::drawn(op, shape.into(), options.into(), distribution, generator)
     }
 
-    /// A tensor of draws, in the dtype in which PyTorch draws them.
+    /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device gives values
+    /// there, and that of the CPU for every device.
     pub(crate) fn drawn(
         op: &'static str,
         shape: Shape,
         options: TensorOptions,
-        distribution: impl Distribution,
-        generator: &mut Generator,
+        distribution: Distribution,
+        generator: &Generator,
     ) -> Result<Self> {
-        let drawn = match options.dtype_or_default() {
-            DType::F32 => Self::fill_with::<f32>(op, shape, distribution, generator)?,
-            DType::F64 => Self::fill_with::<f64>(op, shape, distribution, generator)?,
-            DType::F16 => Self::fill_with::<half::f16>(op, shape, distribution, generator)?,
-            DType::BF16 => Self::fill_with::<half::bf16>(op, shape, distribution, generator)?,
-            dtype => {
-                let needs = "a floating-point dtype";
-                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
-            }
+        let dtype = options.dtype_or_default();
+        if !dtype.is_floating_point() {
+            let needs = "a floating-point dtype";
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        let of_values = generator.device();
+        let device = match options.device_if_given() {
+            Some(device) => device,
+            None if of_values == Device::cpu() => default_device(),
+            None => of_values,
         };
-        options.place(op, drawn)
+        if of_values != device && of_values != Device::cpu() {
+            let (lhs, rhs) = (device.to_string(), of_values.to_string());
+            return Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into());
+        }
+        let drawn = Self::drawn_values(op, shape, distribution, dtype, generator)?;
+        options.track(op, drawn.to_device(&device)?)
+    }
+
+    fn drawn_by_default(
+        op: &'static str,
+        shape: impl Into<Shape>,
+        options: impl Into<TensorOptions>,
+        distribution: Distribution,
+    ) -> Result<Self> {
+        let options = options.into();
+        let generator = options.device_or_default().default_generator();
+        Self::drawn(op, shape.into(), options, distribution, &generator)
+    }
+
+    /// Draws of integers or truth values by the default generator, cast to the dtype of the options.
+    fn drawn_integers(
+        op: &'static str,
+        shape: Shape,
+        options: TensorOptions,
+        distribution: Distribution,
+    ) -> Result<Self> {
+        let generator = options.device_or_default().default_generator();
+        let dtype = match distribution {
+            Distribution::Bernoulli { .. } => DType::Bool,
+            _ => DType::I64,
+        };
+        let drawn = Self::drawn_values(op, shape, distribution, dtype, &generator)?;
+        options.place(op, drawn.to_dtype(options.dtype_or(DType::I64))?)
+    }
+
+    fn drawn_values(
+        op: &'static str,
+        shape: Shape,
+        distribution: Distribution,
+        dtype: DType,
+        generator: &Generator,
+    ) -> Result<Self> {
+        let numel = shape.checked_numel(op, dtype.size_in_bytes())?;
+        let storage = generator.draw(distribution, numel, dtype)?;
+        Ok(Self::from_storage(storage, Layout::contiguous(shape)))
     }
 
     /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
     /// which they are drawn: those of the transpose of a matrix are the transpose of the matrix's.
-    pub(crate) fn drawn_like(
-        &self,
-        op: &'static str,
-        distribution: impl Distribution,
-    ) -> Result<Self> {
+    pub(crate) fn drawn_like(&self, op: &'static str, distribution: Distribution) -> Result<Self> {
         let (order, back) = self.layout().memory_order();
         let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
         let options = (self.dtype(), self.device()).into();
-        with_default(|generator| Self::drawn(op, shape, options, distribution, generator))?
-            .permute(back)
-    }
-
-    fn fill_with<T: Element + RandomFloat>(
-        op: &'static str,
-        shape: Shape,
-        distribution: impl Distribution,
-        generator: &mut Generator,
-    ) -> Result<Self> {
-        let numel = shape.checked_numel(op, size_of::<T>())?;
-        let mut values = host_scratch::<T>(numel)?;
-        distribution.fill(&mut values, generator)?;
-        Self::from_vec(values, shape)
+        let generator = self.device().default_generator();
+        Self::drawn(op, shape, options, distribution, &generator)?.permute(back)
     }
 
     /// Integers from `[low, high)` by the default generator, bit for bit PyTorch's `torch.randint`,
@@ -267,11 +299,8 @@ impl Tensor {
             .into());
         }
         let shape = shape.into();
-        let numel = shape.checked_numel("randint", size_of::<i64>())?;
-        host_room::<i64>(numel)?;
-        let mut values = vec![0_i64; numel];
-        with_default(|generator| generator.fill_randint(&mut values, low, high))?;
-        options.place("randint", Self::from_vec(values, shape)?.to_dtype(dtype)?)
+        let distribution = Distribution::Integers { low, high };
+        Self::drawn_integers("randint", shape, options, distribution)
     }
 
     /// Ones with probability `p` and zeros otherwise, by the default generator: PyTorch's
@@ -296,13 +325,9 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
         let options = options.into();
-        let dtype = options.dtype_or_default();
-        let shape = shape.into();
-        let numel = shape.checked_numel("bernoulli", dtype.size_in_bytes())?;
-        host_room::<bool>(numel)?;
-        let mut mask = vec![false; numel];
-        with_default(|generator| generator.fill_mask(&mut mask, p))?;
-        options.place("bernoulli", Self::from_vec(mask, shape)?.to_dtype(dtype)?)
+        let options = options.dtype(options.dtype_or_default());
+        let distribution = Distribution::Bernoulli { p };
+        Self::drawn_integers("bernoulli", shape.into(), options, distribution)
     }
 
     /// Draws from the exponential distribution by the default generator: PyTorch's
@@ -330,50 +355,8 @@ impl Tensor {
         lambd: f64,
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        let options = options.into();
-        with_default(|generator| {
-            Self::drawn(
-                "exponential",
-                shape.into(),
-                options,
-                Exponential(lambd),
-                generator,
-            )
-        })
-    }
-
-    /// A one with the probability that each element is, else a zero, by the default generator: PyTorch's
-    /// `torch.bernoulli(probabilities)`.
-    ///
-    /// A draw has no gradient: `backward` through it is an error, where PyTorch gives zeros.
-    ///
-    /// # Errors
-    ///
-    /// An element outside `[0, 1]`, a dtype that is not floating-point.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// let x = Tensor::from([0.0_f32, 1.0]).bernoulli()?;
-    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 1.0]);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn bernoulli(&self) -> Result<Self> {
-        const NAME: &str = "bernoulli";
-        let drawn = with_default(|generator| match self.to_host()? {
-            HostData::F32(values) => chosen(values, generator),
-            HostData::F64(values) => chosen(values, generator),
-            HostData::F16(values) => chosen(values, generator),
-            HostData::BF16(values) => chosen(values, generator),
-            _ => {
-                let (op, dtype, needs) = (NAME, self.dtype(), "floating-point probabilities");
-                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
-            }
-        })?;
-        let drawn = Self::from_host(drawn, self.shape())?.to_device(&self.device())?;
-        Ok(drawn.record([self], |_| NoGradient(NAME)))
+        let distribution = Distribution::Exponential { lambda: lambd };
+        Self::drawn_by_default("exponential", shape, options, distribution)
     }
 
     /// Normal draws within an interval by inverting the distribution function, as timm's
@@ -388,42 +371,16 @@ impl Tensor {
         std: f64,
         interval: [f64; 2],
         options: impl Into<TensorOptions>,
-        generator: &mut Generator,
+        generator: &Generator,
     ) -> Result<Self> {
-        let distribution = TruncNormal {
+        let [low, high] = interval;
+        let distribution = Distribution::TruncNormalByInverse {
             mean,
             std,
-            interval,
-            by_inverse: true,
+            low,
+            high,
         };
-        let options = options.into();
-        Self::drawn(
-            "trunc_normal",
-            shape.into(),
-            options,
-            distribution,
-            generator,
-        )
+        let op = distribution.name();
+        Self::drawn(op, shape.into(), options.into(), distribution, generator)
     }
-}
-
-/// By its rate.
-struct Exponential(f64);
-
-impl Distribution for Exponential {
-    fn fill<T: RandomFloat>(
-        self,
-        out: &mut [T],
-        generator: &mut Generator,
-    ) -> std::result::Result<(), RngError> {
-        generator.fill_exponential(out, self.0)
-    }
-}
-
-fn chosen<T: Element + RandomFloat>(
-    mut values: Vec<T>,
-    generator: &mut Generator,
-) -> Result<HostData> {
-    generator.replace_by_bernoulli(&mut values)?;
-    Ok(T::into_host(values))
 }

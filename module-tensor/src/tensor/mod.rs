@@ -1,9 +1,9 @@
 //! Tensors and the graph that remembers how they were computed.
 
 mod array;
+mod bernoulli;
 mod create;
 mod display;
-mod distribution;
 mod draw;
 mod edge;
 mod function;
@@ -20,7 +20,6 @@ mod values;
 
 use std::fmt;
 
-pub(crate) use distribution::{Distribution, DropoutMask};
 pub(crate) use edge::Edge;
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{Reached, one, two};

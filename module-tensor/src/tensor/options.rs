@@ -68,6 +68,11 @@ impl TensorOptions {
         self.dtype.unwrap_or(of_values)
     }
 
+    /// The device, if one was named.
+    pub(crate) fn device_if_given(&self) -> Option<Device> {
+        self.device
+    }
+
     /// The device, or the default one.
     pub(crate) fn device_or_default(&self) -> Device {
         self.device.unwrap_or_else(default_device)

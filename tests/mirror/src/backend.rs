@@ -1,14 +1,15 @@
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use module_tensor::backend::{
     AdamWKernels, ArgReduceOp, AttentionKernels, Backend, Band, BinaryOp, CompareOp, ConvGeometry,
-    ConvOp, CrossEntropyKernels, HostData, NormKernels, Operand, RecurrentKernels, ReduceOp,
-    Region, SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry,
-    UnfoldOp, Windows,
+    ConvOp, CrossEntropyKernels, DeviceGenerator, HostData, NormKernels, Operand, RecurrentKernels,
+    ReduceOp, Region, SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    UnfoldGeometry, UnfoldOp, Windows,
 };
-use module_tensor::{DType, Device, Layout, Result, Scalar, Shape};
+use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, Shape};
 
 use crate::Family;
+use crate::generator::Hashes;
 use crate::storage::MirrorStorage;
 
 const KIND: &str = "mirror";
@@ -18,6 +19,11 @@ pub struct Mirror {
     index: usize,
     lacks: Vec<Family>,
     device: OnceLock<Device>,
+    draws: bool,
+    /// How many bytes a storage may have.
+    room: usize,
+    /// What went wrong since the device was waited for last.
+    failed: Mutex<Option<Error>>,
 }
 
 impl Mirror {
@@ -26,7 +32,31 @@ impl Mirror {
             index,
             lacks: lacks.to_vec(),
             device: OnceLock::new(),
+            draws: false,
+            room: usize::MAX,
+            failed: Mutex::default(),
         }
+    }
+
+    pub(crate) fn with_generator(self) -> Self {
+        Self {
+            draws: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn with_room_for(self, bytes: usize) -> Self {
+        Self {
+            room: bytes,
+            ..self
+        }
+    }
+
+    /// Has the next wait for the device fail, as it does where a kernel fails after its call has returned.
+    pub fn fail_later(&self, source: impl std::error::Error + Send + Sync + 'static) {
+        let (device, source) = (self.device().to_string(), Box::new(source));
+        let error = ErrorKind::Device { device, source }.into();
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
     /// The device that this backend is registered as.
@@ -76,15 +106,37 @@ impl Backend for Mirror {
         self.index
     }
 
+    fn synchronize(&self) -> Result<()> {
+        let failed = self.failed.lock();
+        let failed = failed.unwrap_or_else(PoisonError::into_inner).take();
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
+        let (device, count) = (self.device(), 0);
+        let hashes = Hashes {
+            device,
+            seed,
+            count,
+        };
+        self.draws.then(|| Box::new(hashes) as _)
+    }
+
     fn upload(&self, data: HostData) -> Result<Storage> {
         self.run(|cpu| cpu.upload(data))
     }
 
     fn download(&self, x: &Operand) -> Result<HostData> {
+        self.synchronize()?;
         Device::cpu().backend().download(&self.read(x.clone())?)
     }
 
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
+        let bytes = numel * dtype.size_in_bytes();
+        if bytes > self.room {
+            let device = self.device().to_string();
+            return Err(ErrorKind::OutOfMemory { device, bytes }.into());
+        }
         self.run(|cpu| cpu.full(numel, dtype, value))
     }
 

@@ -8,6 +8,7 @@
 mod backend;
 mod family;
 mod fused;
+mod generator;
 mod inputs;
 mod storage;
 
@@ -24,7 +25,33 @@ pub use family::Family;
 ///
 /// None: each mirror has an index of its own.
 pub fn mirror(lacks: &[Family]) -> Result<Device> {
+    register(Mirror::new(next_index(), lacks))
+}
+
+/// A new mirror that draws its own random numbers.
+///
+/// # Errors
+///
+/// As [`mirror`].
+pub fn mirror_with_generator() -> Result<Device> {
+    register(Mirror::new(next_index(), &[]).with_generator())
+}
+
+/// A new mirror whose storages may hold this many bytes each, and on which what goes wrong behind it is
+/// told only when it is waited for ([`Mirror::fail_later`]).
+///
+/// # Errors
+///
+/// As [`mirror`].
+pub fn small_mirror(bytes: usize) -> Result<Device> {
+    register(Mirror::new(next_index(), &[]).with_room_for(bytes))
+}
+
+fn register(mirror: Mirror) -> Result<Device> {
+    Device::register(Box::leak(Box::new(mirror)))
+}
+
+fn next_index() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let index = NEXT.fetch_add(1, Ordering::Relaxed);
-    Device::register(Box::leak(Box::new(Mirror::new(index, lacks))))
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -126,7 +126,7 @@ fn drawing_gives_the_values_of_a_model_that_was_not_deferred() {
     let seeded = |draw: fn() -> [Linear; 2]| fork_rng(3, draw).state_dict().unwrap();
     let expected = seeded(|| [Linear::new(3, 4).unwrap(), Linear::new(4, 2).unwrap()]);
     let model = deferred(layers);
-    model.reset_parameters_with(&mut Generator::new(3)).unwrap();
+    model.reset_parameters_with(&Generator::new(3)).unwrap();
     assert_same(&model.state_dict().unwrap(), &expected, "drawn");
 
     // Or by hand, one by one.

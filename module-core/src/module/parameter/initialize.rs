@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use super::super::deferred::is_deferred;
 use super::super::history::{Draw, History, replay};
 use super::{Init, Parameter, check_shape};
-use crate::rng::{Generator, with_default};
+use crate::rng::Generator;
 use crate::{DType, ErrorKind, Result, Shape, Tensor, default_device, default_dtype};
 
 impl Parameter {
@@ -19,15 +19,14 @@ impl Parameter {
     pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
         let shape = shape.into();
         let dtype = default_dtype();
-        let (value, stream) = with_default(|generator| {
-            let value = match is_deferred() {
-                true => Tensor::absent("with_init", &shape, dtype),
-                false => init
-                    .init(&shape, dtype, generator)
-                    .and_then(|value| value.to_device(&default_device())),
-            };
-            value.map(|value| (value, generator.stream()))
-        })?;
+        let generator = default_device().default_generator();
+        let value = match is_deferred() {
+            true => Tensor::absent("with_init", &shape, dtype)?,
+            false => init
+                .init(&shape, dtype, &generator)?
+                .to_device(&default_device())?,
+        };
+        let stream = generator.stream();
         check_drawn("with_init", &shape, dtype, &value)?;
         Self::from_parts(value, History::of(Draw::next(Arc::new(init), stream)))
     }
@@ -77,13 +76,12 @@ impl Parameter {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn initialise(&self, init: impl Init) -> Result<()> {
-        let (value, stream) = with_default(|generator| {
-            let value = match is_deferred() {
-                true => Tensor::absent("initialise", &self.shape(), (self.dtype(), self.device())),
-                false => self.drawn_by(&init, generator),
-            };
-            value.map(|value| (value, generator.stream()))
-        })?;
+        let generator = self.device().default_generator();
+        let value = match is_deferred() {
+            true => Tensor::absent("initialise", &self.shape(), (self.dtype(), self.device()))?,
+            false => self.drawn_by(&init, &generator)?,
+        };
+        let stream = generator.stream();
         let init = Arc::new(init);
         self.change_history(|history| history.push(Draw::next(init, stream)));
         self.replace(value, None);
@@ -143,7 +141,7 @@ impl Parameter {
     ///
     /// A parameter that was made from a tensor and owns none; those of the initialiser. The
     /// parameter is then as it was.
-    pub fn reset(&self, generator: &mut Generator) -> Result<()> {
+    pub fn reset(&self, generator: &Generator) -> Result<()> {
         self.replace(self.drawn(generator)?, None);
         self.mark_loaded(false);
         Ok(())
@@ -163,14 +161,14 @@ impl Parameter {
     /// # Errors
     ///
     /// As [`reset`](Self::reset).
-    pub fn drawn(&self, generator: &mut Generator) -> Result<Tensor> {
-        replay(&[self], generator).map(|mut values| values.remove(0))
+    pub fn drawn(&self, generator: &Generator) -> Result<Tensor> {
+        replay(&[self], Some(generator)).map(|mut values| values.remove(0))
     }
 
     pub(in super::super) fn drawn_by(
         &self,
         init: &dyn Init,
-        generator: &mut Generator,
+        generator: &Generator,
     ) -> Result<Tensor> {
         let old = self.detach();
         let value = init.init(old.shape(), old.dtype(), generator)?;

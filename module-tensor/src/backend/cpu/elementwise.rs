@@ -80,7 +80,7 @@ impl FloatKernel for Transcendental {
             UnaryOp::Log10 => call(&x, f64::log10),
             UnaryOp::Exp2 => call(&x, f64::exp2),
             UnaryOp::Trunc => call(&x, f64::trunc),
-            UnaryOp::Erfinv => call(&x, crate::rng::erfinv),
+            UnaryOp::Erfinv => call(&x, super::rng::erfinv),
             UnaryOp::Lgamma => call(&x, libm::lgamma),
             UnaryOp::Polygamma { order: 0 } => call(&x, special::digamma),
             UnaryOp::Polygamma { order } => map1(&x, move |v: T| {

@@ -26,6 +26,7 @@ mod pool;
 mod recurrent;
 mod reduce;
 mod resample;
+pub(crate) mod rng;
 mod sample;
 mod scan;
 mod softmax;
@@ -50,7 +51,7 @@ use super::{
     CrossEntropyKernels, NormGeometry, NormInputs, NormKernels, NormOver, Normalised,
     SoftmaxKernels,
 };
-use super::{Outside, SampleGeometry, SampleOp};
+use super::{DeviceGenerator, Outside, SampleGeometry, SampleOp};
 use super::{RecurrentGeometry, RecurrentInputs, RecurrentKernels, RecurrentOp, RecurrentSlopes};
 use crate::layout::{Layout, Shape};
 use crate::simd;
@@ -86,6 +87,10 @@ pub(super) static CPU: CpuBackend = CpuBackend { _marker: 0 };
 impl Backend for CpuBackend {
     fn kind(&self) -> &str {
         "cpu"
+    }
+
+    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
+        Some(Box::new(rng::CpuGenerator::new(seed)))
     }
 
     fn empty_cache(&self) {

@@ -1,6 +1,6 @@
-use super::{Generator, RandomFloat, RngError};
+use super::{CpuGenerator, RandomFloat, RngError};
 
-impl Generator {
+impl CpuGenerator {
     /// Fills `out` with draws from the exponential distribution: PyTorch's `exponential_(lambda)`.
     ///
     /// ```text

@@ -1,12 +1,12 @@
 use super::float::sealed::{Float, Wide};
 use super::fused::{FusedLoop, run_fused};
-use super::{Generator, RandomFloat, RngError};
+use super::{CpuGenerator, RandomFloat, RngError};
 use crate::DType;
 
 /// How many values are drawn at a time on the stack.
 const BLOCK: usize = 256;
 
-impl Generator {
+impl CpuGenerator {
     /// Fills `out` with draws from the uniform distribution over `[low, high)`: PyTorch's `uniform_`.
     ///
     /// ```text

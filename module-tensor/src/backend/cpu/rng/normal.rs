@@ -1,11 +1,11 @@
 use super::float::sealed::{Float, Wide};
-use super::{Generator, RandomFloat, RngError};
+use super::{CpuGenerator, RandomFloat, RngError};
 use crate::DType;
 
 /// From this many values on, PyTorch transforms blocks of as many; fewer are drawn one at a time.
 const BLOCK: usize = 16;
 
-impl Generator {
+impl CpuGenerator {
     /// Fills `out` with draws from the normal distribution: PyTorch's `normal_` on a contiguous tensor.
     ///
     /// The Box–Muller transform makes two normals of two uniforms:

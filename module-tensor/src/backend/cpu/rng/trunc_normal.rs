@@ -2,13 +2,13 @@ use super::erf::erf;
 use super::erfinv::erfinv;
 use super::float::sealed::{Float, Wide};
 use super::uniform::check_interval;
-use super::{Generator, RandomFloat, RngError};
+use super::{CpuGenerator, RandomFloat, RngError};
 
 /// If the interval holds more of the distribution than this, PyTorch draws normals and redraws those
 /// that fall outside; otherwise it draws uniforms and rejects by the density.
 const ENOUGH: f64 = 0.3;
 
-impl Generator {
+impl CpuGenerator {
     /// Fills `out` with draws from the normal distribution truncated to `[low, high]`: PyTorch's
     /// `nn.init.trunc_normal_`, in the form it has since 2.15.
     ///

@@ -1,4 +1,4 @@
-use super::{Generator, RngError};
+use super::{CpuGenerator, RngError};
 
 /// From this range on PyTorch takes 64 bits for an integer, so that the remainder is nearly uniform.
 const WIDE_RANGE: u64 = 1 << 28;
@@ -9,7 +9,7 @@ const BLOCK: usize = 256;
 /// From this many elements on PyTorch permutes with 64 bits an element and by another algorithm.
 const LONG_PERMUTATION: usize = (u32::MAX / 20) as usize;
 
-/// The types that [`Generator::fill_randint`] fills: `i64`, `i32`, `u8` and `bool`. Sealed.
+/// The types that [`CpuGenerator::fill_randint`] fills: `i64`, `i32`, `u8` and `bool`. Sealed.
 pub trait RandomInteger: sealed::Integer {}
 
 impl RandomInteger for i64 {}
@@ -18,7 +18,7 @@ impl RandomInteger for u8 {}
 impl RandomInteger for bool {}
 
 mod sealed {
-    use super::Generator;
+    use super::CpuGenerator;
 
     pub trait Integer: Copy {
         /// The smallest value.
@@ -28,7 +28,7 @@ mod sealed {
         /// Converts a value that the range holds.
         fn from_i64(value: i64) -> Self;
         /// Draws from zero to the largest value.
-        fn draw(generator: &mut Generator) -> Self;
+        fn draw(generator: &mut CpuGenerator) -> Self;
     }
 }
 
@@ -38,7 +38,7 @@ impl sealed::Integer for i64 {
     fn from_i64(value: i64) -> Self {
         value
     }
-    fn draw(generator: &mut Generator) -> Self {
+    fn draw(generator: &mut CpuGenerator) -> Self {
         (generator.next_u64() & (u64::MAX >> 1)) as Self
     }
 }
@@ -49,7 +49,7 @@ impl sealed::Integer for i32 {
     fn from_i64(value: i64) -> Self {
         value as Self
     }
-    fn draw(generator: &mut Generator) -> Self {
+    fn draw(generator: &mut CpuGenerator) -> Self {
         (generator.next_u32() & (u32::MAX >> 1)) as Self
     }
 }
@@ -60,7 +60,7 @@ impl sealed::Integer for u8 {
     fn from_i64(value: i64) -> Self {
         value as Self
     }
-    fn draw(generator: &mut Generator) -> Self {
+    fn draw(generator: &mut CpuGenerator) -> Self {
         generator.next_u32() as Self
     }
 }
@@ -71,12 +71,12 @@ impl sealed::Integer for bool {
     fn from_i64(value: i64) -> Self {
         value != 0
     }
-    fn draw(generator: &mut Generator) -> Self {
+    fn draw(generator: &mut CpuGenerator) -> Self {
         generator.next_u32() & 1 == 1
     }
 }
 
-impl Generator {
+impl CpuGenerator {
     /// Fills `out` with integers from `[low, high)`: PyTorch's `randint` and `random_(low, high)`.
     ///
     /// ```text

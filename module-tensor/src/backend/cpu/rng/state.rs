@@ -4,7 +4,7 @@ use super::mt19937::WORDS;
 /// The length of PyTorch's `torch.get_rng_state()` in bytes.
 pub const STATE_BYTES: usize = 5056;
 
-/// The state of a [`Generator`](super::Generator), with the meaning PyTorch's fields have.
+/// The state of a [`CpuGenerator`](super::CpuGenerator), with the meaning PyTorch's fields have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorState {
     /// The seed given last.

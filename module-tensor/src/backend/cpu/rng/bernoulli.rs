@@ -1,10 +1,10 @@
 use super::float::sealed::{Float, Wide};
-use super::{Generator, RandomFloat, RngError};
+use super::{CpuGenerator, RandomFloat, RngError};
 
 /// How many uniforms are drawn at a time on the stack.
 const BLOCK: usize = 128;
 
-impl Generator {
+impl CpuGenerator {
     /// Fills `out` with ones with probability `p` and zeros otherwise: PyTorch's `bernoulli_(p)`.
     ///
     /// Every element takes a uniform in `f64`, two words, whatever its own type is.

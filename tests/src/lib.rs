@@ -2,6 +2,7 @@
 
 pub mod digits;
 pub mod files;
-pub mod golden;
 pub mod layers;
 pub mod resnet;
+
+pub use module_conformance::golden;

@@ -1,403 +1,47 @@
-//! Every recorded call of an operation, forward and backward, against PyTorch.
+//! Every recorded call of an operation, forward and backward, against PyTorch: on the CPU, and on a second
+//! device with and without its fused families.
 #![allow(clippy::unwrap_used)]
 
 mod golden_ops {
-    mod activations;
-    pub(crate) mod arrangements;
-    mod counting;
-    pub(crate) mod data;
-    pub(crate) mod elementwise;
     mod enough;
-    mod functions;
-    mod grids;
-    mod indexing;
     mod linalg;
-    pub(crate) mod more;
-    pub(crate) mod normalisation;
-    mod products;
-    pub(crate) mod reductions;
-    mod rest;
-    mod running;
-    pub(crate) mod shuffle;
-    pub(crate) mod windows;
 }
 
-use module_core::{
-    BackwardOptions, Conv2dOptions, DType, Device, ErrorKind, Padding, Pool2dOptions, Result,
-    StateDict, Tensor,
-};
+use module_conformance::ops::{REFUSED, REFUSED_FOR, run};
+use module_conformance::{is_refused, suites};
+use module_core::{DType, Device, ErrorKind, Tensor};
 use module_mirror::{Family, mirror};
-use module_tests::golden::{self, Case, Tolerance};
-use serde_json::Value;
-
-/// What PyTorch computes and we refuse on purpose, by the beginning of the key.
-const REFUSED: [&str; 35] = [
-    "op.add.bool_u8",
-    "op.add.u8_i32",
-    "op.add.i32_i64",
-    "op.add.i64_f32",
-    "op.add.i64_f16",
-    "op.add.f16_bf16",
-    "op.add.f16_f32",
-    "op.add.bf16_f32",
-    "op.add.f32_f64",
-    "op.add.bool_f32",
-    "op.mul.bool_u8",
-    "op.mul.u8_i32",
-    "op.mul.i32_i64",
-    "op.mul.i64_f32",
-    "op.mul.i64_f16",
-    "op.mul.f16_bf16",
-    "op.mul.f16_f32",
-    "op.mul.bf16_f32",
-    "op.mul.f32_f64",
-    "op.mul.bool_f32",
-    "op.mul.i64_by_fraction",
-    "op.mul.bool_by_number",
-    "op.mul.f32_0d_f64",
-    "op.mul.i64_0d_f64",
-    "op.div.bool_u8",
-    "op.div.u8_i32",
-    "op.div.i32_i64",
-    "op.div.i64_f32",
-    "op.div.i64_f16",
-    "op.div.f16_bf16",
-    "op.div.f16_f32",
-    "op.div.bf16_f32",
-    "op.div.f32_f64",
-    "op.div.bool_f32",
-    "op.div.bool_bool",
-];
-
-/// Further refusals, each with its reason.
-const REFUSED_FOR: [(&str, &str); 2] = [
-    ("op.cat.promote", "dtypes differ"),
-    (
-        "op.cat.legacy_empty.f32",
-        "an empty vector beside matrices is a special case of PyTorch's past",
-    ),
-];
-
-/// Where we differ and are nearer to the truth: the case, the part, the reason.
-type Different = [(&'static str, &'static str, &'static str)];
-
-const DIFFERENT: &Different = &[
-    (
-        "op.rsqrt.half.f16",
-        "gin0",
-        "PyTorch rounds the cube of `1/√x` to half precision",
-    ),
-    (
-        "op.gelu.none_special.f32",
-        "out",
-        "PyTorch's vectorised `erf` makes NaN of infinity in f32, and not in f64",
-    ),
-    (
-        "op.gelu.none_range.f32",
-        "out",
-        "PyTorch's vectorised `erf` is 1e-7 from the truth in f32, which shows in the tail",
-    ),
-];
-
-fn int(value: &Value) -> isize {
-    isize::try_from(value.as_i64().unwrap()).unwrap()
-}
-
-fn ints(value: &Value) -> Vec<isize> {
-    value.as_array().unwrap().iter().map(int).collect()
-}
-
-fn sizes(value: &Value) -> [usize; 2] {
-    let sizes = ints(value);
-    [0, 1].map(|d| usize::try_from(sizes[d]).unwrap())
-}
-
-/// The dimensions to reduce: absent for all, one, or several.
-fn dims(x: &Tensor, args: &Value) -> Vec<isize> {
-    match &args["dim"] {
-        Value::Null => (0..x.rank() as isize).collect(),
-        Value::Array(_) => ints(&args["dim"]),
-        dim => vec![int(dim)],
-    }
-}
-
-fn scalar(x: &Tensor, name: &str, value: &Value) -> Result<Tensor> {
-    fn apply<'a>(
-        x: &Tensor,
-        name: &str,
-        value: impl Into<module_core::Value<'a>>,
-    ) -> Result<Tensor> {
-        match name {
-            "add" => x.add(value),
-            "sub" => x.sub(value),
-            "mul" => x.mul(value),
-            _ => x.div(value),
-        }
-    }
-    match value.as_i64() {
-        Some(value) => apply(x, name, value),
-        None => apply(x, name, value.as_f64().unwrap()),
-    }
-}
-
-/// PyTorch's `max` and `min`: of everything, or along a dimension with the places.
-fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
-    let max = case.op == "max";
-    if case.args["dim"].is_null() {
-        let value = if max {
-            x.amax(.., false)?
-        } else {
-            x.amin(.., false)?
-        };
-        return Ok(vec![value]);
-    }
-    let (dim, keep) = (int(&case.args["dim"]), case.args["keepdim"] == true);
-    let (values, places) = if max {
-        x.max(dim, keep)?
-    } else {
-        x.min(dim, keep)?
-    };
-    Ok(vec![values, places])
-}
-
-fn convolution(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
-    let options = Conv2dOptions {
-        stride: sizes(&args["stride"]),
-        padding: Padding::Size(sizes(&args["padding"])),
-        dilation: sizes(&args["dilation"]),
-        groups: usize::try_from(int(&args["groups"])).unwrap(),
-    };
-    let out = inputs[0].conv2d(&inputs[1], options)?;
-    match inputs.get(2) {
-        Some(bias) => out.add(&bias.reshape([-1, 1, 1])?),
-        None => Ok(out),
-    }
-}
-
-/// Our operation for a case: its outputs and how close they must be, or `None` for a name that is
-/// not known here.
-fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
-    use Tolerance as T;
-    let (x, args) = (&inputs[0], &case.args);
-    let all: Vec<&Tensor> = inputs.iter().collect();
-    let keep = args["keepdim"] == true;
-    let dim = || int(&args["dim"]);
-    let one = |out: Result<Tensor>, tolerance| Some((out.map(|out| vec![out]), tolerance));
-    let name = case.op.as_str();
-    if !args["scalar"].is_null() {
-        return one(scalar(x, name, &args["scalar"]), T::ELEMENTWISE);
-    }
-    match name {
-        "add" => one(x.add(all[1]), T::ELEMENTWISE),
-        "sub" => one(x.sub(all[1]), T::ELEMENTWISE),
-        "mul" => one(x.mul(all[1]), T::ELEMENTWISE),
-        "div" => one(x.div(all[1]), T::ELEMENTWISE),
-        "neg" => one(x.neg(), T::EXACT),
-        "exp" => one(x.exp(), T::ELEMENTWISE),
-        "log" => one(x.log(), T::ELEMENTWISE),
-        "sqrt" => one(x.sqrt(), T::ELEMENTWISE),
-        "rsqrt" => one(x.rsqrt(), T::ELEMENTWISE),
-        "abs" => one(x.abs(), T::EXACT),
-        "relu" => one(x.relu(), T::EXACT),
-        "sigmoid" => one(x.sigmoid(), T::ELEMENTWISE),
-        "tanh" => one(x.tanh(), T::ELEMENTWISE),
-        "pow" => one(x.pow(args["exponent"].as_f64().unwrap()), T::ELEMENTWISE),
-        "sum" => one(x.sum(dims(x, args).as_slice(), keep), T::CONTRACTION),
-        "mean" => one(x.mean(dims(x, args).as_slice(), keep), T::CONTRACTION),
-        "var" => {
-            let correction = args["correction"].as_f64().unwrap_or(1.0);
-            let out = x.var(dims(x, args).as_slice(), correction, keep);
-            one(out, T::CONTRACTION)
-        }
-        "max" | "min" => Some((extreme(x, case), T::ELEMENTWISE)),
-        "argmax" | "argmin" => {
-            let flat = if args["dim"].is_null() {
-                x.flatten(0, -1)
-            } else {
-                Ok(x.clone())
-            };
-            let dim = args["dim"].as_i64().unwrap_or(0) as isize;
-            let out = flat.and_then(|x| match name {
-                "argmax" => x.argmax(dim, keep),
-                _ => x.argmin(dim, keep),
-            });
-            one(out, T::EXACT)
-        }
-        "matmul" => one(x.matmul(all[1]), T::CONTRACTION),
-        "transpose" => one(
-            x.transpose(int(&args["dims"][0]), int(&args["dims"][1])),
-            T::EXACT,
-        ),
-        "permute" => one(x.permute(ints(&args["dims"])), T::EXACT),
-        "reshape" => one(x.reshape(ints(&args["shape"])), T::EXACT),
-        "narrow" => {
-            let start = args["start"].as_u64().unwrap() as usize;
-            let length = args["length"].as_u64().unwrap() as usize;
-            one(x.narrow(dim(), start..start + length), T::EXACT)
-        }
-        "flatten" => one(
-            x.flatten(int(&args["start_dim"]), int(&args["end_dim"])),
-            T::EXACT,
-        ),
-        "squeeze" => {
-            let cut = || {
-                if args["narrow_first"].is_null() {
-                    return Ok(x.clone());
-                }
-                let cut = ints(&args["narrow_first"]);
-                let (start, length) = (cut[1] as usize, cut[2] as usize);
-                x.narrow(cut[0], start..start + length)
-            };
-            one(cut().and_then(|x| x.squeeze(dim())), T::EXACT)
-        }
-        "unsqueeze" => one(x.unsqueeze(dim()), T::EXACT),
-        "expand" => {
-            let to = ints(&args["shape"]);
-            let lead = to.len() - x.rank();
-            // In PyTorch -1 keeps a size.
-            let size = |(d, &size): (usize, &isize)| {
-                usize::try_from(size).unwrap_or_else(|_| x.shape()[d - lead])
-            };
-            let shape: Vec<usize> = to.iter().enumerate().map(size).collect();
-            one(x.expand(shape), T::CONTRACTION)
-        }
-        "cat" => one(Tensor::cat(&all, dim()), T::EXACT),
-        "stack" => one(Tensor::stack(&all, dim()), T::EXACT),
-        "where" => one(x.where_(all[1], all[2]), T::ELEMENTWISE),
-        "gather" => one(x.gather(dim(), all[1]), T::ELEMENTWISE),
-        "index_select" => one(x.index_select(dim(), all[1]), T::ELEMENTWISE),
-        "softmax" => one(x.softmax(dim()), T::ELEMENTWISE),
-        "log_softmax" => one(x.log_softmax(dim()), T::ELEMENTWISE),
-        "conv2d" => one(convolution(inputs, args), T::CONTRACTION),
-        "max_pool2d" => one(
-            x.max_pool2d(Pool2dOptions {
-                kernel_size: sizes(&args["kernel_size"]),
-                stride: sizes(&args["stride"]),
-                padding: sizes(&args["padding"]),
-                dilation: sizes(&args["dilation"]),
-                ceil_mode: args["ceil_mode"] == true,
-            }),
-            T::EXACT,
-        ),
-        _ => golden_ops::elementwise::run(case, inputs)
-            .or_else(|| golden_ops::reductions::run(case, inputs))
-            .or_else(|| golden_ops::arrangements::run(case, inputs)),
-    }
-}
-
-/// What runs the cases of a family.
-type Run = fn(&Case, &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)>;
-
-/// The differences between our results and the recorded ones.
-fn differences(case: &Case, tensors: &StateDict, run: Run, device: &Device) -> Vec<String> {
-    let part = |part: &str| case.tensor(tensors, part);
-    let inputs: Vec<Tensor> = case
-        .inputs_on(tensors, device)
-        .iter()
-        .map(|x| x.with_grad().unwrap_or_else(|_| x.clone()))
-        .collect();
-    let Some((out, tolerance)) = run(case, &inputs) else {
-        return vec!["unknown to this test".to_owned()];
-    };
-    let outs = match out {
-        Ok(outs) => outs,
-        Err(error) => return vec![format!("refused: {error}")],
-    };
-    let mut found = Vec::new();
-    let mut check = |name: &str, actual: Option<Tensor>, tolerance| {
-        let Some(expected) = part(name) else { return };
-        let result = match actual {
-            Some(actual) => match actual.to_device(&Device::cpu()) {
-                Ok(actual) => golden::compare(&actual, expected, tolerance),
-                Err(error) => Err(error.to_string()),
-            },
-            None => Err("missing".to_owned()),
-        };
-        found.extend(
-            result
-                .err()
-                .map(|difference| format!("{name}: {difference}")),
-        );
-    };
-    check("out", Some(outs[0].clone()), tolerance);
-    for (i, more) in outs.iter().enumerate().skip(1) {
-        check(&format!("out{i}"), Some(more.clone()), tolerance);
-    }
-    let Some(grad) = part("gout") else {
-        return found;
-    };
-    let options = BackwardOptions::default();
-    let moved = grad.to_device(device);
-    if let Err(error) = moved.and_then(|grad| outs[0].backward_with(&grad, options)) {
-        check("gin0", None, tolerance);
-        found.push(error.to_string());
-        return found;
-    }
-    // The gradient of what was stretched is a sum, also where the values are exact.
-    let tolerance = match case.op.as_str() {
-        "add" | "sub" | "mul" | "div" | "where" | "gather" | "index_select" | "softmax"
-        | "log_softmax" | "var" | "gelu" | "masked_fill" | "masked_select" => {
-            Tolerance::CONTRACTION
-        }
-        // Scattering adds to zeros, which makes 0 of -0.
-        "max_pool2d" | "flip" | "roll" => Tolerance::ELEMENTWISE,
-        "layer_norm" | "rms_norm" | "group_norm" | "batch_norm" => Tolerance::DIFFERENCE,
-        op if golden_ops::data::adds_up(op) => Tolerance::CONTRACTION,
-        name if name.contains("max_pool") => Tolerance::ELEMENTWISE,
-        "im2col" | "interpolate" => Tolerance::CONTRACTION,
-        _ => tolerance,
-    };
-    for (i, input) in inputs.iter().enumerate() {
-        check(&format!("gin{i}"), input.grad(), tolerance);
-    }
-    for (i, input) in inputs.iter().enumerate() {
-        if input.grad().is_some() && part(&format!("gin{i}")).is_none() {
-            found.push(format!("gin{i}: a gradient where PyTorch has none"));
-        }
-    }
-    found
-}
-
-/// Compares every case of a file but those that are `refused`, and counts them, on the CPU and on a second
-/// device with and without its fused families. What is `different` must be so.
-#[track_caller]
-fn agree(file: &str, count: usize, run: Run, different: &Different) {
-    agree_on(&Device::cpu(), file, count, run, different);
-    agree_on(&mirror(&[]).unwrap(), file, count, run, different);
-    agree_on(&mirror(&Family::ALL).unwrap(), file, count, run, different);
-}
+use module_tests::golden::{self, Case};
 
 #[track_caller]
-fn agree_on(device: &Device, file: &str, count: usize, run: Run, different: &Different) {
-    let (cases, tensors) = golden::load(file);
-    let cases = cases.as_array().unwrap().iter().map(Case::new);
-    let cases: Vec<Case> = cases.filter(|case| !is_refused(case)).collect();
+fn agree_on(device: &Device) {
     let mut failures = Vec::new();
-    for case in &cases {
-        let listed = different.iter().filter(|(key, ..)| *key == case.key);
-        let mut expected: Vec<&str> = listed.map(|(_, part, _)| *part).collect();
-        for difference in differences(case, &tensors, run, device) {
-            let known = |part: &&str| difference.starts_with(&format!("{part}:"));
-            match expected.iter().position(known) {
-                Some(place) => drop(expected.remove(place)),
-                None => failures.push(format!("{}: {difference}", case.key)),
-            }
-        }
-        let gone = |part| format!("{}: {part} does not differ any more", case.key);
-        failures.extend(expected.into_iter().map(gone));
+    for suite in suites() {
+        failures.extend(suite.check(device));
     }
     assert!(failures.is_empty(), "on {device}:\n{}", failures.join("\n"));
-    assert_eq!(cases.len(), count, "cases went missing or are new");
-}
-
-fn is_refused(case: &Case) -> bool {
-    let mut reasons = REFUSED_FOR.iter().map(|(key, _)| key);
-    REFUSED.contains(&case.key.as_str()) || reasons.any(|key| *key == case.key)
 }
 
 #[test]
-fn operations_give_what_pytorch_gives() {
-    agree("ops.safetensors", 1323, run, DIFFERENT);
+fn the_cpu_gives_what_pytorch_gives() {
+    agree_on(&Device::cpu());
+}
+
+#[test]
+fn another_device_gives_what_pytorch_gives() {
+    agree_on(&mirror(&[]).unwrap());
+}
+
+#[test]
+fn a_device_without_fused_families_gives_what_pytorch_gives() {
+    agree_on(&mirror(&Family::ALL).unwrap());
+}
+
+#[test]
+fn a_device_that_lacks_any_one_fused_family_gives_what_pytorch_gives() {
+    for family in Family::ALL {
+        agree_on(&mirror(&[family]).unwrap());
+    }
 }
 
 #[test]
@@ -428,4 +72,17 @@ fn what_is_refused_is_a_typed_error() {
             ..
         }
     ));
+}
+
+#[test]
+fn what_is_no_probability_is_refused_on_either_side() {
+    let good = Tensor::from([0.5_f32, 1.0]);
+    for wrong in [1.5_f32, -0.25, f32::NAN, f32::INFINITY] {
+        let bad = Tensor::from([0.5_f32, wrong]);
+        for (argument, input, target) in [("input", &bad, &good), ("target", &good, &bad)] {
+            let error = input.binary_cross_entropy(target).unwrap_err().to_string();
+            let quoted = format!("{argument} = {wrong}");
+            assert!(error.contains(&quoted), "{error}");
+        }
+    }
 }

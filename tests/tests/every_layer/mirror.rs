@@ -152,3 +152,10 @@ fn close(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
 fn every_layer_runs_on_a_mirror_without_fused_families() {
     check(&mirror(&Family::ALL).unwrap(), close);
 }
+
+#[test]
+fn every_layer_runs_on_a_mirror_that_lacks_any_one_fused_family() {
+    for family in Family::ALL {
+        check(&mirror(&[family]).unwrap(), close);
+    }
+}

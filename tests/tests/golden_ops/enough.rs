@@ -327,12 +327,10 @@ fn is_called(sources: &str, method: &str) -> bool {
     forms.iter().any(|form| sources.contains(form))
 }
 
-/// The sources of these tests.
+/// The sources of what makes the recorded calls.
 fn tests() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let mut sources = files(&folder.join("golden_ops"));
-    sources.push(folder.join("golden_ops.rs"));
-    let sources = sources.into_iter().map(fs::read_to_string);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/src/ops");
+    let sources = files(&folder).into_iter().map(fs::read_to_string);
     sources.map(|source| source.unwrap()).collect()
 }
 

@@ -1,11 +1,11 @@
 //! Tensors as indices, and what is written where an index says.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{IndexItem, Result, Scalar, Tensor};
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
 use super::data;
-use crate::{agree, int};
+use super::int;
 
 /// As `data::items`, and inputs.
 fn items(value: &Value, inputs: &[Tensor]) -> Vec<IndexItem> {
@@ -46,9 +46,4 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         Tolerance::EXACT
     };
     Some((written(case, inputs)?.map(|out| vec![out]), tolerance))
-}
-
-#[test]
-fn tensors_as_indices_are_what_pytorch_makes_of_them() {
-    agree("ops_indexing.safetensors", 209, run, &[]);
 }

@@ -1,10 +1,10 @@
 //! Logic, masks, and what is folded or accumulated along dimensions.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
-use crate::{dims, int};
+use super::{dims, int};
 
 /// The order of a norm; JSON has no infinities.
 fn order(value: &Value) -> f64 {

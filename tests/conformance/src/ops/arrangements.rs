@@ -1,9 +1,9 @@
 //! Other orders and parts of tensors, products of vectors, additions by index.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};
-use module_tests::golden::{Case, Tolerance};
 
-use crate::{int, ints};
+use super::{int, ints};
 
 /// The recorded one of the parts, of which there are as many as there were.
 fn part(parts: Result<Vec<Tensor>>, case: &Case) -> Result<Tensor> {

@@ -1,13 +1,13 @@
 //! Convolutions, pooling, columns and images at another size, over one to three dimensions.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{
     AdaptiveSize, AvgPoolOptions, ConvOptions, ConvTransposeOptions, InterpolateMode,
     InterpolateOptions, LpPoolOptions, Padding, PoolOptions, Resize, Result, Tensor, UnfoldOptions,
 };
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
-use crate::{Different, agree};
+use super::Different;
 
 /// What a golden case is run as: its outputs.
 type Outputs = Result<Vec<Tensor>>;
@@ -166,7 +166,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)
 /// Ours is the same in all dimensions, and the gradient is that of the forward pass.
 const HARDLY: &str = "PyTorch copies where a factor leaves the size as it is";
 
-const DIFFERENT: &Different = &[
+pub(crate) const DIFFERENT: &Different = &[
     ("op.interpolate.nearest1d_hardly.f32", "gin0", HARDLY),
     ("op.interpolate.nearest2d_hardly.f32", "out", HARDLY),
     ("op.interpolate.nearest2d_hardly.f32", "gin0", HARDLY),
@@ -176,13 +176,8 @@ const DIFFERENT: &Different = &[
     ("op.interpolate.bicubic2d_hardly.f32", "gin0", HARDLY),
 ];
 
-#[test]
-fn convolutions_and_columns_give_what_pytorch_gives() {
-    agree("ops_convolutions.safetensors", 163, run, &[]);
-}
-
 /// Pooling without the places.
-fn values(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)> {
+pub(crate) fn values(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let out = match case.op.as_str() {
         "max_pool1d" => x.max_pool1d(pool(args)),
@@ -194,15 +189,4 @@ fn values(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)> {
         _ => return run(case, inputs),
     };
     Some((out.map(|out| vec![out]), Tolerance::EXACT))
-}
-
-#[test]
-fn pooling_gives_what_pytorch_gives() {
-    agree("ops_pooling.safetensors", 269, run, &[]);
-    agree("ops_pooling.safetensors", 269, values, &[]);
-}
-
-#[test]
-fn images_at_another_size_are_those_of_pytorch() {
-    agree("ops_interpolate.safetensors", 318, run, DIFFERENT);
 }

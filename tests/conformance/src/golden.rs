@@ -12,7 +12,7 @@ use serde_json::Value;
 /// A file or folder of the recorded data.
 pub fn path(name: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("golden/data")
+        .join("../golden/data")
         .join(name)
 }
 

@@ -1,7 +1,7 @@
 //! Functions of one element.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{Approximate, Result, Scalar, Tensor};
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
 /// A bound as it was written: a whole number also fits integers.

@@ -2,11 +2,11 @@
 
 use std::ops::Bound;
 
+use crate::golden::{Case, Tolerance};
 use module_core::{DType, IndexItem, PadMode, Result, Scalar, Tensor};
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
-use crate::{agree, int, ints};
+use super::{int, ints};
 
 fn size(value: &Value) -> usize {
     usize::try_from(int(value)).unwrap()
@@ -19,7 +19,7 @@ fn bound(value: &Value, of: fn(isize) -> Bound<isize>) -> Bound<isize> {
         .map_or(Bound::Unbounded, |end| of(end as isize))
 }
 
-pub(crate) fn items(value: &Value) -> Vec<IndexItem> {
+pub(super) fn items(value: &Value) -> Vec<IndexItem> {
     let item = |item: &Value| match item {
         Value::Null => IndexItem::NewAxis,
         Value::String(_) => IndexItem::Ellipsis,
@@ -178,14 +178,4 @@ pub(crate) fn adds_up(op: &str) -> bool {
         "xlogy",
     ]
     .contains(&op)
-}
-
-#[test]
-fn parts_and_padding_are_what_pytorch_gives() {
-    agree("ops_parts.safetensors", 443, run, &[]);
-}
-
-#[test]
-fn orders_indices_and_sums_of_products_are_what_pytorch_gives() {
-    agree("ops_data.safetensors", 492, run, &[]);
 }

@@ -1,11 +1,11 @@
 //! Products added to a tensor, sums of products over chosen dimensions, distances, diagonals.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{CdistMode, Result, Tensor, TensordotDims};
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
 use super::more::number;
-use crate::{agree, int, ints};
+use super::{int, ints};
 
 fn dims(value: &Value) -> TensordotDims {
     match value.as_u64() {
@@ -23,7 +23,7 @@ fn distances(x: &Tensor, other: &Tensor, args: &Value) -> Result<Tensor> {
     x.cdist(other, args["p"].as_f64().unwrap_or(f64::INFINITY), mode)
 }
 
-fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let both = || (number(&args["beta"]), number(&args["alpha"]));
     let added = || (&inputs[1], &inputs[2], both().0, both().1);
@@ -51,9 +51,4 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
         _ => return None,
     };
     Some((out.map(|out| vec![out]), Tolerance::CONTRACTION))
-}
-
-#[test]
-fn products_and_distances_give_what_pytorch_gives() {
-    agree("ops_products.safetensors", 149, run, &[]);
 }

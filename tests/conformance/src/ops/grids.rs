@@ -1,12 +1,12 @@
 //! Images read at the locations of a grid, averages in smaller images, unit vectors, draws of a class.
 
+use crate::golden::{Case, Tolerance};
 use module_core::{GridPaddingMode, GridSampleMode, Result, Tensor, fork_rng};
 use module_nn::functional::{gumbel_softmax, normalize};
-use module_tests::golden::{Case, Tolerance};
 use serde_json::Value;
 
 use super::windows::interpolate;
-use crate::{agree, int, ints};
+use super::{int, ints};
 
 fn grid_sample(x: &Tensor, grid: &Tensor, args: &Value) -> Result<Tensor> {
     let mode = match args["mode"].as_str().unwrap() {
@@ -31,7 +31,7 @@ fn unit(x: &Tensor, args: &Value) -> Result<Tensor> {
     normalize(x, p, dims.as_slice(), args["eps"].as_f64().unwrap())
 }
 
-fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
+pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let (out, tolerance) = match case.op.as_str() {
         "grid_sample" => (grid_sample(x, &inputs[1], args), Tolerance::CONTRACTION),
@@ -50,14 +50,4 @@ fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance
         _ => return None,
     };
     Some((out.map(|out| vec![out]), tolerance))
-}
-
-#[test]
-fn grids_give_what_pytorch_gives() {
-    agree("ops_grids.safetensors", 109, run, &[]);
-}
-
-#[test]
-fn functions_of_torch_nn_give_what_pytorch_gives() {
-    agree("ops_functional.safetensors", 70, run, &[]);
 }

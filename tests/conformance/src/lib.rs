@@ -1,0 +1,26 @@
+//! `module-conformance`: whether a device computes what PyTorch computes.
+//!
+//! Each family of operations was recorded with PyTorch, some 8,000 calls with inputs of several memory layouts,
+//! dtypes and corners, and the gradients of most. [`check`] makes every call on a [`Device`] and says where it
+//! differs; a crate that brings a device calls it in a test:
+//!
+//! ```
+//! use module_conformance::{Device, suites};
+//!
+//! # let device = Device::cpu();
+//! let suite = suites().into_iter().find(|suite| suite.name() == "ops_products");
+//! let failures = suite.unwrap().check(&device);
+//! assert!(failures.is_empty(), "{}", failures.join("\n"));
+//! ```
+//!
+//! `tests/golden` has the recordings and how they were made.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod differences;
+pub mod golden;
+pub mod ops;
+mod suite;
+
+pub use differences::is_refused;
+pub use module_core::Device;
+pub use suite::{Suite, check, suites};

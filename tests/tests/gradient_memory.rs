@@ -1,8 +1,9 @@
-//! A hook that uses each gradient at once and drops it keeps the peak of memory down.
+//! What is in memory at once: gradients that a hook uses and drops, and factors of products.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use module_nn::prelude::*;
 
@@ -31,6 +32,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// One test at a time: they count the same memory.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 const LAYERS: usize = 12;
 const WIDTH: usize = 256;
 
@@ -47,6 +54,7 @@ fn peak_of_a_pass(net: &Sequential) -> usize {
 
 #[test]
 fn gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together() {
+    let _alone = alone();
     let mut net = Sequential::new();
     for _ in 0..LAYERS {
         net = net.push(Linear::new(WIDTH, WIDTH).unwrap());
@@ -71,4 +79,50 @@ fn gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together() {
     drop(hooks);
     let together = peak_of_a_pass(&net);
     assert!(together >= LAYERS * one, "{together} bytes");
+}
+
+/// The most bytes that a product takes beyond what was held before.
+fn peak_of_a_product(a: &Tensor, b: &Tensor) -> usize {
+    Device::cpu().empty_cache();
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let _product = a.matmul(b).unwrap();
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn a_factor_is_not_copied_for_each_element_of_the_batch() {
+    let _alone = alone();
+    let drawn = |shape: &[usize]| Tensor::randn(shape, DType::F32).unwrap();
+    let (a, b) = (drawn(&[16, 1, 64, 64]), drawn(&[1, 16, 64, 64]));
+    let product = 16 * 16 * 64 * 64 * 4;
+    // What is packed of the factors is a part of this.
+    let slack = product / 4;
+    let peak = peak_of_a_product(&a, &b);
+    assert!(
+        peak < product + slack,
+        "{peak} bytes, a product of {product}"
+    );
+
+    // The heads of attention, which lie beside each other.
+    let heads = |x: Tensor| x.transpose(1, 2).unwrap();
+    let (q, k) = (
+        heads(drawn(&[4, 256, 8, 64])),
+        heads(drawn(&[4, 256, 8, 64])),
+    );
+    let product = 4 * 8 * 256 * 256 * 4;
+    let peak = peak_of_a_product(&q, &k.transpose(-1, -2).unwrap());
+    assert!(
+        peak < product + slack,
+        "{peak} bytes, a product of {product}"
+    );
+
+    // Half precision is converted once, and so is the product.
+    let [a, b] = [a, b].map(|x| x.to_dtype(DType::BF16).unwrap());
+    let product = 16 * 16 * 64 * 64 * 6;
+    let peak = peak_of_a_product(&a, &b);
+    assert!(
+        peak < product + slack,
+        "{peak} bytes, a product of {product}"
+    );
 }

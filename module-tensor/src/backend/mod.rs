@@ -237,7 +237,8 @@ pub trait Backend: Any + Send + Sync {
     /// As [`unary`](Self::unary).
     fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage>;
 
-    /// `[batch, m, k]` times `[batch, k, n]`, or both without the batch.
+    /// `[…, m, k]` times `[…, k, n]`, with the same sizes before them. A factor that was stretched over some
+    /// of these has strides of 0 there.
     ///
     /// # Errors
     ///
@@ -316,6 +317,14 @@ pub trait Backend: Any + Send + Sync {
     /// As [`gather`](Self::gather).
     fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
     -> Result<Storage>;
+
+    /// The places of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their
+    /// count.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)>;
 
     /// The parts one after the other along `dim`.
     ///

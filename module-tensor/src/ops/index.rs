@@ -202,19 +202,9 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn nonzero(&self) -> Result<Self> {
-        let shape = self.shape();
-        let chosen = self.logical_not()?.to_vec::<bool>()?;
-        let count = chosen.iter().filter(|zero| !**zero).count();
-        let out = Shape::from([count, self.rank()]);
-        let numel = out.checked_numel("nonzero", DType::I64.size_in_bytes())?;
-        crate::backend::host_room::<i64>(numel)?;
-        let strides = Layout::contiguous(shape.clone());
-        let mut places = Vec::with_capacity(numel);
-        for (i, _) in chosen.iter().enumerate().filter(|(_, zero)| !**zero) {
-            let sizes = strides.strides().iter().zip(shape.iter());
-            places.extend(sizes.map(|(stride, size)| (i / stride % size) as i64));
-        }
-        Self::from_vec(places, out)?.to_device(&self.device())
+        let mask = self.is_true()?.detach();
+        let (storage, count) = self.device().backend().nonzero(mask.operand())?;
+        Ok(Self::fresh(storage, [count, self.rank()].into()))
     }
 
     /// Rows of `classes` numbers, 1 at the class and 0 elsewhere, as `I64`, along a new last

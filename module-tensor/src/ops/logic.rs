@@ -254,16 +254,10 @@ impl Tensor {
         const NAME: &str = "masked_select";
         let shape = self.check_mask(NAME, mask)?;
         shape.checked_numel(NAME, DType::I64.size_in_bytes())?;
-        crate::backend::host_room::<i64>(shape.numel())?;
-        let chosen = mask.expand(&shape)?.to_vec::<bool>()?;
-        let places: Vec<i64> = (0..)
-            .zip(chosen)
-            .filter_map(|(i, chosen)| chosen.then_some(i))
-            .collect();
-        let count = places.len();
-        let places = Self::from_vec(places, count)?.to_device(&self.device())?;
-        let x = self.expand(&shape)?.reshape_to(&shape.numel().into())?;
-        x.index_select(0, &places)
+        let flat = shape.numel().into();
+        let places = mask.expand(&shape)?.reshape_to(&flat)?.nonzero()?;
+        let x = self.expand(&shape)?.reshape_to(&flat)?;
+        x.index_select(0, &places.squeeze(1)?)
     }
 
     /// Checks that `mask` is one for this tensor; the shape that both have together.

@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use super::by_saved;
-use crate::backend::Storage;
+use crate::backend::{Operand, Storage};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape};
 
@@ -151,7 +151,7 @@ impl Tensor {
         shape.checked_numel("matmul", self.dtype().size_in_bytes())?;
         let a = self.as_batch(&batch, [m, k])?;
         let b = other.as_batch(&batch, [k, n])?;
-        let storage = self.device().backend().matmul(a.operand(), b.operand())?;
+        let storage = self.device().backend().matmul(a, b)?;
         Ok(self.product(other, storage, shape))
     }
 
@@ -163,13 +163,14 @@ impl Tensor {
         })
     }
 
-    /// The untracked `[batch, rows, columns]` view, or copy, that the kernel reads.
-    fn as_batch(&self, batch: &Shape, [rows, columns]: [usize; 2]) -> Result<Self> {
+    /// What the kernel reads: a matrix for each element of the batch, none of them copied.
+    fn as_batch(&self, batch: &Shape, [rows, columns]: [usize; 2]) -> Result<Operand> {
         let full: Shape = batch.iter().copied().chain([rows, columns]).collect();
         // A factor may be larger than the product.
         full.checked_numel("matmul", self.dtype().size_in_bytes())?;
-        let stretched = self.with_layout(self.layout.broadcast_to("matmul", &full)?);
-        stretched.reshape_to(&[batch.numel(), rows, columns].into())
+        let mut operand = self.operand();
+        operand.layout = operand.layout.broadcast_to("matmul", &full)?;
+        Ok(operand)
     }
 }
 

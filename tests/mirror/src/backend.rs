@@ -267,6 +267,11 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.index_add(self.read(x)?, dim, index, source))
     }
 
+    fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {
+        let (places, count) = Device::cpu().backend().nonzero(self.read(mask)?)?;
+        Ok((self.hide(places), count))
+    }
+
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
         let parts = parts.into_iter().map(|part| self.read(part));
         let parts = parts.collect::<Result<_>>()?;

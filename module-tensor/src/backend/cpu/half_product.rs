@@ -6,7 +6,7 @@ use super::matmul::{addmm, matmul};
 use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, room};
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 use crate::{DType, Result};
 
 /// How many elements are converted at a time: their `f32` stay in the second cache.
@@ -24,8 +24,32 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
     }
     match row {
         Some(row) => through_wide([row, a, b], |[row, a, b]| addmm(&row, &a, &b)),
-        None => through_wide([a, b], |[a, b]| matmul(&a, &b)),
+        None => {
+            let shapes = [&a, &b].map(|x| x.layout.shape().clone());
+            through_wide([once(a), once(b)], |factors| {
+                let [a, b] = factors;
+                let [of_a, of_b] = &shapes;
+                matmul(&stretched(a, of_a)?, &stretched(b, of_b)?)
+            })
+        }
     }
+}
+
+/// The factor without the repetitions over which it was stretched, so that it is converted once.
+fn once(mut x: Operand) -> Operand {
+    for dim in 0..x.layout.rank().saturating_sub(2) {
+        if x.layout.strides()[dim] == 0 && x.layout.shape()[dim] > 1 {
+            x.layout = x.layout.slice(dim, 0, 1, 1);
+        }
+    }
+    x
+}
+
+fn stretched(mut x: Operand, shape: &Shape) -> Result<Operand> {
+    if x.layout.shape() != shape {
+        x.layout = x.layout.broadcast_to("matmul", shape)?;
+    }
+    Ok(x)
 }
 
 /// The product, some columns of `b` at a time.

@@ -1,5 +1,7 @@
 //! Matrix products.
 
+use std::sync::Arc;
+
 use super::gemm::{Matrix, MatrixMut};
 use super::lanes::dot;
 use super::map::{NumberKernel, run_number};
@@ -8,9 +10,10 @@ use super::number::Number;
 use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, elements, room};
+use crate::layout::{Layout, Shape};
 use crate::{Error, Result};
 
-/// `[batch, m, k]` times `[batch, k, n]`.
+/// `[…, m, k]` times `[…, k, n]`.
 pub(super) fn matmul(a: &Operand, b: &Operand) -> Result<Storage> {
     run_number(a.storage.dtype(), Product { row: None, a, b })
 }
@@ -121,61 +124,96 @@ fn rows_by_vector<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out
     }
 }
 
-/// A factor of a product: matrices one after the other.
+/// A factor of a product: one matrix or several of one shape.
 struct Factor<'a, T> {
     data: &'a [T],
     batch: usize,
-    batch_step: usize,
+    starts: Starts,
     rows: usize,
     row_step: usize,
     columns: usize,
     column_step: usize,
 }
 
+/// Where the matrices of a batch start.
+#[derive(Clone)]
+enum Starts {
+    /// At even distances, which are 0 if one matrix serves all.
+    Step(usize),
+    /// Each where it says.
+    At(Arc<[usize]>),
+}
+
+impl Starts {
+    fn of(batch: &Layout) -> Self {
+        match batch.reshape(&batch.shape().numel().into()) {
+            Some(even) => Self::Step(even.strides().first().copied().unwrap_or(0)),
+            None => {
+                let mut starts = vec![0];
+                for (&size, &stride) in batch.shape().iter().zip(batch.strides()) {
+                    let outer = starts.into_iter();
+                    starts = outer
+                        .flat_map(|start| (0..size).map(move |i| start + i * stride))
+                        .collect();
+                }
+                Self::At(starts.into())
+            }
+        }
+    }
+
+    fn get(&self, i: usize) -> usize {
+        match self {
+            Self::Step(step) => i * step,
+            Self::At(starts) => starts.get(i).copied().unwrap_or(0),
+        }
+    }
+}
+
 impl<'a, T: Number> Factor<'a, T> {
-    /// The factor in memory of two or three dimensions.
+    /// The factor in memory: the last two dimensions of each element of those before.
     fn of(x: &'a Operand) -> Result<Self> {
         let (shape, strides) = (x.layout.shape(), x.layout.strides());
-        let (batch, batch_step, rest) = match shape.rank() {
-            2 => (1, 0, 0),
-            3 => (shape[0], strides[0], 1),
-            _ => return Err(shape.error("matmul", "two or three dimensions")),
+        let Some(rest) = shape.rank().checked_sub(2) else {
+            return Err(shape.error("matmul", "at least two dimensions"));
         };
         let (rows, columns) = (shape[rest], shape[rest + 1]);
         let (row_step, column_step) = (strides[rest], strides[rest + 1]);
         let data = elements::<T>(x)?;
-        let data = data.get(x.layout.offset()..).unwrap_or_default();
-        let factor = Self {
-            data,
-            batch,
-            batch_step,
+        // A layout that leaves its storage is reported, not read.
+        let outside = || {
+            let (layout, problem) = (format!("{:?}", x.layout), "leaves its storage");
+            Error::argument("matmul", "layout", layout, problem)
+        };
+        let last = shape.iter().zip(strides);
+        let last = last.map(|(&size, stride)| size.saturating_sub(1) * stride);
+        let last = x.layout.offset() + last.sum::<usize>();
+        if shape.numel() > 0 && last >= data.len() {
+            return Err(outside());
+        }
+        let batch = Shape::from(&shape[..rest]);
+        let numel = batch.numel();
+        let starts = if numel <= 1 || shape.numel() == 0 {
+            Starts::Step(0)
+        } else {
+            let batch = Layout::within(batch, &strides[..rest], 0, data.len());
+            Starts::of(&batch.ok_or_else(outside)?)
+        };
+        Ok(Self {
+            data: data.get(x.layout.offset()..).unwrap_or_default(),
+            batch: numel,
+            starts,
             rows,
             row_step,
             columns,
             column_step,
-        };
-        // A layout that leaves its storage is reported, not read.
-        if batch * rows * columns > 0 {
-            let last =
-                (batch - 1) * batch_step + (rows - 1) * row_step + (columns - 1) * column_step;
-            if last >= data.len() {
-                let layout = format!("{:?}", x.layout);
-                return Err(Error::argument(
-                    "matmul",
-                    "layout",
-                    layout,
-                    "leaves its storage",
-                ));
-            }
-        }
-        Ok(factor)
+        })
     }
 
     /// One product for the whole batch, where `b` is one matrix for all and the rows of `a` follow each
     /// other: what is packed of `b` then serves all of them.
     fn joined(a: Self, b: Self) -> (Self, Self) {
-        let follow = a.batch_step == a.rows * a.row_step;
-        if a.batch <= 1 || b.batch_step != 0 || !follow {
+        let follow = matches!(a.starts, Starts::Step(step) if step == a.rows * a.row_step);
+        if a.batch <= 1 || !matches!(b.starts, Starts::Step(0)) || !follow {
             return (a, b);
         }
         let rows = a.batch * a.rows;
@@ -195,12 +233,13 @@ impl<'a, T: Number> Factor<'a, T> {
             row_step: self.column_step,
             columns: self.rows,
             column_step: self.row_step,
+            starts: self.starts.clone(),
             ..*self
         }
     }
 
     fn data_of(&self, i: usize) -> &'a [T] {
-        self.data.get(i * self.batch_step..).unwrap_or_default()
+        self.data.get(self.starts.get(i)..).unwrap_or_default()
     }
 
     fn matrix(&self, i: usize) -> Matrix<'a, T> {

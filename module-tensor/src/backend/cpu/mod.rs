@@ -18,6 +18,7 @@ mod lanes;
 mod map;
 mod matmul;
 mod memory;
+mod nonzero;
 mod normalise;
 mod number;
 mod panels;
@@ -251,6 +252,10 @@ impl Backend for CpuBackend {
         map::through_wide([x, source], |[x, source]| {
             index::index_add(x, dim, &index, &source)
         })
+    }
+
+    fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {
+        nonzero::nonzero(&mask)
     }
 
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {

@@ -185,3 +185,53 @@ fn what_no_gradient_reads_is_not_kept() {
         }
     }
 }
+
+/// Matrices of a batch lie anywhere: beside each other, turned, stretched, or by steps of no one length.
+#[test]
+fn a_product_does_not_depend_on_where_the_matrices_of_its_batch_lie() {
+    let whole = |shape: [usize; 4]| {
+        let numel = shape.iter().product::<usize>() as i64;
+        let numbers = Tensor::arange(0, numel, DType::F32).unwrap();
+        // Whole numbers, so that sums are exact in any order.
+        let numbers = numbers.remainder(7.0).unwrap().sub(3.0).unwrap();
+        numbers.reshape(shape.map(|size| size as isize)).unwrap()
+    };
+    // Vectors, small matrices and tiles.
+    for (m, k, n) in [(1, 9, 5), (6, 9, 1), (3, 4, 5), (40, 33, 50)] {
+        let left = [
+            whole([2, 3, m, k]),
+            whole([2, m, 3, k]).transpose(1, 2).unwrap(),
+            whole([3, 2, k, m]).permute([1, 0, 3, 2]).unwrap(),
+            whole([1, 3, m, k]).expand([2, 3, m, k]).unwrap(),
+            whole([2, 1, m, k]),
+            whole([1, 1, m, k]),
+            whole([2, 7, m, k]).narrow(1, 1..4).unwrap(),
+            whole([4, 3, m, k]).slice(0, 1.., 2).unwrap(),
+        ];
+        let right = [
+            whole([2, 3, k, n]),
+            whole([2, k, 3, n]).transpose(1, 2).unwrap(),
+            whole([1, 3, n, k]).transpose(2, 3).unwrap(),
+            whole([2, 1, k, n]),
+            whole([1, 1, k, n]),
+        ];
+        for (i, a) in left.iter().enumerate() {
+            for (j, b) in right.iter().enumerate() {
+                for dtype in [DType::F32, DType::BF16, DType::I64, DType::I32] {
+                    let [a, b] =
+                        [a, b].map(|x| x.to_dtype(dtype).unwrap_or_else(|e| panic!("{e}")));
+                    let product = a.matmul(&b).unwrap().expand([2, 3, m, n]).unwrap();
+                    let copied = |x: &Tensor, rows: usize, columns: usize| {
+                        let x = x.expand([2, 3, rows, columns]).unwrap();
+                        x.contiguous().unwrap().flatten(0, 1).unwrap()
+                    };
+                    let expected = copied(&a, m, k).matmul(&copied(&b, k, n)).unwrap();
+                    let same = product.flatten(0, 1).and_then(|x| x.equal(&expected));
+                    assert!(same.unwrap(), "{m} {k} {n}: {i} {j} {dtype}");
+                }
+            }
+        }
+    }
+    let none = whole([2, 3, 0, 4]).matmul(&whole([1, 3, 4, 2])).unwrap();
+    assert_eq!(none.shape().to_string(), "[2, 3, 0, 2]");
+}

@@ -5,38 +5,6 @@ use module_core::{ErrorKind, Integers, Result, Tensor};
 use super::Reduction;
 use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, softplus, widened};
 
-/// The cross-entropy of probabilities with targets between 0 and 1:
-/// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
-///
-/// The weight broadcasts to the losses.
-///
-/// # Errors
-///
-/// Shapes that differ, also where they would broadcast; a weight that does not broadcast to them;
-/// an input or a target outside `[0, 1]`; different dtypes, or one that is not floating-point.
-///
-/// # Example
-///
-/// ```
-/// use module_nn::{Tensor, functional::{Reduction, binary_cross_entropy}};
-///
-/// let (x, y) = (Tensor::from([0.5_f32, 0.5]), Tensor::from([1.0_f32, 0.0]));
-/// let loss = binary_cross_entropy(&x, &y, None, Reduction::Mean)?;
-/// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
-/// # Ok::<(), module_nn::Error>(())
-/// ```
-pub fn binary_cross_entropy(
-    input: &Tensor,
-    target: &Tensor,
-    weight: Option<&Tensor>,
-    reduction: Reduction,
-) -> Result<Tensor> {
-    const NAME: &str = "binary_cross_entropy";
-    elementwise(NAME, [input, target], reduction, |x, y| {
-        weighted(NAME, x.binary_cross_entropy(y)?, weight)
-    })
-}
-
 /// The cross-entropy of logits with targets between 0 and 1:
 /// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow.
 ///
@@ -81,7 +49,12 @@ pub fn binary_cross_entropy_with_logits(
 }
 
 /// Losses with the weight of each.
-fn weighted(op: &'static str, losses: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
+/// The losses, each with its weight.
+pub(super) fn weighted(
+    op: &'static str,
+    losses: Tensor,
+    weight: Option<&Tensor>,
+) -> Result<Tensor> {
     match weight {
         Some(weight) => losses.mul(&fitting(op, weight, &losses)?),
         None => Ok(losses),

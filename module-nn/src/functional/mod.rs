@@ -2,6 +2,7 @@
 
 mod bilinear;
 mod binary;
+mod binary_cross_entropy;
 mod cross_entropy;
 mod ctc_loss;
 mod embedding_bag;
@@ -17,13 +18,12 @@ mod margin;
 mod normalize;
 mod regression;
 mod rrelu;
+mod shuffle;
 mod similarity;
 
 pub use bilinear::bilinear;
-pub use binary::{
-    binary_cross_entropy, binary_cross_entropy_with_logits, multilabel_soft_margin_loss,
-    soft_margin_loss,
-};
+pub use binary::{binary_cross_entropy_with_logits, multilabel_soft_margin_loss, soft_margin_loss};
+pub use binary_cross_entropy::binary_cross_entropy;
 pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction, cross_entropy, nll_loss};
 pub use ctc_loss::ctc_loss;
 pub use embedding_bag::{BagMode, EmbeddingBagOptions, embedding_bag};
@@ -45,6 +45,7 @@ pub use module_core::{GridPaddingMode, GridSampleMode, PadMode};
 pub use normalize::normalize;
 pub use regression::{huber_loss, l1_loss, mse_loss, smooth_l1_loss};
 pub use rrelu::rrelu;
+pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use similarity::{cosine_similarity, pairwise_distance};
 
 pub(crate) use embedding_bag::by_frequency;

@@ -1,6 +1,7 @@
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{config, positive};
+use crate::functional;
 
 /// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
 ///
@@ -57,6 +58,6 @@ impl Forward for ChannelShuffle {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.channel_shuffle(self.groups)
+        functional::channel_shuffle(&input, self.groups)
     }
 }

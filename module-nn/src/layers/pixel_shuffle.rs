@@ -1,6 +1,7 @@
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{config, positive};
+use crate::functional;
 
 /// Channels spread over places: `r²` channels become a square of `r` by `r` places of one.
 ///
@@ -58,6 +59,6 @@ impl Forward for PixelShuffle {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.pixel_shuffle(self.upscale_factor)
+        functional::pixel_shuffle(&input, self.upscale_factor)
     }
 }

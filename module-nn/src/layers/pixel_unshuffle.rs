@@ -1,6 +1,7 @@
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{config, positive};
+use crate::functional;
 
 /// Places gathered into channels: the inverse of [`PixelShuffle`](super::PixelShuffle).
 ///
@@ -56,6 +57,6 @@ impl Forward for PixelUnshuffle {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.pixel_unshuffle(self.downscale_factor)
+        functional::pixel_unshuffle(&input, self.downscale_factor)
     }
 }

@@ -2,7 +2,6 @@ mod activation;
 mod by_index;
 mod data;
 mod functions;
-mod losses;
 mod more;
 mod rank;
 mod windows;
@@ -283,7 +282,6 @@ fn check_all() {
     recurrent::check_all();
     convolutions();
     windows::check_all();
-    losses::check_all();
     for (shape, pool) in [
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
         (
@@ -429,10 +427,6 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("sign::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
-    (
-        "binary_cross_entropy::BinaryCrossEntropy",
-        &["binary_cross_entropy"],
-    ),
     ("angle::Atan2", &["atan2"]),
     ("angle::Hypot", &["hypot"]),
     // Casts round, and there is one device: they have tests of their own.
@@ -593,7 +587,6 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "attention",
     "avg_pool",
     "batch_norm",
-    "binary_cross_entropy",
     "cast",
     "cdist",
     "clamp",
@@ -647,7 +640,6 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "scan",
     "sign",
     "sign_bit",
-    "shuffle",
     "sizes",
     "slice",
     "softmax",

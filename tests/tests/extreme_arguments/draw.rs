@@ -1,14 +1,14 @@
 //! Changes to the arguments of a constructor, of the kinds that break a program.
 
-use module_nn::Generator;
+use module_nn::rng::CpuGenerator;
 use serde_json::{Value, json};
 
 /// Draws changes.
-pub(crate) struct Draw(Generator);
+pub(crate) struct Draw(CpuGenerator);
 
 impl Draw {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(Generator::new(seed))
+        Self(CpuGenerator::new(seed))
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {

@@ -149,11 +149,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("one_hot", F64, INTEGERS),
     ("one_hot", SPECIAL, INTEGERS),
     (
-        "pixel_unshuffle",
-        EMPTY,
-        "PyTorch returns it in the shape that it came in",
-    ),
-    (
         "bincount cat cdist chunk chunk_array split_array unbind_array diag diag_embed diagonal diff dot embedding glu linear matmul narrow outer pad \
          repeat_interleave roll searchsorted select slice split split_with_sizes take_along_dim tril triu \
          unbind unflatten",
@@ -166,13 +161,13 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
          adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d \
          adaptive_max_pool3d_with_indices adaptive_max_pool_with_indices affine_grid avg_pool \
          avg_pool1d \
-         avg_pool2d avg_pool3d batch_norm batch_norm_train channel_shuffle col2im conv conv1d \
+         avg_pool2d avg_pool3d batch_norm batch_norm_train col2im conv conv1d \
          conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d \
          cross_entropy feature_alpha_dropout feature_dropout fractional_max_pool \
          grid_sample group_norm im2col instance_norm instance_norm_train interpolate layer_norm lp_pool \
          lp_pool1d lp_pool2d lp_pool3d max_pool max_pool1d max_pool1d_with_indices max_pool2d \
          max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_pool_with_indices \
-         max_unpool multinomial nll_loss pixel_shuffle pixel_unshuffle rms_norm \
+         max_unpool multinomial nll_loss rms_norm \
          scaled_dot_product_attention",
         SCALAR,
         "some dimensions are channels, places, features or steps",

@@ -119,15 +119,18 @@ pub(crate) const OPS: &[Op] = &[
         )?])
     }),
     ("nn.functional.pixel_shuffle", |c| {
-        Ok(vec![c.x()?.pixel_shuffle(c.need(1, "upscale_factor")?)?])
+        let out = functional::pixel_shuffle(c.x()?, c.need(1, "upscale_factor")?)?;
+        Ok(vec![out])
     }),
     ("nn.functional.pixel_unshuffle", |c| {
-        Ok(vec![
-            c.x()?.pixel_unshuffle(c.need(1, "downscale_factor")?)?,
-        ])
+        let out = functional::pixel_unshuffle(c.x()?, c.need(1, "downscale_factor")?)?;
+        Ok(vec![out])
     }),
     ("nn.functional.channel_shuffle", |c| {
-        Ok(vec![c.x()?.channel_shuffle(c.need(1, "groups")?)?])
+        Ok(vec![functional::channel_shuffle(
+            c.x()?,
+            c.need(1, "groups")?,
+        )?])
     }),
 ];
 

@@ -1,6 +1,6 @@
 //! Losses of probabilities and of sequences.
 
-use module_core::{DType, Tensor};
+use module_core::{DType, Reduction, Tensor};
 use module_nn::{CTCLossConfig, functional};
 
 use crate::{Draw, fuzz};
@@ -31,7 +31,8 @@ fn losses() {
             let x = if d.often() { x.sigmoid()? } else { x };
             x.masked_fill(&x.isnan()?, 0.5)
         };
-        shares(x)?.binary_cross_entropy(&shares(y)?)
+        let (x, y) = (shares(x)?, shares(y)?);
+        functional::binary_cross_entropy(&x, &y, None, Reduction::None)
     });
     fuzz("ctc_loss", |d| {
         let (time, batch, letters) = (d.below(5), d.below(3), d.below(3));

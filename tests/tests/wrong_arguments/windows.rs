@@ -6,6 +6,8 @@ use module_core::{
     UnfoldOptions,
 };
 
+use module_nn::functional;
+
 use crate::{Draw, fuzz};
 
 impl Draw {
@@ -281,17 +283,17 @@ fn exchanged_places() {
     fuzz("pixel_shuffle", |d| {
         let x = d.volume::<2>(4);
         let factor = d.steps::<1>()[0];
-        x.pixel_shuffle(factor)
+        functional::pixel_shuffle(&x, factor)
     });
     fuzz("pixel_unshuffle", |d| {
         let x = d.volume::<2>(2);
         let factor = d.steps::<1>()[0];
-        x.pixel_unshuffle(factor)
+        functional::pixel_unshuffle(&x, factor)
     });
     fuzz("channel_shuffle", |d| {
         let x = d.volume::<1>(4);
         let groups = d.steps::<1>()[0];
-        x.channel_shuffle(groups)
+        functional::channel_shuffle(&x, groups)
     });
     fuzz("max_unpool", |d| {
         let x = d.volume::<2>(2);

@@ -1,7 +1,7 @@
 //! Activations and bounds, what is drawn, functions of two tensors, comparisons, casts.
 
 use crate::golden::{Case, Tolerance};
-use module_core::{DType, Result, Tensor, fork_rng};
+use module_core::{DType, Reduction, Result, Tensor, fork_rng};
 use module_nn::functional;
 use serde_json::Value;
 
@@ -38,7 +38,9 @@ fn simple(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     Some(match case.op.as_str() {
         "add_scaled" => x.add_scaled(&inputs[1], number(&args["alpha"])),
         "alpha_dropout" => fork_rng(5, || x.alpha_dropout(p())),
-        "binary_cross_entropy" => x.binary_cross_entropy(&inputs[1]),
+        "binary_cross_entropy" => {
+            functional::binary_cross_entropy(x, &inputs[1], None, Reduction::None)
+        }
         "clamp_max" => x.clamp_max(number(&args["bound"])),
         "clamp_min" => x.clamp_min(number(&args["bound"])),
         "dropout" => fork_rng(5, || x.dropout(p())),

@@ -3,6 +3,8 @@
 use crate::golden::{Case, Tolerance};
 use module_core::{LpPoolOptions, PadMode, Result, Tensor};
 
+use module_nn::functional;
+
 use super::ints;
 
 fn norm<const N: usize>(x: &Tensor, case: &Case) -> Result<Tensor> {
@@ -19,9 +21,9 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     let factor = || usize::try_from(args["factor"].as_u64().unwrap()).unwrap();
     let size = |d: usize| usize::try_from(args["output_size"][d].as_u64().unwrap()).unwrap();
     let (output, tolerance) = match case.op.as_str() {
-        "pixel_shuffle" => (x.pixel_shuffle(factor()), Tolerance::EXACT),
-        "pixel_unshuffle" => (x.pixel_unshuffle(factor()), Tolerance::EXACT),
-        "channel_shuffle" => (x.channel_shuffle(factor()), Tolerance::EXACT),
+        "pixel_shuffle" => (functional::pixel_shuffle(x, factor()), Tolerance::EXACT),
+        "pixel_unshuffle" => (functional::pixel_unshuffle(x, factor()), Tolerance::EXACT),
+        "channel_shuffle" => (functional::channel_shuffle(x, factor()), Tolerance::EXACT),
         "max_unpool1d" => (x.max_unpool(&inputs[1], [size(0)]), Tolerance::EXACT),
         "max_unpool2d" => (x.max_unpool(&inputs[1], [0, 1].map(size)), Tolerance::EXACT),
         "max_unpool3d" => (

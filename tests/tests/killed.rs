@@ -100,7 +100,7 @@ fn kill(kind: &str, times: usize) {
     let place = std::env::temp_dir().join(format!("killed-{kind}-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
     save(kind, &place, 0).unwrap();
-    let mut generator = module_core::Generator::new(17);
+    let mut generator = module_core::rng::CpuGenerator::new(17);
     let (mut last, mut left_behind) = (0, 0);
     let temporary = || {
         let files = std::fs::read_dir(&place).unwrap();

@@ -1,6 +1,10 @@
 //! A second device: how it is named and found, trained on, and left again by a checkpoint.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod mirror {
+    mod fused;
+}
+
 use module_mirror::{Family, Mirror, mirror, mirror_with_generator, small_mirror};
 use module_nn::prelude::*;
 use module_nn::rng::{Generator, default_generator};

@@ -2,12 +2,13 @@
 //! return.
 
 use super::{
-    AttentionGeometry, CrossEntropyGeometry, NormGeometry, Operand, RecurrentGeometry, SoftmaxOp,
-    Storage,
+    AttentionGeometry, CrossEntropyGeometry, NormGeometry, Operand, RecurrentGeometry, Saved,
+    SoftmaxOp, Storage,
 };
-use crate::Result;
+use crate::{DType, Result};
 
-/// The gradient of softmax, and `ln Σ eˣ`. Kernels fail as [`Backend::unary`](super::Backend::unary).
+/// The gradient of softmax, and `ln Σ eˣ`: of half precision computed in `F32`. Kernels fail as
+/// [`Backend::unary`](super::Backend::unary).
 pub trait SoftmaxKernels {
     /// The gradient of [`Backend::softmax`](super::Backend::softmax) from that of its output `y`.
     fn softmax_backward(
@@ -19,97 +20,103 @@ pub trait SoftmaxKernels {
     ) -> Result<Storage>;
 
     /// `ln Σ eˣ` along `dim`, which then has size 1.
-    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage>;
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<(Storage, Saved)>;
 
-    /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output `y`.
+    /// The gradient of [`logsumexp`](Self::logsumexp) from that of its output.
     fn logsumexp_backward(
         &self,
         grad: Operand,
         x: Operand,
-        y: Operand,
+        saved: &Saved,
         dim: usize,
     ) -> Result<Storage>;
 }
 
-/// Normalization of `F32` or `F64`. Kernels fail as [`Backend::unary`](super::Backend::unary).
+/// Normalization. Kernels fail as [`Backend::unary`](super::Backend::unary).
 pub trait NormKernels {
-    /// The normalized elements and the statistics.
+    /// The normalized elements in the dtype of `x`, and the statistics if they are asked for.
     fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised>;
 
-    /// The gradients of the input, of the weight and of the bias; the inputs hold the statistics that
-    /// [`forward`](Self::forward) returned.
+    /// The gradients, from what [`forward`](Self::forward) saved of the same inputs.
     fn backward(
         &self,
         grad: Operand,
         inputs: NormInputs,
+        saved: &Saved,
         geometry: &NormGeometry,
-    ) -> Result<[Storage; 3]>;
+    ) -> Result<NormGradients>;
 }
 
 /// Cross-entropy of logits and classes. Kernels fail as [`Backend::unary`](super::Backend::unary), and
 /// of a class that is out of range.
 pub trait CrossEntropyKernels {
-    /// The loss of each element, and as `F64` the `ln Σ eˣ` of its logits, for the gradient.
+    /// The loss of each element in the dtype of the computation, because losses are summed before they
+    /// are rounded.
     fn forward(
         &self,
         inputs: CrossEntropyInputs,
         geometry: &CrossEntropyGeometry,
-    ) -> Result<[Storage; 2]>;
+    ) -> Result<(Storage, Saved)>;
 
-    /// The gradient of the logits; `log` is the second result of [`forward`](Self::forward).
+    /// The gradient of the logits, in their dtype.
     fn backward(
         &self,
         grad: Operand,
-        log: Operand,
         inputs: CrossEntropyInputs,
+        saved: &Saved,
         geometry: &CrossEntropyGeometry,
     ) -> Result<Storage>;
 }
 
 /// Attention. Kernels fail as [`Backend::unary`](super::Backend::unary).
 pub trait AttentionKernels {
-    /// `softmax(query · keyᵀ · scale + mask) · value`, and as `F64` the `ln Σ eˣ` of each row of the
-    /// softmax, for the gradient. A row that is masked entirely is 0.
+    /// `softmax(query · keyᵀ · scale + mask) · value`, in the dtype of the query. A row that is masked
+    /// entirely is 0.
     fn forward(
         &self,
         inputs: AttentionInputs,
         geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 2]>;
+    ) -> Result<(Storage, Saved)>;
 
-    /// The gradients of query, key and value; `outputs` are the results of [`forward`](Self::forward).
+    /// The gradients of query, key and value.
     fn backward(
         &self,
         grad: Operand,
-        outputs: [Operand; 2],
         inputs: AttentionInputs,
+        saved: &Saved,
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 3]>;
 }
 
 /// The steps of recurrent layers. Kernels fail as [`Backend::unary`](super::Backend::unary).
 pub trait RecurrentKernels {
-    /// The states `h′` after each step, `[rows, width]`, then for an LSTM the `c′`, `[rows, hidden]`; and
-    /// `[rows, kept · hidden]` that the gradient needs besides.
+    /// The states after each step, in the dtype of the gates.
     fn forward(
         &self,
         inputs: RecurrentInputs,
         geometry: &RecurrentGeometry,
-    ) -> Result<[Storage; 2]>;
+    ) -> Result<RecurrentStates>;
 
-    /// The gradients along the steps; `outputs` are the results of [`forward`](Self::forward).
+    /// The gradients, of the parameters those that are `needed`, from the gradients of the states
+    /// `h′` and `c′`: none where nothing used them.
     fn backward(
         &self,
-        grad: Operand,
-        outputs: [Operand; 2],
+        grads: [Option<Operand>; 2],
         inputs: RecurrentInputs,
+        saved: &Saved,
+        needed: RecurrentNeeds,
         geometry: &RecurrentGeometry,
-    ) -> Result<RecurrentSlopes>;
+    ) -> Result<RecurrentGradients>;
 }
 
 /// The step of AdamW. It fails as [`Backend::unary`](super::Backend::unary).
 pub trait AdamWKernels {
-    /// A parameter, `F32` or `F64`, after a step. The moments are changed where they lie, or replaced where
-    /// other handles share their memory; an error leaves them as they were.
+    /// Whether there is a step for parameters of a dtype. What is not served is composed of other
+    /// operations, with a rounding after each of PyTorch's.
+    fn serves(&self, dtype: DType) -> bool;
+
+    /// A parameter after a step. The moments, which have its dtype, are changed where they lie, or replaced
+    /// where other handles share their memory; an error leaves them as they were.
     fn step(
         &self,
         value: Operand,
@@ -128,24 +135,34 @@ pub struct NormInputs {
     pub weight: Option<Operand>,
     /// What is added to each channel.
     pub bias: Option<Operand>,
-    /// The mean and the biased variance as `F64`, if they are known already.
+    /// The mean and the biased variance, if they are given.
     pub statistics: Option<[Operand; 2]>,
 }
 
-/// What [`NormKernels`] returns.
+/// What [`NormKernels::forward`] returns.
 pub struct Normalised {
     /// In the shape of the input.
     pub output: Storage,
-    /// The means as `F64`.
-    pub mean: Storage,
-    /// The biased variances as `F64`.
-    pub var: Storage,
+    /// The means and the biased variances in the dtype of the computation, if they are asked for.
+    pub statistics: Option<[Storage; 2]>,
+    /// For the gradient.
+    pub saved: Saved,
+}
+
+/// What [`NormKernels::backward`] returns: gradients.
+pub struct NormGradients {
+    /// Of the input.
+    pub x: Storage,
+    /// Of the factors, if there are any.
+    pub weight: Option<Storage>,
+    /// Of what is added, if anything is.
+    pub bias: Option<Storage>,
 }
 
 /// What [`CrossEntropyKernels`] reads.
 #[derive(Clone)]
 pub struct CrossEntropyInputs {
-    /// The logits, `[outer, classes, inner]`, as `F32` or `F64`.
+    /// The logits, `[outer, classes, inner]`.
     pub x: Operand,
     /// The classes, `[outer, inner]`, as `I64`.
     pub target: Operand,
@@ -209,7 +226,7 @@ impl AdamWStep {
     }
 }
 
-/// What [`AttentionKernels`] reads, as `F32` or `F64`.
+/// What [`AttentionKernels`] reads.
 #[derive(Clone)]
 pub struct AttentionInputs {
     /// `[batch, length, width]`
@@ -223,7 +240,7 @@ pub struct AttentionInputs {
     pub mask: Option<Operand>,
 }
 
-/// What [`RecurrentKernels`] reads, as `F32` or `F64`.
+/// What [`RecurrentKernels`] reads.
 #[derive(Clone)]
 pub struct RecurrentInputs {
     /// What the input brings to each step, `[rows, gates · hidden]`.
@@ -240,16 +257,39 @@ pub struct RecurrentInputs {
     pub projection: Option<Operand>,
 }
 
+/// What [`RecurrentKernels::forward`] returns.
+pub struct RecurrentStates {
+    /// The states `h′`, `[rows, width]`.
+    pub hidden: Storage,
+    /// The states `c′` of an LSTM, `[rows, hidden]`.
+    pub cell: Option<Storage>,
+    /// For the gradient.
+    pub saved: Saved,
+}
+
+/// Of which parameters [`RecurrentKernels::backward`] returns gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecurrentNeeds {
+    /// Of the weight.
+    pub weight: bool,
+    /// Of the bias.
+    pub bias: bool,
+    /// Of the projection.
+    pub projection: bool,
+}
+
 /// What [`RecurrentKernels::backward`] returns: gradients.
-pub struct RecurrentSlopes {
-    /// Of the part of the input, `[rows, gates · hidden]`.
+pub struct RecurrentGradients {
+    /// Of what the input brings, `[rows, gates · hidden]`.
     pub gates: Storage,
-    /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
-    pub sums: Option<Storage>,
-    /// Of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
-    pub states: Option<Storage>,
     /// Of the first state `h`, `[batch, width]`.
     pub hidden: Storage,
     /// Of the first state `c`, `[batch, hidden]`.
     pub cell: Option<Storage>,
+    /// Of the weight, `[gates · hidden, width]`.
+    pub weight: Option<Storage>,
+    /// Of the bias, `[gates · hidden]`.
+    pub bias: Option<Storage>,
+    /// Of the projection, `[width, hidden]`.
+    pub projection: Option<Storage>,
 }

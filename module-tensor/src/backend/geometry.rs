@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use super::RecurrentOp;
+use crate::DType;
 use crate::layout::Shape;
 
 /// The shapes and steps of a convolution over one to three spatial dimensions.
@@ -208,6 +209,10 @@ pub struct NormGeometry {
     pub centred: bool,
     /// What is added to the variance.
     pub eps: f64,
+    /// Whether means and variances are results, for running statistics.
+    pub with_statistics: bool,
+    /// The dtype to compute in, whatever dtypes the operands have.
+    pub compute: DType,
 }
 
 impl NormGeometry {
@@ -239,6 +244,8 @@ pub struct CrossEntropyGeometry {
     pub ignore_index: i64,
     /// How much of the target is spread evenly over all classes.
     pub label_smoothing: f64,
+    /// The dtype to compute in, whatever dtypes the operands have.
+    pub compute: DType,
 }
 
 /// How queries `[batch, length, width]` attend to keys and values
@@ -251,6 +258,8 @@ pub struct AttentionGeometry {
     pub scale: f64,
     /// Whether query `i` sees only the keys up to `i`.
     pub is_causal: bool,
+    /// The dtype to compute in, whatever dtypes the operands have.
+    pub compute: DType,
 }
 
 /// The steps of a recurrent layer over sequences of several lengths, the longest first: the rows of a
@@ -267,6 +276,8 @@ pub struct RecurrentGeometry {
     pub batch_sizes: Vec<usize>,
     /// Whether the last step is computed first.
     pub reverse: bool,
+    /// The dtype to compute in, whatever dtypes the operands have.
+    pub compute: DType,
 }
 
 impl RecurrentGeometry {

@@ -2,6 +2,12 @@
 //!
 //! A backend owns memory and kernels; it knows nothing of gradients, and nothing above it knows
 //! how it computes. An accelerator is another crate that implements [`Backend`].
+//!
+//! The kernels of fused families, such as [`NormKernels`], are given operands in the dtypes that the tensors
+//! have, each in its own, and the dtype to compute in (`compute` of the geometry). How a device gets from one
+//! to the other is its own affair: the CPU widens half precision, computes, and rounds each result once.
+//! Outputs come back in the dtype of the input, gradients in the dtype of what they are the gradients of. What
+//! a gradient needs of the forward pass is [`Saved`], whose form the device chooses and which nobody else reads.
 
 mod absent;
 pub(crate) mod cpu;
@@ -11,6 +17,7 @@ mod geometry;
 mod host;
 mod ops;
 mod random;
+mod saved;
 mod shared;
 mod storage;
 
@@ -20,8 +27,8 @@ pub use cpu::{num_threads, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
 pub use fused::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionInputs, AttentionKernels, CrossEntropyInputs,
-    CrossEntropyKernels, NormInputs, NormKernels, Normalised, RecurrentInputs, RecurrentKernels,
-    RecurrentSlopes, SoftmaxKernels,
+    CrossEntropyKernels, NormGradients, NormInputs, NormKernels, Normalised, RecurrentGradients,
+    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SoftmaxKernels,
 };
 pub use geometry::{
     AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
@@ -33,6 +40,7 @@ pub use ops::{
     UnaryOp, UnfoldOp,
 };
 pub use random::{DeviceGenerator, Distribution};
+pub use saved::Saved;
 pub use shared::SharedBytes;
 pub use storage::{Operand, Storage, StorageData};
 

@@ -388,13 +388,4 @@ impl RecurrentOp {
             Self::Gru => 3,
         }
     }
-
-    /// How many numbers the gradient needs besides the states, for each element of the state: the
-    /// gates of an LSTM; `r`, `z`, `n` and what `r` multiplies of a GRU.
-    pub fn kept(self) -> usize {
-        match self {
-            Self::Tanh | Self::Relu => 0,
-            Self::Lstm | Self::Gru => 4,
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use super::fused::or_composed;
 use crate::backend::{AdamWMemory, AdamWStep};
 use crate::tensor::{NoGradient, Tensor};
-use crate::{DType, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 const NAME: &str = "adamw_step";
 
@@ -80,11 +80,7 @@ pub fn adamw_step(
             return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
         }
     }
-    // Half precision is rounded after each step of PyTorch's, which is composed.
-    let kernel = match value.dtype() {
-        DType::F16 | DType::BF16 => Ok(None),
-        _ => value.adamw_kernel(grad, moments, step),
-    };
+    let kernel = value.adamw_kernel(grad, moments, step);
     let moved = or_composed(kernel, || value.adamw_composed(grad, moments, step))?;
     Ok(moved.record([value, grad], |_| NoGradient(NAME)))
 }
@@ -96,7 +92,8 @@ impl Tensor {
         moments: &mut AdamWMoments,
         step: &AdamWStep,
     ) -> Result<Option<Self>> {
-        let Some(kernels) = self.device().backend().adamw() else {
+        let kernels = self.device().backend().adamw();
+        let Some(kernels) = kernels.filter(|kernels| kernels.serves(self.dtype())) else {
             return Ok(None);
         };
         let AdamWMoments {
@@ -128,7 +125,7 @@ impl Tensor {
         moments: &mut AdamWMoments,
         step: &AdamWStep,
     ) -> Result<Self> {
-        // The result of each of PyTorch's operations, of which some are several of ours.
+        // Half precision is rounded after each of PyTorch's operations, of which some are several of ours.
         let rounded = |x: Self| x.to_dtype(self.dtype())?.widened();
         let wide = |x: &Self| x.detach().widened();
         let grad = wide(grad)?.mul(if step.maximize { -1.0 } else { 1.0 })?;

@@ -1,7 +1,7 @@
 //! Attention.
 
-use super::fused::{gradient, or_composed};
-use crate::backend::{AttentionGeometry, AttentionInputs};
+use super::fused::gradient;
+use crate::backend::{AttentionGeometry, AttentionInputs, AttentionKernels, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
@@ -63,16 +63,30 @@ impl Tensor {
             let (p, problem) = (options.dropout_p, "must be between 0 and 1");
             return Err(Error::argument(NAME, "dropout_p", p, problem));
         }
-        let mask = match options.attn_mask {
-            Some(mask) => Some(self.additive(mask, &shapes.scores, options.is_causal)?),
-            None => None,
-        };
-        let [query, key, value] = [
+        let tracked_mask = options.attn_mask.is_some_and(Self::requires_grad);
+        let is_composed = options.dropout_p > 0.0 || (tracked_mask && is_grad_enabled());
+        let kernels = self.device().backend().attention();
+        let kernels = kernels.filter(|_| !is_composed);
+        let parts = [
             (self, &shapes.query),
             (key, &shapes.key),
             (value, &shapes.value),
-        ]
-        .map(|(x, shape)| x.widened()?.expand(shape)?.flatten_batch());
+        ];
+        // What is stretched is widened first, so that its gradient is summed before it is rounded.
+        let stretched = parts.iter().any(|(x, shape)| x.shape() != *shape);
+        let prepared = |x: &Self| match kernels.is_none() || stretched {
+            true => x.widened(),
+            false => Ok(x.clone()),
+        };
+        let mask = match options.attn_mask {
+            Some(mask) => {
+                let mask = prepared(&self.additive(mask, options.is_causal)?)?;
+                Some(mask.expand(&shapes.scores)?)
+            }
+            None => None,
+        };
+        let [query, key, value] =
+            parts.map(|(x, shape)| prepared(x)?.expand(shape)?.flatten_batch());
         let root = || 1.0 / (shapes.width as f64).sqrt();
         let attention = Attention {
             query: query?,
@@ -84,35 +98,32 @@ impl Tensor {
                 repeats: shapes.repeats,
                 scale: options.scale.unwrap_or_else(root),
                 is_causal: options.is_causal,
+                compute: self.compute_dtype(),
             },
         };
-        let tracked_mask = attention.mask.as_ref().is_some_and(Self::requires_grad);
-        let composed = || attention.composed(options.dropout_p);
-        let out = if options.dropout_p > 0.0 || (tracked_mask && is_grad_enabled()) {
-            composed()?
-        } else {
-            or_composed(attention.fused(), composed)?
+        let out = match kernels {
+            Some(kernels) => attention.fused(kernels)?,
+            None => attention.composed(options.dropout_p)?,
         };
         out.reshape_to(&shapes.out)?.to_dtype(self.dtype())
     }
 
-    /// The mask as what is added to the scores; it is stretched only as a view.
-    fn additive(&self, mask: &Self, scores: &Shape, is_causal: bool) -> Result<Self> {
+    /// The mask as what is added to the scores.
+    fn additive(&self, mask: &Self, is_causal: bool) -> Result<Self> {
         if is_causal {
             let problem = "must not stand beside `attn_mask`; join both in the mask";
             return Err(Error::argument(NAME, "is_causal", true, problem));
         }
         self.check_device(NAME, mask)?;
-        let mask = if mask.dtype() == DType::Bool {
+        if mask.dtype() == DType::Bool {
             // As large as the mask is in memory, and not as what it was expanded to.
             let mask = mask.unexpanded()?;
             let zeros = Self::zeros(mask.shape(), (self.dtype(), &self.device()))?;
-            zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)?
+            zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)
         } else {
             self.check_same(NAME, mask)?;
-            mask.clone()
-        };
-        mask.widened()?.expand(scores)
+            Ok(mask.clone())
+        }
     }
 
     /// The view with size 1 in the dimensions in which one element stands for all.
@@ -241,21 +252,29 @@ impl Attention {
         }
     }
 
-    fn fused(&self) -> Result<Option<Tensor>> {
+    fn fused(&self, kernels: &dyn AttentionKernels) -> Result<Tensor> {
         let Self {
             query, key, value, ..
         } = self;
-        let Some(kernels) = query.device().backend().attention() else {
-            return Ok(None);
-        };
-        let [out, logs] = kernels.forward(self.inputs(), &self.geometry)?;
+        let (out, saved) = kernels.forward(self.inputs(), &self.geometry)?;
         let (batch, length) = (query.shape()[0], query.shape()[1]);
         let out = Tensor::fresh(out, [batch, length, value.shape()[2]].into());
-        Ok(Some(out.record([query, key, value], |y| Fused {
+        Ok(out.record([query, key, value], |_| Fused {
             attention: self.clone(),
-            y: y.clone(),
-            logs: Tensor::fresh(logs, [batch, length].into()),
-        })))
+            saved,
+        }))
+    }
+
+    /// The same in the dtype of the computation, for formulas.
+    fn widened(&self) -> Result<Self> {
+        Ok(Self {
+            query: self.query.widened()?,
+            key: self.key.widened()?,
+            value: self.value.widened()?,
+            mask: self.mask.as_ref().map(Tensor::widened).transpose()?,
+            scores: self.scores.clone(),
+            geometry: self.geometry,
+        })
     }
 
     /// Key or value once for each head of the query.
@@ -321,9 +340,7 @@ impl Attention {
 
 struct Fused {
     attention: Attention,
-    y: Tensor,
-    /// What the kernel kept of each row of scores.
-    logs: Tensor,
+    saved: Saved,
 }
 
 impl Fused {
@@ -335,12 +352,11 @@ impl Fused {
             geometry,
             ..
         } = &self.attention;
-        let outputs = [self.y.operand(), self.logs.operand()];
         let (grad, inputs) = (grad.operand(), self.attention.inputs());
         let Some(kernels) = query.device().backend().attention() else {
             return Ok(None);
         };
-        let [dq, dk, dv] = kernels.backward(grad, outputs, inputs, geometry)?;
+        let [dq, dk, dv] = kernels.backward(grad, inputs, &self.saved, geometry)?;
         Ok(Some([
             query.like_shape(dq),
             key.like_shape(dk),
@@ -350,7 +366,8 @@ impl Fused {
 
     /// As the kernel, written with operations that have gradients.
     fn formula(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
-        let attention = &self.attention;
+        let attention = &self.attention.widened()?;
+        let grad = &grad.widened()?;
         let Attention {
             query,
             key,
@@ -364,10 +381,12 @@ impl Fused {
         let slopes = weights.mul(&slopes.sub(&along)?)?.mul(geometry.scale)?;
         let dk = slopes.transpose(1, 2)?.matmul(query)?;
         let dv = weights.transpose(1, 2)?.matmul(grad)?;
+        let like = |slope: Tensor, x: &Tensor| slope.to_dtype(x.dtype());
+        let own = &self.attention;
         Ok([
-            slopes.matmul(&attention.repeated(key)?)?,
-            attention.gathered(dk, key)?,
-            attention.gathered(dv, value)?,
+            like(slopes.matmul(&attention.repeated(key)?)?, &own.query)?,
+            like(attention.gathered(dk, key)?, &own.key)?,
+            like(attention.gathered(dv, value)?, &own.value)?,
         ])
     }
 }

@@ -78,8 +78,7 @@ impl Tensor {
         eps: f64,
     ) -> Result<(Self, Self, Self)> {
         let out = self.over_batch(None, [weight, bias], eps)?;
-        let channels = out.mean.shape().clone();
-        out.with_statistics(&channels)
+        out.with_statistics(&self.shape()[1..2].into())
     }
 
     fn over_batch(
@@ -119,6 +118,8 @@ impl Tensor {
                 },
                 centred: true,
                 eps,
+                with_statistics: statistics.is_none(),
+                compute: self.compute_dtype(),
             },
         };
         norm.check(&channels.into())?;

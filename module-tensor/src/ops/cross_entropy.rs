@@ -5,9 +5,9 @@ mod options;
 pub use options::{CrossEntropyOptions, NllLossOptions, Reduction};
 
 use super::fused::{gradient, or_composed};
-use crate::backend::{CrossEntropyGeometry, CrossEntropyInputs};
+use crate::backend::{CrossEntropyGeometry, CrossEntropyInputs, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
-use crate::{Error, ErrorKind, Integers, Result, Shape};
+use crate::{Error, ErrorKind, Integers, Result};
 
 impl Tensor {
     /// The cross-entropy of logits with classes or probabilities:
@@ -65,22 +65,23 @@ impl Tensor {
             label_smoothing,
             ..
         } = options;
-        let x = self.widened()?;
-        let weight = options.weight.map(Self::widened).transpose()?;
-        let entropy = Entropy {
+        let mut entropy = Entropy {
             dim,
-            weight,
+            weight: options.weight.cloned(),
             ignore_index,
             label_smoothing,
         };
-        let composed = || entropy.of_logarithms(&x.log_softmax(dim as isize)?, target);
-        let losses =
-            if entropy.weight.as_ref().is_some_and(Self::requires_grad) && is_grad_enabled() {
-                // Weights with a gradient of their own.
-                composed()
-            } else {
-                or_composed(entropy.of_logits(&x, target), composed)
-            };
+        let tracked = entropy.weight.as_ref().is_some_and(Self::requires_grad);
+        let kernel = match tracked && is_grad_enabled() {
+            // Weights with a gradient of their own.
+            true => Ok(None),
+            false => entropy.of_logits(self, target),
+        };
+        let losses = or_composed(kernel, || {
+            entropy.widen()?;
+            let logarithms = self.widened()?.log_softmax(dim as isize)?;
+            entropy.of_logarithms(&logarithms, target)
+        });
         let losses = losses.map_err(|error| entropy.class_error(NAME, error, self))?;
         entropy
             .join(&losses, target, reduction)?
@@ -199,7 +200,14 @@ struct Entropy {
 }
 
 impl Entropy {
-    fn geometry(&self, shape: &Shape) -> CrossEntropyGeometry {
+    /// Widens the weights for what is composed, once for all that reads them.
+    fn widen(&mut self) -> Result<()> {
+        self.weight = self.weight.as_ref().map(Tensor::widened).transpose()?;
+        Ok(())
+    }
+
+    fn geometry(&self, x: &Tensor) -> CrossEntropyGeometry {
+        let shape = x.shape();
         let (before, after) = (&shape[..self.dim], &shape[self.dim + 1..]);
         CrossEntropyGeometry {
             outer: before.iter().product(),
@@ -207,6 +215,7 @@ impl Entropy {
             inner: after.iter().product(),
             ignore_index: self.ignore_index,
             label_smoothing: self.label_smoothing,
+            compute: x.compute_dtype(),
         }
     }
 
@@ -220,13 +229,12 @@ impl Entropy {
             target: target.operand(),
             weight: self.weight.as_ref().map(Tensor::operand),
         };
-        let geometry = self.geometry(x.shape());
-        let [losses, logs] = kernels.forward(inputs, &geometry)?;
+        let (losses, saved) = kernels.forward(inputs, &self.geometry(x))?;
         let losses = target.like_shape(losses);
         Ok(Some(losses.record([x], |_| CrossEntropy {
             x: x.clone(),
             target: target.clone(),
-            logs: target.like_shape(logs),
+            saved,
             entropy: self.clone(),
         })))
     }
@@ -266,9 +274,8 @@ impl Entropy {
             return Ok(None);
         };
         let flat = safe.reshape_to(&safe.numel().into())?;
-        Ok(Some(
-            weight.index_select(0, &flat)?.reshape_to(safe.shape())?,
-        ))
+        let picked = weight.index_select(0, &flat)?.reshape_to(safe.shape())?;
+        Ok(Some(picked.widened()?))
     }
 
     fn join(&self, losses: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
@@ -305,7 +312,7 @@ struct CrossEntropy {
     x: Tensor,
     target: Tensor,
     /// `ln Σ eˣ` of each element, in `F64`.
-    logs: Tensor,
+    saved: Saved,
     entropy: Entropy,
 }
 
@@ -320,16 +327,15 @@ impl CrossEntropy {
             target: self.target.operand(),
             weight: self.entropy.weight.as_ref().map(Tensor::operand),
         };
-        let geometry = self.entropy.geometry(x.shape());
-        let (grad, logs) = (grad.operand(), self.logs.operand());
-        let slope = kernels.backward(grad, logs, inputs, &geometry)?;
+        let geometry = self.entropy.geometry(x);
+        let slope = kernels.backward(grad.operand(), inputs, &self.saved, &geometry)?;
         Ok(Some(x.like_shape(slope)))
     }
 
     /// As the kernel, written with operations that have gradients:
     /// `g (p (own + even Σ w) - even w)`, and `- g own` at the class.
     fn formula(&self, grad: &Tensor) -> Result<Tensor> {
-        let (x, entropy) = (&self.x, &self.entropy);
+        let (x, entropy) = (&self.x.widened()?, &self.entropy);
         let dim = entropy.dim as isize;
         let even = entropy.label_smoothing / x.shape()[entropy.dim] as f64;
         let ones = || Tensor::ones(x.shape()[entropy.dim], (x.dtype(), &x.device()));
@@ -341,7 +347,7 @@ impl CrossEntropy {
         };
         let own = own.mul(1.0 - entropy.label_smoothing)?;
         let weight = match &entropy.weight {
-            Some(weight) => weight.clone(),
+            Some(weight) => weight.widened()?,
             None => ones()?,
         };
         let pull = own.add(&weight.sum(.., false)?.mul(even)?)?.mul(&grad)?;
@@ -350,7 +356,8 @@ impl CrossEntropy {
         let out = x.softmax(dim)?.mul(&pull.unsqueeze(dim)?)?;
         let out = out.sub(&spread.mul(&grads)?)?;
         let at_class = own.mul(&grad)?.neg()?.unsqueeze(dim)?;
-        out.scatter_add(dim, &safe.unsqueeze(dim)?, &at_class)
+        let out = out.scatter_add(dim, &safe.unsqueeze(dim)?, &at_class)?;
+        out.to_dtype(self.x.dtype())
     }
 }
 

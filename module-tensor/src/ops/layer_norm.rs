@@ -122,6 +122,8 @@ impl Tensor {
             over: NormOver::Row,
             centred,
             eps,
+            with_statistics: false,
+            compute: self.compute_dtype(),
         };
         let norm = Norm {
             name,
@@ -183,6 +185,8 @@ impl Tensor {
             over: NormOver::Row,
             centred: true,
             eps,
+            with_statistics: false,
+            compute: self.compute_dtype(),
         };
         if batch * geometry.channels * inner == 1 {
             let expected = "more than one value for each group";
@@ -229,7 +233,7 @@ impl Tensor {
         eps: f64,
     ) -> Result<Self> {
         let statistics = statistics.map(|(mean, var)| [mean, var]);
-        let out = self.over_instance(statistics, [weight, bias], eps)?;
+        let out = self.over_instance(statistics, [weight, bias], eps, false)?;
         Ok(out.output)
     }
 
@@ -263,7 +267,7 @@ impl Tensor {
         bias: Option<&Self>,
         eps: f64,
     ) -> Result<(Self, Self, Self)> {
-        let out = self.over_instance(None, [weight, bias], eps)?;
+        let out = self.over_instance(None, [weight, bias], eps, true)?;
         out.with_statistics(&self.shape()[..2].into())
     }
 
@@ -272,6 +276,7 @@ impl Tensor {
         statistics: Option<[&Self; 2]>,
         [weight, bias]: [Option<&Self>; 2],
         eps: f64,
+        with_statistics: bool,
     ) -> Result<Normalised> {
         const NAME: &str = "instance_norm";
         let [batch, channels, inner] = self.channels(NAME)?;
@@ -296,6 +301,8 @@ impl Tensor {
                 },
                 centred: true,
                 eps,
+                with_statistics,
+                compute: self.compute_dtype(),
             },
         };
         norm.check(&channels.into())?;

@@ -218,13 +218,18 @@ impl Tensor {
         Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
     }
 
+    /// The dtype in which this tensor is computed with: `F32` for half precision.
+    fn compute_dtype(&self) -> DType {
+        match self.dtype() {
+            DType::F16 | DType::BF16 => DType::F32,
+            dtype => dtype,
+        }
+    }
+
     /// Half precision widened to `F32`, so that a formula of several steps is rounded once at its
     /// end, as in PyTorch's kernels; other dtypes as they are.
     pub(crate) fn widened(&self) -> Result<Self> {
-        match self.dtype() {
-            DType::F16 | DType::BF16 => self.to_dtype(DType::F32),
-            _ => Ok(self.clone()),
-        }
+        self.to_dtype(self.compute_dtype())
     }
 
     /// Sums what broadcasting stretched, so that a gradient has its input's shape again.

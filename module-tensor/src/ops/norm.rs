@@ -1,6 +1,7 @@
 //! Norms, and sums of exponentials by their logarithm.
 
 use super::fused::gradient;
+use crate::backend::Saved;
 use crate::layout::Dims;
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, one};
 use crate::{Error, Result, Shape};
@@ -84,7 +85,6 @@ impl Tensor {
         const NAME: &str = "logsumexp";
         self.check_floating(NAME)?;
         let dims = self.shape().dims(NAME, &dims.into())?;
-        let wide = self.widened()?;
         // The dimensions are brought together, so that they are one.
         let first = dims.first().copied().unwrap_or(0);
         let together = dims.iter().enumerate().all(|(i, &dim)| dim == first + i);
@@ -93,30 +93,35 @@ impl Tensor {
         } else {
             self.rank() - dims.len()
         };
-        let wide = if together {
-            wide
+        let x = if together {
+            self.clone()
         } else {
             let kept = (0..self.rank()).filter(|dim| !dims.contains(dim));
             let order: Vec<isize> = kept
                 .chain(dims.iter().copied())
                 .map(|dim| dim as isize)
                 .collect();
-            wide.permute(order)?
+            self.permute(order)?
         };
-        let (before, rest) = wide.shape().split_at(place);
+        let (before, rest) = x.shape().split_at(place);
         let (over, after) = rest.split_at(dims.len());
         let [before, size, after] = [before, over, after].map(|sizes| sizes.iter().product());
-        let x = wide.reshape_to(&[before, size, after].into())?;
-        let out = match x.device().backend().softmax_family() {
+        let x = x.reshape_to(&[before, size, after].into())?;
+        let (x, out, saved) = match x.device().backend().softmax_family() {
             Some(kernels) => {
-                let out = kernels.logsumexp(x.operand(), 1)?;
-                Self::fresh(out, [before, 1, after].into())
+                let (out, saved) = kernels.logsumexp(x.operand(), 1)?;
+                (x, Self::fresh(out, [before, 1, after].into()), saved)
             }
-            None => no_grad(|| log_of_sum(&x))?,
+            None => {
+                let x = x.widened()?;
+                let out = no_grad(|| log_of_sum(&x))?;
+                (x, out, Saved::default())
+            }
         };
         out.record([&x], |y| LogSumExp {
             x: x.clone(),
             y: y.clone(),
+            saved,
         })
         .reshape_to(&self.shape().reduced(&dims, keepdim))?
         .to_dtype(self.dtype())
@@ -175,6 +180,29 @@ struct LogSumExp {
     x: Tensor,
     /// `[before, 1, after]`
     y: Tensor,
+    saved: Saved,
+}
+
+impl LogSumExp {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<Tensor>> {
+        let Self { x, saved, .. } = self;
+        let Some(kernels) = x.device().backend().softmax_family() else {
+            return Ok(None);
+        };
+        let slope = kernels.logsumexp_backward(grad.operand(), x.operand(), saved, 1)?;
+        Ok(Some(x.like_shape(slope)))
+    }
+
+    fn formula(&self, ctx: &Backward) -> Result<Tensor> {
+        let x = self.x.widened()?;
+        let y = match x.dtype() == self.x.dtype() {
+            true => ctx.output(&self.y),
+            // Not the output, which was rounded.
+            false => x.logsumexp(1, true)?,
+        };
+        let slope = ctx.grad().widened()?.mul(&x.sub(&y)?.exp()?)?;
+        slope.to_dtype(self.x.dtype())
+    }
 }
 
 impl Function for LogSumExp {
@@ -183,17 +211,6 @@ impl Function for LogSumExp {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { x, y } = self;
-        let kernel = || {
-            let Some(kernels) = x.device().backend().softmax_family() else {
-                return Ok(None);
-            };
-            let operands = [ctx.grad(), x, y].map(Tensor::operand);
-            let [grad, input, output] = operands;
-            let slope = kernels.logsumexp_backward(grad, input, output, 1)?;
-            Ok(Some(x.like_shape(slope)))
-        };
-        let formula = || ctx.grad().mul(&x.sub(ctx.output(y))?.exp()?);
-        one(gradient(kernel, formula)?)
+        one(gradient(|| self.kernel(ctx.grad()), || self.formula(ctx))?)
     }
 }

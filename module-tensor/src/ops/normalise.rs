@@ -1,9 +1,9 @@
 //! What every normalisation is computed by.
 
 use super::fused::{gradient, or_composed};
-use crate::backend::{NormGeometry, NormInputs, NormOver};
+use crate::backend::{NormGeometry, NormInputs, NormOver, Saved, Storage};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
-use crate::{DType, Result, Shape};
+use crate::{Result, Shape};
 
 /// `(x - mean) / √(var + eps) · weight + bias`, by a geometry that has the elements of `x`.
 pub(super) struct Norm<'a> {
@@ -16,23 +16,20 @@ pub(super) struct Norm<'a> {
     pub(super) geometry: NormGeometry,
 }
 
-/// What is normalised, and by which means and biased variances, in `F64` and untracked.
+/// What is normalised, and if they are asked for the means and biased variances, untracked and in the
+/// dtype of the computation.
 pub(super) struct Normalised {
     pub(super) output: Tensor,
-    pub(super) mean: Tensor,
-    pub(super) var: Tensor,
+    pub(super) statistics: Option<[Tensor; 2]>,
 }
 
 impl Normalised {
-    /// The output, and the statistics in this shape, in the dtype in which they are computed with.
+    /// The output, and the statistics in this shape.
     pub(super) fn with_statistics(self, shape: &Shape) -> Result<(Tensor, Tensor, Tensor)> {
-        let dtype = match self.output.dtype() {
-            DType::F64 => DType::F64,
-            _ => DType::F32,
-        };
-        let kept = |x: &Tensor| x.reshape_to(shape)?.to_dtype(dtype);
-        let (mean, var) = (kept(&self.mean)?, kept(&self.var)?);
-        Ok((self.output, mean, var))
+        let device = self.output.device();
+        let missing = || device.unavailable("statistics of a normalisation");
+        let [mean, var] = self.statistics.ok_or_else(missing)?;
+        Ok((self.output, mean.reshape_to(shape)?, var.reshape_to(shape)?))
     }
 }
 
@@ -61,72 +58,75 @@ impl Norm<'_> {
 
     /// Normalises; [`check`](Self::check) was called.
     pub(super) fn run(&self) -> Result<Normalised> {
+        let tracked = self.statistics.iter().flatten().any(|x| x.requires_grad());
+        if tracked && is_grad_enabled() {
+            // Statistics with a gradient of their own.
+            return self.composed();
+        }
+        or_composed(self.kernel(), || self.composed())
+    }
+
+    pub(super) fn composed(&self) -> Result<Normalised> {
         let wide = |x: Option<&Tensor>| x.map(Tensor::widened).transpose();
         let x = self.x.widened()?;
-        let (weight, bias) = (wide(self.weight)?, wide(self.bias)?);
-        let statistics = match self.statistics {
-            Some([mean, var]) => Some([mean.widened()?, var.widened()?]),
-            None => None,
-        };
-        let tracked = statistics.iter().flatten().any(Tensor::requires_grad);
-        let composed = || {
-            let parameters = [weight.as_ref(), bias.as_ref()];
-            composed(&x, parameters, statistics.as_ref(), &self.geometry)
-        };
-        let out = if tracked && is_grad_enabled() {
-            // Statistics with a gradient of their own.
-            composed()?
-        } else {
-            let kernel = self.kernel(&x, [&weight, &bias], statistics.as_ref());
-            or_composed(kernel, composed)?
-        };
+        let [weight, bias] = [wide(self.weight)?, wide(self.bias)?];
+        let given = self.statistics.map(given).transpose()?;
+        let Normal {
+            mut normal,
+            mean,
+            var,
+            ..
+        } = normal(&x, given.as_ref(), &self.geometry)?;
+        if let Some(weight) = weight {
+            normal = normal.mul(&weight.reshape_to(&column(&self.geometry))?)?;
+        }
+        if let Some(bias) = bias {
+            normal = normal.add(&bias.reshape_to(&column(&self.geometry))?)?;
+        }
+        let count = Shape::from(self.geometry.statistics());
+        let kept = |x: &Tensor| x.detach().reshape_to(&count);
         Ok(Normalised {
-            output: out.output.to_dtype(self.x.dtype())?,
-            ..out
+            output: normal.reshape_to(x.shape())?.to_dtype(self.x.dtype())?,
+            statistics: match self.geometry.with_statistics {
+                true => Some([kept(&mean)?, kept(&var)?]),
+                false => None,
+            },
         })
     }
 
-    fn kernel(
-        &self,
-        x: &Tensor,
-        [weight, bias]: [&Option<Tensor>; 2],
-        statistics: Option<&[Tensor; 2]>,
-    ) -> Result<Option<Normalised>> {
+    fn kernel(&self) -> Result<Option<Normalised>> {
+        let Self { x, geometry, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
             return Ok(None);
         };
-        let geometry = self.geometry;
-        let statistics = match statistics {
-            Some([mean, var]) => {
-                let double = |x: &Tensor| x.detach().to_dtype(DType::F64);
-                Some([double(mean)?.operand(), double(var)?.operand()])
-            }
-            None => None,
+        let inputs = NormInputs {
+            x: x.operand(),
+            weight: self.weight.map(Tensor::operand),
+            bias: self.bias.map(Tensor::operand),
+            statistics: self.statistics.map(|all| all.map(Tensor::operand)),
         };
-        let out = kernels.forward(
-            NormInputs {
-                x: x.operand(),
-                weight: weight.as_ref().map(Tensor::operand),
-                bias: bias.as_ref().map(Tensor::operand),
-                statistics,
-            },
-            &geometry,
-        )?;
-        let count = Shape::from(geometry.statistics());
-        let mean = Tensor::fresh(out.mean, count.clone());
-        let var = Tensor::fresh(out.var, count);
-        let inputs = [Some(x), weight.as_ref(), bias.as_ref()];
+        let out = kernels.forward(inputs, geometry)?;
+        let inputs = [Some(*x), self.weight, self.bias];
         let output = x.like_shape(out.output);
         let output = output.record(inputs.into_iter().flatten(), |_| Normalise {
             name: self.name,
-            x: x.clone(),
-            weight: weight.clone(),
-            bias: bias.as_ref().map(|bias| bias.shape().clone()),
-            statistics: [mean.clone(), var.clone()],
-            geometry,
+            x: (*x).clone(),
+            weight: self.weight.cloned(),
+            bias: self.bias.cloned(),
+            given: self.statistics.map(|all| all.map(Tensor::detach)),
+            saved: out.saved,
+            geometry: *geometry,
         });
-        Ok(Some(Normalised { output, mean, var }))
+        let fresh = |x: Storage| Tensor::fresh(x, geometry.statistics().into());
+        let statistics = out.statistics.map(|all| all.map(fresh));
+        Ok(Some(Normalised { output, statistics }))
     }
+}
+
+/// Given statistics in the dtype of the computation.
+fn given(statistics: [&Tensor; 2]) -> Result<[Tensor; 2]> {
+    let [mean, var] = statistics;
+    Ok([mean.widened()?, var.widened()?])
 }
 
 /// `x̂` as `[batch, groups, channels, inner]`, and the means, variances and `1 / √(var + eps)` that
@@ -182,80 +182,52 @@ fn column(geometry: &NormGeometry) -> Shape {
     [1, geometry.groups, geometry.channels, 1].into()
 }
 
-pub(super) fn composed(
-    x: &Tensor,
-    [weight, bias]: [Option<&Tensor>; 2],
-    statistics: Option<&[Tensor; 2]>,
-    geometry: &NormGeometry,
-) -> Result<Normalised> {
-    let Normal {
-        mut normal,
-        mean,
-        var,
-        ..
-    } = normal(x, statistics, geometry)?;
-    if let Some(weight) = weight {
-        normal = normal.mul(&weight.reshape_to(&column(geometry))?)?;
-    }
-    if let Some(bias) = bias {
-        normal = normal.add(&bias.reshape_to(&column(geometry))?)?;
-    }
-    let count = Shape::from(geometry.statistics());
-    let kept = |x: Tensor| x.detach().reshape_to(&count)?.to_dtype(DType::F64);
-    Ok(Normalised {
-        output: normal.reshape_to(x.shape())?,
-        mean: kept(mean)?,
-        var: kept(var)?,
-    })
-}
-
 struct Normalise {
     name: &'static str,
     x: Tensor,
     weight: Option<Tensor>,
-    bias: Option<Shape>,
-    statistics: [Tensor; 2],
+    bias: Option<Tensor>,
+    given: Option<[Tensor; 2]>,
+    saved: Saved,
     geometry: NormGeometry,
 }
 
+/// The gradients of the input, and of the weight and the bias if there are any.
+type Slopes = [Option<Tensor>; 3];
+
 impl Normalise {
-    fn kernel(&self, grad: &Tensor) -> Result<Option<[Tensor; 3]>> {
-        let Self { x, weight, .. } = self;
+    fn kernel(&self, grad: &Tensor) -> Result<Option<Slopes>> {
+        let Self { x, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
             return Ok(None);
         };
-        let [dx, dweight, dbias] = kernels.backward(
-            grad.operand(),
-            NormInputs {
-                x: x.operand(),
-                weight: weight.as_ref().map(Tensor::operand),
-                bias: None,
-                statistics: Some(self.statistics.each_ref().map(Tensor::operand)),
-            },
-            &self.geometry,
-        )?;
-        let flat = Shape::from(self.geometry.groups * self.geometry.channels);
+        let inputs = NormInputs {
+            x: x.operand(),
+            weight: self.weight.as_ref().map(Tensor::operand),
+            bias: self.bias.as_ref().map(Tensor::operand),
+            statistics: (self.given.as_ref()).map(|all| all.each_ref().map(Tensor::operand)),
+        };
+        let slopes = kernels.backward(grad.operand(), inputs, &self.saved, &self.geometry)?;
+        let like = |of: &Option<Tensor>, slope: Option<Storage>| {
+            let pair = of.as_ref().zip(slope);
+            pair.map(|(of, slope)| of.like_shape(slope))
+        };
         Ok(Some([
-            x.like_shape(dx),
-            Tensor::fresh(dweight, flat.clone()),
-            Tensor::fresh(dbias, flat),
+            Some(x.like_shape(slopes.x)),
+            like(&self.weight, slopes.weight),
+            like(&self.bias, slopes.bias),
         ]))
     }
 
     /// As the kernel, written with operations that have gradients.
-    fn formula(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
+    fn formula(&self, grad: &Tensor) -> Result<Slopes> {
         let Self { x, geometry, .. } = self;
-        let given = match geometry.over {
-            NormOver::Given => {
-                let [mean, var] = self.statistics.each_ref().map(|s| s.to_dtype(x.dtype()));
-                Some([mean?, var?])
-            }
-            _ => None,
-        };
-        let Normal { normal, scale, .. } = normal(x, given.as_ref(), geometry)?;
-        let grad = grad.reshape_to(&geometry.shape())?;
+        let given = self.given.as_ref().map(|all| given(all.each_ref()));
+        let x = x.widened()?;
+        let Normal { normal, scale, .. } = normal(&x, given.transpose()?.as_ref(), geometry)?;
+        let grad = grad.widened()?.reshape_to(&geometry.shape())?;
         let weighted = match &self.weight {
-            Some(weight) => grad.mul(&weight.reshape_to(&column(geometry))?)?,
+            Some(weight) => grad.mul(&weight.widened()?.reshape_to(&column(geometry))?)?,
             None => grad.clone(),
         };
         let slope = match geometry.over {
@@ -271,10 +243,16 @@ impl Normalise {
                 }
             }
         };
+        let like = |slope: Tensor, of: &Tensor| slope.reshape_to(of.shape())?.to_dtype(of.dtype());
+        let summed = |slope: Tensor, of: &Option<Tensor>| {
+            let of = of.as_ref();
+            of.map(|of| like(slope.sum([0_isize, 3], false)?, of))
+                .transpose()
+        };
         Ok([
-            slope.mul(&scale)?.reshape_to(x.shape())?,
-            grad.mul(&normal)?.sum([0_isize, 3], false)?,
-            grad.sum([0_isize, 3], false)?,
+            Some(like(slope.mul(&scale)?, &self.x)?),
+            summed(grad.mul(&normal)?, &self.weight)?,
+            summed(grad, &self.bias)?,
         ])
     }
 }
@@ -288,12 +266,12 @@ impl Function for Normalise {
         let grad = ctx.grad();
         let [dx, dweight, dbias] = gradient(|| self.kernel(grad), || self.formula(grad))?;
         let mut out = Gradients::new();
-        out.push(Some(dx));
-        if let Some(weight) = &self.weight {
-            out.push(Some(dweight.reshape_to(weight.shape())?));
+        out.push(dx);
+        if self.weight.is_some() {
+            out.push(dweight);
         }
-        if let Some(bias) = &self.bias {
-            out.push(Some(dbias.reshape_to(bias)?));
+        if self.bias.is_some() {
+            out.push(dbias);
         }
         Ok(out)
     }

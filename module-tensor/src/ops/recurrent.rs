@@ -2,10 +2,14 @@
 
 mod composed;
 mod formula;
+mod gradient;
 
-use super::fused::{gradient, or_composed};
-use crate::backend::{RecurrentGeometry, RecurrentInputs, RecurrentOp};
-use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
+use smallvec::SmallVec;
+
+use self::gradient::Fused;
+use super::fused::{gradient as by_kernel, or_composed};
+use crate::backend::{RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, Result, Shape};
 
 const NAME: &str = "recurrent";
@@ -85,8 +89,8 @@ pub fn recurrent(
     options: &RecurrentOptions<'_>,
 ) -> Result<RecurrentOutput> {
     let pass = gates.pass(hidden, cell, options)?;
-    let out = or_composed(pass.fused(), || pass.composed())?;
-    pass.states(&out.to_dtype(gates.dtype())?)
+    let states = or_composed(pass.fused(), || pass.composed())?;
+    pass.output(states)
 }
 
 impl Tensor {
@@ -98,14 +102,13 @@ impl Tensor {
         options: &RecurrentOptions<'_>,
     ) -> Result<Recurrent> {
         let geometry = self.checked_steps(hidden, cell, options)?;
-        let wide = |x: Option<&Self>| x.map(Self::widened).transpose();
         Ok(Recurrent {
-            gates: self.widened()?,
-            hidden: hidden.widened()?,
-            cell: wide(cell)?,
-            weight: options.weight_hh.widened()?,
-            bias: wide(options.bias_hh)?,
-            projection: wide(options.weight_hr)?,
+            gates: self.clone(),
+            hidden: hidden.clone(),
+            cell: cell.cloned(),
+            weight: options.weight_hh.clone(),
+            bias: options.bias_hh.cloned(),
+            projection: options.weight_hr.cloned(),
             geometry,
         })
     }
@@ -194,6 +197,7 @@ impl Tensor {
             width,
             batch_sizes: batch_sizes.to_vec(),
             reverse: options.reverse,
+            compute: self.compute_dtype(),
         })
     }
 }
@@ -214,7 +218,27 @@ pub(super) struct Recurrent {
     geometry: RecurrentGeometry,
 }
 
+/// The states `h` of all rows, and the `c` of an LSTM.
+pub(super) struct States {
+    hidden: Tensor,
+    cell: Option<Tensor>,
+}
+
 impl Recurrent {
+    /// The same in the dtype of the computation.
+    fn widened(&self) -> Result<Self> {
+        let wide = |x: &Option<Tensor>| x.as_ref().map(Tensor::widened).transpose();
+        Ok(Self {
+            gates: self.gates.widened()?,
+            hidden: self.hidden.widened()?,
+            cell: wide(&self.cell)?,
+            weight: self.weight.widened()?,
+            bias: wide(&self.bias)?,
+            projection: wide(&self.projection)?,
+            geometry: self.geometry.clone(),
+        })
+    }
+
     fn inputs(&self) -> RecurrentInputs {
         let operand = |x: &Option<Tensor>| x.as_ref().map(Tensor::operand);
         RecurrentInputs {
@@ -227,59 +251,60 @@ impl Recurrent {
         }
     }
 
-    /// The states of all steps by the kernel: the `h` of all rows, then the `c`.
-    fn fused(&self) -> Result<Option<Tensor>> {
+    /// The states of all steps by the kernel.
+    fn fused(&self) -> Result<Option<States>> {
         let Self {
             gates, geometry, ..
         } = self;
         let Some(kernels) = gates.device().backend().recurrent() else {
             return Ok(None);
         };
-        let [out, kept] = kernels.forward(self.inputs(), geometry)?;
+        let RecurrentStates {
+            hidden,
+            cell,
+            saved,
+        } = kernels.forward(self.inputs(), geometry)?;
         let rows = geometry.rows();
-        let cells = if self.cell.is_some() {
-            geometry.hidden
-        } else {
-            0
-        };
-        let out = Tensor::fresh(out, (rows * (geometry.width + cells)).into());
+        let h = Tensor::fresh(hidden, [rows, geometry.width].into());
         let optional = [&self.cell, &self.bias, &self.projection];
         let inputs = [gates, &self.hidden, &self.weight].into_iter();
         let inputs = inputs.chain(optional.into_iter().flatten());
-        Ok(Some(out.record(inputs, |out| Fused {
+        let function = |outputs: &[Tensor]| Fused {
             pass: self.clone(),
-            out: out.clone(),
-            kept: Tensor::fresh(kept, [rows, geometry.op.kept() * geometry.hidden].into()),
-        })))
-    }
-
-    /// The states `h` of all rows, and the `c` of an LSTM, as views of what a pass returns.
-    fn rows(&self, out: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
-        let (rows, width) = (self.geometry.rows(), self.geometry.width);
-        let shape = Shape::from([rows, width]);
-        if self.cell.is_none() {
-            return Ok((out.reshape_to(&shape)?, None));
-        }
-        let h = out.narrow(0, 0..rows * width)?.reshape_to(&shape)?;
-        let c = out.narrow(0, rows * width..out.numel())?;
-        let c = c.reshape_to(&[rows, self.geometry.hidden].into())?;
-        Ok((h, Some(c)))
+            outputs: match gates.dtype() == geometry.compute {
+                true => outputs.into(),
+                false => SmallVec::new(),
+            },
+            saved,
+        };
+        Ok(Some(match cell {
+            Some(cell) => {
+                let c = Tensor::fresh(cell, [rows, geometry.hidden].into());
+                let [hidden, c] = Tensor::record_outputs([h, c], inputs, function);
+                let cell = Some(c);
+                States { hidden, cell }
+            }
+            None => {
+                let [hidden] = Tensor::record_outputs([h], inputs, function);
+                States { hidden, cell: None }
+            }
+        }))
     }
 
     /// The states and the last of each sequence.
-    pub(super) fn states(&self, out: &Tensor) -> Result<RecurrentOutput> {
+    pub(super) fn output(&self, states: States) -> Result<RecurrentOutput> {
         let geometry = &self.geometry;
-        let (output, cells) = self.rows(out)?;
         let last = geometry.last();
+        // Sequences of one length end one after the other.
         let same = last.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let of = |x: &Tensor| match last.first() {
             Some(&first) if same => x.narrow(0, first..first + last.len()),
             _ => x.index_select(0, &places(&last, x)?),
         };
         Ok(RecurrentOutput {
-            hidden: of(&output)?,
-            cell: cells.as_ref().map(of).transpose()?,
-            output,
+            hidden: of(&states.hidden)?,
+            cell: states.cell.as_ref().map(of).transpose()?,
+            output: states.hidden,
         })
     }
 
@@ -297,102 +322,23 @@ fn places(rows: &[usize], like: &Tensor) -> Result<Tensor> {
     Tensor::from_vec(places, rows.len())?.to_device(&like.device())
 }
 
-struct Fused {
-    pass: Recurrent,
-    out: Tensor,
-    kept: Tensor,
-}
-
-/// The gradients along the steps.
-struct Slopes {
-    /// Of what the input brings.
-    gates: Tensor,
-    /// Of the products of the states.
-    sums: Tensor,
-    /// Of the states, if there is a projection.
-    states: Option<Tensor>,
-    /// Of the first states.
-    hidden: Tensor,
-    cell: Option<Tensor>,
-}
-
-impl Fused {
-    fn kernel(&self, grad: &Tensor) -> Result<Option<Slopes>> {
-        let Self { pass, out, kept } = self;
-        let Some(kernels) = grad.device().backend().recurrent() else {
-            return Ok(None);
-        };
-        let outputs = [out.operand(), kept.operand()];
-        let (grad, geometry) = (grad.operand(), &pass.geometry);
-        let slopes = kernels.backward(grad, outputs, pass.inputs(), geometry)?;
-        let gates = pass.gates.like_shape(slopes.gates);
-        let states = [geometry.rows(), geometry.width];
-        Ok(Some(Slopes {
-            sums: match slopes.sums {
-                Some(sums) => pass.gates.like_shape(sums),
-                None => gates.clone(),
-            },
-            gates,
-            states: slopes.states.map(|x| Tensor::fresh(x, states.into())),
-            hidden: pass.hidden.like_shape(slopes.hidden),
-            cell: slopes
-                .cell
-                .zip(pass.cell.as_ref())
-                .map(|(x, cell)| cell.like_shape(x)),
-        }))
-    }
-}
-
 impl Function for Fused {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (pass, grad) = (&self.pass, ctx.grad());
-        let out = ctx.output(&self.out);
-        let slopes = gradient(|| self.kernel(grad), || self.formula(&out, grad))?;
-        let (h, c) = pass.rows(&out)?;
-        let weight = || {
-            let before = pass.before(&h, &pass.hidden)?;
-            slopes.sums.t()?.matmul(&before)
-        };
+        let needed = self.needed(ctx);
+        let slopes = by_kernel(|| self.kernel(ctx, needed), || self.formula(ctx, needed))?;
         let mut gradients = Gradients::new();
-        let weight = ctx.needs(2).then(weight).transpose()?;
-        gradients.extend([
-            Some(slopes.gates.clone()),
-            Some(slopes.hidden.clone()),
-            weight,
-        ]);
-        if pass.cell.is_some() {
-            gradients.push(slopes.cell.clone());
-        }
-        if pass.bias.is_some() {
-            let needed = ctx.needs(gradients.len());
-            let bias = needed.then(|| slopes.sums.sum(0, false));
-            gradients.push(bias.transpose()?);
-        }
-        if let (Some(states), Some(c)) = (&slopes.states, &c) {
-            let needed = ctx.needs(gradients.len());
-            let projection = needed.then(|| states.t()?.matmul(&self.unprojected(&h, c)?));
-            gradients.push(projection.transpose()?);
-        }
+        gradients.extend([Some(slopes.gates), Some(slopes.hidden), slopes.weight]);
+        let optional = [
+            (&self.pass.cell, slopes.cell),
+            (&self.pass.bias, slopes.bias),
+            (&self.pass.projection, slopes.projection),
+        ];
+        let given = optional.into_iter().filter(|(input, _)| input.is_some());
+        gradients.extend(given.map(|(_, slope)| slope));
         Ok(gradients)
-    }
-}
-
-impl Fused {
-    /// The states before the projection, `o · tanh(c)`.
-    fn unprojected(&self, h: &Tensor, c: &Tensor) -> Result<Tensor> {
-        let pass = &self.pass;
-        let o = if is_grad_enabled() {
-            let before = pass.before(h, &pass.hidden)?;
-            let [.., o] = pass.lstm(&pass.gates.add(&pass.sums(&before)?)?)?;
-            o
-        } else {
-            let hidden = pass.geometry.hidden;
-            self.kept.narrow(1, 3 * hidden..4 * hidden)?
-        };
-        o.mul(&c.tanh()?)
     }
 }

@@ -3,6 +3,7 @@ mod by_index;
 mod data;
 mod functions;
 mod more;
+mod precision;
 mod rank;
 mod windows;
 

@@ -3,14 +3,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use module_tensor::backend::{
     AdamWKernels, ArgReduceOp, AttentionKernels, Backend, Band, BinaryOp, CompareOp, ConvGeometry,
     ConvOp, CrossEntropyKernels, DeviceGenerator, HostData, NormKernels, Operand, RecurrentKernels,
-    ReduceOp, Region, SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    ReduceOp, Region, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
     UnfoldGeometry, UnfoldOp, Windows,
 };
 use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, Shape};
 
 use crate::Family;
 use crate::generator::Hashes;
-use crate::storage::MirrorStorage;
+use crate::storage::{KeptStorage, MirrorStorage};
 
 const KIND: &str = "mirror";
 
@@ -24,6 +24,8 @@ pub struct Mirror {
     room: usize,
     /// What went wrong since the device was waited for last.
     failed: Mutex<Option<Error>>,
+    /// The dtypes that fused kernels were given.
+    given: Mutex<Vec<(Family, DType)>>,
 }
 
 impl Mirror {
@@ -35,6 +37,7 @@ impl Mirror {
             draws: false,
             room: usize::MAX,
             failed: Mutex::default(),
+            given: Mutex::default(),
         }
     }
 
@@ -57,6 +60,17 @@ impl Mirror {
         let (device, source) = (self.device().to_string(), Box::new(source));
         let error = ErrorKind::Device { device, source }.into();
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// The dtypes of the first operands that fused kernels were given, in the order of the calls, forgotten
+    /// with this.
+    pub fn take_given(&self) -> Vec<(Family, DType)> {
+        std::mem::take(&mut *self.given.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn note(&self, family: Family, dtype: DType) {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.push((family, dtype));
     }
 
     /// The device that this backend is registered as.
@@ -90,6 +104,19 @@ impl Mirror {
 
     pub(crate) fn hide_all<const N: usize>(&self, behind: [Storage; N]) -> [Storage; N] {
         behind.map(|x| self.hide(x))
+    }
+
+    /// What the CPU keeps for a gradient, in a form of the mirror's own.
+    pub(crate) fn keep(&self, behind: Saved) -> Saved {
+        let device = self.device();
+        Saved::new([Storage::new(KeptStorage { behind, device })])
+    }
+
+    /// What the CPU keeps, from what [`keep`](Self::keep) made of it.
+    pub(crate) fn kept<'a>(&self, saved: &'a Saved) -> Result<&'a Saved> {
+        let [kept] = saved.storages("mirror")?;
+        let kept: &KeptStorage = kept.data("mirror", self.device())?;
+        Ok(&kept.behind)
     }
 
     fn has(&self, family: Family) -> bool {

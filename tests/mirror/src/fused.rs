@@ -3,14 +3,15 @@
 use module_tensor::backend::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
     Backend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
-    NormInputs, NormKernels, Normalised, Operand, RecurrentGeometry, RecurrentInputs,
-    RecurrentKernels, RecurrentSlopes, SoftmaxKernels, SoftmaxOp, Storage,
+    NormGradients, NormInputs, NormKernels, Normalised, Operand, RecurrentGeometry,
+    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved,
+    SoftmaxKernels, SoftmaxOp, Storage,
 };
-use module_tensor::{Device, Result};
+use module_tensor::{DType, Device, Result};
 
-use crate::Mirror;
 use crate::inputs::Inputs;
 use crate::storage::MirrorStorage;
+use crate::{Family, Mirror};
 
 /// The CPU's kernels of a family, which it has.
 fn of_cpu<K: ?Sized>(
@@ -32,39 +33,53 @@ impl SoftmaxKernels for Mirror {
         Ok(self.hide(cpu.softmax_backward(op, grad, y, dim)?))
     }
 
-    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
-        let cpu = of_cpu(|cpu| cpu.softmax_family())?;
-        Ok(self.hide(cpu.logsumexp(self.read(x)?, dim)?))
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<(Storage, Saved)> {
+        let x = self.take(Family::Softmax, x)?;
+        let (y, saved) = of_cpu(|cpu| cpu.softmax_family())?.logsumexp(x, dim)?;
+        Ok((self.hide(y), self.keep(saved)))
     }
 
     fn logsumexp_backward(
         &self,
         grad: Operand,
         x: Operand,
-        y: Operand,
+        saved: &Saved,
         dim: usize,
     ) -> Result<Storage> {
-        let (grad, x, y) = (self.read(grad)?, self.read(x)?, self.read(y)?);
+        let x = self.take(Family::Softmax, x)?;
+        let (grad, saved) = (self.read(grad)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.softmax_family())?;
-        Ok(self.hide(cpu.logsumexp_backward(grad, x, y, dim)?))
+        Ok(self.hide(cpu.logsumexp_backward(grad, x, saved, dim)?))
     }
 }
 
 impl NormKernels for Mirror {
     fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
-        let cpu = of_cpu(|cpu| cpu.normalization())?;
-        Ok(self.hide_norm(cpu.forward(inputs.behind(self)?, geometry)?))
+        let inputs = self.take(Family::Norm, inputs)?;
+        let out = of_cpu(|cpu| cpu.normalization())?.forward(inputs, geometry)?;
+        Ok(Normalised {
+            output: self.hide(out.output),
+            statistics: out.statistics.map(|all| self.hide_all(all)),
+            saved: self.keep(out.saved),
+        })
     }
 
     fn backward(
         &self,
         grad: Operand,
         inputs: NormInputs,
+        saved: &Saved,
         geometry: &NormGeometry,
-    ) -> Result<[Storage; 3]> {
-        let (grad, inputs) = (self.read(grad)?, inputs.behind(self)?);
+    ) -> Result<NormGradients> {
+        let inputs = self.take(Family::Norm, inputs)?;
+        let (grad, saved) = (self.read(grad)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.normalization())?;
-        Ok(self.hide_all(cpu.backward(grad, inputs, geometry)?))
+        let grads = cpu.backward(grad, inputs, saved, geometry)?;
+        Ok(NormGradients {
+            x: self.hide(grads.x),
+            weight: grads.weight.map(|x| self.hide(x)),
+            bias: grads.bias.map(|x| self.hide(x)),
+        })
     }
 }
 
@@ -73,21 +88,23 @@ impl CrossEntropyKernels for Mirror {
         &self,
         inputs: CrossEntropyInputs,
         geometry: &CrossEntropyGeometry,
-    ) -> Result<[Storage; 2]> {
-        let cpu = of_cpu(|cpu| cpu.cross_entropy())?;
-        Ok(self.hide_all(cpu.forward(inputs.behind(self)?, geometry)?))
+    ) -> Result<(Storage, Saved)> {
+        let inputs = self.take(Family::CrossEntropy, inputs)?;
+        let (losses, saved) = of_cpu(|cpu| cpu.cross_entropy())?.forward(inputs, geometry)?;
+        Ok((self.hide(losses), self.keep(saved)))
     }
 
     fn backward(
         &self,
         grad: Operand,
-        log: Operand,
         inputs: CrossEntropyInputs,
+        saved: &Saved,
         geometry: &CrossEntropyGeometry,
     ) -> Result<Storage> {
-        let (grad, log, inputs) = (self.read(grad)?, self.read(log)?, inputs.behind(self)?);
+        let inputs = self.take(Family::CrossEntropy, inputs)?;
+        let (grad, saved) = (self.read(grad)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.cross_entropy())?;
-        Ok(self.hide(cpu.backward(grad, log, inputs, geometry)?))
+        Ok(self.hide(cpu.backward(grad, inputs, saved, geometry)?))
     }
 }
 
@@ -96,21 +113,23 @@ impl AttentionKernels for Mirror {
         &self,
         inputs: AttentionInputs,
         geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 2]> {
-        let cpu = of_cpu(|cpu| cpu.attention())?;
-        Ok(self.hide_all(cpu.forward(inputs.behind(self)?, geometry)?))
+    ) -> Result<(Storage, Saved)> {
+        let inputs = self.take(Family::Attention, inputs)?;
+        let (out, saved) = of_cpu(|cpu| cpu.attention())?.forward(inputs, geometry)?;
+        Ok((self.hide(out), self.keep(saved)))
     }
 
     fn backward(
         &self,
         grad: Operand,
-        outputs: [Operand; 2],
         inputs: AttentionInputs,
+        saved: &Saved,
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 3]> {
-        let (grad, outputs) = (self.read(grad)?, outputs.behind(self)?);
+        let inputs = self.take(Family::Attention, inputs)?;
+        let (grad, saved) = (self.read(grad)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.attention())?;
-        Ok(self.hide_all(cpu.backward(grad, outputs, inputs.behind(self)?, geometry)?))
+        Ok(self.hide_all(cpu.backward(grad, inputs, saved, geometry)?))
     }
 }
 
@@ -119,25 +138,45 @@ impl RecurrentKernels for Mirror {
         &self,
         inputs: RecurrentInputs,
         geometry: &RecurrentGeometry,
-    ) -> Result<[Storage; 2]> {
-        let cpu = of_cpu(|cpu| cpu.recurrent())?;
-        Ok(self.hide_all(cpu.forward(inputs.behind(self)?, geometry)?))
+    ) -> Result<RecurrentStates> {
+        let inputs = self.take(Family::Recurrent, inputs)?;
+        let states = of_cpu(|cpu| cpu.recurrent())?.forward(inputs, geometry)?;
+        Ok(RecurrentStates {
+            hidden: self.hide(states.hidden),
+            cell: states.cell.map(|c| self.hide(c)),
+            saved: self.keep(states.saved),
+        })
     }
 
     fn backward(
         &self,
-        grad: Operand,
-        outputs: [Operand; 2],
+        grads: [Option<Operand>; 2],
         inputs: RecurrentInputs,
+        saved: &Saved,
+        needed: RecurrentNeeds,
         geometry: &RecurrentGeometry,
-    ) -> Result<RecurrentSlopes> {
-        let (grad, outputs) = (self.read(grad)?, outputs.behind(self)?);
+    ) -> Result<RecurrentGradients> {
+        let inputs = self.take(Family::Recurrent, inputs)?;
+        let (grads, saved) = (grads.behind(self)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.recurrent())?;
-        Ok(self.hide_slopes(cpu.backward(grad, outputs, inputs.behind(self)?, geometry)?))
+        let grads = cpu.backward(grads, inputs, saved, needed, geometry)?;
+        let hide = |x: Option<Storage>| x.map(|x| self.hide(x));
+        Ok(RecurrentGradients {
+            gates: self.hide(grads.gates),
+            hidden: self.hide(grads.hidden),
+            cell: hide(grads.cell),
+            weight: hide(grads.weight),
+            bias: hide(grads.bias),
+            projection: hide(grads.projection),
+        })
     }
 }
 
 impl AdamWKernels for Mirror {
+    fn serves(&self, dtype: DType) -> bool {
+        of_cpu(|cpu| cpu.adamw()).is_ok_and(|cpu| cpu.serves(dtype))
+    }
+
     fn step(
         &self,
         value: Operand,

@@ -1,17 +1,52 @@
-//! What fused kernels read and return, on either side of the mirror.
+//! What fused kernels read, on either side of the mirror.
 
-use module_tensor::Result;
 use module_tensor::backend::{
-    AttentionInputs, CrossEntropyInputs, NormInputs, Normalised, Operand, RecurrentInputs,
-    RecurrentSlopes,
+    AttentionInputs, CrossEntropyInputs, NormInputs, Operand, RecurrentInputs,
 };
+use module_tensor::{DType, Result};
 
-use crate::Mirror;
+use crate::{Family, Mirror};
 
 /// What holds operands.
 pub(crate) trait Inputs: Sized {
     /// The same behind the mirror.
     fn behind(self, mirror: &Mirror) -> Result<Self>;
+}
+
+/// What a fused kernel reads.
+pub(crate) trait FamilyInputs: Inputs {
+    /// The dtype of the first operand.
+    fn dtype(&self) -> DType;
+}
+
+impl FamilyInputs for Operand {
+    fn dtype(&self) -> DType {
+        self.storage.dtype()
+    }
+}
+
+impl FamilyInputs for NormInputs {
+    fn dtype(&self) -> DType {
+        self.x.dtype()
+    }
+}
+
+impl FamilyInputs for CrossEntropyInputs {
+    fn dtype(&self) -> DType {
+        self.x.dtype()
+    }
+}
+
+impl FamilyInputs for AttentionInputs {
+    fn dtype(&self) -> DType {
+        self.query.dtype()
+    }
+}
+
+impl FamilyInputs for RecurrentInputs {
+    fn dtype(&self) -> DType {
+        self.gates.dtype()
+    }
 }
 
 impl Inputs for Operand {
@@ -79,22 +114,9 @@ impl Inputs for RecurrentInputs {
 }
 
 impl Mirror {
-    pub(crate) fn hide_norm(&self, x: Normalised) -> Normalised {
-        Normalised {
-            output: self.hide(x.output),
-            mean: self.hide(x.mean),
-            var: self.hide(x.var),
-        }
-    }
-
-    pub(crate) fn hide_slopes(&self, x: RecurrentSlopes) -> RecurrentSlopes {
-        let hide = |x: Option<_>| x.map(|x| self.hide(x));
-        RecurrentSlopes {
-            gates: self.hide(x.gates),
-            sums: hide(x.sums),
-            states: hide(x.states),
-            hidden: self.hide(x.hidden),
-            cell: hide(x.cell),
-        }
+    /// The operands of a fused kernel behind the mirror, which remembers their dtype.
+    pub(crate) fn take<I: FamilyInputs>(&self, family: Family, inputs: I) -> Result<I> {
+        self.note(family, inputs.dtype());
+        inputs.behind(self)
     }
 }

@@ -2,6 +2,7 @@
 //! kept.
 
 use super::attention_mask::Mask;
+use super::compute::kept;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::lanes::{exp, max, number, split, sum, sum_of2, update};
@@ -9,8 +10,10 @@ use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::threads::{Items, divide};
 use super::view::to_cow;
-use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Storage, room};
+use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Saved, Storage, room};
 use crate::Result;
+
+const NAME: &str = "attention";
 
 /// How many queries are worked on together.
 const QUERIES: usize = 64;
@@ -18,18 +21,18 @@ const QUERIES: usize = 64;
 pub(super) fn attention(
     inputs: &AttentionInputs,
     geometry: &AttentionGeometry,
-) -> Result<[Storage; 2]> {
+) -> Result<(Storage, Saved)> {
     run_float(inputs.query.storage.dtype(), Attention(inputs, geometry))
 }
 
 pub(super) fn attention_backward(
     grad: &Operand,
-    outputs: &[Operand; 2],
     inputs: &AttentionInputs,
+    saved: &Saved,
     geometry: &AttentionGeometry,
 ) -> Result<[Storage; 3]> {
     let dtype = inputs.query.storage.dtype();
-    run_float(dtype, Gradient(grad, outputs, inputs, geometry))
+    run_float(dtype, Gradient(grad, inputs, saved, geometry))
 }
 
 /// The sizes of one attention.
@@ -48,7 +51,7 @@ impl Sizes {
         let [&[batch, length, width], &[_, keys, _], &[_, _, value_width]] =
             shapes.map(|shape| &**shape)
         else {
-            return Err(shapes[0].error("attention", "three dimensions"));
+            return Err(shapes[0].error(NAME, "three dimensions"));
         };
         Ok(Self {
             batch,
@@ -105,13 +108,15 @@ fn masked<T: Float>(
 struct Attention<'a>(&'a AttentionInputs, &'a AttentionGeometry);
 
 impl FloatKernel for Attention<'_> {
-    type Output = [Storage; 2];
+    /// The output, and what is saved of it: the output as it was computed, and the `ln Σ eˣ` of each row of the
+    /// softmax.
+    type Output = (Storage, Saved);
 
     fn name(&self) -> &'static str {
-        "attention"
+        NAME
     }
 
-    fn run<T: Float>(self) -> Result<[Storage; 2]> {
+    fn run<T: Float>(self) -> Result<(Storage, Saved)> {
         let Self(inputs, geometry) = self;
         let sizes = Sizes::of(inputs)?;
         let Sizes {
@@ -192,14 +197,16 @@ impl FloatKernel for Attention<'_> {
                     .try_for_each(|(i, b)| one(b, out.at(i), logs.at(i), &mut scores))
             },
         )?;
-        Ok([CpuStorage::wrap(out), CpuStorage::wrap(logs)])
+        let out = CpuStorage::wrap(out);
+        let saved = Saved::new([out.clone(), CpuStorage::wrap(logs)]);
+        Ok((out, saved))
     }
 }
 
 struct Gradient<'a>(
     &'a Operand,
-    &'a [Operand; 2],
     &'a AttentionInputs,
+    &'a Saved,
     &'a AttentionGeometry,
 );
 
@@ -207,7 +214,7 @@ impl FloatKernel for Gradient<'_> {
     type Output = [Storage; 3];
 
     fn name(&self) -> &'static str {
-        "attention"
+        NAME
     }
 
     /// With `p` the probabilities, computed anew from what was kept of each row:
@@ -216,7 +223,7 @@ impl FloatKernel for Gradient<'_> {
     /// dv = pᵀ g     ds = p (g vᵀ - Σ g y)     dq = ds k · scale     dk = dsᵀ q · scale
     /// ```
     fn run<T: Float>(self) -> Result<[Storage; 3]> {
-        let Self(grad, [y, logs], inputs, geometry) = self;
+        let Self(grad, inputs, saved, geometry) = self;
         let sizes = Sizes::of(inputs)?;
         let Sizes {
             batch,
@@ -227,7 +234,10 @@ impl FloatKernel for Gradient<'_> {
         } = sizes;
         let query = to_cow::<T>(&inputs.query)?;
         let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
-        let (grad, y, logs) = (to_cow::<T>(grad)?, to_cow::<T>(y)?, to_cow::<f64>(logs)?);
+        let grad = to_cow::<T>(grad)?;
+        let [y, logs] = saved.storages(NAME)?;
+        let y = kept::<T>(y, batch * length * value_width, NAME)?;
+        let logs = kept::<f64>(logs, batch * length, NAME)?;
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         [query.len(), key.len(), value.len()]
             .into_iter()

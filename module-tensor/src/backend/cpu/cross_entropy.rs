@@ -1,29 +1,32 @@
 //! The cross-entropy of logits with classes, without a tensor of probabilities.
 
+use super::compute::kept;
 use super::float::Float;
 use super::lanes::{exp, map, map2, number, split, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::softmax::{Lanes, log_sums};
 use super::view::{to_cow, to_vec};
-use super::{CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Storage, room};
+use super::{CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage, room};
 use crate::{ErrorKind, Result};
+
+const NAME: &str = "cross_entropy";
 
 pub(super) fn cross_entropy(
     inputs: &CrossEntropyInputs,
     geometry: &CrossEntropyGeometry,
-) -> Result<[Storage; 2]> {
+) -> Result<(Storage, Saved)> {
     run_float(inputs.x.storage.dtype(), CrossEntropy(inputs, geometry))
 }
 
 pub(super) fn cross_entropy_backward(
     grad: &Operand,
-    log: &Operand,
     inputs: &CrossEntropyInputs,
+    saved: &Saved,
     geometry: &CrossEntropyGeometry,
 ) -> Result<Storage> {
     let dtype = inputs.x.storage.dtype();
-    run_float(dtype, Gradient(grad, log, inputs, geometry))
+    run_float(dtype, Gradient(grad, inputs, saved, geometry))
 }
 
 impl CrossEntropyGeometry {
@@ -48,7 +51,7 @@ impl CrossEntropyGeometry {
         match usize::try_from(target) {
             Ok(class) if class < self.classes => Ok(Some(class)),
             _ => Err(ErrorKind::Index {
-                op: "cross_entropy",
+                op: NAME,
                 index: target,
                 size: self.classes,
             }
@@ -71,13 +74,13 @@ fn weights<T: Float>(weight: Option<&Operand>, classes: usize) -> Result<Vec<T>>
 struct CrossEntropy<'a>(&'a CrossEntropyInputs, &'a CrossEntropyGeometry);
 
 impl FloatKernel for CrossEntropy<'_> {
-    type Output = [Storage; 2];
+    type Output = (Storage, Saved);
 
     fn name(&self) -> &'static str {
-        "cross_entropy"
+        NAME
     }
 
-    fn run<T: Float>(self) -> Result<[Storage; 2]> {
+    fn run<T: Float>(self) -> Result<(Storage, Saved)> {
         let Self(inputs, geometry) = self;
         let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
         let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
@@ -119,14 +122,15 @@ impl FloatKernel for CrossEntropy<'_> {
             }
             *loss = number(total);
         }
-        Ok([CpuStorage::wrap(losses), CpuStorage::wrap(logs)])
+        let saved = Saved::new([CpuStorage::wrap(logs)]);
+        Ok((CpuStorage::wrap(losses), saved))
     }
 }
 
 struct Gradient<'a>(
     &'a Operand,
-    &'a Operand,
     &'a CrossEntropyInputs,
+    &'a Saved,
     &'a CrossEntropyGeometry,
 );
 
@@ -145,13 +149,15 @@ impl FloatKernel for Gradient<'_> {
     type Output = Storage;
 
     fn name(&self) -> &'static str {
-        "cross_entropy"
+        NAME
     }
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let Self(grad, log, inputs, geometry) = self;
+        let Self(grad, inputs, saved, geometry) = self;
         let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
-        let (grad, log) = (to_cow::<T>(grad)?, to_cow::<f64>(log)?);
+        let grad = to_cow::<T>(grad)?;
+        let [log] = saved.storages(NAME)?;
+        let log = kept::<f64>(log, target.len(), NAME)?;
         let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
         let lanes = geometry.lanes();
         let (spread, own) = geometry.shares();

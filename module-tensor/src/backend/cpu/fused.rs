@@ -1,13 +1,16 @@
 //! The families of kernels that do several steps at once.
 
+use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
     CpuBackend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
-    NormInputs, NormKernels, Normalised, Operand, RecurrentGeometry, RecurrentInputs,
-    RecurrentKernels, RecurrentSlopes, SoftmaxKernels, SoftmaxOp, Storage,
+    NormGradients, NormInputs, NormKernels, Normalised, Operand, RecurrentGeometry,
+    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved,
+    SoftmaxKernels, SoftmaxOp, Storage,
 };
 use super::{adamw, attention, cross_entropy, map, normalise, recurrent, softmax};
-use crate::Result;
+use crate::layout::Layout;
+use crate::{DType, Result};
 
 impl SoftmaxKernels for CpuBackend {
     fn softmax_backward(
@@ -22,35 +25,62 @@ impl SoftmaxKernels for CpuBackend {
         })
     }
 
-    fn logsumexp(&self, x: Operand, dim: usize) -> Result<Storage> {
-        map::through_f32([x], |[x]| softmax::logsumexp(&x, dim))
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<(Storage, Saved)> {
+        let dtype = x.storage.dtype();
+        let y = softmax::logsumexp(&x.computed_in(map::wide(dtype))?, dim)?;
+        Ok((rounded(y.clone(), dtype)?, Saved::new([y])))
     }
 
     fn logsumexp_backward(
         &self,
         grad: Operand,
         x: Operand,
-        y: Operand,
+        saved: &Saved,
         dim: usize,
     ) -> Result<Storage> {
-        map::through_f32([grad, x, y], |[grad, x, y]| {
-            softmax::logsumexp_backward(&grad, &x, &y, dim)
-        })
+        let [y] = saved.storages("logsumexp")?;
+        let layout = Layout::contiguous(x.layout.shape().reduced(&[dim], true));
+        let storage = y.clone();
+        let y = Operand { storage, layout };
+        let dtype = x.storage.dtype();
+        let compute = map::wide(dtype);
+        let (grad, x) = (grad.computed_in(compute)?, x.computed_in(compute)?);
+        rounded(softmax::logsumexp_backward(&grad, &x, &y, dim)?, dtype)
     }
 }
 
 impl NormKernels for CpuBackend {
     fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
-        normalise::normalise(&inputs, geometry)
+        let dtype = inputs.x.storage.dtype();
+        let inputs = inputs.computed_in(geometry.compute)?;
+        let out = normalise::normalise(&inputs, geometry)?;
+        Ok(Normalised {
+            output: rounded(out.output, dtype)?,
+            ..out
+        })
     }
 
     fn backward(
         &self,
         grad: Operand,
         inputs: NormInputs,
+        saved: &Saved,
         geometry: &NormGeometry,
-    ) -> Result<[Storage; 3]> {
-        normalise::normalise_backward(&grad, &inputs, geometry)
+    ) -> Result<NormGradients> {
+        let dtype = inputs.x.storage.dtype();
+        let [weight, bias] = [&inputs.weight, &inputs.bias].map(|x| dtype_of(x.as_ref()));
+        let grad = grad.computed_in(geometry.compute)?;
+        let inputs = NormInputs {
+            x: inputs.x.computed_in(geometry.compute)?,
+            weight: inputs.weight.computed_in(geometry.compute)?,
+            ..inputs
+        };
+        let grads = normalise::normalise_backward(&grad, &inputs, saved, geometry)?;
+        Ok(NormGradients {
+            x: rounded(grads.x, dtype)?,
+            weight: rounded_if(grads.weight, weight)?,
+            bias: rounded_if(grads.bias, bias)?,
+        })
     }
 }
 
@@ -59,18 +89,22 @@ impl CrossEntropyKernels for CpuBackend {
         &self,
         inputs: CrossEntropyInputs,
         geometry: &CrossEntropyGeometry,
-    ) -> Result<[Storage; 2]> {
-        cross_entropy::cross_entropy(&inputs, geometry)
+    ) -> Result<(Storage, Saved)> {
+        cross_entropy::cross_entropy(&inputs.computed_in(geometry.compute)?, geometry)
     }
 
     fn backward(
         &self,
         grad: Operand,
-        log: Operand,
         inputs: CrossEntropyInputs,
+        saved: &Saved,
         geometry: &CrossEntropyGeometry,
     ) -> Result<Storage> {
-        cross_entropy::cross_entropy_backward(&grad, &log, &inputs, geometry)
+        let dtype = inputs.x.storage.dtype();
+        let grad = grad.computed_in(geometry.compute)?;
+        let inputs = inputs.computed_in(geometry.compute)?;
+        let slope = cross_entropy::cross_entropy_backward(&grad, &inputs, saved, geometry)?;
+        rounded(slope, dtype)
     }
 }
 
@@ -79,18 +113,29 @@ impl AttentionKernels for CpuBackend {
         &self,
         inputs: AttentionInputs,
         geometry: &AttentionGeometry,
-    ) -> Result<[Storage; 2]> {
-        attention::attention(&inputs, geometry)
+    ) -> Result<(Storage, Saved)> {
+        let dtype = inputs.query.storage.dtype();
+        let inputs = inputs.computed_in(geometry.compute)?;
+        let (out, saved) = attention::attention(&inputs, geometry)?;
+        Ok((rounded(out, dtype)?, saved))
     }
 
     fn backward(
         &self,
         grad: Operand,
-        outputs: [Operand; 2],
         inputs: AttentionInputs,
+        saved: &Saved,
         geometry: &AttentionGeometry,
     ) -> Result<[Storage; 3]> {
-        attention::attention_backward(&grad, &outputs, &inputs, geometry)
+        let dtypes = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.storage.dtype());
+        let grad = grad.computed_in(geometry.compute)?;
+        let inputs = inputs.computed_in(geometry.compute)?;
+        let [query, key, value] = attention::attention_backward(&grad, &inputs, saved, geometry)?;
+        Ok([
+            rounded(query, dtypes[0])?,
+            rounded(key, dtypes[1])?,
+            rounded(value, dtypes[2])?,
+        ])
     }
 }
 
@@ -99,22 +144,49 @@ impl RecurrentKernels for CpuBackend {
         &self,
         inputs: RecurrentInputs,
         geometry: &RecurrentGeometry,
-    ) -> Result<[Storage; 2]> {
-        recurrent::recurrent(&inputs, geometry)
+    ) -> Result<RecurrentStates> {
+        let dtype = inputs.gates.storage.dtype();
+        let inputs = inputs.computed_in(geometry.compute)?;
+        let states = recurrent::recurrent(&inputs, geometry)?;
+        Ok(RecurrentStates {
+            hidden: rounded(states.hidden, dtype)?,
+            cell: rounded_if(states.cell, Some(dtype))?,
+            saved: states.saved,
+        })
     }
 
     fn backward(
         &self,
-        grad: Operand,
-        outputs: [Operand; 2],
+        grads: [Option<Operand>; 2],
         inputs: RecurrentInputs,
+        saved: &Saved,
+        needed: RecurrentNeeds,
         geometry: &RecurrentGeometry,
-    ) -> Result<RecurrentSlopes> {
-        recurrent::recurrent_backward(&grad, &outputs, &inputs, geometry)
+    ) -> Result<RecurrentGradients> {
+        let [gates, hidden, weight] =
+            [&inputs.gates, &inputs.hidden, &inputs.weight].map(|x| x.storage.dtype());
+        let [cell, bias, projection] =
+            [&inputs.cell, &inputs.bias, &inputs.projection].map(|x| dtype_of(x.as_ref()));
+        let grads = grads.computed_in(geometry.compute)?;
+        let inputs = inputs.computed_in(geometry.compute)?;
+        let grads = recurrent::recurrent_backward(&grads, &inputs, saved, needed, geometry)?;
+        Ok(RecurrentGradients {
+            gates: rounded(grads.gates, gates)?,
+            hidden: rounded(grads.hidden, hidden)?,
+            cell: rounded_if(grads.cell, cell)?,
+            weight: rounded_if(grads.weight, Some(weight))?,
+            bias: rounded_if(grads.bias, bias)?,
+            projection: rounded_if(grads.projection, projection)?,
+        })
     }
 }
 
 impl AdamWKernels for CpuBackend {
+    /// Half precision is rounded after each step, as in PyTorch, which is composed.
+    fn serves(&self, dtype: DType) -> bool {
+        matches!(dtype, DType::F32 | DType::F64)
+    }
+
     fn step(
         &self,
         value: Operand,

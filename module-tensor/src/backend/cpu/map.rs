@@ -137,12 +137,12 @@ fn all_widened<const N: usize>(operands: [Operand; N]) -> Result<[Operand; N]> {
 }
 
 /// All elements in the dtype that they were widened from.
-fn narrowed(storage: Storage, dtype: DType) -> Result<Storage> {
+pub(super) fn narrowed(storage: Storage, dtype: DType) -> Result<Storage> {
     cast(whole(storage)?, dtype)
 }
 
 /// The type of arithmetic in which numbers of a dtype are computed. Truth values are not computed with.
-fn wide(dtype: DType) -> DType {
+pub(super) fn wide(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,
         DType::I32 | DType::U8 => DType::I64,

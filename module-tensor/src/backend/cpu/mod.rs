@@ -3,6 +3,7 @@
 mod adamw;
 mod attention;
 mod attention_mask;
+mod compute;
 mod conv;
 mod conv_joined;
 mod conv_thin;
@@ -49,11 +50,14 @@ use super::{
 };
 use super::{
     AttentionGeometry, AttentionInputs, AttentionKernels, CrossEntropyGeometry, CrossEntropyInputs,
-    CrossEntropyKernels, NormGeometry, NormInputs, NormKernels, NormOver, Normalised,
-    SoftmaxKernels,
+    CrossEntropyKernels, NormGeometry, NormGradients, NormInputs, NormKernels, NormOver,
+    Normalised, Saved, SoftmaxKernels,
 };
 use super::{DeviceGenerator, Outside, SampleGeometry, SampleOp};
-use super::{RecurrentGeometry, RecurrentInputs, RecurrentKernels, RecurrentOp, RecurrentSlopes};
+use super::{
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds,
+    RecurrentOp, RecurrentStates,
+};
 use crate::layout::{Layout, Shape};
 use crate::simd;
 use crate::{DType, Result, Scalar};

@@ -15,10 +15,14 @@ use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::threads::{Items, divide};
 use super::view::{to_cow, to_vec};
-use super::{CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, room};
+use super::{
+    CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, Saved, Storage, room,
+};
 use crate::Result;
 
 pub(super) use gradient::normalise_backward;
+
+const NAME: &str = "normalisation";
 
 /// How many rows are summed in the type of the elements before their sums are added in `f64`.
 const ROWS: usize = 64;
@@ -36,7 +40,7 @@ impl FloatKernel for Normalise<'_> {
     type Output = Normalised;
 
     fn name(&self) -> &'static str {
-        "normalisation"
+        NAME
     }
 
     fn run<T: Float>(self) -> Result<Normalised> {
@@ -105,10 +109,12 @@ impl FloatKernel for Normalise<'_> {
                 )?;
             }
         }
+        let results = geometry.with_statistics.then(|| statistics.rounded::<T>());
+        let Statistics { mean, var } = statistics;
         Ok(Normalised {
             output: CpuStorage::wrap(out),
-            mean: CpuStorage::wrap(statistics.mean),
-            var: CpuStorage::wrap(statistics.var),
+            statistics: results,
+            saved: Saved::new([mean, var].map(CpuStorage::wrap)),
         })
     }
 }
@@ -181,6 +187,14 @@ impl Statistics {
             *var = not_negative((*var - offset * offset / rows) / rows);
         }
         Self { mean, var }
+    }
+
+    /// In the type of the elements.
+    fn rounded<T: Float>(&self) -> [Storage; 2] {
+        [&self.mean, &self.var].map(|values| {
+            let rounded = values.iter().map(|&value| number::<T>(value));
+            CpuStorage::wrap(rounded.collect::<Vec<T>>())
+        })
     }
 
     /// `1 / √(var + eps)` of each.

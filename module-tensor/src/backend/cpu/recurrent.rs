@@ -5,6 +5,7 @@
 
 mod cell;
 mod gradient;
+mod parameters;
 
 pub(super) use gradient::recurrent_backward;
 
@@ -17,13 +18,15 @@ use super::panels::Panels;
 use super::simd::{Loop, widest};
 use super::threads::{Items, divide};
 use super::view::{to_cow, to_vec};
-use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, Storage};
+use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates, Saved};
 use crate::Result;
+
+const NAME: &str = "recurrent";
 
 pub(super) fn recurrent(
     inputs: &RecurrentInputs,
     geometry: &RecurrentGeometry,
-) -> Result<[Storage; 2]> {
+) -> Result<RecurrentStates> {
     run_float(inputs.gates.storage.dtype(), Recurrent { inputs, geometry })
 }
 
@@ -56,13 +59,22 @@ impl Sizes {
             hidden,
             width,
             cell: if inputs.cell.is_some() { hidden } else { 0 },
-            kept: op.kept() * hidden,
+            kept: kept(op) * hidden,
             inner: if inputs.projection.is_some() {
                 hidden
             } else {
                 0
             },
         }
+    }
+}
+
+/// How many numbers the gradient needs besides the states, for each element of the state: the gates of an
+/// LSTM; `r`, `z`, `n` and what `r` multiplies of a GRU.
+fn kept(op: RecurrentOp) -> usize {
+    match op {
+        RecurrentOp::Tanh | RecurrentOp::Relu => 0,
+        RecurrentOp::Lstm | RecurrentOp::Gru => 4,
     }
 }
 
@@ -83,13 +95,13 @@ struct Recurrent<'a> {
 }
 
 impl FloatKernel for Recurrent<'_> {
-    type Output = [Storage; 2];
+    type Output = RecurrentStates;
 
     fn name(&self) -> &'static str {
-        "recurrent"
+        NAME
     }
 
-    fn run<T: Float>(self) -> Result<[Storage; 2]> {
+    fn run<T: Float>(self) -> Result<RecurrentStates> {
         let Self { inputs, geometry } = self;
         let sizes = Sizes::of(inputs, geometry);
         let (rows, batch) = (geometry.rows(), geometry.batch());
@@ -109,11 +121,11 @@ impl FloatKernel for Recurrent<'_> {
             Some(cell) => to_vec::<T>(cell)?,
             None => Vec::new(),
         };
-        let mut out = scratch(rows * (sizes.width + sizes.cell))?;
+        let mut states = scratch(rows * sizes.width)?;
+        let mut cells = scratch(rows * sizes.cell)?;
         let mut kept = scratch(rows * sizes.kept)?;
         let mut sums = scratch(batch * sizes.gates)?;
         let mut inner = scratch(batch * sizes.inner)?;
-        let (states, cells) = out.split_at_mut(rows * sizes.width);
         let steps = weight.steps() + projection.as_ref().map_or(0, Panels::steps);
         for step in geometry.steps() {
             let part = |width: usize| step.start * width..step.end * width;
@@ -158,7 +170,16 @@ impl FloatKernel for Recurrent<'_> {
                 Ok(())
             })?;
         }
-        Ok([CpuStorage::wrap(out), CpuStorage::wrap(kept)])
+        let hidden = CpuStorage::wrap(states);
+        let cell = inputs.cell.is_some().then(|| CpuStorage::wrap(cells));
+        let kept = CpuStorage::wrap(kept);
+        // The states as they were computed, and without a state `c` only two storages.
+        let saved = [Some(hidden.clone()), Some(kept), cell.clone()];
+        Ok(RecurrentStates {
+            hidden,
+            cell,
+            saved: Saved::new(saved.into_iter().flatten()),
+        })
     }
 }
 

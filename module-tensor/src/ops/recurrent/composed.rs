@@ -1,6 +1,6 @@
 //! Recurrent layers composed of other operations, for devices that lack the kernel.
 
-use super::{NAME, Recurrent};
+use super::{NAME, Recurrent, States};
 use crate::Result;
 use crate::backend::RecurrentOp;
 use crate::tensor::Tensor;
@@ -20,7 +20,16 @@ impl Recurrent {
     }
 
     /// As the kernel, written with other operations.
-    pub(in super::super) fn composed(&self) -> Result<Tensor> {
+    pub(in super::super) fn composed(&self) -> Result<States> {
+        let dtype = self.gates.dtype();
+        let states = self.widened()?.composed_states()?;
+        Ok(States {
+            hidden: states.hidden.to_dtype(dtype)?,
+            cell: states.cell.map(|c| c.to_dtype(dtype)).transpose()?,
+        })
+    }
+
+    fn composed_states(&self) -> Result<States> {
         let geometry = &self.geometry;
         let (mut h, mut c) = (self.hidden.clone(), self.cell.clone());
         let mut rows = vec![(h.clone(), c.clone()); geometry.batch_sizes.len()];
@@ -53,15 +62,15 @@ impl Recurrent {
                 *row = (next, next_c);
             }
         }
-        let flat = |x: &Tensor| x.reshape_to(&x.numel().into());
-        let mut parts = Vec::with_capacity(2 * rows.len());
-        for (h, _) in &rows {
-            parts.push(flat(h)?);
-        }
-        for c in rows.iter().filter_map(|(_, c)| c.as_ref()) {
-            parts.push(flat(c)?);
-        }
-        Tensor::cat(&parts, 0)
+        let states = rows.iter().map(|(h, _)| h);
+        let cells: Vec<&Tensor> = rows.iter().filter_map(|(_, c)| c.as_ref()).collect();
+        Ok(States {
+            hidden: Tensor::cat(&states.collect::<Vec<_>>(), 0)?,
+            cell: match cells.is_empty() {
+                true => None,
+                false => Some(Tensor::cat(&cells, 0)?),
+            },
+        })
     }
 
     /// One step, before the projection.

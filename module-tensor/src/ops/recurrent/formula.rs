@@ -1,17 +1,88 @@
 //! The gradients of recurrent layers along their steps, written with operations that have gradients.
 
-use super::{Fused, Recurrent, Slopes};
-use crate::backend::RecurrentOp;
-use crate::tensor::Tensor;
+use super::gradient::{Fused, Slopes};
+use super::{NAME, Recurrent, States};
+use crate::backend::{RecurrentNeeds, RecurrentOp};
+use crate::tensor::{Backward, Tensor};
 use crate::{Error, Result};
 
 impl Fused {
-    /// As the kernel.
-    pub(super) fn formula(&self, out: &Tensor, grad: &Tensor) -> Result<Slopes> {
-        let pass = &self.pass;
+    pub(super) fn formula(&self, ctx: &Backward, needed: RecurrentNeeds) -> Result<Slopes> {
+        let pass = self.pass.widened()?;
+        let states = match &*self.outputs {
+            [h, c @ ..] => States {
+                hidden: ctx.output_of(0, h),
+                cell: c.first().map(|c| ctx.output_of(1, c)),
+            },
+            [] => {
+                let missing = || ctx.grad().device().unavailable(NAME);
+                pass.fused()?.ok_or_else(missing)?
+            }
+        };
+        let along = pass.along(&states, [ctx.grad_of(0), ctx.grad_of(1)])?;
+        let weight = || {
+            let before = pass.before(&states.hidden, &pass.hidden)?;
+            along.sums.t()?.matmul(&before)
+        };
+        let projection = || {
+            let pair = along.states.as_ref().zip(states.cell.as_ref());
+            let slope = |(slopes, c): (&Tensor, _)| {
+                slopes.t()?.matmul(&pass.unprojected(&states.hidden, c)?)
+            };
+            pair.map(slope).transpose()
+        };
+        let bias = || along.sums.sum(0, false);
+        let narrow = |x: Option<Tensor>| {
+            let dtype = self.pass.gates.dtype();
+            x.map(|x| x.to_dtype(dtype)).transpose()
+        };
+        Ok(Slopes {
+            gates: along.gates.to_dtype(self.pass.gates.dtype())?,
+            hidden: along.hidden.to_dtype(self.pass.hidden.dtype())?,
+            cell: narrow(along.cell.clone())?,
+            weight: narrow(needed.weight.then(weight).transpose()?)?,
+            bias: narrow(needed.bias.then(bias).transpose()?)?,
+            projection: match needed.projection {
+                true => narrow(projection()?)?,
+                false => None,
+            },
+        })
+    }
+}
+
+/// The gradients along the steps.
+struct Along {
+    /// Of what the input brings.
+    gates: Tensor,
+    /// Of the products of the states.
+    sums: Tensor,
+    /// Of the states, if there is a projection.
+    states: Option<Tensor>,
+    /// Of the first states.
+    hidden: Tensor,
+    cell: Option<Tensor>,
+}
+
+impl Recurrent {
+    /// The states before the projection, `o · tanh(c)`.
+    fn unprojected(&self, h: &Tensor, c: &Tensor) -> Result<Tensor> {
+        let before = self.before(h, &self.hidden)?;
+        let [.., o] = self.lstm(&self.gates.add(&self.sums(&before)?)?)?;
+        o.mul(&c.tanh()?)
+    }
+
+    fn along(&self, states: &States, grads: [Option<&Tensor>; 2]) -> Result<Along> {
+        let pass = self;
         let geometry = &pass.geometry;
-        let local = Local::of(pass, out)?;
-        let (grad, grad_c) = pass.rows(grad)?;
+        let local = Local::of(pass, states)?;
+        // The gradient of states that nothing used is 0.
+        let or_zero = |grad: Option<&Tensor>, states: &Tensor| match grad {
+            Some(grad) => grad.widened(),
+            None => states.zeros_like(),
+        };
+        let grad = or_zero(grads[0], &states.hidden)?;
+        let grad_c = states.cell.as_ref().map(|c| or_zero(grads[1], c));
+        let grad_c = grad_c.transpose()?;
         let (mut dh, mut dc) = (pass.hidden.zeros_like()?, None);
         if let Some(cell) = &pass.cell {
             dc = Some(cell.zeros_like()?);
@@ -61,7 +132,7 @@ impl Fused {
             }
             Tensor::cat(&x, 0)
         };
-        Ok(Slopes {
+        Ok(Along {
             gates: ordered(gates)?,
             sums: ordered(sums)?,
             states: match pass.projection {
@@ -93,20 +164,20 @@ struct LocalCell {
 }
 
 impl Local {
-    fn of(pass: &Recurrent, out: &Tensor) -> Result<Self> {
+    fn of(pass: &Recurrent, states: &States) -> Result<Self> {
         let rest = |y: &Tensor| y.neg()?.add(1.0);
         let sigmoid = |y: &Tensor| y.mul(&rest(y)?);
         let tanh = |y: &Tensor| rest(&y.mul(y)?);
-        let (h, c) = pass.rows(out)?;
-        let h_before = pass.before(&h, &pass.hidden)?;
+        let (h, c) = (&states.hidden, &states.cell);
+        let h_before = pass.before(h, &pass.hidden)?;
         let plain = |sums| Self {
             sums,
             gates: None,
             passed: None,
             cell: None,
         };
-        match (pass.geometry.op, &c, &pass.cell) {
-            (RecurrentOp::Tanh, ..) => Ok(plain(tanh(&h)?)),
+        match (pass.geometry.op, c, &pass.cell) {
+            (RecurrentOp::Tanh, ..) => Ok(plain(tanh(h)?)),
             (RecurrentOp::Gru, ..) => {
                 let [r, z, n, s] = pass.gru(&pass.gates, &pass.sums(&h_before)?)?;
                 let slope = rest(&z)?.mul(&tanh(&n)?)?;

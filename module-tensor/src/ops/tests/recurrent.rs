@@ -73,9 +73,15 @@ impl Pass {
         side_by_side(self.run(x)?)
     }
 
+    /// The last state `c` of an LSTM alone.
+    fn cell(self, x: &[Tensor]) -> Result<Tensor> {
+        let cell = self.run(x)?.cell;
+        cell.ok_or_else(|| crate::Error::custom("no state c"))
+    }
+
     fn composed(self, x: &[Tensor]) -> Result<Tensor> {
         let pass = self.with(x, Tensor::pass)?;
-        side_by_side(pass.states(&pass.composed()?)?)
+        side_by_side(pass.output(pass.composed()?)?)
     }
 
     fn inputs(self) -> Vec<Tensor> {
@@ -129,6 +135,15 @@ fn passes() -> Vec<Pass> {
 
 pub(super) fn check_all() {
     passes().into_iter().for_each(Pass::check);
+    // A gradient reaches one of the two states alone.
+    for projected in [None, Some(1)] {
+        let pass = Pass {
+            projected,
+            ..Pass::new(RecurrentOp::Lstm, &[2, 1])
+        };
+        check_at("recurrent", &pass.inputs(), &|x| Ok(pass.run(x)?.output));
+        check_at("recurrent", &pass.inputs(), &|x| pass.cell(x));
+    }
     // In every layout of every input.
     for op in [RecurrentOp::Lstm, RecurrentOp::Gru] {
         let pass = Pass::new(op, &[2, 1]);
@@ -150,6 +165,10 @@ fn kernel_and_formula_give_the_same_gradients() {
             let shapes = pass.shapes();
             let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
             agree(&shapes, |x| pass.all(x));
+            agree(&shapes, |x| Ok(pass.run(x)?.output));
+            if pass.op == RecurrentOp::Lstm {
+                agree(&shapes, |x| pass.cell(x));
+            }
         }
     }
 }

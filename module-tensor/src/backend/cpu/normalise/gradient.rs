@@ -8,41 +8,47 @@
 //!
 //! where `⟨⟩` is the mean over what shares statistics, and 0 if they were given.
 
+use super::super::compute::kept;
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::with_room;
-use super::super::view::{to_cow, to_vec};
-use super::super::{CpuStorage, NormGeometry, NormInputs, NormOver, Operand, Storage, room};
-use super::{ROWS, Statistics, columns, parameter, settle};
+use super::super::view::to_cow;
+use super::super::{
+    CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved, room,
+};
+use super::{NAME, ROWS, Statistics, columns, parameter, settle};
 use crate::Result;
 
-/// The gradients of `x`, of the weight and of the bias; the inputs hold the statistics.
+/// The gradients of `x`, of the weight and of the bias.
 pub(in super::super) fn normalise_backward(
     grad: &Operand,
     inputs: &NormInputs,
+    saved: &Saved,
     geometry: &NormGeometry,
-) -> Result<[Storage; 3]> {
-    run_float(grad.storage.dtype(), Gradient(grad, inputs, geometry))
+) -> Result<NormGradients> {
+    let kernel = Gradient(grad, inputs, saved, geometry);
+    run_float(grad.storage.dtype(), kernel)
 }
 
-struct Gradient<'a>(&'a Operand, &'a NormInputs, &'a NormGeometry);
+struct Gradient<'a>(&'a Operand, &'a NormInputs, &'a Saved, &'a NormGeometry);
 
 impl FloatKernel for Gradient<'_> {
-    type Output = [Storage; 3];
+    type Output = NormGradients;
 
     fn name(&self) -> &'static str {
-        "normalisation"
+        NAME
     }
 
-    fn run<T: Float>(self) -> Result<[Storage; 3]> {
-        let Self(grad, inputs, geometry) = self;
+    fn run<T: Float>(self) -> Result<NormGradients> {
+        let Self(grad, inputs, saved, geometry) = self;
         let (grad, x) = (to_cow::<T>(grad)?, to_cow::<T>(&inputs.x)?);
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
-        let mut statistics = Statistics::room(geometry)?;
-        if let Some([mean, var]) = &inputs.statistics {
-            (statistics.mean, statistics.var) = (to_vec(mean)?, to_vec(var)?);
-        }
+        let [mean, var] = saved.storages(NAME)?;
+        let statistics = Statistics {
+            mean: kept(mean, geometry.statistics(), NAME)?.to_vec(),
+            var: kept(var, geometry.statistics(), NAME)?.to_vec(),
+        };
         room::<T>(x.len())?;
         room::<[f64; 2]>(weight.len())?;
         let mut work = Work {
@@ -67,8 +73,12 @@ impl FloatKernel for Gradient<'_> {
         let rounded = |values: Vec<f64>| {
             CpuStorage::wrap(values.into_iter().map(number::<T>).collect::<Vec<T>>())
         };
-        let [weight, bias] = work.sums.map(rounded);
-        Ok([CpuStorage::wrap(work.out), weight, bias])
+        let [weight, bias] = work.sums;
+        Ok(NormGradients {
+            x: CpuStorage::wrap(work.out),
+            weight: inputs.weight.as_ref().map(|_| rounded(weight)),
+            bias: inputs.bias.as_ref().map(|_| rounded(bias)),
+        })
     }
 }
 

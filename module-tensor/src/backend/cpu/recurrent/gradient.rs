@@ -1,5 +1,6 @@
 //! The gradients of recurrent layers along their steps.
 
+use super::super::compute::kept;
 use super::super::float::Float;
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::{filled, scratch};
@@ -7,48 +8,111 @@ use super::super::panels::Panels;
 use super::super::simd::{Loop, widest};
 use super::super::threads::{Items, divide};
 use super::super::view::to_cow;
-use super::super::{CpuStorage, Operand, RecurrentSlopes};
-use super::{RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
+use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved, Storage};
+use super::parameters::Parameters;
+use super::{NAME, RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
 use crate::Result;
 
 pub(in super::super) fn recurrent_backward(
-    grad: &Operand,
-    outputs: &[Operand; 2],
+    grads: &[Option<Operand>; 2],
     inputs: &RecurrentInputs,
+    saved: &Saved,
+    needed: RecurrentNeeds,
     geometry: &RecurrentGeometry,
-) -> Result<RecurrentSlopes> {
+) -> Result<RecurrentGradients> {
+    let states = States::of(saved, inputs)?;
     let kernel = Gradient {
-        grad,
-        outputs,
+        grads,
+        states,
         inputs,
         geometry,
     };
-    run_float(grad.storage.dtype(), kernel)
+    let slopes = run_float(inputs.gates.storage.dtype(), kernel)?;
+    let parameters = Parameters {
+        slopes: &slopes,
+        states,
+        inputs,
+        geometry,
+    };
+    Ok(RecurrentGradients {
+        weight: needed.weight.then(|| parameters.weight()).transpose()?,
+        bias: needed.bias.then(|| parameters.bias()).transpose()?,
+        projection: match needed.projection {
+            true => parameters.projection()?,
+            false => None,
+        },
+        gates: slopes.gates,
+        hidden: slopes.hidden,
+        cell: slopes.cell,
+    })
+}
+
+/// What was saved: all states, and what the gradient needs besides.
+#[derive(Clone, Copy)]
+pub(super) struct States<'a> {
+    pub(super) hidden: &'a Storage,
+    pub(super) cell: Option<&'a Storage>,
+    pub(super) kept: &'a Storage,
+}
+
+impl<'a> States<'a> {
+    fn of(saved: &'a Saved, inputs: &RecurrentInputs) -> Result<Self> {
+        let (hidden, kept, cell);
+        match inputs.cell {
+            Some(_) => {
+                let [h, k, c] = saved.storages(NAME)?;
+                (hidden, kept, cell) = (h, k, Some(c));
+            }
+            None => {
+                let [h, k] = saved.storages(NAME)?;
+                (hidden, kept, cell) = (h, k, None);
+            }
+        }
+        Ok(Self { hidden, cell, kept })
+    }
+}
+
+/// The gradients along the steps.
+pub(super) struct Slopes {
+    /// Of the part of the input, `[rows, gates · hidden]`.
+    pub(super) gates: Storage,
+    /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
+    pub(super) sums: Option<Storage>,
+    /// Of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
+    pub(super) states: Option<Storage>,
+    hidden: Storage,
+    cell: Option<Storage>,
 }
 
 struct Gradient<'a> {
-    grad: &'a Operand,
-    outputs: &'a [Operand; 2],
+    grads: &'a [Option<Operand>; 2],
+    states: States<'a>,
     inputs: &'a RecurrentInputs,
     geometry: &'a RecurrentGeometry,
 }
 
 impl FloatKernel for Gradient<'_> {
-    type Output = RecurrentSlopes;
+    type Output = Slopes;
 
     fn name(&self) -> &'static str {
-        "recurrent"
+        NAME
     }
 
-    fn run<T: Float>(self) -> Result<RecurrentSlopes> {
+    fn run<T: Float>(self) -> Result<Slopes> {
         let Self {
             inputs, geometry, ..
         } = self;
         let sizes = Sizes::of(inputs, geometry);
         let (rows, batch) = (geometry.rows(), geometry.batch());
-        let [out, kept] = self.outputs;
-        let (out, kept) = (to_cow::<T>(out)?, to_cow::<T>(kept)?);
-        let grad = to_cow::<T>(self.grad)?;
+        let h = kept::<T>(self.states.hidden, rows * sizes.width, NAME)?;
+        let gates = kept::<T>(self.states.kept, rows * sizes.kept, NAME)?;
+        let c = match self.states.cell {
+            Some(c) => kept::<T>(c, rows * sizes.cell, NAME)?,
+            None => &[],
+        };
+        let [grad_h, grad_c] = self.grads;
+        let grad_h = grad_h.as_ref().map(to_cow::<T>).transpose()?;
+        let grad_c = grad_c.as_ref().map(to_cow::<T>).transpose()?;
         let hidden = to_cow::<T>(&inputs.hidden)?;
         let cell = inputs.cell.as_ref().map(to_cow::<T>).transpose()?;
         let weight = Panels::new(&to_cow::<T>(&inputs.weight)?, sizes.gates, sizes.width)?;
@@ -71,11 +135,8 @@ impl FloatKernel for Gradient<'_> {
         let mut states = scratch(rows * states_width)?;
         let before = Before {
             rows: geometry.previous(),
-            h: [&out[..rows * sizes.width], &hidden],
-            c: [
-                &out[rows * sizes.width..],
-                cell.as_deref().unwrap_or_default(),
-            ],
+            h: [h, &hidden],
+            c: [c, cell.as_deref().unwrap_or_default()],
         };
         let steps = weight.steps() + projection.as_ref().map_or(0, Panels::steps);
         for step in geometry.steps().into_iter().rev() {
@@ -102,9 +163,9 @@ impl FloatKernel for Gradient<'_> {
                 let step = Step {
                     sizes,
                     start: step.start + range.start,
-                    grad: &grad,
-                    grad_c: &grad[rows * sizes.width..],
-                    kept: &kept,
+                    grad_h: grad_h.as_deref(),
+                    grad_c: grad_c.as_deref(),
+                    kept: gates,
                     before: &before,
                     weight: &weight,
                     projection: projection.as_ref(),
@@ -119,7 +180,7 @@ impl FloatKernel for Gradient<'_> {
                 Ok(())
             })?;
         }
-        Ok(RecurrentSlopes {
+        Ok(Slopes {
             gates: CpuStorage::wrap(slopes),
             sums: (sums_width > 0).then(|| CpuStorage::wrap(sums)),
             states: projection.is_some().then(|| CpuStorage::wrap(states)),
@@ -152,10 +213,10 @@ struct Step<'a, T> {
     sizes: Sizes,
     /// The first of the rows.
     start: usize,
-    /// The gradients of all states `h`.
-    grad: &'a [T],
-    /// The gradients of all states `c`.
-    grad_c: &'a [T],
+    /// The gradients of all states `h`, if there are any.
+    grad_h: Option<&'a [T]>,
+    /// The gradients of all states `c`, if there are any.
+    grad_c: Option<&'a [T]>,
     kept: &'a [T],
     before: &'a Before<'a, T>,
     weight: &'a Panels<T>,
@@ -177,8 +238,12 @@ fn add<T: Float>(sums: &mut [T], terms: &[T]) {
 impl<T: Float> Step<'_, T> {
     fn run(mut self) {
         let Self { sizes, start, .. } = self;
-        add(self.dh, &self.grad[start * sizes.width..]);
-        add(self.dc, &self.grad_c[start * sizes.cell..]);
+        if let Some(grad) = self.grad_h {
+            add(self.dh, &grad[start * sizes.width..]);
+        }
+        if let Some(grad) = self.grad_c {
+            add(self.dc, &grad[start * sizes.cell..]);
+        }
         if let Some(projection) = self.projection {
             self.states.copy_from_slice(self.dh);
             self.inner.fill(T::zero());

@@ -1,0 +1,46 @@
+use smallvec::SmallVec;
+
+use super::Storage;
+use crate::{Error, Result};
+
+/// What a kernel keeps of its forward pass for the gradient, in the form that its device computes with.
+///
+/// Operations keep it and hand it back to the same device, and never look into it.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+/// use module_tensor::backend::Saved;
+///
+/// let x = Tensor::from([1.0_f32, 2.0]);
+/// let saved = Saved::new([x.storage().clone()]);
+/// let [kept] = saved.storages("example")?;
+/// assert!(kept.is_same(x.storage()));
+/// assert!(saved.storages::<2>("example").is_err());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Saved(SmallVec<[Storage; 3]>);
+
+impl Saved {
+    /// Some memory, or none.
+    pub fn new(storages: impl IntoIterator<Item = Storage>) -> Self {
+        Self(storages.into_iter().collect())
+    }
+
+    /// The memory in the order in which it was kept, for the kernel `op`.
+    ///
+    /// # Errors
+    ///
+    /// Another number of storages than `N`: it was kept by another kernel.
+    pub fn storages<const N: usize>(&self, op: &'static str) -> Result<[&Storage; N]> {
+        let all: SmallVec<[&Storage; 3]> = self.0.iter().collect();
+        (*all).try_into().map_err(|_| {
+            let problem = format!(
+                "storage(s) where {N} were to be kept; hand back what the forward pass of this device returned"
+            );
+            Error::argument(op, "saved", all.len(), problem)
+        })
+    }
+}

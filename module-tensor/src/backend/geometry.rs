@@ -1,3 +1,11 @@
+mod pool;
+mod resample;
+mod take;
+
+pub use pool::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
+pub use resample::{ResampleGeometry, ResampleMode};
+pub use take::{TakeDim, TakeGeometry};
+
 use std::ops::Range;
 
 use super::RecurrentOp;
@@ -38,96 +46,6 @@ pub struct UnfoldGeometry {
     pub padding: Vec<usize>,
     /// The distance between neighbours of the window in each spatial dimension.
     pub dilation: Vec<usize>,
-}
-
-/// What each place of an output sees of one dimension of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Windows {
-    /// The size of the input.
-    pub size: usize,
-    /// The distance between neighbours of a window.
-    pub step: usize,
-    /// For each place of the output the first place of the input that it sees, and one past the last;
-    /// never empty, never outside, and neither end ever falls.
-    pub ranges: Vec<Range<usize>>,
-}
-
-/// A linear map along one dimension, in which each place of the output is a weighted sum of
-/// neighbours in the input.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Band {
-    /// The size of the input.
-    pub size: usize,
-    /// For each place of the output the neighbours in the input; neither end ever falls.
-    pub ranges: Vec<Range<usize>>,
-    /// What they count.
-    pub weights: BandWeights,
-}
-
-/// The weights of a [`Band`], no more of them than differ.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BandWeights {
-    /// For each place of the output what its sum is divided by.
-    OverOutput(Vec<f64>),
-    /// For each place of the input what it is divided by.
-    OverInput(Vec<f64>),
-    /// A factor for each pair, output by output.
-    Pairs(Vec<f64>),
-}
-
-impl Band {
-    /// The map whose matrix is this one's turned: it takes gradients of the output to the input.
-    #[must_use]
-    pub fn transposed(&self) -> Self {
-        // Both ends never fall, so the outputs that see an input are neighbours as well.
-        let (mut first, mut end) = (0, 0);
-        let outputs = |place: usize| {
-            while self
-                .ranges
-                .get(end)
-                .is_some_and(|range| range.start <= place)
-            {
-                end += 1;
-            }
-            while first < end
-                && self
-                    .ranges
-                    .get(first)
-                    .is_some_and(|range| range.end <= place)
-            {
-                first += 1;
-            }
-            first..end
-        };
-        let ranges: Vec<_> = (0..self.size).map(outputs).collect();
-        let weights = match &self.weights {
-            BandWeights::OverOutput(divisors) => BandWeights::OverInput(divisors.clone()),
-            BandWeights::OverInput(divisors) => BandWeights::OverOutput(divisors.clone()),
-            BandWeights::Pairs(weights) => {
-                let mut starts = Vec::with_capacity(self.ranges.len());
-                let mut count = 0;
-                for range in &self.ranges {
-                    starts.push(count);
-                    count += range.len();
-                }
-                let mut turned = Vec::with_capacity(weights.len());
-                for (place, outputs) in ranges.iter().enumerate() {
-                    turned.extend(outputs.clone().filter_map(|output| {
-                        weights.get(
-                            starts.get(output)?
-                                + place.checked_sub(self.ranges.get(output)?.start)?,
-                        )
-                    }));
-                }
-                BandWeights::Pairs(turned)
-            }
-        };
-        Self {
-            size: self.ranges.len(),
-            ranges,
-            weights,
-        }
-    }
 }
 
 /// What stands for places outside of an image.

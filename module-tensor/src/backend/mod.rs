@@ -31,13 +31,14 @@ pub use fused::{
     RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SoftmaxKernels,
 };
 pub use geometry::{
-    AttentionGeometry, Band, BandWeights, ConvGeometry, CrossEntropyGeometry, NormGeometry,
-    NormOver, Outside, RecurrentGeometry, SampleGeometry, UnfoldGeometry, Windows,
+    AttentionGeometry, ConvGeometry, CrossEntropyGeometry, NormGeometry, NormOver, Outside,
+    PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, RecurrentGeometry, ResampleGeometry,
+    ResampleMode, SampleGeometry, TakeDim, TakeGeometry, UnfoldGeometry,
 };
 pub use host::{Element, HostData};
 pub use ops::{
-    ArgReduceOp, BinaryOp, CompareOp, ConvOp, RecurrentOp, ReduceOp, Region, SampleOp, SoftmaxOp,
-    UnaryOp, UnfoldOp,
+    ArgReduceOp, BinaryOp, CompareOp, ConvOp, LinearOp, RecurrentOp, ReduceOp, Region, SampleOp,
+    SoftmaxOp, UnaryOp, UnfoldOp,
 };
 pub use random::{DeviceGenerator, Distribution};
 pub use saved::Saved;
@@ -46,7 +47,7 @@ pub use storage::{Operand, Storage, StorageData};
 
 use std::any::Any;
 
-use crate::layout::{Layout, Shape};
+use crate::layout::Layout;
 use crate::{DType, Result, Scalar};
 
 /// The kernels of a device, one method for each family.
@@ -231,19 +232,13 @@ pub trait Backend: Any + Send + Sync {
     /// As [`unary`](Self::unary).
     fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage>;
 
-    /// `out[i, j, …] = x[places[0][i], places[1][j], …]`.
+    /// Elements in another order along each dimension, some perhaps several times: flips, and padding by
+    /// what is there. Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage>;
-
-    /// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
-    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage>;
+    fn take(&self, op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage>;
 
     /// `[…, m, k]` times `[…, k, n]`, with the same sizes before them. A factor that was stretched over some
     /// of these has strides of 0 there.
@@ -361,20 +356,37 @@ pub trait Backend: Any + Send + Sync {
     /// As [`unary`](Self::unary).
     fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
 
-    /// The greatest element of each window over the last dimensions, one to three, and its place in
-    /// them, flattened, as `I64`; NaN is the greatest.
+    /// The greatest element of each window, and its place in the flattened spatial dimensions of the
+    /// input, as `I64`, both of the shape `geometry.output`. Of equal ones the first in row-major order is
+    /// the greatest; NaN is greater than any number, and the last of several.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)>;
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
 
-    /// The last dimensions of `x`, each through its linear map.
+    /// The sum of each window over the divisor. Backward, `x` has the shape `geometry.output` and the result
+    /// `geometry.input`: each element is divided by the divisor of its window and added to every place that
+    /// the window sees.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage>;
+    fn avg_pool(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &PoolGeometry,
+        divisor: PoolDivisor,
+    ) -> Result<Storage>;
+
+    /// Images at another size. Backward, `x` has the shape `geometry.output` and the result
+    /// `geometry.input`: each element is added to every place that it was computed from, times its weight.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage>;
 
     /// Images read at locations between places, or one of its two gradients; `a` and `b` are what
     /// [`SampleOp`] says, and the locations, `[batch, dimensions, locations]`, have no gradient here.

@@ -355,6 +355,27 @@ pub enum SampleOp {
     Weight,
 }
 
+/// Which way a linear operation on one tensor runs; each of the two is the other's gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinearOp {
+    /// From an input to the output.
+    Forward,
+    /// From the gradient of the output to that of the input: with the transposed matrix, so that each
+    /// element of the output adds its share to every element of the input that it was computed from.
+    Backward,
+}
+
+impl LinearOp {
+    /// The gradient's way.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Forward => Self::Backward,
+            Self::Backward => Self::Forward,
+        }
+    }
+}
+
 /// Windows laid side by side; each of the two is the other's gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnfoldOp {

@@ -1,11 +1,9 @@
 //! Pooling to a given size: as many windows as the output has places, as equal as they can be.
 
-use std::ops::Range;
-
-use super::resample::ranges;
+use super::linear_map::LinearMap;
 use super::window::named;
 use crate::Result;
-use crate::backend::{Band, BandWeights, Windows};
+use crate::backend::{PoolDivisor, PoolGeometry, PoolWindows};
 use crate::tensor::Tensor;
 
 /// The size of the output of adaptive pooling, for each spatial dimension; `None` keeps the input's.
@@ -239,22 +237,19 @@ impl Tensor {
         self.adaptive_max_pool_with_indices::<3>(output_size)
     }
 
-    /// The windows along each spatial dimension, with its size.
+    /// The geometry of windows that cut this tensor, `[batch, channels, size…]`, into a given size.
     fn adaptive<const N: usize>(
         &self,
         op: &'static str,
         output_size: AdaptiveSize<N>,
-    ) -> Result<Vec<(usize, Vec<Range<usize>>)>> {
-        let sizes = self.spatial::<N>().into_iter().zip(output_size.0);
-        let windows = sizes.map(|(size, count)| {
-            if size == 0 {
-                return Err(self
-                    .shape()
-                    .error(op, "spatial dimensions that are not empty"));
-            }
-            Ok((size, covered(size, count.unwrap_or(size))?))
-        });
-        windows.collect()
+    ) -> Result<PoolGeometry> {
+        let sizes = self.spatial::<N>();
+        if sizes.contains(&0) {
+            let expected = "spatial dimensions that are not empty";
+            return Err(self.shape().error(op, expected));
+        }
+        let counts = std::array::from_fn::<_, N, _>(|d| output_size.0[d].unwrap_or(sizes[d]));
+        Ok(self.pooled(PoolWindows::Adaptive, counts))
     }
 
     /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d),
@@ -288,19 +283,9 @@ impl Tensor {
         if batched && N == 3 {
             input.check_channels(name)?;
         }
-        let bands = input
-            .adaptive(name, output_size.into())?
-            .into_iter()
-            .map(|(size, ranges)| {
-                let counts = ranges.iter().map(|range| range.len() as f64).collect();
-                let weights = BandWeights::OverOutput(counts);
-                Band {
-                    size,
-                    ranges,
-                    weights,
-                }
-            });
-        input.resample(name, bands.collect())?.unbatched(batched)
+        let geometry = input.adaptive(name, output_size.into())?;
+        let map = LinearMap::AvgPool(geometry, PoolDivisor::Inside);
+        input.mapped(name, map)?.unbatched(batched)
     }
 
     /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d),
@@ -357,21 +342,7 @@ impl Tensor {
         if batched {
             input.check_channels(name)?;
         }
-        let windows = input.adaptive(name, output_size.into())?.into_iter();
-        let step = 1;
-        let windows: Vec<Windows> = windows
-            .map(|(size, ranges)| Windows { size, step, ranges })
-            .collect();
-        input.winners(name, &windows, batched)
+        let geometry = input.adaptive(name, output_size.into())?;
+        input.winners(name, &geometry, batched)
     }
-}
-
-/// The places of an input that each of `count` places of an output covers, if only in part.
-pub(super) fn covered(size: usize, count: usize) -> Result<Vec<Range<usize>>> {
-    // The product with a place may exceed the machine's numbers.
-    let at = |place: usize| place as u128 * size as u128;
-    let end = |place: usize| at(place + 1).div_ceil(count as u128) as usize;
-    ranges(count, |place| {
-        (at(place) / count as u128) as usize..end(place)
-    })
 }

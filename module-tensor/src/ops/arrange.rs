@@ -2,6 +2,7 @@
 
 use std::iter::repeat_n;
 
+use crate::backend::TakeDim;
 use crate::layout::Dims;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result, Shape};
@@ -29,15 +30,11 @@ impl Tensor {
             // There may still be any number of rows.
             return Ok(self.clone());
         }
-        let order = |(dim, &size): (usize, &usize)| -> Result<Vec<usize>> {
-            crate::backend::host_room::<usize>(size)?;
-            Ok(match dims.contains(&dim) {
-                true => (0..size).rev().collect(),
-                false => (0..size).collect(),
-            })
+        let order = |dim| match dims.contains(&dim) {
+            true => TakeDim::Flip,
+            false => TakeDim::Same,
         };
-        let places: Result<Vec<_>> = self.shape().iter().enumerate().map(order).collect();
-        self.taken("flip", places?.into())
+        self.taken("flip", (0..self.rank()).map(order).collect())
     }
 
     /// With the elements moved on by `shift` places along `dim`; those that leave at the end come in

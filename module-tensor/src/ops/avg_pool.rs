@@ -1,9 +1,9 @@
 //! Means and norms of windows that slide over one to three dimensions.
 
+use super::linear_map::LinearMap;
 use super::pool::PoolOptions;
-use super::resample::ranges;
 use super::window::named;
-use crate::backend::{Band, BandWeights};
+use crate::backend::PoolDivisor;
 use crate::tensor::Tensor;
 use crate::{Error, Result};
 
@@ -169,50 +169,20 @@ impl Tensor {
                 "must not be 0",
             ));
         }
-        let counts = self.count_windows(
-            name,
-            PoolOptions {
-                kernel_size: options.kernel_size,
-                stride: options.stride,
-                padding: options.padding,
-                dilation: [1; N],
-                ceil_mode: options.ceil_mode,
-            },
-        )?;
-        let sizes = input.spatial::<N>();
-        let mut bands = Vec::with_capacity(N);
-        for d in 0..N {
-            let (size, padding) = (sizes[d], options.padding[d]);
-            // Counted from the start of the padding.
-            let window = |at: usize| {
-                let start = at * options.stride[d];
-                start..start.saturating_add(options.kernel_size[d])
-            };
-            let ranges = ranges(counts[d], |at| {
-                let window = window(at);
-                window.start.saturating_sub(padding)..(window.end - padding).min(size)
-            })?;
-            let divisor = |(at, inside): (usize, &std::ops::Range<usize>)| {
-                match options.divisor_override {
-                    // The override is for all dimensions together.
-                    Some(divisor) if d == 0 => divisor,
-                    Some(_) => 1,
-                    None if options.count_include_pad => {
-                        let window = window(at);
-                        window.end.min(size + 2 * padding) - window.start
-                    }
-                    None => inside.len(),
-                }
-            };
-            let divisors = ranges.iter().enumerate().map(divisor);
-            let weights = BandWeights::OverOutput(divisors.map(|divisor| divisor as f64).collect());
-            bands.push(Band {
-                size,
-                ranges,
-                weights,
-            });
-        }
-        input.resample(name, bands)?.unbatched(batched)
+        let windows = PoolOptions {
+            kernel_size: options.kernel_size,
+            stride: options.stride,
+            padding: options.padding,
+            dilation: [1; N],
+            ceil_mode: options.ceil_mode,
+        };
+        let divisor = match options.divisor_override {
+            Some(divisor) => PoolDivisor::Override(divisor),
+            None if options.count_include_pad => PoolDivisor::WithPadding,
+            None => PoolDivisor::Inside,
+        };
+        let map = LinearMap::AvgPool(self.sliding(name, &input, windows)?, divisor);
+        input.mapped(name, map)?.unbatched(batched)
     }
 
     /// The norm of each window of a sequence, as [`lp_pool2d`](Self::lp_pool2d).

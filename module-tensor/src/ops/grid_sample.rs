@@ -1,8 +1,11 @@
 //! Images read at the locations that a grid names, and grids of affine maps.
 
+mod cubic;
+
 use std::fmt;
 
-use super::interpolate::cubic_weights;
+use cubic::cubic_weights;
+
 use crate::backend::{Outside, SampleGeometry, SampleOp};
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};

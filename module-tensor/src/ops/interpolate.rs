@@ -1,13 +1,11 @@
 //! Images at another size.
 
-mod map;
-
 use std::fmt;
 
-pub(super) use map::cubic_weights;
-use map::{Map, cubic, cubic_filter, tent};
 use serde::{Deserialize, Serialize};
 
+use super::linear_map::LinearMap;
+use crate::backend::{PoolDivisor, PoolGeometry, PoolWindows, ResampleGeometry, ResampleMode};
 use crate::tensor::Tensor;
 use crate::{Error, Result};
 
@@ -192,7 +190,8 @@ impl Tensor {
             let problem = format!("serves Bilinear and Bicubic, not mode = {mode:?}");
             return Err(Error::argument(NAME, "antialias", true, problem));
         }
-        let mut bands = Vec::with_capacity(dims);
+        let mut sizes = [0; 3];
+        let mut scale = Vec::with_capacity(dims);
         for (d, &size) in self.shape()[2..].iter().enumerate() {
             let (to, factor) = options.resize.of(d, dims, size)?;
             if size == 0 || to == 0 {
@@ -202,33 +201,44 @@ impl Tensor {
                 );
                 return Err(self.shape().error(NAME, expected));
             }
-            let scale = match factor {
+            sizes[d] = to;
+            scale.push(match factor {
                 _ if options.align_corners && to > 1 => (size - 1) as f64 / (to - 1) as f64,
                 _ if options.align_corners => 0.0,
                 Some(factor) => factor.recip(),
                 None => size as f64 / to as f64,
-            };
-            let map = Map {
-                size,
-                to,
-                scale,
-                align_corners: options.align_corners,
-            };
-            bands.push(match mode {
-                Mode::Bilinear if options.antialias => map.averages(1.0, tent)?,
-                Mode::Bicubic if options.antialias => {
-                    map.averages(2.0, |x| cubic_filter(x.abs(), -0.5))?
-                }
-                Mode::Nearest => map.nearest(self.dtype(), false)?,
-                Mode::NearestExact => map.nearest(self.dtype(), true)?,
-                Mode::Area => map.area()?,
-                Mode::Bicubic => map.taps(1, cubic)?,
-                // A factor that leaves the size leaves the image, as in PyTorch.
-                _ if to == size => map.area()?,
-                _ => map.taps(0, |t| [1.0 - t, t])?,
             });
         }
-        self.resample(NAME, bands)
+        let input = self.shape().clone();
+        let sizes = sizes.into_iter().take(dims);
+        let output = input.iter().copied().take(2).chain(sizes).collect();
+        let align_corners = options.align_corners;
+        let mode = match mode {
+            Mode::Area => {
+                let windows = PoolWindows::Adaptive;
+                let geometry = PoolGeometry {
+                    input,
+                    output,
+                    windows,
+                };
+                return self.mapped(NAME, LinearMap::AvgPool(geometry, PoolDivisor::Inside));
+            }
+            Mode::Nearest => ResampleMode::Nearest,
+            Mode::NearestExact => ResampleMode::NearestExact,
+            Mode::Bilinear if options.antialias => ResampleMode::AntialiasedLinear,
+            Mode::Bicubic if options.antialias => ResampleMode::AntialiasedCubic,
+            Mode::Linear | Mode::Bilinear | Mode::Trilinear => {
+                ResampleMode::Linear { align_corners }
+            }
+            Mode::Bicubic => ResampleMode::Cubic { align_corners },
+        };
+        let geometry = ResampleGeometry {
+            input,
+            output,
+            mode,
+            scale,
+        };
+        self.mapped(NAME, LinearMap::Resample(geometry))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Elements around tensors.
 
+use super::linear_map::LinearMap;
+use crate::backend::{TakeDim, TakeGeometry};
 use crate::layout::Layout;
 use crate::tensor::Tensor;
 use crate::{Error, Result, Scalar, Shape};
@@ -180,33 +182,27 @@ impl Tensor {
 
     /// The elements in an order in which some stand again before and after the others.
     fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
-        let order = |(&amounts, &size): (&[isize; 2], &usize)| -> Result<Vec<usize>> {
-            let [before, after] = amounts;
-            let length = size
-                .saturating_add_signed(before)
-                .saturating_add_signed(after);
-            Shape::from(length).checked_numel("pad", size_of::<usize>())?;
-            crate::backend::host_room::<usize>(length)?;
-            // Checked before: nothing is put around a size that has nothing to put there.
-            let last = size.saturating_sub(1);
-            let before_first = |back: usize| match mode {
-                PadMode::Reflect => back,
-                PadMode::Circular => size - back,
-                PadMode::Constant(_) | PadMode::Replicate => 0,
-            };
-            let place = |i: usize| match i.checked_add_signed(before.saturating_neg()) {
-                None => before_first(before.unsigned_abs() - i),
-                Some(i) if i <= last => i,
-                Some(i) => match mode {
-                    PadMode::Reflect => 2 * last - i,
-                    PadMode::Circular => i - size,
-                    PadMode::Constant(_) | PadMode::Replicate => last,
-                },
-            };
-            Ok((0..length).map(place).collect())
-        };
-        let sizes = amounts.iter().zip(self.shape().iter());
-        let places: Result<Vec<_>> = sizes.map(order).collect();
-        self.taken("pad", places?.into())
+        let dims = amounts.iter().map(|&[before, after]| match mode {
+            _ if before == 0 && after == 0 => TakeDim::Same,
+            PadMode::Reflect => TakeDim::Reflect { before, after },
+            PadMode::Circular => TakeDim::Circular { before, after },
+            PadMode::Constant(_) | PadMode::Replicate => TakeDim::Replicate { before, after },
+        });
+        self.taken("pad", dims.collect())
+    }
+
+    /// What each dimension takes of this tensor's; callers have checked that it is there.
+    pub(super) fn taken(&self, name: &'static str, dims: Vec<TakeDim>) -> Result<Self> {
+        let input = self.shape().clone();
+        let sizes = dims.iter().zip(input.iter());
+        let output = sizes.map(|(dim, &size)| dim.len(size)).collect();
+        self.mapped(
+            name,
+            LinearMap::Take(TakeGeometry {
+                input,
+                output,
+                dims,
+            }),
+        )
     }
 }

@@ -1,8 +1,7 @@
 //! The greatest element of windows that slide over one to three dimensions.
 
-use super::resample::ranges;
 use super::window::{check_positive, named, reach};
-use crate::backend::Windows;
+use crate::backend::{PoolGeometry, PoolWindow, PoolWindows};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, Result, Shape};
 
@@ -218,50 +217,62 @@ impl Tensor {
         let name = named::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_channels(name)?;
-        let counts = self.count_windows(name, options)?;
-        let sizes = input.spatial::<N>();
-        let mut windows = Vec::with_capacity(N);
-        for d in 0..N {
-            let (size, step, padding) = (sizes[d], options.dilation[d], options.padding[d]);
-            let span = step * (options.kernel_size[d] - 1) + 1;
-            let range = |at: usize| {
-                let start = at * options.stride[d];
-                let outside = padding.saturating_sub(start).div_ceil(step) * step;
-                start + outside - padding
-                    ..start.saturating_add(span).saturating_sub(padding).min(size)
-            };
-            let ranges = ranges(counts[d], range)?;
-            windows.push(Windows { size, step, ranges });
-        }
-        input.winners(name, &windows, batched)
+        let geometry = self.sliding(name, &input, options)?;
+        input.winners(name, &geometry, batched)
     }
 
     /// The greatest elements and their places; a batch that was not there is taken off again.
     pub(super) fn winners(
         &self,
         name: &'static str,
-        windows: &[Windows],
+        geometry: &PoolGeometry,
         batched: bool,
     ) -> Result<(Self, Self)> {
-        let lead = self.rank().saturating_sub(windows.len());
-        let sizes = self.shape().iter().take(lead).copied();
-        let shape: Shape = sizes
-            .chain(windows.iter().map(|w| w.ranges.len()))
-            .collect();
+        let shape = &geometry.output;
         shape.checked_numel(name, DType::I64.size_in_bytes())?;
-        let (values, places) = self.device().backend().max_pool(self.operand(), windows)?;
+        let (values, places) = self.device().backend().max_pool(self.operand(), geometry)?;
         let places = Self::fresh(places, shape.clone());
-        let out = Self::fresh(values, shape).record([self], |_| MaxPool {
+        let out = Self::fresh(values, shape.clone()).record([self], |_| MaxPool {
             name,
             from: self.shape().clone(),
-            lead,
             places: places.clone(),
         });
         Ok((out.unbatched(batched)?, places.unbatched(batched)?))
     }
 
+    /// The geometry of windows that slide over this tensor, which is `input` with a batch.
+    pub(super) fn sliding<const N: usize>(
+        &self,
+        op: &'static str,
+        input: &Self,
+        options: PoolOptions<N>,
+    ) -> Result<PoolGeometry> {
+        let counts = self.count_windows(op, options)?;
+        let window = |d| PoolWindow {
+            kernel_size: options.kernel_size[d],
+            stride: options.stride[d],
+            padding: options.padding[d],
+            dilation: options.dilation[d],
+        };
+        let windows = PoolWindows::Sliding((0..N).map(window).collect());
+        Ok(input.pooled(windows, counts))
+    }
+
+    /// The geometry of windows over this tensor, `[batch, channels, size…]`, to a number of places.
+    pub(super) fn pooled<const N: usize>(
+        &self,
+        windows: PoolWindows,
+        counts: [usize; N],
+    ) -> PoolGeometry {
+        PoolGeometry {
+            input: self.shape().clone(),
+            output: self.shape().iter().copied().take(2).chain(counts).collect(),
+            windows,
+        }
+    }
+
     /// The number of windows along each spatial dimension.
-    pub(super) fn count_windows<const N: usize>(
+    fn count_windows<const N: usize>(
         &self,
         op: &'static str,
         options: PoolOptions<N>,
@@ -330,8 +341,6 @@ impl Tensor {
 struct MaxPool {
     name: &'static str,
     from: Shape,
-    /// The dimensions before those that were pooled.
-    lead: usize,
     places: Tensor,
 }
 
@@ -341,13 +350,10 @@ impl Function for MaxPool {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (planes, sizes) = self.from.split_at(self.lead);
+        let (planes, sizes) = self.from.split_at(2);
         let count: usize = planes.iter().product();
         // Without planes the number of places cannot be inferred, and there is nothing to add.
-        let flat = |x: &Tensor| {
-            x.flatten(self.lead as isize, -1)?
-                .flatten(0, self.lead as isize - 1)
-        };
+        let flat = |x: &Tensor| x.flatten(2, -1)?.flatten(0, 1);
         let zeros: Shape = [count, sizes.iter().product()].into();
         let zeros = Tensor::zeros(zeros, (ctx.grad().dtype(), &ctx.grad().device()))?;
         let spread = zeros.scatter_add(1, &flat(&self.places)?, &flat(ctx.grad())?)?;

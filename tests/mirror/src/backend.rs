@@ -1,12 +1,13 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use module_tensor::backend::{
-    AdamWKernels, ArgReduceOp, AttentionKernels, Backend, Band, BinaryOp, CompareOp, ConvGeometry,
-    ConvOp, CrossEntropyKernels, DeviceGenerator, HostData, NormKernels, Operand, RecurrentKernels,
-    ReduceOp, Region, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
-    UnfoldGeometry, UnfoldOp, Windows,
+    AdamWKernels, ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry,
+    ConvOp, CrossEntropyKernels, DeviceGenerator, HostData, LinearOp, NormKernels, Operand,
+    PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, Region, ResampleGeometry,
+    SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, TakeGeometry, UnaryOp,
+    UnfoldGeometry, UnfoldOp,
 };
-use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, Shape};
+use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar};
 
 use crate::Family;
 use crate::generator::Hashes;
@@ -227,12 +228,8 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.place(self.read(x)?, layout, numel, fill))
     }
 
-    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage> {
-        self.run(|cpu| cpu.take(self.read(x)?, places))
-    }
-
-    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
-        self.run(|cpu| cpu.take_back(self.read(x)?, places, shape))
+    fn take(&self, op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
+        self.run(|cpu| cpu.take(op, self.read(x)?, geometry))
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
@@ -319,13 +316,23 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.unfold(op, self.read(x)?, geometry))
     }
 
-    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)> {
-        let (greatest, places) = Device::cpu().backend().max_pool(self.read(x)?, windows)?;
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
+        let (greatest, places) = Device::cpu().backend().max_pool(self.read(x)?, geometry)?;
         Ok((self.hide(greatest), self.hide(places)))
     }
 
-    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage> {
-        self.run(|cpu| cpu.resample(self.read(x)?, bands))
+    fn avg_pool(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &PoolGeometry,
+        divisor: PoolDivisor,
+    ) -> Result<Storage> {
+        self.run(|cpu| cpu.avg_pool(op, self.read(x)?, geometry, divisor))
+    }
+
+    fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage> {
+        self.run(|cpu| cpu.resample(op, self.read(x)?, geometry))
     }
 
     fn sample(

@@ -3,6 +3,7 @@
 mod adamw;
 mod attention;
 mod attention_mask;
+mod band;
 mod compute;
 mod conv;
 mod conv_joined;
@@ -25,9 +26,11 @@ mod number;
 mod panels;
 mod place;
 mod pool;
+mod pool_windows;
 mod recurrent;
 mod reduce;
 mod resample;
+mod resample_bands;
 pub(crate) mod rng;
 mod sample;
 mod scan;
@@ -44,9 +47,10 @@ mod workers;
 
 use super::{AdamWKernels, AdamWMemory, AdamWStep};
 use super::{
-    ArgReduceOp, Backend, Band, BandWeights, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device,
-    Element, HostData, Operand, ReduceOp, Region, SharedBytes, SoftmaxOp, Storage, StorageData,
-    UnaryOp, UnfoldGeometry, UnfoldOp, Windows,
+    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
+    LinearOp, Operand, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, ReduceOp, Region,
+    ResampleGeometry, ResampleMode, SharedBytes, SoftmaxOp, Storage, StorageData, TakeDim,
+    TakeGeometry, UnaryOp, UnfoldGeometry, UnfoldOp,
 };
 use super::{
     AttentionGeometry, AttentionInputs, AttentionKernels, CrossEntropyGeometry, CrossEntropyInputs,
@@ -189,12 +193,8 @@ impl Backend for CpuBackend {
         place::place(x, layout, numel, fill)
     }
 
-    fn take(&self, x: Operand, places: &[Vec<usize>]) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => take::take::<T>(&x, places))
-    }
-
-    fn take_back(&self, x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
-        take::take_back(x, places, shape)
+    fn take(&self, op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
+        take::take(op, x, geometry)
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
@@ -288,12 +288,22 @@ impl Backend for CpuBackend {
         map::through_f32([x], |[x]| window::unfold(op, &x, geometry))
     }
 
-    fn max_pool(&self, x: Operand, windows: &[Windows]) -> Result<(Storage, Storage)> {
-        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, windows))
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
+        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
     }
 
-    fn resample(&self, x: Operand, bands: &[Band]) -> Result<Storage> {
-        map::through_f32([x], |[x]| resample::resample(&x, bands))
+    fn avg_pool(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &PoolGeometry,
+        divisor: PoolDivisor,
+    ) -> Result<Storage> {
+        map::through_f32([x], |[x]| resample::avg_pool(op, &x, geometry, divisor))
+    }
+
+    fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage> {
+        map::through_f32([x], |[x]| resample::resample(op, &x, geometry))
     }
 
     fn sample(

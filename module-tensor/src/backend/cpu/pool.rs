@@ -3,20 +3,18 @@
 use std::ops::Range;
 
 use super::number::Convert;
+use super::pool_windows::{self, Windows};
 use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, Windows, room};
+use super::{CpuStorage, Operand, PoolGeometry, Storage, room};
 use crate::Result;
 
-/// Windows over the last dimensions, one to three.
+/// The greatest elements and their places.
 pub(super) fn max_pool<T: Convert + PartialOrd>(
     x: &Operand,
-    windows: &[Windows],
+    geometry: &PoolGeometry,
 ) -> Result<(Storage, Storage)> {
     let values = to_cow::<T>(x)?;
-    let shape = x.layout.shape();
-    let planes: usize = shape[..shape.rank().saturating_sub(windows.len())]
-        .iter()
-        .product();
+    let windows = pool_windows::windows(geometry)?;
     // One spatial dimension is three, two of them with one window of one place.
     let one = Windows {
         size: 1,
@@ -25,11 +23,11 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
     };
     let mut three = [&one; 3];
     let start = 3_usize.saturating_sub(windows.len());
-    for (to, from) in three[start..].iter_mut().zip(windows) {
+    for (to, from) in three[start..].iter_mut().zip(&windows) {
         *to = from;
     }
     let [depths, heights, widths] = three;
-    let len = planes * depths.ranges.len() * heights.ranges.len() * widths.ranges.len();
+    let len = geometry.output.numel();
     room::<T>(len)?;
     room::<i64>(len)?;
     let (mut out, mut places) = (Vec::with_capacity(len), Vec::with_capacity(len));

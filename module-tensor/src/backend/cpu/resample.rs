@@ -3,17 +3,36 @@
 
 use std::cmp::Ordering;
 
+use super::band::{Band, BandWeights, directed};
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::with_room;
 use super::view::to_cow;
-use super::{Band, BandWeights, CpuStorage, Operand, Storage, room};
+use super::{
+    CpuStorage, LinearOp, Operand, PoolDivisor, PoolGeometry, ResampleGeometry, Storage, room,
+};
+use super::{pool_windows, resample_bands};
 use crate::{Result, Scalar};
 
-/// The last dimensions of `x` through one band each.
-pub(super) fn resample(x: &Operand, bands: &[Band]) -> Result<Storage> {
-    run_float(x.storage.dtype(), Resample { x, bands })
+/// The means of windows.
+pub(super) fn avg_pool(
+    op: LinearOp,
+    x: &Operand,
+    geometry: &PoolGeometry,
+    divisor: PoolDivisor,
+) -> Result<Storage> {
+    let bands = directed(op, pool_windows::averages(geometry, divisor)?);
+    run_float(x.storage.dtype(), Resample { x, bands: &bands })
 }
+
+/// Images at another size.
+pub(super) fn resample(op: LinearOp, x: &Operand, geometry: &ResampleGeometry) -> Result<Storage> {
+    let dtype = x.storage.dtype();
+    let bands = directed(op, resample_bands::bands(geometry, dtype)?);
+    run_float(dtype, Resample { x, bands: &bands })
+}
+
+/// The last dimensions of `x` through one band each.
 
 struct Resample<'a> {
     x: &'a Operand,

@@ -4,9 +4,11 @@ use super::map::{NumberKernel, run_number, through_wide};
 use super::memory::{filled, with_room};
 use super::number::Number;
 use super::view::to_cow;
-use super::{CpuStorage, Element, Operand, Storage, room};
+use super::{
+    CpuStorage, Element, LinearOp, Operand, Storage, TakeDim, TakeGeometry, dispatch, room,
+};
 use crate::Result;
-use crate::layout::{Layout, Shape};
+use crate::layout::Layout;
 
 /// What is copied: for each row of the result where it begins in the tensor, and within a row stretches
 /// of memory. The dimensions that stay as they are at the end belong to the stretches.
@@ -18,8 +20,10 @@ struct Plan {
 }
 
 impl Plan {
-    /// The plan for a tensor of `shape`; the result is not empty.
-    fn new(shape: &Shape, places: &[Vec<usize>]) -> Result<Self> {
+    /// The plan for an output that is not empty.
+    fn new(geometry: &TakeGeometry) -> Result<Self> {
+        let shape = &geometry.input;
+        let places = places(geometry)?;
         let layout = Layout::contiguous(shape.clone());
         let same = |d: &usize| places[*d].iter().copied().eq(0..shape[*d]);
         let rows = (0..places.len()).rev().find(|d| !same(d)).unwrap_or(0);
@@ -65,12 +69,36 @@ impl Plan {
     }
 }
 
-/// `out[i, j, …] = x[places[0][i], places[1][j], …]`.
-pub(super) fn take<T: Element>(x: &Operand, places: &[Vec<usize>]) -> Result<Storage> {
-    if places.iter().any(Vec::is_empty) {
+/// For each dimension of the output, up to the last that is not as it was, the places of the input.
+fn places(geometry: &TakeGeometry) -> Result<Vec<Vec<usize>>> {
+    let changed = geometry.dims.iter().rposition(|dim| *dim != TakeDim::Same);
+    let dims = geometry.input.iter().zip(&geometry.dims);
+    let places = dims.take(changed.unwrap_or(0) + 1).map(|(&size, dim)| {
+        room::<usize>(dim.len(size))?;
+        Ok(match dim {
+            // Without a choice for each place.
+            TakeDim::Same => (0..size).collect(),
+            TakeDim::Flip => (0..size).rev().collect(),
+            _ => dim.places(size).collect(),
+        })
+    });
+    places.collect()
+}
+
+pub(super) fn take(op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
+    match op {
+        LinearOp::Forward => dispatch!(x.storage.dtype(), T => forward::<T>(&x, geometry)),
+        LinearOp::Backward => through_wide([x], |[x]| {
+            run_number(x.storage.dtype(), Backward { x, geometry })
+        }),
+    }
+}
+
+fn forward<T: Element>(x: &Operand, geometry: &TakeGeometry) -> Result<Storage> {
+    if geometry.output.numel() == 0 {
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
-    let plan = Plan::new(x.layout.shape(), places)?;
+    let plan = Plan::new(geometry)?;
     let values = to_cow::<T>(x)?;
     room::<T>(plan.numel)?;
     let mut out = with_room(plan.numel)?;
@@ -88,20 +116,12 @@ pub(super) fn take<T: Element>(x: &Operand, places: &[Vec<usize>]) -> Result<Sto
     Ok(CpuStorage::wrap(out))
 }
 
-/// Zeros of `shape` with `out[places[0][i], places[1][j], …] += x[i, j, …]`.
-pub(super) fn take_back(x: Operand, places: &[Vec<usize>], shape: &Shape) -> Result<Storage> {
-    through_wide([x], |[x]| {
-        run_number(x.storage.dtype(), Back { x, places, shape })
-    })
-}
-
-struct Back<'a> {
+struct Backward<'a> {
     x: Operand,
-    places: &'a [Vec<usize>],
-    shape: &'a Shape,
+    geometry: &'a TakeGeometry,
 }
 
-impl NumberKernel for Back<'_> {
+impl NumberKernel for Backward<'_> {
     type Output = Storage;
 
     fn name(&self) -> &'static str {
@@ -109,13 +129,14 @@ impl NumberKernel for Back<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self { x, places, shape } = self;
-        room::<T>(shape.numel())?;
-        let mut out = filled(shape.numel(), T::zero())?;
-        if places.iter().any(Vec::is_empty) {
+        let Self { x, geometry } = self;
+        let numel = geometry.input.numel();
+        room::<T>(numel)?;
+        let mut out = filled(numel, T::zero())?;
+        if geometry.output.numel() == 0 {
             return Ok(CpuStorage::wrap(out));
         }
-        let plan = Plan::new(shape, places)?;
+        let plan = Plan::new(geometry)?;
         let values = to_cow::<T>(&x)?;
         let mut rest = &*values;
         plan.for_each(|to, length| {

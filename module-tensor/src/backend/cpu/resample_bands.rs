@@ -2,24 +2,42 @@
 
 use std::ops::Range;
 
-use super::super::adaptive_pool::covered;
-use super::super::resample::ranges;
-use crate::backend::{Band, BandWeights, host_room};
-use crate::tensor::Tensor;
+use super::band::{Band, BandWeights, ranges};
+use super::{ResampleGeometry, ResampleMode, room};
 use crate::{DType, Result};
 
+/// What each spatial dimension reads of images of `dtype`.
+pub(super) fn bands(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<Band>> {
+    use ResampleMode as Mode;
+    let sizes = geometry.input.iter().zip(geometry.output.iter()).skip(2);
+    let bands = sizes.zip(&geometry.scale).map(|((&size, &to), &scale)| {
+        let map = Map { size, to, scale };
+        match geometry.mode {
+            Mode::Nearest => map.nearest(dtype, false),
+            Mode::NearestExact => map.nearest(dtype, true),
+            Mode::Linear { .. } if to == size => {
+                Ok(Band::means(size, ranges(to, |at| at..at + 1)?))
+            }
+            Mode::Linear { align_corners } => map.taps(align_corners, 0, |t| [1.0 - t, t]),
+            Mode::Cubic { align_corners } => map.taps(align_corners, 1, cubic),
+            Mode::AntialiasedLinear => map.averages(1.0, tent),
+            Mode::AntialiasedCubic => map.averages(2.0, |x| cubic_filter(x.abs(), -0.5)),
+        }
+    });
+    bands.collect()
+}
+
 /// One dimension at another size.
-pub(super) struct Map {
-    pub(super) size: usize,
-    pub(super) to: usize,
+struct Map {
+    size: usize,
+    to: usize,
     /// How far places of the output lie apart in the input.
-    pub(super) scale: f64,
-    pub(super) align_corners: bool,
+    scale: f64,
 }
 
 impl Map {
     /// The place under the start of each place of the output, or under its middle if `exact`.
-    pub(super) fn nearest(&self, dtype: DType, exact: bool) -> Result<Band> {
+    fn nearest(&self, dtype: DType, exact: bool) -> Result<Band> {
         // As PyTorch computes it, to the bit: another rounding would choose another place.
         let place = |at: usize| match (dtype, exact) {
             (DType::F64, false) => (at as f64 * self.scale) as f32,
@@ -31,29 +49,13 @@ impl Map {
             let place = (place(at) as usize).min(self.size - 1);
             place..place + 1
         })?;
-        Ok(self.mean(ranges))
-    }
-
-    /// The mean of the places that a place of the output covers, if only in part.
-    pub(super) fn area(&self) -> Result<Band> {
-        Ok(self.mean(covered(self.size, self.to)?))
-    }
-
-    pub(super) fn mean(&self, ranges: Vec<Range<usize>>) -> Band {
-        let counts = ranges.iter().map(|range| range.len() as f64).collect();
-        let weights = BandWeights::OverOutput(counts);
-        let size = self.size;
-        Band {
-            size,
-            ranges,
-            weights,
-        }
+        Ok(Band::means(self.size, ranges))
     }
 
     /// The mean of the places that a place of the output covers, weighted by a filter that ends
     /// `reach` places from its middle, which is widened where the image becomes smaller. Aligned
     /// corners change the scale only, as in PyTorch.
-    pub(super) fn averages(&self, reach: f64, filter: impl Fn(f64) -> f64) -> Result<Band> {
+    fn averages(&self, reach: f64, filter: impl Fn(f64) -> f64) -> Result<Band> {
         let width = self.scale.max(1.0);
         let support = reach * width;
         let middle = |at: usize| self.scale * (at as f64 + 0.5);
@@ -63,79 +65,89 @@ impl Map {
             let start = start.min(self.size - 1);
             start..end.min(self.size).max(start + 1)
         })?;
-        let count = ranges.iter().map(Range::len).fold(0, usize::saturating_add);
-        host_room::<f64>(count)?;
+        let count = ranges
+            .iter()
+            .map(|range| range.len())
+            .fold(0, usize::saturating_add);
+        room::<f64>(count)?;
         let mut pairs = Vec::with_capacity(count);
         for (at, range) in ranges.iter().enumerate() {
             let weight = |place: usize| filter((place as f64 - middle(at) + 0.5) / width);
-            let total: f64 = range.clone().map(weight).sum();
-            pairs.extend(range.clone().map(|place| weight(place) / total));
+            let start = pairs.len();
+            pairs.extend(range.clone().map(weight));
+            let weights = &mut pairs[start..];
+            let total: f64 = weights.iter().sum();
+            weights.iter_mut().for_each(|weight| *weight /= total);
         }
-        let weights = BandWeights::Pairs(pairs);
-        let size = self.size;
         Ok(Band {
-            size,
+            size: self.size,
             ranges,
-            weights,
+            weights: BandWeights::Pairs(pairs),
         })
     }
 
-    /// `K` neighbours, the first of them `before` the place to the left, with weights by how far
+    /// `K` neighbors, the first of them `before` the place to the left, with weights by how far
     /// after it the output's place lies; those beyond the border are the last place inside.
-    pub(super) fn taps<const K: usize>(
+    fn taps<const K: usize>(
         &self,
+        align_corners: bool,
         before: usize,
         weights: impl Fn(f64) -> [f64; K],
     ) -> Result<Band> {
-        host_room::<f64>(self.to.saturating_mul(K))?;
+        room::<Range<usize>>(self.to)?;
+        room::<f64>(self.to.saturating_mul(K))?;
         let last = self.size - 1;
-        // The place to the left, from which the first neighbour is `before` less, and the rest.
+        // The place to the left, from which the first neighbor is `before` less, and the rest.
         let source = |at: usize| {
-            let source = match self.align_corners {
+            let source = match align_corners {
                 true => at as f64 * self.scale,
                 false => (at as f64 + 0.5) * self.scale - 0.5,
             };
             // Only the cubic looks beyond the border.
             let source = if before == 0 { source.max(0.0) } else { source };
-            let left = source.floor().min(last as f64);
-            (left as isize, (source - left).clamp(0.0, 1.0))
+            // Rounded down; `floor` would be a call.
+            let whole = source as isize;
+            let left = if whole as f64 > source {
+                whole - 1
+            } else {
+                whole
+            };
+            let left = left.min(last as isize);
+            (left, (source - left as f64).clamp(0.0, 1.0))
         };
-        let neighbour = |left: isize, tap: usize| {
+        let neighbor = |left: isize, tap: usize| {
             let place = left
                 .saturating_add_unsigned(tap)
                 .saturating_sub_unsigned(before);
             usize::try_from(place).unwrap_or(0).min(last)
         };
-        let ranges = ranges(self.to, |at| {
-            let (left, _) = source(at);
-            neighbour(left, 0)..neighbour(left, K - 1) + 1
-        })?;
-        let mut pairs = Vec::new();
-        for (at, range) in ranges.iter().enumerate() {
+        let mut ranges = Vec::with_capacity(self.to);
+        let mut pairs = Vec::with_capacity(self.to * K);
+        for at in 0..self.to {
             let (left, rest) = source(at);
+            let range = neighbor(left, 0)..neighbor(left, K - 1) + 1;
             let start = pairs.len();
             pairs.resize(start + range.len(), 0.0);
             for (tap, weight) in weights(rest).into_iter().enumerate() {
-                pairs[start + neighbour(left, tap) - range.start] += weight;
+                pairs[start + neighbor(left, tap) - range.start] += weight;
             }
+            ranges.push(range);
         }
-        let weights = BandWeights::Pairs(pairs);
-        let size = self.size;
         Ok(Band {
-            size,
+            size: self.size,
             ranges,
-            weights,
+            weights: BandWeights::Pairs(pairs),
         })
     }
 }
 
 /// The filter of linear interpolation.
-pub(super) fn tent(x: f64) -> f64 {
+fn tent(x: f64) -> f64 {
     (1.0 - x.abs()).max(0.0)
 }
 
 /// The filter of cubic interpolation, by the distance.
-pub(super) fn cubic_filter(x: f64, a: f64) -> f64 {
+fn cubic_filter(x: f64, a: f64) -> f64 {
     if x < 1.0 {
         ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
     } else if x < 2.0 {
@@ -145,28 +157,10 @@ pub(super) fn cubic_filter(x: f64, a: f64) -> f64 {
     }
 }
 
-/// The weights of four neighbours, of which the place lies `t` after the second.
-pub(super) fn cubic(t: f64) -> [f64; 4] {
+/// The weights of four neighbors, of which the place lies `t` after the second.
+fn cubic(t: f64) -> [f64; 4] {
     const A: f64 = -0.75;
     let near = |x: f64| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
     let far = |x: f64| ((A * x - 5.0 * A) * x + 8.0 * A) * x - 4.0 * A;
     [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
-}
-
-/// The same weights of many places, as tensors.
-pub(in crate::ops) fn cubic_weights(t: &Tensor) -> Result<Vec<Tensor>> {
-    const A: f64 = -0.75;
-    let polynomial = |t: &Tensor, [cube, square, line, constant]: [f64; 4]| {
-        let sum = t.mul(cube)?.add(square)?.mul(t)?.add(line)?.mul(t)?;
-        sum.add(constant)
-    };
-    let near = [A + 2.0, -(A + 3.0), 0.0, 1.0];
-    let far = [A, -5.0 * A, 8.0 * A, -4.0 * A];
-    let rest = t.neg()?.add(1.0)?;
-    Ok(vec![
-        polynomial(&t.add(1.0)?, far)?,
-        polynomial(t, near)?,
-        polynomial(&rest, near)?,
-        polynomial(&rest.add(1.0)?, far)?,
-    ])
 }

@@ -1,0 +1,88 @@
+//! What each place of the output of pooling sees of its input.
+
+use std::ops::Range;
+
+use super::band::{Band, BandWeights, ranges};
+use super::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
+use crate::Result;
+
+/// What each place of an output sees of one dimension of an input.
+pub(super) struct Windows {
+    /// The size of the input.
+    pub(super) size: usize,
+    /// The distance between neighbors of a window.
+    pub(super) step: usize,
+    /// For each place of the output the first place of the input that it sees, and one past the last;
+    /// never empty, never outside, and neither end ever falls.
+    pub(super) ranges: Vec<Range<usize>>,
+}
+
+/// The windows along each spatial dimension.
+pub(super) fn windows(geometry: &PoolGeometry) -> Result<Vec<Windows>> {
+    let sizes = geometry.input.iter().zip(geometry.output.iter()).skip(2);
+    let windows = sizes.enumerate().map(|(d, (&size, &count))| {
+        let (step, ranges) = match &geometry.windows {
+            PoolWindows::Adaptive => (1, covered(size, count)?),
+            PoolWindows::Sliding(windows) => {
+                let PoolWindow {
+                    kernel_size,
+                    stride,
+                    padding,
+                    dilation: step,
+                } = windows[d];
+                let span = step * (kernel_size - 1) + 1;
+                let range = |at: usize| {
+                    let start = at * stride;
+                    let outside = padding.saturating_sub(start).div_ceil(step) * step;
+                    let end = start.saturating_add(span).saturating_sub(padding);
+                    start + outside - padding..end.min(size)
+                };
+                (step, ranges(count, range)?)
+            }
+        };
+        Ok(Windows { size, step, ranges })
+    });
+    windows.collect()
+}
+
+/// The averages along each spatial dimension.
+pub(super) fn averages(geometry: &PoolGeometry, divisor: PoolDivisor) -> Result<Vec<Band>> {
+    let windows = windows(geometry)?.into_iter().enumerate();
+    let bands = windows.map(|(d, windows)| {
+        let Windows { size, ranges, .. } = windows;
+        let divisors = match (divisor, &geometry.windows) {
+            // The override is for all dimensions together.
+            (PoolDivisor::Override(divisor), _) => {
+                vec![if d == 0 { divisor as f64 } else { 1.0 }; ranges.len()]
+            }
+            (PoolDivisor::WithPadding, PoolWindows::Sliding(windows)) => {
+                let PoolWindow {
+                    kernel_size,
+                    stride,
+                    padding,
+                    ..
+                } = windows[d];
+                let end = size + 2 * padding;
+                let count = |at: usize| (end - at * stride).min(kernel_size) as f64;
+                (0..ranges.len()).map(count).collect()
+            }
+            _ => return Band::means(size, ranges),
+        };
+        Band {
+            size,
+            ranges,
+            weights: BandWeights::OverOutput(divisors),
+        }
+    });
+    Ok(bands.collect())
+}
+
+/// The places of an input that each of `count` places of an output covers, if only in part.
+fn covered(size: usize, count: usize) -> Result<Vec<Range<usize>>> {
+    // The product with a place may exceed the machine's numbers.
+    let at = |place: usize| place as u128 * size as u128;
+    let end = |place: usize| at(place + 1).div_ceil(count as u128) as usize;
+    ranges(count, |place| {
+        (at(place) / count as u128) as usize..end(place)
+    })
+}

@@ -1,0 +1,104 @@
+use crate::layout::Shape;
+
+/// A copy in which each dimension has an order of its own:
+/// `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions `f` that [`TakeDim`] names.
+///
+/// Backward, `out[f₀(i), f₁(j), …] += x[i, j, …]`, from zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakeGeometry {
+    /// The shape of the input.
+    pub input: Shape,
+    /// The shape of the output; each size is [`TakeDim::len`].
+    pub output: Shape,
+    /// What each dimension takes of the input's.
+    pub dims: Vec<TakeDim>,
+}
+
+/// Which place of a dimension of `n` places stands at place `i` of the output.
+///
+/// The amounts before and after are of places that the output has more than the input. Negative ones cut
+/// off, and what they cut off may still be seen in the mirror at the other end. Callers have checked that there
+/// are places enough: fewer than `n` amounts of a mirror, at most `n` of a circle.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::TakeDim;
+///
+/// assert_eq!(TakeDim::Flip.places(3).collect::<Vec<_>>(), [2, 1, 0]);
+/// let reflect = TakeDim::Reflect { before: 2, after: -1 };
+/// assert_eq!(reflect.len(4), 5);
+/// assert_eq!(reflect.places(4).collect::<Vec<_>>(), [2, 1, 0, 1, 2]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TakeDim {
+    /// `i`
+    Same,
+    /// `n - 1 - i`
+    Flip,
+    /// With `p = i - before`: `-p` if that is positive, `2(n - 1) - p` from `n` on, else `p`; the edge is not
+    /// repeated.
+    Reflect {
+        /// Places before the first.
+        before: isize,
+        /// Places after the last.
+        after: isize,
+    },
+    /// `i - before`, at least 0 and at most `n - 1`
+    Replicate {
+        /// Places before the first.
+        before: isize,
+        /// Places after the last.
+        after: isize,
+    },
+    /// `i - before`, with `n` added below 0 and taken off from `n` on
+    Circular {
+        /// Places before the first.
+        before: isize,
+        /// Places after the last.
+        after: isize,
+    },
+}
+
+impl TakeDim {
+    /// How many places the output has for `n` of the input.
+    pub fn len(self, n: usize) -> usize {
+        match self {
+            Self::Same | Self::Flip => n,
+            Self::Reflect { before, after }
+            | Self::Replicate { before, after }
+            | Self::Circular { before, after } => {
+                n.saturating_add_signed(before).saturating_add_signed(after)
+            }
+        }
+    }
+
+    /// The place of the input, which has `n`, at place `i` of the output.
+    pub fn place(self, n: usize, i: usize) -> usize {
+        let last = n.saturating_sub(1);
+        // How far the place lies before the first, at it or after it.
+        let shifted = |before: isize| i.checked_add_signed(before.saturating_neg());
+        let outside = |before: isize| before.unsigned_abs().saturating_sub(i);
+        match self {
+            Self::Same => i,
+            Self::Flip => last.saturating_sub(i),
+            Self::Reflect { before, .. } => match shifted(before) {
+                None => outside(before),
+                Some(p) if p <= last => p,
+                Some(p) => (2 * last).saturating_sub(p),
+            },
+            Self::Replicate { before, .. } => shifted(before).map_or(0, |p| p.min(last)),
+            Self::Circular { before, .. } => match shifted(before) {
+                None => n.saturating_sub(outside(before)),
+                Some(p) if p <= last => p,
+                Some(p) => p - n,
+            },
+        }
+    }
+
+    /// The place of the input, which has `n`, at each place of the output.
+    pub fn places(self, n: usize) -> impl Iterator<Item = usize> {
+        (0..self.len(n)).map(move |i| self.place(n, i))
+    }
+}

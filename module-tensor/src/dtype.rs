@@ -154,6 +154,26 @@ impl Scalar {
         matches!(self, Self::Float(_))
     }
 
+    /// The value that a tensor of `dtype` holds for this one: rounded, or of an integer what is left
+    /// when it wraps.
+    pub(crate) fn rounded_to(self, dtype: DType) -> Self {
+        let value = self.to_f64();
+        let integer = match self {
+            Self::Int(value) => value,
+            _ => value as i64,
+        };
+        match dtype {
+            DType::F64 => Self::Float(value),
+            DType::F32 => Self::Float(f64::from(value as f32)),
+            DType::F16 => Self::Float(half::f16::from_f32(value as f32).to_f64()),
+            DType::BF16 => Self::Float(half::bf16::from_f32(value as f32).to_f64()),
+            DType::I64 => Self::Int(integer),
+            DType::I32 => Self::Int(i64::from(integer as i32)),
+            DType::U8 => Self::Int(i64::from(integer as u8)),
+            DType::Bool => Self::Bool(value != 0.0),
+        }
+    }
+
     /// Checks that a tensor of `dtype` can hold the value, whose fraction integers cut: that it neither
     /// wraps nor becomes infinite. A negative number that a byte holds as its complement does fit, as in
     /// PyTorch.

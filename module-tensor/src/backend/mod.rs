@@ -181,12 +181,27 @@ pub trait Backend: Any + Send + Sync {
     /// As [`unary`](Self::unary).
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage>;
 
-    /// The element of `a` where `condition` is true, else that of `b`.
+    /// An element and a number, which the dtype of `x` holds exactly, to a truth value.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage>;
+
+    /// The element of `a` where `condition` is true, else that of `b`, for layouts of one shape.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// The number, which the dtype of `x` holds exactly, where `mask` is `on`, else the element of `x`, for
+    /// layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage>;
 
     /// Folds the dimensions `dims`.
     ///

@@ -34,7 +34,7 @@ impl Tensor {
         match (low.into(), high.into()) {
             (Value::Scalar(low), Value::Scalar(high)) => self.clamped(NAME, Some(low), Some(high)),
             (low, high) => {
-                let (low, high) = (low.like(NAME, self)?, high.like(NAME, self)?);
+                let (low, high) = (low.beside(NAME, self)?, high.beside(NAME, self)?);
                 self.clamped_between(&low, &high)
             }
         }
@@ -114,15 +114,17 @@ impl Tensor {
         }))
     }
 
-    fn clamped_between(&self, low: &Self, high: &Self) -> Result<Self> {
+    fn clamped_between(&self, low: &Value<'_>, high: &Value<'_>) -> Result<Self> {
         const NAME: &str = "clamp";
-        let raised = self.binary(NAME, BinaryOp::Maximum, low)?;
-        let out = raised.binary(NAME, BinaryOp::Minimum, high)?;
-        Ok(out.record([self, low, high], |_| Between {
-            x: self.detach(),
-            low: low.detach(),
-            high: high.detach(),
-        }))
+        let raised = self.binary_with(NAME, BinaryOp::Maximum, low)?;
+        let out = raised.binary_with(NAME, BinaryOp::Minimum, high)?;
+        Ok(
+            out.record(low.inputs(self).chain(high.tensor()), |_| Between {
+                x: self.detach(),
+                low: low.detach(),
+                high: high.detach(),
+            }),
+        )
     }
 }
 
@@ -139,13 +141,12 @@ impl Function for Clamp {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         let mut out = ctx.grad().clone();
         if let Some(low) = self.low {
-            out = self.x.gt(low)?.where_(&out, &zero)?;
+            out = self.x.gt(low)?.where_(&out, 0.0)?;
         }
         if let Some(high) = self.high {
-            out = self.x.lt(high)?.where_(&out, &zero)?;
+            out = self.x.lt(high)?.where_(&out, 0.0)?;
         }
         one(out)
     }
@@ -154,8 +155,8 @@ impl Function for Clamp {
 /// Between two bounds of which at least one is a tensor.
 struct Between {
     x: Tensor,
-    low: Tensor,
-    high: Tensor,
+    low: Value<'static>,
+    high: Value<'static>,
 }
 
 impl Function for Between {
@@ -169,18 +170,21 @@ impl Function for Between {
             let gradient = || mask()?.where_(ctx.grad(), 0.0)?.sum_to(of.shape());
             ctx.needs(place).then(gradient).transpose()
         };
+        let (below, above) = (|| x.lt(low.clone()), || x.gt(high.clone()));
         // As PyTorch has it where one of the three is NaN.
-        let inside = || x.lt(low)?.logical_or(&x.gt(high)?)?.logical_not();
-        let below = || x.lt(low)?.logical_and(&low.lt(high)?);
-        let above = || {
-            let beyond = x.gt(high)?.logical_and(&low.le(high)?)?;
-            beyond.logical_or(&high.lt(low)?)
-        };
-        let gradients = [
-            masked(0, &inside, x)?,
-            masked(1, &below, low)?,
-            masked(2, &above, high)?,
-        ];
+        let inside = || below()?.logical_or(&above()?)?.logical_not();
+        let mut gradients = vec![masked(0, &inside, x)?];
+        if let Some(low) = low.tensor() {
+            let of_low = || below()?.logical_and(&low.lt(high.clone())?);
+            gradients.push(masked(1, &of_low, low)?);
+        }
+        if let Some(high) = high.tensor() {
+            let of_high = || {
+                let beyond = above()?.logical_and(&high.ge(low.clone())?)?;
+                beyond.logical_or(&high.lt(low.clone())?)
+            };
+            gradients.push(masked(gradients.len(), &of_high, high)?);
+        }
         Ok(gradients.into_iter().collect())
     }
 }

@@ -1,10 +1,8 @@
 //! Comparisons and choices.
 
-use std::borrow::Cow;
-
 use super::Value;
 use crate::backend::CompareOp;
-use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{DType, ErrorKind, Result, Scalar, Shape, default_dtype};
 
 macro_rules! comparisons {
@@ -40,7 +38,13 @@ comparisons! {
 
 impl Tensor {
     fn compare(&self, name: &'static str, op: CompareOp, other: Value<'_>) -> Result<Self> {
-        let other = other.like(name, self)?;
+        let other = match other.beside(name, self)? {
+            Value::Tensor(other) => other,
+            Value::Scalar(number) => {
+                let backend = self.device().backend();
+                return Ok(self.like_shape(backend.compare_scalar(op, self.operand(), number)?));
+            }
+        };
         let shape = self.shape().broadcast(name, other.shape())?;
         shape.checked_numel(name, 1)?;
         let (a, b) = (
@@ -84,13 +88,12 @@ impl Tensor {
             .into());
         }
         let (a, b) = match (a.into(), b.into()) {
-            (Value::Tensor(a), b) => {
-                let b = b.like(NAME, &a)?;
-                (a, b)
-            }
-            (Value::Scalar(a), Value::Tensor(b)) => (Value::Scalar(a).like(NAME, &b)?, b),
-            (Value::Scalar(a), Value::Scalar(b)) => self.both(a, b)?,
+            (Value::Tensor(a), Value::Tensor(b)) => (a, b),
+            (Value::Tensor(a), Value::Scalar(b)) => return a.filled_where(self, false, b),
+            (Value::Scalar(a), Value::Tensor(b)) => return b.filled_where(self, true, a),
+            (Value::Scalar(a), Value::Scalar(b)) => return self.either(a, b),
         };
+        a.check_same(NAME, &b)?;
         let (a, b) = (&*a, &*b);
         self.check_device(NAME, a)?;
         let shape = a
@@ -117,15 +120,55 @@ impl Tensor {
         )
     }
 
-    /// Two numbers as tensors of the dtype that both have together.
-    fn both<'a>(&self, a: Scalar, b: Scalar) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
+    /// One of two numbers in the dtype that both have together.
+    fn either(&self, a: Scalar, b: Scalar) -> Result<Self> {
         let dtype = match (a, b) {
             (Scalar::Bool(_), Scalar::Bool(_)) => DType::Bool,
             _ if a.is_float() || b.is_float() => default_dtype(),
             _ => DType::I64,
         };
-        let full = |number| Self::full((), number, (dtype, &self.device())).map(Cow::Owned);
-        Ok((full(a)?, full(b)?))
+        a.check_fits("full", dtype)?;
+        let b = Self::full((), b, (dtype, &self.device()))?;
+        b.filled_where(self, true, a)
+    }
+
+    /// The elements, but a number where `mask` is `on`, with broadcasting.
+    fn filled_where(&self, mask: &Self, on: bool, number: Scalar) -> Result<Self> {
+        const NAME: &str = "where";
+        let number = self.number(NAME, number)?;
+        mask.check_device(NAME, self)?;
+        let shape = self.shape().broadcast(NAME, mask.shape())?;
+        shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
+        let (x, condition) = (
+            self.operand_as(NAME, &shape)?,
+            mask.operand_as(NAME, &shape)?,
+        );
+        let backend = self.device().backend();
+        let storage = backend.masked_fill(x, condition, on, number)?;
+        Ok(Self::fresh(storage, shape).record([self], |_| MaskedFill {
+            mask: mask.clone(),
+            on,
+            from: self.shape().clone(),
+        }))
+    }
+}
+
+/// A number where a mask is `on`.
+struct MaskedFill {
+    mask: Tensor,
+    on: bool,
+    from: Shape,
+}
+
+impl Function for MaskedFill {
+    fn name(&self) -> &'static str {
+        "where"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let Self { mask, on, from } = self;
+        let grad = ctx.grad().filled_where(mask, *on, 0.into())?;
+        one(grad.sum_to(from)?)
     }
 }
 
@@ -141,11 +184,10 @@ impl Function for Where {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         two(
             ctx,
-            || self.condition.where_(ctx.grad(), &zero)?.sum_to(&self.a),
-            || self.condition.where_(&zero, ctx.grad())?.sum_to(&self.b),
+            || self.condition.where_(ctx.grad(), 0.0)?.sum_to(&self.a),
+            || self.condition.where_(0.0, ctx.grad())?.sum_to(&self.b),
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::backend::BinaryOp;
-use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
@@ -29,13 +29,7 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return self.logical_or(&*other.truths_like("maximum", self)?);
         }
-        let other = other.like("maximum", self)?;
-        let out = self.binary("maximum", BinaryOp::Maximum, &other)?;
-        Ok(out.record([self, &other], |_| Extreme {
-            name: "maximum",
-            a: self.clone(),
-            b: Tensor::clone(&other),
-        }))
+        self.elementwise_extreme("maximum", BinaryOp::Maximum, other)
     }
 
     /// The smaller of the two, elementwise with broadcasting; NaN if either is. Of truth values, false is
@@ -61,12 +55,21 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return self.logical_and(&*other.truths_like("minimum", self)?);
         }
-        let other = other.like("minimum", self)?;
-        let out = self.binary("minimum", BinaryOp::Minimum, &other)?;
-        Ok(out.record([self, &other], |_| Extreme {
-            name: "minimum",
-            a: self.clone(),
-            b: Tensor::clone(&other),
+        self.elementwise_extreme("minimum", BinaryOp::Minimum, other)
+    }
+
+    fn elementwise_extreme(
+        &self,
+        name: &'static str,
+        op: BinaryOp,
+        other: Value<'_>,
+    ) -> Result<Self> {
+        let other = other.beside(name, self)?;
+        let out = self.binary_with(name, op, &other)?;
+        Ok(out.record(other.inputs(self), |_| Extreme {
+            name,
+            a: self.detach(),
+            b: other.detach(),
         }))
     }
 }
@@ -74,7 +77,7 @@ impl Tensor {
 struct Extreme {
     name: &'static str,
     a: Tensor,
-    b: Tensor,
+    b: Value<'static>,
 }
 
 impl Function for Extreme {
@@ -83,16 +86,16 @@ impl Function for Extreme {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (a, b, grad) = (self.a.detach(), self.b.detach(), ctx.grad());
-        let (mut a_loses, mut b_loses) = (a.lt(&b)?, a.gt(&b)?);
+        let (a, b, grad) = (&self.a, &self.b, ctx.grad());
+        let (mut a_loses, mut b_loses) = (a.lt(b.clone())?, a.gt(b.clone())?);
         if self.name == "minimum" {
             std::mem::swap(&mut a_loses, &mut b_loses);
         }
-        let share = a.eq(&b)?.where_(&grad.mul(0.5)?, grad)?;
-        two(
+        let share = a.eq(b.clone())?.where_(&grad.mul(0.5)?, grad)?;
+        b.gradients(
             ctx,
             || a_loses.where_(0.0, &share)?.sum_to(a.shape()),
-            || b_loses.where_(0.0, &share)?.sum_to(b.shape()),
+            |b| b_loses.where_(0.0, &share)?.sum_to(b.shape()),
         )
     }
 }

@@ -213,8 +213,8 @@ impl Tensor {
         value: impl Into<Value<'a>>,
     ) -> Result<Self> {
         const NAME: &str = "index_fill";
-        let value = value.into().like(NAME, self)?;
-        if value.rank() > 0 {
+        let value = value.into().beside(NAME, self)?;
+        if let Some(value) = value.tensor().filter(|value| value.rank() > 0) {
             return Err(value.shape().error(NAME, "a value without dimensions"));
         }
         let (x, index) = (self.as_vector()?, index.as_vector()?);
@@ -229,7 +229,7 @@ impl Tensor {
             .map(|d| if d == dim { size } else { 1 })
             .collect();
         let mask = Self::from_vec(chosen, shape)?.to_device(&self.device())?;
-        mask.where_(&*value, &x)?.reshape_to(self.shape())
+        mask.where_(value, &x)?.reshape_to(self.shape())
     }
 
     /// A copy of this tensor with the slices of `source` in place of those of dimension `dim` that a list

@@ -24,7 +24,7 @@ impl Tensor {
     /// ```
     pub fn logical_and(&self, other: &Self) -> Result<Self> {
         let (a, b) = self.truths("logical_and", other)?;
-        a.where_(&b, &b.truth(false)?)
+        a.where_(&b, false)
     }
 
     /// Whether one of the two is true, or both, elementwise.
@@ -45,7 +45,7 @@ impl Tensor {
     /// ```
     pub fn logical_or(&self, other: &Self) -> Result<Self> {
         let (a, b) = self.truths("logical_or", other)?;
-        a.where_(&b.truth(true)?, &b)
+        a.where_(true, &b)
     }
 
     /// Whether exactly one of the two is true, elementwise.
@@ -202,8 +202,8 @@ impl Tensor {
             return Self::full(shape, of_nothing, (DType::Bool, &self.device()));
         }
         // The extreme of bytes is the cheapest fold there is.
-        let byte = |value: i64| Self::full((), value, (DType::U8, &self.device()));
-        let bytes = self.is_true()?.where_(&byte(1)?, &byte(0)?)?;
+        let zero = Self::zeros((), (DType::U8, &self.device()))?;
+        let bytes = self.is_true()?.where_(1, &zero)?;
         let fold = if of_nothing { Self::amin } else { Self::amax };
         fold(&bytes, &dims, keepdim)?.ne(0)
     }
@@ -292,9 +292,5 @@ impl Tensor {
         self.check_device(op, other)?;
         self.shape().broadcast(op, other.shape())?;
         Ok((self.is_true()?, other.is_true()?))
-    }
-
-    fn truth(&self, value: bool) -> Result<Self> {
-        Self::full((), value, (DType::Bool, &self.device()))
     }
 }

@@ -89,6 +89,7 @@ mod trigonometric;
 mod unfold;
 mod unique;
 mod unpool;
+mod value;
 mod view;
 mod window;
 
@@ -116,95 +117,16 @@ pub use sizes::{Padding, Sizes};
 pub use tensordot::TensordotDims;
 pub use unfold::UnfoldOptions;
 pub use unique::Unique;
-
-use std::borrow::Cow;
+pub use value::Value;
 
 use crate::backend::{Storage, UnaryOp};
 use crate::tensor::Tensor;
-use crate::{DType, ErrorKind, Result, Scalar};
-
-/// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
-///
-/// Methods take `impl Into<Value>`, so that `x.mul(&y)` and `x.mul(2.0)` both read well.
-#[derive(Clone, Debug)]
-pub enum Value<'a> {
-    /// A tensor.
-    Tensor(Cow<'a, Tensor>),
-    /// A number.
-    Scalar(Scalar),
-}
-
-impl From<Tensor> for Value<'_> {
-    #[inline]
-    fn from(tensor: Tensor) -> Self {
-        Self::Tensor(Cow::Owned(tensor))
-    }
-}
-
-impl<'a> From<&'a Tensor> for Value<'a> {
-    #[inline]
-    fn from(tensor: &'a Tensor) -> Self {
-        Self::Tensor(Cow::Borrowed(tensor))
-    }
-}
-
-macro_rules! value_from {
-    ($($type:ty),*) => {$(
-        impl From<$type> for Value<'_> {
-            fn from(value: $type) -> Self {
-                Self::Scalar(value.into())
-            }
-        }
-    )*};
-}
-
-value_from!(f32, f64, i32, i64, u8, u32, usize, isize, bool, Scalar);
-
-impl<'a> Value<'a> {
-    /// The tensor itself, or the number as a tensor without dimensions like `x`.
-    fn like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
-        match self {
-            Self::Tensor(tensor) => {
-                x.check_same(op, &tensor)?;
-                Ok(tensor)
-            }
-            Self::Scalar(number) => {
-                x.check_number(op, number)?;
-                number.check_fits(op, x.dtype())?;
-                Tensor::full((), number, (x.dtype(), &x.device())).map(Cow::Owned)
-            }
-        }
-    }
-}
-
-impl<'a> Value<'a> {
-    /// [`like`](Self::like) for truth values, beside which PyTorch makes integers of any other number.
-    fn truths_like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
-        if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
-            let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
-            let dtype = DType::Bool;
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
-        }
-        self.like(op, x)
-    }
-}
+use crate::{DType, ErrorKind, Result};
 
 impl Tensor {
     /// A fresh tensor of this one's shape.
     fn like_shape(&self, storage: Storage) -> Self {
         Self::fresh(storage, self.shape().clone())
-    }
-
-    /// Refuses a number that the tensor's dtype would cut.
-    fn check_number(&self, op: &'static str, number: Scalar) -> Result<()> {
-        if self.dtype().is_floating_point() || !number.is_float() {
-            return Ok(());
-        }
-        let (dtype, needs) = (
-            self.dtype(),
-            "a floating-point tensor beside a floating-point number",
-        );
-        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
     /// What the gradient of `other` reads of this tensor: nothing where it needs none, so that beside

@@ -4,8 +4,8 @@ use std::ops;
 
 use super::Value;
 use crate::backend::BinaryOp;
-use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, two};
-use crate::{Error, Result};
+use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor};
+use crate::{Error, Result, Shape};
 
 impl Tensor {
     /// `⌊self / other⌋`, elementwise with broadcasting; without a gradient, as in PyTorch.
@@ -27,8 +27,8 @@ impl Tensor {
     pub fn floor_divide<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         const NAME: &str = "floor_divide";
         let other = self.divisor(NAME, other.into())?;
-        let out = self.binary(NAME, BinaryOp::FloorDivide, &other)?;
-        Ok(out.record([self, &other], |_| NoGradient(NAME)))
+        let out = self.binary_with(NAME, BinaryOp::FloorDivide, &other)?;
+        Ok(out.record(other.inputs(self), |_| NoGradient(NAME)))
     }
 
     /// `self - other · ⌊self / other⌋`, elementwise with broadcasting: what is left has the sign of
@@ -99,8 +99,8 @@ impl Tensor {
 
     fn rest(&self, name: &'static str, op: BinaryOp, other: Value<'_>) -> Result<Self> {
         let other = self.divisor(name, other)?;
-        let out = self.binary(name, op, &other)?;
-        Ok(out.record([self, &other], |_| Rest {
+        let out = self.binary_with(name, op, &other)?;
+        Ok(out.record(other.inputs(self), |_| Rest {
             name,
             op,
             a: self.detach(),
@@ -109,19 +109,25 @@ impl Tensor {
     }
 
     /// The other side of a division, of which integers have no 0.
-    fn divisor(&self, name: &'static str, other: Value<'_>) -> Result<Self> {
-        let other = other.like(name, self)?.into_owned();
+    fn divisor<'a>(&self, name: &'static str, other: Value<'a>) -> Result<Value<'a>> {
+        let other = other.beside(name, self)?;
         if self.dtype().is_floating_point() || self.numel() == 0 {
             return Ok(other);
         }
-        let zeros = other.eq(0)?.to_vec::<bool>()?;
-        match zeros.iter().position(|zero| *zero) {
+        let (zero, shape) = match &other {
+            Value::Scalar(number) => ((number.to_f64() == 0.0).then_some(0), Shape::default()),
+            Value::Tensor(other) => {
+                let zeros = other.eq(0)?.to_vec::<bool>()?;
+                (zeros.iter().position(|zero| *zero), other.shape().clone())
+            }
+        };
+        match zero {
             None => Ok(other),
             Some(place) => {
                 let problem = format!(
                     "element {place} is 0, by which integers cannot be divided; cast with `to_dtype`, or replace it"
                 );
-                Err(Error::argument(name, "other", other.shape(), problem))
+                Err(Error::argument(name, "other", shape, problem))
             }
         }
     }
@@ -132,7 +138,7 @@ struct Rest {
     name: &'static str,
     op: BinaryOp,
     a: Tensor,
-    b: Tensor,
+    b: Value<'static>,
 }
 
 impl Function for Rest {
@@ -142,10 +148,10 @@ impl Function for Rest {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { op, a, b, .. } = self;
-        two(
+        b.gradients(
             ctx,
             || ctx.grad().sum_to(a.shape()),
-            || {
+            |b| {
                 let quotient = match op {
                     BinaryOp::Fmod => a.div(b)?.trunc()?,
                     _ => a.floor_divide(b)?,

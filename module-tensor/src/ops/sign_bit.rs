@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::backend::BinaryOp;
-use crate::tensor::{Backward, Function, Gradients, Tensor, two};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
@@ -54,9 +54,9 @@ impl Tensor {
     pub fn copysign<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         const NAME: &str = "copysign";
         self.check_floating(NAME)?;
-        let other = other.into().like(NAME, self)?;
-        let out = self.binary(NAME, BinaryOp::Copysign, &other)?;
-        Ok(out.record([self, &other], |y| Copysign {
+        let other = other.into().beside(NAME, self)?;
+        let out = self.binary_with(NAME, BinaryOp::Copysign, &other)?;
+        Ok(out.record(other.inputs(self), |y| Copysign {
             a: self.detach(),
             b: other.detach(),
             y: y.clone(),
@@ -112,7 +112,7 @@ impl Tensor {
 
 struct Copysign {
     a: Tensor,
-    b: Tensor,
+    b: Value<'static>,
     y: Tensor,
 }
 
@@ -123,13 +123,13 @@ impl Function for Copysign {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { a, b, y } = self;
-        two(
+        b.gradients(
             ctx,
             || {
                 let sign = y.div(a)?.masked_fill(&a.eq(0.0)?, 0.0)?;
                 ctx.grad().mul(&sign)?.sum_to(a.shape())
             },
-            || b.zeros_like(),
+            Tensor::zeros_like,
         )
     }
 }

@@ -7,7 +7,7 @@ use module_tensor::backend::{
     SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, TakeGeometry, UnaryOp,
     UnfoldGeometry, UnfoldOp,
 };
-use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar};
+use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, Tensor};
 
 use crate::Family;
 use crate::generator::Hashes;
@@ -125,6 +125,17 @@ impl Mirror {
     }
 }
 
+/// Checks that a dtype holds a number exactly, which kernels may rely on.
+fn check_held(dtype: DType, number: Scalar) -> Result<()> {
+    let held = Tensor::full((), number, (dtype, &Device::cpu()))?.to_dtype(DType::F64)?;
+    let (held, number) = (held.item::<f64>()?, number.to_f64());
+    if held == number || held.is_nan() && number.is_nan() {
+        return Ok(());
+    }
+    let problem = format!("must be one that {dtype} holds, such as {held:?}");
+    Err(Error::argument("mirror", "number", number, problem))
+}
+
 impl Backend for Mirror {
     fn kind(&self) -> &str {
         KIND
@@ -200,8 +211,20 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.compare(op, self.read(a)?, self.read(b)?))
     }
 
+    fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
+        let x = self.read(x)?;
+        check_held(x.storage.dtype(), number)?;
+        self.run(|cpu| cpu.compare_scalar(op, x, number))
+    }
+
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
         self.run(|cpu| cpu.select(self.read(condition)?, self.read(a)?, self.read(b)?))
+    }
+
+    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
+        let x = self.read(x)?;
+        check_held(x.storage.dtype(), number)?;
+        self.run(|cpu| cpu.masked_fill(x, self.read(mask)?, on, number))
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {

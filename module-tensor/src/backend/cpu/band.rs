@@ -6,11 +6,11 @@ use super::{LinearOp, room};
 use crate::Result;
 
 /// A linear map along one dimension, in which each place of the output is a weighted sum of
-/// neighbours in the input.
+/// neighbors in the input.
 pub(super) struct Band {
     /// The size of the input.
     pub(super) size: usize,
-    /// For each place of the output the neighbours in the input; neither end ever falls.
+    /// For each place of the output the neighbors in the input; neither end ever falls.
     pub(super) ranges: Vec<Range<usize>>,
     /// What they count.
     pub(super) weights: BandWeights,
@@ -39,7 +39,7 @@ impl Band {
 
     /// The map whose matrix is this one's turned: it takes gradients of the output to the input.
     fn transposed(self) -> Self {
-        // Both ends never fall, so the outputs that see an input are neighbours as well.
+        // Both ends never fall, so the outputs that see an input are neighbors as well.
         let (mut first, mut end) = (0, 0);
         let outputs = |place: usize| {
             while self

@@ -8,7 +8,7 @@ use super::map::{
 use super::number::Number;
 use super::special;
 use super::threads::{Items, divide};
-use super::view::{Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
+use super::view::{Branch, Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Region, Storage, UnaryOp};
 use crate::{DType, ErrorKind, Result, Scalar};
 
@@ -339,7 +339,39 @@ impl NumberKernel for Compare<'_> {
     }
 }
 
-pub(super) fn select<T: Element>(condition: &Operand, a: &Operand, b: &Operand) -> Result<Storage> {
+pub(super) fn compare_scalar(op: CompareOp, x: &Operand, number: Scalar) -> Result<Storage> {
+    let x = widened(x)?;
+    run_number(x.storage.dtype(), CompareScalar(op, &x, number))
+}
+
+struct CompareScalar<'a>(CompareOp, &'a Operand, Scalar);
+
+impl NumberKernel for CompareScalar<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "comparison"
+    }
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(op, x, number) = self;
+        let number = T::from_scalar(number);
+        Ok(CpuStorage::wrap(match op {
+            CompareOp::Eq => map1(x, move |v: T| v == number),
+            CompareOp::Ne => map1(x, move |v: T| v != number),
+            CompareOp::Lt => map1(x, move |v: T| v < number),
+            CompareOp::Le => map1(x, move |v: T| v <= number),
+            CompareOp::Gt => map1(x, move |v: T| v > number),
+            CompareOp::Ge => map1(x, move |v: T| v >= number),
+        }?))
+    }
+}
+
+pub(super) fn select<T: Element>(
+    condition: &Operand,
+    a: Branch<'_, T>,
+    b: Branch<'_, T>,
+) -> Result<Storage> {
     if condition.storage.dtype() != DType::Bool {
         let dtype = condition.storage.dtype();
         return Err(ErrorKind::UnsupportedDType {

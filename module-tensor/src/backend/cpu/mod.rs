@@ -62,7 +62,7 @@ use super::{
     RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds,
     RecurrentOp, RecurrentStates,
 };
-use crate::layout::{Layout, Shape};
+use crate::layout::Layout;
 use crate::simd;
 use crate::{DType, Result, Scalar};
 use map::dispatch;
@@ -71,6 +71,7 @@ pub(super) use memory::{room, scratch};
 pub(super) use storage::CpuStorage;
 use storage::elements_of;
 pub use threads::{num_threads, set_num_threads};
+use view::Branch;
 pub(crate) use view::array_view;
 pub(super) use view::le_bytes;
 
@@ -165,8 +166,23 @@ impl Backend for CpuBackend {
         elementwise::compare(op, &a, &b)
     }
 
+    fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
+        elementwise::compare_scalar(op, &x, number)
+    }
+
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        dispatch!(a.storage.dtype(), T => elementwise::select::<T>(&condition, &a, &b))
+        dispatch!(a.storage.dtype(), T => {
+            elementwise::select::<T>(&condition, Branch::Elements(&a), Branch::Elements(&b))
+        })
+    }
+
+    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
+        dispatch!(x.storage.dtype(), T => {
+            let number = Branch::Number(number::Convert::from_scalar(number));
+            let x = Branch::Elements(&x);
+            let (a, b) = if on { (number, x) } else { (x, number) };
+            elementwise::select::<T>(&mask, a, b)
+        })
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {

@@ -33,7 +33,6 @@ pub(super) fn resample(op: LinearOp, x: &Operand, geometry: &ResampleGeometry) -
 }
 
 /// The last dimensions of `x` through one band each.
-
 struct Resample<'a> {
     x: &'a Operand,
     bands: &'a [Band],

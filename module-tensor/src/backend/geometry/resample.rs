@@ -14,7 +14,8 @@ pub struct ResampleGeometry {
     pub mode: ResampleMode,
     /// In each spatial dimension how far neighbors of the output lie apart in the input: with aligned
     /// corners `(input - 1) / (output - 1)`, or 0 for one place; otherwise `1 / scale_factor` where a
-    /// factor was given, and `input / output` where a size was.
+    /// factor was given, which makes `⌊input · scale_factor⌋` places, and `input / output` where a size
+    /// was.
     pub scale: Vec<f64>,
 }
 

@@ -118,6 +118,53 @@ fn what_does_not_fit_is_named() {
     }
 }
 
+/// As PyTorch has it, and not as the precision of a computation would.
+#[test]
+fn a_number_beside_a_tensor_is_rounded_to_its_dtype() {
+    for dtype in [DType::F16, DType::BF16, DType::F32] {
+        let x = Tensor::from([0.1_f64, 0.3, 70_000.0, f64::NAN]);
+        let x = x.to_dtype(dtype).unwrap();
+        for (truths, expected) in [
+            (x.eq(0.1), [true, false, false, false]),
+            (x.ne(0.1), [false, true, true, true]),
+            (x.lt(0.1), [false, false, false, false]),
+            (x.le(0.1), [true, false, false, false]),
+            (x.gt(0.1), [false, true, true, false]),
+            (x.ge(0.1), [true, true, true, false]),
+            (x.eq(0.3), [false, true, false, false]),
+        ] {
+            let truths = truths.unwrap().to_vec::<bool>().unwrap();
+            assert_eq!(truths, expected, "{dtype:?}");
+        }
+    }
+    let large = (1_i64 << 53) + 1;
+    let x = Tensor::from([large - 1, large, 3]);
+    let truths = x.eq(large).unwrap().to_vec::<bool>().unwrap();
+    assert_eq!(truths, [false, true, false]);
+    let x = Tensor::from([1_u8, 255, 6]);
+    let truths = x.eq(-250).unwrap().to_vec::<bool>().unwrap();
+    assert_eq!(truths, [false, false, true]);
+
+    let (mask, tenth) = (Tensor::from([true, false]), 0.099_975_586);
+    let half = |values: [f64; 2], dtype| Tensor::from(values).to_dtype(dtype).unwrap();
+    let x = || half([1.0, 2.0], DType::F16);
+    let x57 = || half([5.0, -7.0], DType::F16);
+    for (result, expected) in [
+        (mask.where_(x(), 0.1), [1.0, tenth]),
+        (mask.where_(0.1, x()), [tenth, 2.0]),
+        (x().masked_fill(&mask, 0.1), [tenth, 2.0]),
+        (x57().remainder(0.3), [0.199_218_75, 0.201_171_88]),
+        (x57().fmod(0.3), [0.199_218_75, -0.098_876_95]),
+        (
+            half([5.0, -7.0], DType::BF16).floor_divide(0.3),
+            [16.0, -24.0],
+        ),
+    ] {
+        let found = result.unwrap().to_dtype(DType::F32).unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), expected);
+    }
+}
+
 #[test]
 fn sizes_are_numbers_of_any_type() {
     let x = Tensor::arange(0, 6, ()).unwrap();

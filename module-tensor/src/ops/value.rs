@@ -1,0 +1,151 @@
+//! What stands beside a tensor in an operation: another, or a number.
+
+use std::borrow::Cow;
+use std::iter::once;
+
+use crate::backend::BinaryOp;
+use crate::tensor::{Backward, Gradients, Tensor, one, two};
+use crate::{DType, ErrorKind, Result, Scalar};
+
+/// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
+///
+/// Methods take `impl Into<Value>`, so that `x.mul(&y)` and `x.mul(2.0)` both read well.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// A tensor.
+    Tensor(Cow<'a, Tensor>),
+    /// A number.
+    Scalar(Scalar),
+}
+
+impl From<Tensor> for Value<'_> {
+    #[inline]
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(Cow::Owned(tensor))
+    }
+}
+
+impl<'a> From<&'a Tensor> for Value<'a> {
+    #[inline]
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(Cow::Borrowed(tensor))
+    }
+}
+
+macro_rules! value_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value<'_> {
+            fn from(value: $type) -> Self {
+                Self::Scalar(value.into())
+            }
+        }
+    )*};
+}
+
+value_from!(f32, f64, i32, i64, u8, u32, usize, isize, bool, Scalar);
+
+impl<'a> Value<'a> {
+    /// The tensor itself, or the number as a tensor without dimensions like `x`.
+    pub(super) fn like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
+        match self {
+            Self::Tensor(tensor) => {
+                x.check_same(op, &tensor)?;
+                Ok(tensor)
+            }
+            Self::Scalar(number) => {
+                let number = x.number(op, number)?;
+                Tensor::full((), number, (x.dtype(), &x.device())).map(Cow::Owned)
+            }
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// [`like`](Self::like) for truth values, beside which PyTorch makes integers of any other number.
+    pub(super) fn truths_like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
+        if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
+            let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
+            let dtype = DType::Bool;
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        }
+        self.like(op, x)
+    }
+}
+
+impl Value<'_> {
+    /// The tensor itself, of the dtype and on the device of `x`, or the number as the dtype of `x` holds it.
+    pub(super) fn beside(self, op: &'static str, x: &Tensor) -> Result<Self> {
+        match self {
+            Self::Tensor(ref tensor) => x.check_same(op, tensor).map(|()| self),
+            Self::Scalar(number) => x.number(op, number).map(Self::Scalar),
+        }
+    }
+
+    /// The tensor, if it is one.
+    pub(super) fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            Self::Scalar(_) => None,
+        }
+    }
+
+    /// The same without a memory of how it was computed.
+    pub(super) fn detach(&self) -> Value<'static> {
+        match self {
+            Self::Tensor(tensor) => tensor.detach().into(),
+            Self::Scalar(number) => (*number).into(),
+        }
+    }
+
+    /// The inputs of an operation of `x` and this value.
+    pub(super) fn inputs<'x>(&'x self, x: &'x Tensor) -> impl Iterator<Item = &'x Tensor> {
+        once(x).chain(self.tensor())
+    }
+
+    /// The gradients of such an operation: a number has none.
+    pub(super) fn gradients(
+        &self,
+        ctx: &Backward,
+        first: impl FnOnce() -> Result<Tensor>,
+        second: impl FnOnce(&Tensor) -> Result<Tensor>,
+    ) -> Result<Gradients> {
+        match self {
+            Self::Tensor(tensor) => two(ctx, first, || second(tensor)),
+            Self::Scalar(_) => one(first()?),
+        }
+    }
+}
+
+impl Tensor {
+    /// Refuses a number that the tensor's dtype would cut.
+    pub(super) fn check_number(&self, op: &'static str, number: Scalar) -> Result<()> {
+        if self.dtype().is_floating_point() || !number.is_float() {
+            return Ok(());
+        }
+        let (dtype, needs) = (
+            self.dtype(),
+            "a floating-point tensor beside a floating-point number",
+        );
+        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+    }
+
+    /// A number as this tensor's dtype holds it; one that the dtype would cut or cannot hold is refused.
+    pub(super) fn number(&self, op: &'static str, number: Scalar) -> Result<Scalar> {
+        self.check_number(op, number)?;
+        number.check_fits(op, self.dtype())?;
+        Ok(number.rounded_to(self.dtype()))
+    }
+
+    /// An operation with a value that [`beside`](Value::beside) has checked.
+    pub(super) fn binary_with(
+        &self,
+        name: &'static str,
+        op: BinaryOp,
+        other: &Value<'_>,
+    ) -> Result<Self> {
+        match other {
+            Value::Tensor(other) => self.binary(name, op, other),
+            Value::Scalar(number) => self.binary_scalar(name, op, *number),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Kernels written from the pages of the geometry values alone, against those of the CPU.
+#![allow(clippy::unwrap_used)]
+
+use module_tensor::backend::{
+    Backend, LinearOp, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, ResampleGeometry,
+    ResampleMode, Storage, TakeDim, TakeGeometry,
+};
+use module_tensor::{Device, Layout, PoolOptions, Shape, Tensor};
+
+/// For each place of one dimension of an output the places of the input and what they weigh.
+type Table = Vec<Vec<(usize, f64)>>;
+
+/// Numbers without a pattern.
+fn numbers(shape: &Shape) -> Vec<f64> {
+    let number = |i: usize| (i as f64 * 0.618_033_988_749_895).fract() - 0.5;
+    (0..shape.numel()).map(number).collect()
+}
+
+fn tensor(values: &[f64], shape: &Shape) -> Tensor {
+    Tensor::from_vec(values.to_vec(), shape.clone()).unwrap()
+}
+
+fn cpu() -> &'static dyn Backend {
+    Device::cpu().backend()
+}
+
+fn values(storage: Storage, shape: &Shape) -> Vec<f64> {
+    let out = Tensor::from_storage(storage, Layout::contiguous(shape.clone()));
+    out.to_vec().unwrap()
+}
+
+/// Every pair of an element of the output and one of the input that it sees, with its weight; elements are
+/// counted in row-major order.
+fn pairs(input: &Shape, tables: &[Table]) -> Vec<Vec<(usize, f64)>> {
+    let mut all = vec![vec![(0, 1.0)]];
+    for (table, &size) in tables.iter().zip(input.iter()) {
+        let with = |seen: &Vec<(usize, f64)>| -> Vec<Vec<(usize, f64)>> {
+            let place = |place: &Vec<(usize, f64)>| {
+                let of = |&(at, weight): &(usize, f64)| {
+                    let more = place.iter().map(move |&(i, w)| (at * size + i, weight * w));
+                    more.collect::<Vec<_>>()
+                };
+                seen.iter().flat_map(of).collect()
+            };
+            table.iter().map(place).collect()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// Each place as it is.
+fn same(size: usize) -> Table {
+    (0..size).map(|i| vec![(i, 1.0)]).collect()
+}
+
+/// The tables of all dimensions, from those of the spatial ones.
+fn with_planes(input: &Shape, spatial: Vec<Table>) -> Vec<Table> {
+    let planes = input.iter().take(2).map(|&size| same(size));
+    planes.chain(spatial).collect()
+}
+
+/// A linear map forward and backward.
+#[track_caller]
+fn check_linear(
+    [input, output]: [&Shape; 2],
+    pairs: &[Vec<(usize, f64)>],
+    run: impl Fn(LinearOp, &Tensor) -> Storage,
+) {
+    let x = numbers(input);
+    let dot = |seen: &Vec<(usize, f64)>| seen.iter().map(|&(i, weight)| x[i] * weight).sum();
+    let forward: Vec<f64> = pairs.iter().map(dot).collect();
+    let grad = numbers(output);
+    let mut backward = vec![0.0; x.len()];
+    for (seen, grad) in pairs.iter().zip(&grad) {
+        for &(i, weight) in seen {
+            backward[i] += grad * weight;
+        }
+    }
+    for (op, shapes, given, expected) in [
+        (LinearOp::Forward, [input, output], &x, forward),
+        (LinearOp::Backward, [output, input], &grad, backward),
+    ] {
+        let actual = values(run(op, &tensor(given, shapes[0])), shapes[1]);
+        assert_eq!(actual.len(), expected.len(), "{op:?}");
+        for (i, (a, b)) in actual.iter().zip(&expected).enumerate() {
+            assert!((a - b).abs() < 1e-12, "{op:?} {i}: {a} instead of {b}");
+        }
+    }
+}
+
+fn seen_by(geometry: &PoolGeometry) -> Vec<Table> {
+    let sizes = geometry.input.iter().zip(geometry.output.iter()).skip(2);
+    let tables = sizes.enumerate().map(|(d, (&size, &count))| {
+        let places = |o: usize| match &geometry.windows {
+            PoolWindows::Sliding(windows) => {
+                let w = windows[d];
+                let place = |k: usize| (o * w.stride + k * w.dilation).checked_sub(w.padding);
+                let places = (0..w.kernel_size).filter_map(place);
+                places.filter(|&i| i < size).collect::<Vec<_>>()
+            }
+            PoolWindows::Adaptive => (o * size / count..((o + 1) * size).div_ceil(count)).collect(),
+        };
+        let weighted = |o| places(o).into_iter().map(|i| (i, 1.0)).collect();
+        (0..count).map(weighted).collect()
+    });
+    with_planes(&geometry.input, tables.collect())
+}
+
+fn check_max(geometry: &PoolGeometry, x: &[f64]) {
+    let (mut best, mut places) = (Vec::new(), Vec::new());
+    let plane: usize = geometry.input.iter().skip(2).product();
+    for seen in pairs(&geometry.input, &seen_by(geometry)) {
+        let mut winner = seen[0].0;
+        for (i, _) in seen {
+            if x[i] > x[winner] || x[i].is_nan() {
+                winner = i;
+            }
+        }
+        best.push(x[winner]);
+        places.push((winner % plane) as i64);
+    }
+    let x = tensor(x, &geometry.input).operand();
+    let (actual, at) = cpu().max_pool(x, geometry).unwrap();
+    let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+    assert_eq!(
+        bits(values(actual, &geometry.output)),
+        bits(best),
+        "{geometry:?}"
+    );
+    let at = Tensor::from_storage(at, Layout::contiguous(geometry.output.clone()));
+    assert_eq!(at.to_vec::<i64>().unwrap(), places, "{geometry:?}");
+}
+
+fn check_average(geometry: &PoolGeometry, divisor: PoolDivisor) {
+    let mut pairs = pairs(&geometry.input, &seen_by(geometry));
+    let spatial: Shape = geometry.output.iter().skip(2).copied().collect();
+    for (number, seen) in pairs.iter_mut().enumerate() {
+        let count = match (divisor, &geometry.windows) {
+            (PoolDivisor::Override(count), _) => count,
+            (PoolDivisor::WithPadding, PoolWindows::Sliding(windows)) => {
+                let (mut rest, mut count) = (number, 1);
+                for d in (0..spatial.rank()).rev() {
+                    let (w, o) = (windows[d], rest % spatial[d]);
+                    rest /= spatial[d];
+                    let left = geometry.input[2 + d] + 2 * w.padding - o * w.stride;
+                    count *= w.kernel_size.min(left);
+                }
+                count
+            }
+            _ => seen.len(),
+        };
+        seen.iter_mut()
+            .for_each(|(_, weight)| *weight /= count as f64);
+    }
+    check_linear([&geometry.input, &geometry.output], &pairs, |op, x| {
+        cpu().avg_pool(op, x.operand(), geometry, divisor).unwrap()
+    });
+}
+
+/// The number of places of the output, and whether rounding up adds one.
+fn places(size: usize, w: PoolWindow, ceil_mode: bool) -> Option<usize> {
+    let rest = (size + 2 * w.padding).checked_sub(w.dilation * (w.kernel_size - 1) + 1)?;
+    let mut count = match ceil_mode {
+        true => rest.div_ceil(w.stride),
+        false => rest / w.stride,
+    } + 1;
+    // None starts after the input.
+    if (count - 1) * w.stride >= size + w.padding {
+        count -= 1;
+    }
+    (w.dilation <= size || w.padding == 0).then_some(count)
+}
+
+#[test]
+fn pooling_is_what_its_geometry_says() {
+    let mut checked = 0;
+    for case in 0..2000_usize {
+        let pick = |salt: usize, from: usize, to: usize| {
+            from + (case * 7919 + salt * 104_729 + case * case * (salt + 3)) / 13 % (to - from + 1)
+        };
+        let ceil_mode = pick(1, 0, 1) == 1;
+        let dims = pick(2, 1, 3);
+        let dilated = pick(3, 0, 2) == 0;
+        let windows: Vec<PoolWindow> = (0..dims)
+            .map(|d| {
+                let kernel_size = pick(4 + d, 1, 4);
+                PoolWindow {
+                    kernel_size,
+                    stride: pick(8 + d, 1, 4),
+                    padding: pick(12 + d, 0, kernel_size / 2),
+                    dilation: if dilated { pick(16 + d, 1, 3) } else { 1 },
+                }
+            })
+            .collect();
+        let sizes: Vec<usize> = (0..dims).map(|d| pick(20 + d, 1, 8)).collect();
+        let counts = sizes.iter().zip(&windows);
+        let Some(counts) = counts
+            .map(|(&size, &window)| places(size, window, ceil_mode))
+            .collect::<Option<Vec<_>>>()
+        else {
+            continue;
+        };
+        let shape = |sizes: &[usize]| [2, 2].into_iter().chain(sizes.iter().copied()).collect();
+        let geometry = PoolGeometry {
+            input: shape(&sizes),
+            output: shape(&counts),
+            windows: PoolWindows::Sliding(windows.clone()),
+        };
+        let mut x = numbers(&geometry.input);
+        if let (&[size], &[w]) = (&sizes[..], &windows[..]) {
+            let options = PoolOptions {
+                kernel_size: [w.kernel_size],
+                stride: [w.stride],
+                padding: [w.padding],
+                dilation: [w.dilation],
+                ceil_mode,
+            };
+            let y = tensor(&x, &geometry.input).max_pool(options).unwrap();
+            assert_eq!(*y.shape(), geometry.output, "{size} {options:?}");
+        }
+        check_max(&geometry, &x);
+        // Ties and NaN.
+        x.iter_mut().for_each(|x| *x = (*x * 4.0).round());
+        x.iter_mut().step_by(5).for_each(|x| *x = f64::NAN);
+        check_max(&geometry, &x);
+        if !dilated {
+            check_average(&geometry, PoolDivisor::Inside);
+            check_average(&geometry, PoolDivisor::WithPadding);
+            check_average(&geometry, PoolDivisor::Override(pick(30, 1, 5)));
+        }
+        let counts: Vec<usize> = (0..dims).map(|d| pick(24 + d, 1, 9)).collect();
+        let adaptive = PoolGeometry {
+            input: geometry.input,
+            output: shape(&counts),
+            windows: PoolWindows::Adaptive,
+        };
+        check_max(&adaptive, &numbers(&adaptive.input));
+        check_average(&adaptive, PoolDivisor::Inside);
+        checked += 1;
+    }
+    assert!(checked > 500, "{checked}");
+}
+
+/// What a place of the output reads, as the page of each mode has it.
+fn reads(mode: ResampleMode, n: usize, out: usize, s: f64, o: usize) -> Vec<(usize, f64)> {
+    let o = o as f64;
+    let cubic = |a: f64, d: f64| match d {
+        d if d <= 1.0 => (a + 2.0) * d.powi(3) - (a + 3.0) * d.powi(2) + 1.0,
+        d if d < 2.0 => a * d.powi(3) - 5.0 * a * d.powi(2) + 8.0 * a * d - 4.0 * a,
+        _ => 0.0,
+    };
+    let inside = |i: isize| i.clamp(0, n as isize - 1) as usize;
+    let source = |align_corners: bool| match align_corners {
+        true => o * s,
+        false => (o + 0.5) * s - 0.5,
+    };
+    let averaged = |reach: f64, weight: &dyn Fn(f64) -> f64| {
+        let (c, m) = ((o + 0.5) * s, s.max(1.0));
+        let first = (c - reach * m + 0.5).max(0.0).floor() as usize;
+        let end = ((c + reach * m + 0.5).floor() as usize).min(n);
+        let weights = (first..end).map(|i| (i, weight(((i as f64 + 0.5 - c) / m).abs())));
+        let total: f64 = weights.clone().map(|(_, weight)| weight).sum();
+        weights.map(|(i, weight)| (i, weight / total)).collect()
+    };
+    match mode {
+        ResampleMode::Nearest => vec![(inside((o * s) as f32 as isize), 1.0)],
+        ResampleMode::NearestExact => {
+            let place = ((o + 0.5).mul_add(s, -0.5) + 0.5) as f32;
+            vec![(inside(place as isize), 1.0)]
+        }
+        ResampleMode::Linear { .. } if n == out => vec![(o as usize, 1.0)],
+        ResampleMode::Linear { align_corners } => {
+            let p = source(align_corners).max(0.0);
+            let l = p.floor().min(n as f64 - 1.0);
+            let (t, l) = ((p - l).min(1.0), l as isize);
+            vec![(inside(l), 1.0 - t), (inside(l + 1), t)]
+        }
+        ResampleMode::Cubic { align_corners } => {
+            let p = source(align_corners);
+            let l = p.floor().min(n as f64 - 1.0);
+            let (t, l) = ((p - l).min(1.0), l as isize);
+            let distances = [1.0 + t, t, 1.0 - t, 2.0 - t];
+            let tap = |(place, d): (isize, f64)| (inside(place), cubic(-0.75, d));
+            (l - 1..).zip(distances).map(tap).collect()
+        }
+        ResampleMode::AntialiasedLinear => averaged(1.0, &|d| (1.0 - d).max(0.0)),
+        ResampleMode::AntialiasedCubic => averaged(2.0, &|d| cubic(-0.5, d)),
+        _ => unreachable!("{mode:?}"),
+    }
+}
+
+#[test]
+fn resampling_is_what_its_geometry_says() {
+    let modes = [
+        ResampleMode::Nearest,
+        ResampleMode::NearestExact,
+        ResampleMode::Linear {
+            align_corners: false,
+        },
+        ResampleMode::Linear {
+            align_corners: true,
+        },
+        ResampleMode::Cubic {
+            align_corners: false,
+        },
+        ResampleMode::Cubic {
+            align_corners: true,
+        },
+        ResampleMode::AntialiasedLinear,
+        ResampleMode::AntialiasedCubic,
+    ];
+    for mode in modes {
+        for (input, output) in [
+            ([5, 4, 3], [10, 3, 3]),
+            ([3, 7, 2], [1, 7, 5]),
+            ([1, 9, 4], [4, 2, 9]),
+        ] {
+            for factors in [None, Some([1.9, 0.7, 1.1]), Some([1.0, 0.3, 2.4])] {
+                // A factor decides the size, rounded down.
+                let output = match factors {
+                    None => output,
+                    Some(factors) => std::array::from_fn(|d| {
+                        let size: f64 = input[d] as f64 * factors[d];
+                        size as usize
+                    }),
+                };
+                let aligned = matches!(
+                    mode,
+                    ResampleMode::Linear {
+                        align_corners: true
+                    } | ResampleMode::Cubic {
+                        align_corners: true
+                    }
+                );
+                let scale = |d: usize| match factors {
+                    _ if aligned && output[d] > 1 => (input[d] - 1) as f64 / (output[d] - 1) as f64,
+                    _ if aligned => 0.0,
+                    None => input[d] as f64 / output[d] as f64,
+                    Some(factors) => 1.0 / factors[d],
+                };
+                let scale: Vec<f64> = (0..3).map(scale).collect();
+                let table = |d: usize| -> Table {
+                    let places = 0..output[d];
+                    places
+                        .map(|o| reads(mode, input[d], output[d], scale[d], o))
+                        .collect()
+                };
+                let shape = |sizes: [usize; 3]| [2, 1].into_iter().chain(sizes).collect();
+                let input: Shape = shape(input);
+                let pairs = pairs(&input, &with_planes(&input, (0..3).map(table).collect()));
+                let geometry = ResampleGeometry {
+                    input,
+                    output: shape(output),
+                    mode,
+                    scale: scale.clone(),
+                };
+                check_linear([&geometry.input, &geometry.output], &pairs, |op, x| {
+                    cpu().resample(op, x.operand(), &geometry).unwrap()
+                });
+            }
+        }
+    }
+}
+
+/// The place that a dimension takes, by its page.
+fn takes(dim: TakeDim, n: usize, i: usize) -> usize {
+    let (n, i) = (n as isize, i as isize);
+    let place = match dim {
+        TakeDim::Same => i,
+        TakeDim::Flip => n - 1 - i,
+        TakeDim::Reflect { before, .. } => match i - before {
+            p if p < 0 => -p,
+            p if p >= n => 2 * (n - 1) - p,
+            p => p,
+        },
+        TakeDim::Replicate { before, .. } => (i - before).clamp(0, n - 1),
+        TakeDim::Circular { before, .. } => match i - before {
+            p if p < 0 => p + n,
+            p if p >= n => p - n,
+            p => p,
+        },
+        _ => unreachable!("{dim:?}"),
+    };
+    place.try_into().unwrap()
+}
+
+#[test]
+fn copies_in_another_order_are_what_their_geometry_says() {
+    for n in 1..6_usize {
+        let most = n as isize;
+        let mut dims = vec![TakeDim::Same, TakeDim::Flip];
+        for before in 1 - most..=most {
+            for after in 1 - most..=most {
+                // Nothing is cut off beyond what there is.
+                if (before + after + most) < 0 || before.min(0) + after.min(0) + most <= 0 {
+                    continue;
+                }
+                if before < most && after < most {
+                    dims.push(TakeDim::Reflect { before, after });
+                }
+                dims.push(TakeDim::Replicate { before, after });
+                if before >= 0 && after >= 0 {
+                    dims.push(TakeDim::Circular { before, after });
+                }
+            }
+        }
+        for (number, &dim) in dims.iter().enumerate() {
+            // Beside another order, and before a dimension that stays.
+            let other = dims[(number * 7 + 3) % dims.len()];
+            let dims = vec![other, dim, TakeDim::Same];
+            let input: Shape = [n, n, 2].into();
+            let output: Shape = dims
+                .iter()
+                .zip(input.iter())
+                .map(|(d, &n)| d.len(n))
+                .collect();
+            let table = |(dim, (&n, &len)): (&TakeDim, (&usize, &usize))| -> Table {
+                let table: Vec<usize> = (0..len).map(|i| takes(*dim, n, i)).collect();
+                assert_eq!(dim.places(n).collect::<Vec<_>>(), table, "{dim:?} of {n}");
+                table.into_iter().map(|i| vec![(i, 1.0)]).collect()
+            };
+            let sizes = input.iter().zip(output.iter());
+            let tables: Vec<Table> = dims.iter().zip(sizes).map(table).collect();
+            let pairs = pairs(&input, &tables);
+            let geometry = TakeGeometry {
+                input,
+                output,
+                dims,
+            };
+            check_linear([&geometry.input, &geometry.output], &pairs, |op, x| {
+                cpu().take(op, x.operand(), &geometry).unwrap()
+            });
+        }
+    }
+}

@@ -66,6 +66,7 @@ pub use module_tensor::{
     NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad,
     is_grad_enabled, no_grad,
 };
+pub use module_tensor::{Complex, F8E4M3, F8E5M2};
 pub use module_tensor::{DType, Scalar, default_dtype, with_default_dtype};
 pub use module_tensor::{
     Device, Element, default_device, num_threads, set_num_threads, with_default_device,

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::fmt;
 
+use crate::{F8E4M3, F8E5M2};
+
 /// The type of a tensor's elements.
 ///
 /// # Example
@@ -33,11 +35,25 @@ pub enum DType {
     U8,
     /// Truth value, one byte each.
     Bool,
+    /// 8-bit signed integer; [only stored](DType::is_storage_only).
+    I8,
+    /// 16-bit signed integer; [only stored](DType::is_storage_only).
+    I16,
+    /// 16-bit unsigned integer; [only stored](DType::is_storage_only).
+    U16,
+    /// 32-bit unsigned integer; [only stored](DType::is_storage_only).
+    U32,
+    /// 8-bit floating point with 3 bits of mantissa, [`F8E4M3`](crate::F8E4M3); [only stored](DType::is_storage_only).
+    F8E4M3,
+    /// 8-bit floating point with 2 bits of mantissa, [`F8E5M2`](crate::F8E5M2); [only stored](DType::is_storage_only).
+    F8E5M2,
+    /// Complex number of two `F32`, [`Complex<f32>`](crate::Complex); [only stored](DType::is_storage_only).
+    Complex64,
 }
 
 impl DType {
     /// Every dtype, in declaration order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 15] = [
         Self::F32,
         Self::F64,
         Self::F16,
@@ -46,11 +62,61 @@ impl DType {
         Self::I32,
         Self::U8,
         Self::Bool,
+        Self::I8,
+        Self::I16,
+        Self::U16,
+        Self::U32,
+        Self::F8E4M3,
+        Self::F8E5M2,
+        Self::Complex64,
     ];
 
-    /// Whether this is one of the floating-point types, which alone carry gradients.
+    /// Whether this is one of the floating-point types, those of 8 bits too.
     pub const fn is_floating_point(self) -> bool {
+        self.is_differentiable() || matches!(self, Self::F8E4M3 | Self::F8E5M2)
+    }
+
+    /// Whether this is the complex type, which is not one of the floating-point types.
+    pub const fn is_complex(self) -> bool {
+        matches!(self, Self::Complex64)
+    }
+
+    /// Whether tensors of this dtype carry gradients: whether it is a floating-point type that is computed
+    /// with.
+    pub const fn is_differentiable(self) -> bool {
         matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::BF16)
+    }
+
+    /// Whether tensors of this dtype are loaded, saved, made, printed, moved, rearranged and cast, and
+    /// nothing else: what computes answers
+    /// [`ErrorKind::UnsupportedDType`](crate::ErrorKind::UnsupportedDType) until they are cast.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Tensor};
+    ///
+    /// let x = Tensor::from([100_i8, 100]);
+    /// assert!(x.dtype().is_storage_only());
+    /// assert_eq!(
+    ///     x.add(&x).unwrap_err().to_string(),
+    ///     "add: not available for int8; it needs a dtype that is computed with; cast it with `to_dtype`"
+    /// );
+    /// let x = x.to_dtype(DType::I64)?;
+    /// assert_eq!(x.add(&x)?.to_vec::<i64>()?, [200, 200]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub const fn is_storage_only(self) -> bool {
+        matches!(
+            self,
+            Self::I8
+                | Self::I16
+                | Self::U16
+                | Self::U32
+                | Self::F8E4M3
+                | Self::F8E5M2
+                | Self::Complex64
+        )
     }
 
     /// A number with the precision of this dtype, as far as `f64` is not what is computed in.
@@ -59,6 +125,8 @@ impl DType {
             Self::F32 => (number as f32).into(),
             Self::F16 => half::f16::from_f64(number).into(),
             Self::BF16 => half::bf16::from_f64(number).into(),
+            Self::F8E4M3 => F8E4M3::from_f32(number as f32).to_f32().into(),
+            Self::F8E5M2 => F8E5M2::from_f32(number as f32).to_f32().into(),
             _ => number,
         }
     }
@@ -66,11 +134,43 @@ impl DType {
     /// The size of one element.
     pub const fn size_in_bytes(self) -> usize {
         match self {
-            Self::F64 | Self::I64 => 8,
-            Self::F32 | Self::I32 => 4,
-            Self::F16 | Self::BF16 => 2,
-            Self::U8 | Self::Bool => 1,
+            Self::F64 | Self::I64 | Self::Complex64 => 8,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::F16 | Self::BF16 | Self::I16 | Self::U16 => 2,
+            Self::U8 | Self::Bool | Self::I8 | Self::F8E4M3 | Self::F8E5M2 => 1,
         }
+    }
+
+    /// The error of an operation that does not serve this dtype and `needs` something else: a cast, if
+    /// nothing computes with it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::DType;
+    ///
+    /// assert_eq!(
+    ///     DType::Bool.error("exp", "a floating-point tensor").to_string(),
+    ///     "exp: not available for bool; it needs a floating-point tensor"
+    /// );
+    /// ```
+    pub fn error(self, op: &'static str, needs: &'static str) -> crate::Error {
+        let needs = match self.is_storage_only() {
+            true => "a dtype that is computed with; cast it with `to_dtype`",
+            false => needs,
+        };
+        let dtype = self;
+        crate::ErrorKind::UnsupportedDType { op, dtype, needs }.into()
+    }
+
+    /// Checks that a cast leaves nothing out: complex numbers are no real ones.
+    pub(crate) fn check_cast(self, to: Self) -> crate::Result<()> {
+        if !self.is_complex() || matches!(to, Self::Complex64 | Self::Bool) {
+            return Ok(());
+        }
+        let (op, dtype) = ("to_dtype", self);
+        let needs = "real numbers, because the imaginary parts would be lost; take both parts with `view_as_real`";
+        Err(crate::ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
     /// PyTorch's name, without the `torch.`.
@@ -84,6 +184,13 @@ impl DType {
             Self::I32 => "int32",
             Self::U8 => "uint8",
             Self::Bool => "bool",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::F8E4M3 => "float8_e4m3fn",
+            Self::F8E5M2 => "float8_e5m2",
+            Self::Complex64 => "complex64",
         }
     }
 }
@@ -171,25 +278,37 @@ impl Scalar {
             DType::I32 => Self::Int(i64::from(integer as i32)),
             DType::U8 => Self::Int(i64::from(integer as u8)),
             DType::Bool => Self::Bool(value != 0.0),
+            // Nothing is computed with these, and making them rounds.
+            _ => self,
         }
     }
 
     /// Checks that a tensor of `dtype` can hold the value, whose fraction integers cut: that it neither
-    /// wraps nor becomes infinite. A negative number that a byte holds as its complement does fit, as in
-    /// PyTorch.
+    /// wraps nor becomes infinite. A negative number that an unsigned integer holds as its complement does
+    /// fit, as in PyTorch.
     pub(crate) fn check_fits(self, op: &'static str, dtype: DType) -> crate::Result<()> {
         let value = self.to_f64();
         let within = |low: f64, high: f64| (low..high).contains(&value);
         let fits = match (dtype, self) {
             (DType::Bool | DType::F64, _) | (DType::I64, Self::Int(_)) => true,
-            _ if value.is_infinite() && dtype.is_floating_point() => true,
-            (DType::F32, _) => !(value as f32).is_infinite(),
+            _ if value.is_infinite() && dtype == DType::F8E4M3 => false,
+            _ if value.is_infinite() && (dtype.is_floating_point() || dtype.is_complex()) => true,
+            (DType::F32 | DType::Complex64, _) => !(value as f32).is_infinite(),
             (DType::F16, _) => !half::f16::from_f64(value).is_infinite(),
             (DType::BF16, _) => !half::bf16::from_f64(value).is_infinite(),
             (DType::I64, _) => within(-(2.0_f64.powi(63)), 2.0_f64.powi(63)),
             (DType::I32, _) => within(-(2.0_f64.powi(31)), 2.0_f64.powi(31)),
+            (DType::I8, _) => within(-128.0, 128.0),
+            (DType::I16, _) => within(-32768.0, 32768.0),
             (DType::U8, Self::Int(_)) => within(-255.0, 256.0),
             (DType::U8, _) => within(0.0, 256.0),
+            (DType::U16, Self::Int(_)) => within(-65535.0, 65536.0),
+            (DType::U16, _) => within(0.0, 65536.0),
+            (DType::U32, Self::Int(_)) => within(-(2.0_f64.powi(32)) + 1.0, 2.0_f64.powi(32)),
+            (DType::U32, _) => within(0.0, 2.0_f64.powi(32)),
+            // Halfway to the next number, which there would be if it were not NaN.
+            (DType::F8E4M3, _) => value.is_nan() || value.abs() <= 464.0,
+            (DType::F8E5M2, _) => !F8E5M2::from_f32(value as f32).to_f32().is_infinite(),
         };
         if fits {
             return Ok(());
@@ -219,7 +338,7 @@ macro_rules! scalar_from {
     )*};
 }
 
-scalar_from!(f32 => Float, f64 => Float, half::f16 => Float, half::bf16 => Float, i64 => Int, i32 => Int, u8 => Int, u32 => Int, bool => Bool);
+scalar_from!(f32 => Float, f64 => Float, half::f16 => Float, half::bf16 => Float, i64 => Int, i32 => Int, i16 => Int, i8 => Int, u8 => Int, u16 => Int, u32 => Int, bool => Bool);
 
 /// An integer, or beyond those of `i64`, which no tensor holds exactly, the nearest floating-point
 /// number.

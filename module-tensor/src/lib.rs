@@ -17,6 +17,7 @@ pub mod autograd;
 pub mod backend;
 mod dtype;
 pub mod error;
+mod float8;
 mod layout;
 mod ops;
 pub mod rng;
@@ -29,8 +30,10 @@ pub use backend::{
 };
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, Result};
+pub use float8::{F8E4M3, F8E5M2};
 pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use ndarray;
+pub use num_complex::Complex;
 #[cfg(feature = "linalg")]
 pub use ops::linalg;
 pub use ops::{

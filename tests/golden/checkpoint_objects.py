@@ -162,7 +162,7 @@ def unserved():
     """Tensors of other kinds, each in an entry of its own; what the message must say of them."""
     weight = torch.eye(2)
     per_channel = torch.quantize_per_channel(weight, torch.ones(2), torch.zeros(2, dtype=torch.int64), 0, torch.qint8)
-    conjugate = torch.tensor([1 + 2j]).conj()
+    conjugate = torch.tensor([1 + 2j], dtype=torch.complex128).conj()
     return {
         "sparse_coo": (weight.to_sparse(), ["a sparse tensor", "to_dense()"]),
         "sparse_csr": (weight.to_sparse_csr(), ["a sparse tensor", "to_dense()"]),
@@ -171,8 +171,8 @@ def unserved():
         "nested": (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), ["a nested tensor", "unbind()"]),
         "meta": (torch.ones(2, device="meta"), ["the device `meta`"]),
         "tagged": (weight.as_subclass(Tagged), ["an object of `checkpoint_objects.Tagged`"]),
-        "conjugate": (conjugate, ["complex64 is not served"]),
-        "complex": (conjugate.resolve_conj(), ["complex64 is not served"]),
+        "conjugate": (conjugate, ["complex128 is not served"]),
+        "complex": (conjugate.resolve_conj(), ["complex128 is not served"]),
         "unknown": (torch.zeros(2, dtype=torch.uint8).view(torch.bits8), ["dtype `torch.bits8` is not served"]),
         "path": (pathlib.PosixPath("/x"), ["an object of `pathlib.PosixPath`", "not a tensor"]),
         "enum": (Color.RED, ["an object of `checkpoint_objects.Color`", "not a tensor"]),

@@ -281,8 +281,8 @@ fn crafted_headers_are_refused() {
         "\"F8_E4M3\"",
         "\"F8_E5M2\"",
         "\"I16\"",
+        "\"I8\"",
         "\"U16\"",
-        "\"U32\"",
         "\"U64\"",
         "\"C64\"",
         "\"F4\"",
@@ -290,6 +290,9 @@ fn crafted_headers_are_refused() {
     ] {
         headers.push(format!(r#"{{"a":{}}}"#, info(dtype, "[2]", "[0,8]")));
     }
+    // Of the width of `fine`, and of another shape.
+    headers.push(format!(r#"{{"a":{}}}"#, info("\"U32\"", "[3]", "[0,8]")));
+    headers.push(format!(r#"{{"a":{}}}"#, info("\"C64\"", "[1,2]", "[0,8]")));
     for shape in [
         "null",
         "2",

@@ -175,7 +175,12 @@ fn elements(descr: &str) -> Option<(bool, DType)> {
         "f2" => DType::F16,
         "i8" => DType::I64,
         "i4" => DType::I32,
+        "i2" => DType::I16,
+        "i1" => DType::I8,
+        "u4" => DType::U32,
+        "u2" => DType::U16,
         "u1" => DType::U8,
+        "c8" => DType::Complex64,
         "b1" => DType::Bool,
         _ => return None,
     };

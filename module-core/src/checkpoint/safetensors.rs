@@ -203,7 +203,7 @@ pub(super) fn write_tensors(
 }
 
 /// Our dtypes as the format names them.
-const DTYPES: [(DType, Dtype); 8] = [
+const DTYPES: [(DType, Dtype); 15] = [
     (DType::F32, Dtype::F32),
     (DType::F64, Dtype::F64),
     (DType::F16, Dtype::F16),
@@ -212,6 +212,13 @@ const DTYPES: [(DType, Dtype); 8] = [
     (DType::I32, Dtype::I32),
     (DType::U8, Dtype::U8),
     (DType::Bool, Dtype::BOOL),
+    (DType::I8, Dtype::I8),
+    (DType::I16, Dtype::I16),
+    (DType::U16, Dtype::U16),
+    (DType::U32, Dtype::U32),
+    (DType::F8E4M3, Dtype::F8_E4M3),
+    (DType::F8E5M2, Dtype::F8_E5M2),
+    (DType::Complex64, Dtype::C64),
 ];
 
 fn to_file(dtype: DType) -> Result<Dtype> {

@@ -14,8 +14,13 @@ pub(super) fn big_endian_tensor(
 ) -> Result<Tensor, String> {
     let bytes = source.bytes().get(range);
     let mut bytes = bytes.ok_or("elements past the end of the file")?.to_vec();
-    for element in bytes.chunks_exact_mut(dtype.size_in_bytes()) {
-        element.reverse();
+    let number = match dtype {
+        // The parts of a complex number stand in one order.
+        DType::Complex64 => DType::F32,
+        dtype => dtype,
+    };
+    for number in bytes.chunks_exact_mut(number.size_in_bytes()) {
+        number.reverse();
     }
     let length = bytes.len();
     Source::new(bytes).tensor(dtype, shape, 0..length)

@@ -4,7 +4,7 @@
 use super::history::replay;
 use super::{Buffer, Module, Parameter, TensorId, Walk, walk};
 use crate::rng::Generator;
-use crate::{DType, Device, ErrorKind, ModuleError, Result, Tensor};
+use crate::{DType, Device, ModuleError, Result, Tensor};
 
 /// Sets every mode flag.
 pub(crate) fn set_training(root: &dyn Module, training: bool) {
@@ -27,14 +27,8 @@ pub(crate) fn zero_grad(root: &dyn Module) {
 
 /// Casts every floating-point tensor but pinned buffers.
 pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
-    if !dtype.is_floating_point() {
-        let needs = "a floating-point dtype";
-        return Err(ErrorKind::UnsupportedDType {
-            op: "to_dtype",
-            dtype,
-            needs,
-        }
-        .into());
+    if !dtype.is_differentiable() {
+        return Err(dtype.error("to_dtype", "a floating-point dtype"));
     }
     let cast = |tensor: &Tensor| match tensor.dtype().is_floating_point() {
         true if !tensor.has_values() => {

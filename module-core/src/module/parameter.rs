@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Wea
 
 use super::history::History;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
-use crate::{DType, Device, ErrorKind, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
+use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
 
 /// A learnable tensor of a module.
 ///
@@ -66,14 +66,9 @@ impl Parameter {
     }
 
     fn from_parts(value: Tensor, history: History) -> Result<Self> {
-        if !value.dtype().is_floating_point() {
-            let (dtype, needs) = (value.dtype(), "a floating-point tensor; use a `Buffer`");
-            return Err(ErrorKind::UnsupportedDType {
-                op: "parameter",
-                dtype,
-                needs,
-            }
-            .into());
+        if !value.dtype().is_differentiable() {
+            let needs = "a floating-point tensor; use a `Buffer`";
+            return Err(value.dtype().error("parameter", needs));
         }
         let state = State {
             value: value.detach(),

@@ -38,7 +38,8 @@ pub struct Changed {
     pub count: usize,
     /// The number of elements.
     pub numel: usize,
-    /// The greatest absolute difference; NaN if a NaN stands against anything else.
+    /// The greatest absolute difference, of complex numbers that of a part; NaN if a NaN stands against
+    /// anything else.
     pub max_abs: f64,
 }
 
@@ -160,7 +161,10 @@ fn changed(key: &str, left: &Tensor, right: &Tensor) -> Result<Changed> {
         right.to_host()?.to_le_bytes(),
     );
     let count = a.chunks_exact(size).zip(b.chunks_exact(size));
-    let numbers = |x: &Tensor| x.to_dtype(DType::F64)?.to_vec::<f64>();
+    let numbers = |x: &Tensor| match x.dtype() {
+        DType::Complex64 => x.view_as_real()?.to_dtype(DType::F64)?.to_vec::<f64>(),
+        _ => x.to_dtype(DType::F64)?.to_vec::<f64>(),
+    };
     let (a, b) = (numbers(left)?, numbers(right)?);
     let mut max_abs = 0.0_f64;
     for (a, b) in a.iter().zip(&b) {

@@ -324,7 +324,7 @@ fn fitted(value: &Tensor, slot: Slot<'_>, assign_dtype: bool) -> Result<Option<T
     let current = slot.value();
     let keeps_dtype = match slot {
         Slot::Extra(_) => return Ok(Some(value.clone())),
-        Slot::Parameter(_) => !value.dtype().is_floating_point(),
+        Slot::Parameter(_) => !value.dtype().is_differentiable(),
         Slot::Buffer(buffer) => buffer.is_pinned(),
     };
     let value = match (

@@ -1,6 +1,7 @@
 use half::{bf16, f16};
 
-use crate::{DType, Result};
+use super::cpu::dispatch;
+use crate::{Complex, DType, F8E4M3, F8E5M2, Result};
 
 /// Elements in host memory, in row-major order.
 #[derive(Clone, Debug)]
@@ -22,38 +23,58 @@ pub enum HostData {
     U8(Vec<u8>),
     /// Truth values.
     Bool(Vec<bool>),
+    /// 8-bit signed integers.
+    I8(Vec<i8>),
+    /// 16-bit signed integers.
+    I16(Vec<i16>),
+    /// 16-bit unsigned integers.
+    U16(Vec<u16>),
+    /// 32-bit unsigned integers.
+    U32(Vec<u32>),
+    /// 8-bit floating point with 3 bits of mantissa.
+    F8E4M3(Vec<F8E4M3>),
+    /// 8-bit floating point with 2 bits of mantissa.
+    F8E5M2(Vec<F8E5M2>),
+    /// Complex numbers.
+    Complex64(Vec<Complex<f32>>),
 }
+
+/// Evaluates an expression with `$values` standing for the vector of a [`HostData`].
+macro_rules! with_values {
+    ($data:expr, $values:ident => $body:expr) => {
+        match $data {
+            HostData::F32($values) => $body,
+            HostData::F64($values) => $body,
+            HostData::F16($values) => $body,
+            HostData::BF16($values) => $body,
+            HostData::I64($values) => $body,
+            HostData::I32($values) => $body,
+            HostData::U8($values) => $body,
+            HostData::Bool($values) => $body,
+            HostData::I8($values) => $body,
+            HostData::I16($values) => $body,
+            HostData::U16($values) => $body,
+            HostData::U32($values) => $body,
+            HostData::F8E4M3($values) => $body,
+            HostData::F8E5M2($values) => $body,
+            HostData::Complex64($values) => $body,
+        }
+    };
+}
+pub(crate) use with_values;
 
 impl HostData {
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
-        match self {
-            Self::F32(_) => DType::F32,
-            Self::F64(_) => DType::F64,
-            Self::F16(_) => DType::F16,
-            Self::BF16(_) => DType::BF16,
-            Self::I64(_) => DType::I64,
-            Self::I32(_) => DType::I32,
-            Self::U8(_) => DType::U8,
-            Self::Bool(_) => DType::Bool,
+        fn of<T: Element>(_: &[T]) -> DType {
+            T::DTYPE
         }
+        with_values!(self, values => of(values))
     }
-}
 
-impl HostData {
     /// The bytes of memory behind the elements, those in reserve included.
     pub(super) fn capacity_in_bytes(&self) -> usize {
-        let size = self.dtype().size_in_bytes();
-        size * match self {
-            Self::F32(values) => values.capacity(),
-            Self::F64(values) => values.capacity(),
-            Self::F16(values) => values.capacity(),
-            Self::BF16(values) => values.capacity(),
-            Self::I64(values) => values.capacity(),
-            Self::I32(values) => values.capacity(),
-            Self::U8(values) => values.capacity(),
-            Self::Bool(values) => values.capacity(),
-        }
+        self.dtype().size_in_bytes() * with_values!(self, values => values.capacity())
     }
 }
 
@@ -123,6 +144,43 @@ macro_rules! little_endian {
     };
 }
 
+/// The bytes of numbers of one byte.
+macro_rules! single_bytes {
+    () => {
+        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
+            bytemuck::cast_slice(values).to_vec()
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            bytemuck::cast_slice(bytes).to_vec()
+        }
+
+        fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
+            Some(bytemuck::cast_slice(bytes))
+        }
+    };
+}
+
+/// The bytes of complex numbers: those of the real part and those of the imaginary one.
+macro_rules! complex_bytes {
+    () => {
+        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
+            <f32 as Element>::to_le_bytes(bytemuck::cast_slice(values))
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            let parts: Vec<f32> = Element::from_le_bytes(bytes);
+            let pairs = parts.as_chunks().0.iter();
+            pairs.map(|&[re, im]| Complex { re, im }).collect()
+        }
+
+        fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
+            let values = bytemuck::try_cast_slice(bytes).ok();
+            values.filter(|_| is_memory_order::<Self>())
+        }
+    };
+}
+
 macro_rules! truth_bytes {
     () => {
         fn to_le_bytes(values: &[Self]) -> Vec<u8> {
@@ -141,7 +199,7 @@ macro_rules! truth_bytes {
 }
 
 macro_rules! elements {
-    ($($type:ident => $variant:ident by $bytes:ident($($arg:ty)?)),* $(,)?) => {$(
+    ($($type:ty => $variant:ident by $bytes:ident($($arg:ty)?)),* $(,)?) => {$(
         impl sealed::Sealed for $type {}
 
         impl Element for $type {
@@ -182,6 +240,13 @@ elements!(
     i32 => I32 by little_endian(i32),
     u8 => U8 by little_endian(u8),
     bool => Bool by truth_bytes(),
+    i8 => I8 by single_bytes(),
+    i16 => I16 by little_endian(i16),
+    u16 => U16 by little_endian(u16),
+    u32 => U32 by little_endian(u32),
+    F8E4M3 => F8E4M3 by single_bytes(),
+    F8E5M2 => F8E5M2 by single_bytes(),
+    Complex<f32> => Complex64 by complex_bytes(),
 );
 
 impl HostData {
@@ -196,23 +261,13 @@ impl HostData {
 
     /// The bytes of the elements, little-endian.
     pub fn to_le_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::F32(values) => Element::to_le_bytes(values),
-            Self::F64(values) => Element::to_le_bytes(values),
-            Self::F16(values) => Element::to_le_bytes(values),
-            Self::BF16(values) => Element::to_le_bytes(values),
-            Self::I64(values) => Element::to_le_bytes(values),
-            Self::I32(values) => Element::to_le_bytes(values),
-            Self::U8(values) => Element::to_le_bytes(values),
-            Self::Bool(values) => Element::to_le_bytes(values),
-        }
+        with_values!(self, values => Element::to_le_bytes(values))
     }
 
     /// The memory of the elements, if their little-endian bytes may be written there: on a little-endian
     /// machine, and whatever the bytes are.
     pub fn le_bytes_mut(&mut self) -> Option<&mut [u8]> {
-        let single = self.dtype().size_in_bytes() == 1;
-        if !single && cfg!(target_endian = "big") {
+        if self.dtype().size_in_bytes() > 1 && cfg!(target_endian = "big") {
             return None;
         }
         match self {
@@ -223,6 +278,13 @@ impl HostData {
             Self::I64(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::I32(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::U8(values) => Some(values),
+            Self::I8(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::I16(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::U16(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::U32(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::F8E4M3(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::F8E5M2(values) => bytemuck::try_cast_slice_mut(values).ok(),
+            Self::Complex64(values) => bytemuck::try_cast_slice_mut(values).ok(),
             // Bytes other than 0 and 1 are no truth values.
             Self::Bool(_) => None,
         }
@@ -230,15 +292,6 @@ impl HostData {
 
     /// Elements of a dtype from their little-endian bytes.
     pub fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Self {
-        match dtype {
-            DType::F32 => Self::F32(Element::from_le_bytes(bytes)),
-            DType::F64 => Self::F64(Element::from_le_bytes(bytes)),
-            DType::F16 => Self::F16(Element::from_le_bytes(bytes)),
-            DType::BF16 => Self::BF16(Element::from_le_bytes(bytes)),
-            DType::I64 => Self::I64(Element::from_le_bytes(bytes)),
-            DType::I32 => Self::I32(Element::from_le_bytes(bytes)),
-            DType::U8 => Self::U8(Element::from_le_bytes(bytes)),
-            DType::Bool => Self::Bool(Element::from_le_bytes(bytes)),
-        }
+        dispatch!(dtype, T => T::into_host(<T as Element>::from_le_bytes(bytes)))
     }
 }

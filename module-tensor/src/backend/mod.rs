@@ -35,6 +35,7 @@ pub use geometry::{
     PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, RecurrentGeometry, ResampleGeometry,
     ResampleMode, SampleGeometry, TakeDim, TakeGeometry, UnfoldGeometry,
 };
+pub(crate) use host::with_values;
 pub use host::{Element, HostData};
 pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, LinearOp, RecurrentOp, ReduceOp, Region, SampleOp,
@@ -132,7 +133,8 @@ pub trait Backend: Any + Send + Sync {
     /// As [`full`](Self::full).
     fn contiguous(&self, x: Operand) -> Result<Storage>;
 
-    /// The same elements as another dtype.
+    /// The same elements as another dtype; of a complex number, which is only asked for truth values, the
+    /// real part.
     ///
     /// # Errors
     ///

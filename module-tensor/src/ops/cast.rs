@@ -1,17 +1,23 @@
 //! Casts and moves.
 
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Device, Result};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
+use crate::{DType, Device, ErrorKind, Result};
 
 impl Tensor {
     /// The same elements as another dtype, rounded to nearest for floating-point targets and
     /// truncated for integers.
     ///
-    /// The gradient passes between floating-point types and stops at the others.
+    /// Integers wrap; beyond its greatest number `F8E4M3` stays there and other floating-point types
+    /// become infinite. A real number becomes a complex one without imaginary part.
+    ///
+    /// The gradient passes between floating-point types and stops at integers and truth values.
     ///
     /// # Errors
     ///
-    /// Not enough memory.
+    /// A complex tensor as anything real but `Bool`, because its imaginary part would be lost
+    /// ([`view_as_real`](Self::view_as_real) has both); a tensor whose gradient would be lost in a dtype
+    /// that PyTorch differentiates and that is [only stored](DType::is_storage_only) here; not enough
+    /// memory.
     ///
     /// # Example
     ///
@@ -26,12 +32,24 @@ impl Tensor {
         if self.dtype() == dtype {
             return Ok(self.clone());
         }
+        self.dtype().check_cast(dtype)?;
+        self.check_untracked("to_dtype", dtype)?;
         self.shape()
             .checked_numel("to_dtype", dtype.size_in_bytes())?;
         let storage = self.device().backend().cast(self.operand(), dtype)?;
         Ok(self
             .like_shape(storage)
             .record([self], |_| Cast { from: self.dtype() }))
+    }
+
+    /// Checks that no gradient is lost in a floating-point or complex dtype that carries none.
+    pub(super) fn check_untracked(&self, op: &'static str, dtype: DType) -> Result<()> {
+        let lost = (dtype.is_floating_point() || dtype.is_complex()) && !dtype.is_differentiable();
+        if !lost || !self.requires_grad() || !is_grad_enabled() {
+            return Ok(());
+        }
+        let needs = "a tensor without a gradient, which would be lost; call `detach` first";
+        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
     }
 
     /// The same elements on another device.

@@ -1,7 +1,7 @@
 //! Whether tensors are equal, or nearly.
 
 use crate::tensor::Tensor;
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 impl Tensor {
     /// Whether both are nearly equal, elementwise with broadcasting, as a `Bool` tensor:
@@ -41,7 +41,7 @@ impl Tensor {
         }
         let wide = |x: &Self| match x.dtype().is_floating_point() {
             true => x.widened(),
-            false => x.to_dtype(crate::DType::F64),
+            false => x.to_dtype(DType::F64),
         };
         let (a, b) = (wide(&a)?, wide(&b)?);
         let distance = a.sub(&b)?.abs()?;
@@ -89,6 +89,20 @@ impl Tensor {
     /// ```
     pub fn equal(&self, other: &Self) -> Result<bool> {
         self.check_same("equal", other)?;
-        Ok(self.shape() == other.shape() && self.eq(other)?.all(.., false)?.item()?)
+        if self.shape() != other.shape() {
+            return Ok(false);
+        }
+        let (a, b) = (self.comparable()?, other.comparable()?);
+        a.eq(&b)?.all(.., false)?.item()
+    }
+
+    /// The same numbers in a dtype in which they are compared.
+    fn comparable(&self) -> Result<Self> {
+        match self.dtype() {
+            DType::Complex64 => self.view_as_real(),
+            dtype if !dtype.is_storage_only() => Ok(self.clone()),
+            dtype if dtype.is_floating_point() => self.to_dtype(DType::F32),
+            _ => self.to_dtype(DType::I64),
+        }
     }
 }

@@ -31,7 +31,7 @@ impl Tensor {
         let dtype = self.dtype();
         if !matches!(dtype, DType::I64 | DType::I32 | DType::U8) {
             let (op, needs) = (NAME, "integers");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(dtype.error(op, needs));
         }
         if self.rank() != 1 {
             return Err(self.shape().error(NAME, "one dimension"));

@@ -16,6 +16,7 @@ mod cdist;
 mod clamp;
 mod close;
 mod compare;
+mod complex;
 mod conv;
 mod conv_transpose;
 mod count;

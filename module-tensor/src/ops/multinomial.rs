@@ -2,7 +2,7 @@
 
 use crate::rng::Distribution;
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, Error, Result, Shape};
 
 const NAME: &str = "multinomial";
 
@@ -47,9 +47,8 @@ impl Tensor {
     /// Checks weights; how many rows there are, and their length.
     fn check_weights(&self, samples: usize, replacement: bool) -> Result<(usize, usize)> {
         let dtype = self.dtype();
-        if !dtype.is_floating_point() {
-            let (op, needs) = (NAME, "floating-point weights");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        if !dtype.is_differentiable() {
+            return Err(dtype.error(NAME, "floating-point weights"));
         }
         let (rows, width) = match **self.shape() {
             [width] => (1, width),

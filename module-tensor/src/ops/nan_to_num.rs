@@ -38,6 +38,7 @@ impl Tensor {
         posinf: Option<f64>,
         neginf: Option<f64>,
     ) -> Result<Self> {
+        self.check_computed("nan_to_num")?;
         let greatest = match self.dtype() {
             DType::F32 => f64::from(f32::MAX),
             DType::F64 => f64::MAX,

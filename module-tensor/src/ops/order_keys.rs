@@ -6,8 +6,9 @@ use crate::{DType, Result};
 impl Tensor {
     /// An integer for each element, in row-major order, that compares as the elements do: equal ones
     /// have one key, also the two zeros. NaN gets `nan`, which no number has if it is an extreme of
-    /// `i64`.
-    pub(super) fn order_keys(&self, nan: i64) -> Result<Vec<i64>> {
+    /// `i64`; `op` is what asks.
+    pub(super) fn order_keys(&self, op: &'static str, nan: i64) -> Result<Vec<i64>> {
+        self.check_computed(op)?;
         if !self.dtype().is_floating_point() {
             return self.to_dtype(DType::I64)?.to_vec();
         }

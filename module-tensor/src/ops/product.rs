@@ -25,6 +25,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn prod(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        self.check_computed("prod")?;
         let dims = self.shape().dims("prod", &dims.into())?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
             return self.to_dtype(DType::I64)?.prod(&dims, keepdim);

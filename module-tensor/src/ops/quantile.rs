@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result};
+use crate::{DType, Error, Result};
 
 /// What a quantile between two elements is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -130,7 +130,7 @@ impl Quantile {
         let (op, dtype) = (self.op, x.dtype());
         if !matches!(dtype, DType::F32 | DType::F64) {
             let needs = "a float32 or float64 tensor";
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(dtype.error(op, needs));
         }
         if x.numel() == 0 {
             return Err(x.shape().error(op, "at least one element"));

@@ -3,7 +3,7 @@
 use crate::backend::{ArgReduceOp, ReduceOp};
 use crate::layout::Dims;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, Result, Shape};
 
 impl Tensor {
     /// The sum over `dims` (`..` for all), which stay with size 1 if `keepdim`.
@@ -25,6 +25,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn sum(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+        self.check_computed("sum")?;
         let dims = self.shape().dims("sum", &dims.into())?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
             return self.to_dtype(DType::I64)?.sum(&dims, keepdim);
@@ -339,15 +340,8 @@ impl Tensor {
         if self.dtype().is_floating_point() {
             return Ok(());
         }
-        let (dtype, needs) = (
-            self.dtype(),
-            "a floating-point tensor; cast with `to_dtype`",
-        );
-        Err(Error::from(ErrorKind::UnsupportedDType {
-            op,
-            dtype,
-            needs,
-        }))
+        let needs = "a floating-point tensor; cast with `to_dtype`";
+        Err(self.dtype().error(op, needs))
     }
 }
 

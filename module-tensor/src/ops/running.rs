@@ -1,7 +1,7 @@
 //! Running extremes and logarithms of sums.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, ErrorKind, Result, Shape};
+use crate::{DType, Result, Shape};
 
 impl Tensor {
     /// The greatest element up to each one along `dim`, and its place as `I64`, of equal ones the last;
@@ -52,7 +52,7 @@ impl Tensor {
         // With the signs turned the smallest is the greatest, and NaN comes first in both.
         let mut keys = self
             .detach()
-            .order_keys(if max { i64::MAX } else { i64::MIN })?;
+            .order_keys(op, if max { i64::MAX } else { i64::MIN })?;
         if !max {
             keys.iter_mut().for_each(|key| *key = !*key);
         }
@@ -91,7 +91,7 @@ impl Tensor {
         let dtype = self.dtype();
         if !dtype.is_floating_point() {
             let (op, needs) = (NAME, "a floating-point tensor");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(dtype.error(op, needs));
         }
         let mut values = self.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
         for_each_lane(self.shape(), dim, |lane| {

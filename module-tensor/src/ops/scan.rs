@@ -44,6 +44,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn cumprod(&self, dim: isize) -> Result<Self> {
+        self.check_computed("cumprod")?;
         let dim = self.shape().dim("cumprod", dim)?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
             return self.to_dtype(DType::I64)?.cumprod(dim as isize);
@@ -74,6 +75,7 @@ impl Tensor {
     }
 
     fn running_sum(&self, dim: usize, reverse: bool) -> Result<Self> {
+        self.check_computed("cumsum")?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
             return self.to_dtype(DType::I64)?.running_sum(dim, reverse);
         }

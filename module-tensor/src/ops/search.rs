@@ -104,7 +104,10 @@ impl Tensor {
             }
         };
         let floating = self.dtype().is_floating_point();
-        let (sorted, keys) = (sorted.order_keys(i64::MAX)?, values.order_keys(i64::MAX)?);
+        let (sorted, keys) = (
+            sorted.order_keys(op, i64::MAX)?,
+            values.order_keys(op, i64::MAX)?,
+        );
         let place = |row: &[i64], key: i64| {
             // NaN is not at least anything, so that it goes to the end.
             if floating && key == i64::MAX {

@@ -5,6 +5,7 @@ mod functions;
 mod more;
 mod precision;
 mod rank;
+mod stored;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -594,6 +595,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "clamp",
     "close",
     "compare",
+    "complex",
     "conv",
     "conv_transpose",
     "cross_entropy",

@@ -85,7 +85,7 @@ impl Tensor {
         }
         // Only a floating-point tensor has a NaN, which gets this key.
         let nan = x.dtype().is_floating_point().then_some(i64::MAX);
-        let keys = rows.order_keys(i64::MAX)?;
+        let keys = rows.order_keys(op, i64::MAX)?;
         let row = |i: usize| &keys[i * width..(i + 1) * width];
         let mut order: Vec<usize> = (0..count).collect();
         if sorted {

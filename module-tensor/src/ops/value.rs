@@ -122,11 +122,8 @@ impl Tensor {
         if self.dtype().is_floating_point() || !number.is_float() {
             return Ok(());
         }
-        let (dtype, needs) = (
-            self.dtype(),
-            "a floating-point tensor beside a floating-point number",
-        );
-        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+        let needs = "a floating-point tensor beside a floating-point number";
+        Err(self.dtype().error(op, needs))
     }
 
     /// A number as this tensor's dtype holds it; one that the dtype would cut or cannot hold is refused.

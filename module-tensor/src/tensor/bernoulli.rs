@@ -2,7 +2,7 @@
 
 use crate::rng::RngError;
 use crate::tensor::{NoGradient, Tensor};
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, Result};
 
 impl Tensor {
     /// 1 with the probability that each element is, else 0, by the default generator: PyTorch's
@@ -26,9 +26,8 @@ impl Tensor {
     pub fn bernoulli(&self) -> Result<Self> {
         const NAME: &str = "bernoulli";
         let dtype = self.dtype();
-        if !dtype.is_floating_point() {
-            let (op, needs) = (NAME, "floating-point probabilities");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        if !dtype.is_differentiable() {
+            return Err(dtype.error(NAME, "floating-point probabilities"));
         }
         // Half precision is compared in the precision that it is computed in.
         let p = self.detach().widened()?;

@@ -1,5 +1,5 @@
 use super::{Tensor, TensorOptions};
-use crate::backend::{Element, HostData};
+use crate::backend::{Element, HostData, with_values};
 use crate::{DType, Device, Error, Result, Scalar, Shape};
 
 impl Tensor {
@@ -43,16 +43,7 @@ impl Tensor {
     ///
     /// A shape with another number of elements than `data` has.
     pub fn from_host(data: HostData, shape: impl Into<Shape>) -> Result<Self> {
-        match data {
-            HostData::F32(values) => Self::from_vec(values, shape),
-            HostData::F64(values) => Self::from_vec(values, shape),
-            HostData::F16(values) => Self::from_vec(values, shape),
-            HostData::BF16(values) => Self::from_vec(values, shape),
-            HostData::I64(values) => Self::from_vec(values, shape),
-            HostData::I32(values) => Self::from_vec(values, shape),
-            HostData::U8(values) => Self::from_vec(values, shape),
-            HostData::Bool(values) => Self::from_vec(values, shape),
-        }
+        with_values!(data, values => Self::from_vec(values, shape))
     }
 
     /// A tensor of one value; without a dtype that of the value: `I64`, `Bool`, or the default one.

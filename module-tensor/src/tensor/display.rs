@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::{NodeKind, Tensor};
 use crate::backend::HostData;
-use crate::{DType, Device, Result, default_dtype};
+use crate::{Complex, DType, Device, Result, default_dtype};
 
 /// PyTorch's print options.
 const EDGE: usize = 3;
@@ -53,9 +53,13 @@ fn suffixes(x: &Tensor) -> Vec<String> {
         // Python's tuples.
         suffixes.push(format!("size=({})", sizes.join(", ")));
     }
-    // Truth values and whole numbers tell by themselves what they are, if there are any.
-    let told = matches!(x.dtype(), DType::I64 | DType::Bool) && !empty;
-    if x.dtype() != default_dtype() && !told {
+    // Truth values, whole numbers and complex ones tell by themselves what they are, if there are any.
+    let told = match x.dtype() {
+        DType::I64 | DType::Bool => true,
+        DType::Complex64 => default_dtype() == DType::F32,
+        _ => false,
+    };
+    if x.dtype() != default_dtype() && (!told || empty) {
         suffixes.push(format!("dtype=torch.{}", x.dtype()));
     }
     if let Some(edge) = &x.edge {
@@ -161,7 +165,26 @@ fn texts(data: &HostData) -> (Vec<String>, usize) {
         HostData::I32(values) => each(values, |v| v.to_string()),
         HostData::U8(values) => each(values, |v| v.to_string()),
         HostData::Bool(values) => each(values, |v| if v { "True" } else { "False" }.to_owned()),
+        HostData::I8(values) => each(values, |v| v.to_string()),
+        HostData::I16(values) => each(values, |v| v.to_string()),
+        HostData::U16(values) => each(values, |v| v.to_string()),
+        HostData::U32(values) => each(values, |v| v.to_string()),
+        HostData::F8E4M3(values) => floats(values.iter().map(|v| v.to_f32().into())),
+        HostData::F8E5M2(values) => floats(values.iter().map(|v| v.to_f32().into())),
+        HostData::Complex64(values) => complex(values),
     }
+}
+
+/// A form for the real parts and one for the imaginary ones, which are not aligned.
+fn complex(values: &[Complex<f32>]) -> (Vec<String>, usize) {
+    let (real, real_width) = floats(values.iter().map(|v| v.re.into()));
+    let (imaginary, width) = floats(values.iter().map(|v| v.im.into()));
+    let pairs = real.into_iter().zip(imaginary).map(|(re, im)| {
+        let im = im.trim_start();
+        let plus = if im.starts_with('-') { "" } else { "+" };
+        format!("{re}{plus}{im}j")
+    });
+    (pairs.collect(), real_width + width + 1)
 }
 
 fn aligned(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {

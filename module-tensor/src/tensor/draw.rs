@@ -187,9 +187,8 @@ impl Tensor {
         generator: &Generator,
     ) -> Result<Self> {
         let dtype = options.dtype_or_default();
-        if !dtype.is_floating_point() {
-            let needs = "a floating-point dtype";
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        if !dtype.is_differentiable() {
+            return Err(dtype.error(op, "a floating-point dtype"));
         }
         let of_values = generator.device();
         let device = match options.device_if_given() {
@@ -281,13 +280,20 @@ impl Tensor {
         let (min, max) = match dtype {
             DType::I64 => (i64::MIN, i64::MAX),
             DType::I32 => (i32::MIN.into(), i32::MAX.into()),
-            DType::U8 => (0, 255),
+            DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+            DType::I8 => (i8::MIN.into(), i8::MAX.into()),
+            DType::U32 => (0, u32::MAX.into()),
+            DType::U16 => (0, u16::MAX.into()),
+            DType::U8 => (0, u8::MAX.into()),
             DType::Bool => (0, 1),
             // As far as every integer is one of the floating-point numbers.
             DType::F64 => (-1 << 53, 1 << 53),
             DType::F32 => (-1 << 24, 1 << 24),
             DType::F16 => (-1 << 11, 1 << 11),
             DType::BF16 => (-1 << 8, 1 << 8),
+            DType::F8E4M3 | DType::F8E5M2 | DType::Complex64 => {
+                return Err(dtype.error("randint", "a dtype of numbers"));
+            }
         };
         if low < high && (low < min || high - 1 > max) {
             return Err(RngError::IntegerOverflow {

@@ -42,7 +42,7 @@ impl Leaf {
     #[must_use]
     pub fn track(&self, value: &Tensor) -> Tensor {
         Tensor {
-            edge: value.dtype().is_floating_point().then(|| self.0.clone()),
+            edge: value.dtype().is_differentiable().then(|| self.0.clone()),
             ..value.clone()
         }
     }

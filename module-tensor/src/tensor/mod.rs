@@ -261,7 +261,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A dtype that is not floating-point, which carries no gradient.
+    /// A dtype that carries no gradient ([`DType::is_differentiable`]).
     ///
     /// # Example
     ///
@@ -285,12 +285,9 @@ impl Tensor {
 
     /// [`with_grad`](Self::with_grad), in the name of `op`.
     fn as_leaf(&self, op: &'static str) -> Result<Self> {
-        if !self.dtype().is_floating_point() {
-            let (dtype, needs) = (
-                self.dtype(),
-                "a floating-point tensor; cast it with `to_dtype`",
-            );
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        if !self.dtype().is_differentiable() {
+            let needs = "a floating-point tensor; cast it with `to_dtype`";
+            return Err(self.dtype().error(op, needs));
         }
         Ok(Self {
             edge: Some(Edge::leaf()),
@@ -331,6 +328,14 @@ impl Tensor {
             return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
         }
         self.check_device(op, other)
+    }
+
+    /// Checks that the elements are of a dtype that is computed with.
+    pub(crate) fn check_computed(&self, op: &'static str) -> Result<()> {
+        match self.dtype().is_storage_only() {
+            true => Err(self.dtype().error(op, "another dtype")),
+            false => Ok(()),
+        }
     }
 
     /// Checks that `other` is on this tensor's device.

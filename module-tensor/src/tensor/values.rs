@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use crate::backend::Element;
-use crate::{Error, Result, Shape};
+use crate::{Complex, Error, F8E4M3, F8E5M2, Result, Shape};
 
 /// Memory for values that exist already is there, so these cannot fail.
 macro_rules! from_values {
@@ -47,9 +47,24 @@ macro_rules! from_values {
     )*};
 }
 
-from_values!(f32, f64, half::f16, half::bf16, i64, i32, u8, bool);
+from_values!(
+    f32,
+    f64,
+    half::f16,
+    half::bf16,
+    i64,
+    i32,
+    u8,
+    bool,
+    i8,
+    i16,
+    u16,
+    F8E4M3,
+    F8E5M2,
+    Complex<f32>
+);
 
-/// No dtype holds `u32` but `I64`, which holds all of them.
+/// As `I64`, which holds all of them and is computed with; [`Tensor::from_vec`] keeps them as they are.
 macro_rules! from_u32 {
     ($($type:ty, [$($generic:tt)*], |$values:ident| $as_i64:expr;)*) => {$(
         impl<$($generic)*> From<$type> for Tensor {

@@ -115,6 +115,7 @@ const RECORDED_AS: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
+const COMPLEX: &str = "complex numbers are recorded with the dtypes that are only stored";
 const EACH: &str = "those of one to three dimensions call it";
 const ARRAY: &str = "an array of the same views";
 const PLACES: &str = "the places are recorded with the values";
@@ -126,6 +127,8 @@ const NOTHING: &[(&str, &str)] = &[
         "to_integers",
         "it is `to_dtype` for those dtypes that the operations take as indices",
     ),
+    ("view_as_complex", COMPLEX),
+    ("view_as_real", COMPLEX),
 ];
 
 /// What there is not of some operations, with spaces between them, and why.

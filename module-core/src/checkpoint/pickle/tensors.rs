@@ -7,13 +7,42 @@ use super::globals::{Global, Kind, Scalars};
 use super::heap::{Heap, Rebuild, Value};
 use crate::checkpoint::Problem;
 use crate::checkpoint::words::shortened;
-use crate::{DType, Shape, StateDict, Tensor};
+use crate::{Complex, DType, Shape, StateDict, Tensor};
 use crate::{Layout, MAX_RANK};
 
 /// Where the elements of storages lie.
 pub(in crate::checkpoint) trait Storages {
     /// The storage `key`, of `size` bytes, as a tensor of one dimension.
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String>;
+}
+
+/// What PyTorch leaves to whoever reads the elements.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Lazy {
+    negated: bool,
+    conjugated: bool,
+}
+
+impl Lazy {
+    fn apply(self, elements: &Tensor) -> Result<Tensor, Problem> {
+        let made = match elements.dtype() {
+            DType::Complex64 => self.of_complex(elements),
+            _ if self.negated => elements.neg(),
+            // A real number is its own conjugate.
+            _ => Ok(elements.clone()),
+        };
+        made.map_err(|error| Problem::Unfit(format!("its negative: {error}")))
+    }
+
+    fn of_complex(self, elements: &Tensor) -> crate::Result<Tensor> {
+        let sign = |negative| if negative { -1.0_f32 } else { 1.0 };
+        let (re, im) = (sign(self.negated), sign(self.negated != self.conjugated));
+        let mut numbers = elements.to_vec::<Complex<f32>>()?;
+        for number in &mut numbers {
+            *number = Complex::new(re * number.re, im * number.im);
+        }
+        Tensor::from_vec(numbers, elements.shape())
+    }
 }
 
 /// What to do about tensors of more elements than there are.
@@ -25,8 +54,8 @@ pub(super) struct Tensors<'a> {
     heap: &'a Heap<'a>,
     storages: &'a dyn Storages,
     state: StateDict,
-    /// The first tensor of each storage, and of its negative.
-    first: HashMap<(&'a str, DType, bool), usize>,
+    /// The first tensor of each storage, and of its negative and conjugate.
+    first: HashMap<(&'a str, DType, Lazy), usize>,
     /// Whether tensors may have more elements than there are.
     expanded: bool,
 }
@@ -118,27 +147,25 @@ impl<'a> Tensors<'a> {
         let dtype = scalars
             .dtype()
             .ok_or_else(|| Problem::Unfit(format!("its dtype {} is not served", scalars.name())))?;
-        let negated = metadata.map_or(Ok(false), |metadata| self.negated(metadata))?;
+        let lazy = metadata.map_or(Ok(Lazy::default()), |metadata| self.lazy(metadata))?;
         let size = storage
             .size()
             .filter(|size| size % dtype.size_in_bytes() == 0)
             .ok_or_else(|| format!("{} elements are no size of a storage", storage.count))?;
         let layout = self.layout(offset, sizes, strides, dtype, size / dtype.size_in_bytes())?;
-        let first = self.first.get(&(key, dtype, negated)).copied();
+        let first = self.first.get(&(key, dtype, lazy)).copied();
         if let Some(first) = first.and_then(|place| self.state.tensor_at(place)) {
             return Ok(Tensor::from_storage(first.storage().clone(), layout));
         }
         // The entry of the map, and the object behind a storage.
         self.heap.budget().bytes(200)?;
         let mut elements = self.storages.storage(key, dtype, size)?;
-        if negated {
+        if lazy != Lazy::default() {
             // The whole storage at once, so that its views and ties share memory as before.
             self.heap.budget().bytes(size)?;
-            let negative = elements.neg();
-            elements =
-                negative.map_err(|error| Problem::Unfit(format!("its negative: {error}")))?;
+            elements = lazy.apply(&elements)?;
         }
-        self.first.insert((key, dtype, negated), self.state.len());
+        self.first.insert((key, dtype, lazy), self.state.len());
         Ok(Tensor::from_storage(elements.storage().clone(), layout))
     }
 
@@ -158,9 +185,9 @@ impl<'a> Tensors<'a> {
         }
     }
 
-    /// Whether the elements are the negatives of those that are stored, as the metadata say that
-    /// PyTorch writes for lazy views: `{"neg": True}` of the imaginary part of a conjugate.
-    fn negated(&self, metadata: Value) -> Result<bool, Problem> {
+    /// What the elements are of those that are stored, as the metadata say that PyTorch writes for lazy
+    /// views: `{"conj": True}` of a conjugate, `{"neg": True}` of its imaginary part.
+    fn lazy(&self, metadata: Value) -> Result<Lazy, Problem> {
         let pairs = match metadata {
             Value::Other(Kind::None) => &[],
             Value::Dict(place) => self.heap.dict(place),
@@ -176,12 +203,11 @@ impl<'a> Tensors<'a> {
             let count = pairs.len();
             return Err(format!("its metadata has {count} entries").into());
         }
-        let mut negated = false;
+        let mut lazy = Lazy::default();
         for &(key, value) in pairs {
             match (self.heap.text(key), value) {
-                (Some("neg"), Value::Other(Kind::Bool(true))) => negated = true,
-                // A real number is its own conjugate, and complex ones are refused for their dtype.
-                (Some("conj"), Value::Other(Kind::Bool(true))) => {}
+                (Some("neg"), Value::Other(Kind::Bool(true))) => lazy.negated = true,
+                (Some("conj"), Value::Other(Kind::Bool(true))) => lazy.conjugated = true,
                 (name, value) => {
                     let name = match name {
                         Some(name) => format!("`{}`", shortened(name)),
@@ -199,7 +225,7 @@ impl<'a> Tensors<'a> {
                 }
             }
         }
-        Ok(negated)
+        Ok(lazy)
     }
 
     /// The layout in a storage of `count` elements.

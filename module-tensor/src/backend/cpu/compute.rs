@@ -1,7 +1,8 @@
 //! Operands in the dtype in which a fused kernel computes, and its results in that of the tensors: half
 //! precision is widened here, and rounded once when all is done.
 
-use super::map::{cast, narrowed};
+use super::cast::cast;
+use super::map::narrowed;
 use super::storage::elements_of;
 use super::{
     AttentionInputs, CrossEntropyInputs, Element, NormInputs, Operand, RecurrentInputs, Storage,

@@ -10,7 +10,7 @@ use super::special;
 use super::threads::{Items, divide};
 use super::view::{Branch, Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Region, Storage, UnaryOp};
-use crate::{DType, ErrorKind, Result, Scalar};
+use crate::{DType, Result, Scalar};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
     match op {
@@ -203,12 +203,8 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign
         );
         if floating && !T::DTYPE.is_floating_point() {
-            return Err(ErrorKind::UnsupportedDType {
-                op: op.name(),
-                dtype: T::DTYPE,
-                needs: "a floating-point tensor; cast with `to_dtype`",
-            }
-            .into());
+            let needs = "a floating-point tensor; cast with `to_dtype`";
+            return Err(T::DTYPE.error(op.name(), needs));
         }
         Ok(CpuStorage::wrap(match op {
             BinaryOp::Add => operands.each(T::plus),
@@ -374,12 +370,7 @@ pub(super) fn select<T: Element>(
 ) -> Result<Storage> {
     if condition.storage.dtype() != DType::Bool {
         let dtype = condition.storage.dtype();
-        return Err(ErrorKind::UnsupportedDType {
-            op: "where",
-            dtype,
-            needs: "a bool condition",
-        }
-        .into());
+        return Err(dtype.error("where", "a bool condition"));
     }
     Ok(CpuStorage::wrap(choose::<T>(condition, a, b)?))
 }

@@ -1,7 +1,8 @@
 //! Products of a few rows with a large half-precision matrix: it is converted to `f32` a block at a time,
 //! which stays in the caches, where a whole converted matrix would be written to memory and read again.
 
-use super::map::{cast, through_wide};
+use super::cast::cast;
+use super::map::through_wide;
 use super::matmul::{addmm, matmul};
 use super::threads::{Items, divide};
 use super::view::to_cow;

@@ -1,53 +1,61 @@
 //! The one place where a dtype becomes a Rust type, once for each arity.
 
-use super::half_precision::widen;
-use super::number::Convert;
-use half::slice::HalfFloatSliceExt;
-
-use super::view::{map_slices, map1};
+use super::cast::cast;
 use super::{CpuStorage, Operand, Storage};
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, Result};
 
-/// Evaluates an expression with `$t` standing for the Rust type of a dtype, or of those listed.
+/// Evaluates an expression with `$t` standing for the Rust type of a dtype.
 macro_rules! dispatch {
-    ($dtype:expr, $t:ident => $body:expr) => {{
-        match $dtype {
-            $crate::DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            $crate::DType::F64 => {
-                type $t = f64;
-                $body
-            }
-            $crate::DType::F16 => {
-                type $t = half::f16;
-                $body
-            }
-            $crate::DType::BF16 => {
-                type $t = half::bf16;
-                $body
-            }
-            $crate::DType::I64 => {
-                type $t = i64;
-                $body
-            }
-            $crate::DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            $crate::DType::U8 => {
-                type $t = u8;
-                $body
-            }
-            $crate::DType::Bool => {
-                type $t = bool;
-                $body
-            }
-        }
-    }};
+    ($dtype:expr, $t:ident => $body:expr) => {
+        $crate::backend::cpu::types!(
+            $dtype, $t => $body;
+            F32 f32, F64 f64, F16 half::f16, BF16 half::bf16, I64 i64, I32 i32, U8 u8, Bool bool,
+            I8 i8, I16 i16, U16 u16, U32 u32, F8E4M3 $crate::F8E4M3, F8E5M2 $crate::F8E5M2,
+            Complex64 $crate::Complex<f32>;
+        )
+    };
 }
-pub(super) use dispatch;
+
+/// [`dispatch`] for the dtypes that are computed with; the others are an error of `$op`.
+macro_rules! dispatch_computed {
+    ($op:expr, $dtype:expr, $t:ident => $body:expr) => {
+        $crate::backend::cpu::types!(
+            $dtype, $t => $body;
+            F32 f32, F64 f64, F16 half::f16, BF16 half::bf16, I64 i64, I32 i32, U8 u8, Bool bool;
+            other => Err(other.error($op, "another dtype"))
+        )
+    };
+}
+
+/// [`dispatch`] for the dtypes in which elements are moved, inside of [`by_width`].
+macro_rules! dispatch_moved {
+    ($op:expr, $dtype:expr, $t:ident => $body:expr) => {
+        $crate::backend::cpu::types!(
+            $dtype, $t => $body;
+            F32 f32, F64 f64, F16 half::f16, BF16 half::bf16, I64 i64, I32 i32, U8 u8, Bool bool,
+            Complex64 $crate::Complex<f32>;
+            other => Err(other.error($op, "another dtype"))
+        )
+    };
+}
+
+/// What the macros above have in common: each dtype with its type, and what the others lead to.
+macro_rules! types {
+    (
+        $dtype:expr, $t:ident => $body:expr; $($variant:ident $type:ty),*;
+        $($other:ident => $otherwise:expr)?
+    ) => {
+        match $dtype {
+            $($crate::DType::$variant => {
+                type $t = $type;
+                $body
+            })*
+            $($other => $otherwise,)?
+        }
+    };
+}
+pub(in crate::backend) use {dispatch, types};
+pub(super) use {dispatch_computed, dispatch_moved};
 
 /// A kernel for the floating-point types in which the CPU computes.
 pub(super) trait FloatKernel {
@@ -71,15 +79,7 @@ pub(super) fn run_float<K: FloatKernel>(dtype: DType, kernel: K) -> Result<K::Ou
     match dtype {
         DType::F32 => kernel.run::<f32>(),
         DType::F64 => kernel.run::<f64>(),
-        _ => {
-            let needs = "a floating-point tensor";
-            Err(ErrorKind::UnsupportedDType {
-                op: kernel.name(),
-                dtype,
-                needs,
-            }
-            .into())
-        }
+        _ => Err(dtype.error(kernel.name(), "a floating-point tensor")),
     }
 }
 
@@ -88,15 +88,7 @@ pub(super) fn run_number<K: NumberKernel>(dtype: DType, kernel: K) -> Result<K::
         DType::F32 => kernel.run::<f32>(),
         DType::F64 => kernel.run::<f64>(),
         DType::I64 => kernel.run::<i64>(),
-        _ => {
-            let needs = "a tensor of numbers";
-            Err(ErrorKind::UnsupportedDType {
-                op: kernel.name(),
-                dtype,
-                needs,
-            }
-            .into())
-        }
+        _ => Err(dtype.error(kernel.name(), "a tensor of numbers")),
     }
 }
 
@@ -176,49 +168,30 @@ fn len(storage: &Storage) -> Result<usize> {
     dispatch!(storage.dtype(), T => Ok(super::elements_of::<T>(storage)?.len()))
 }
 
-/// Casts happen from the wide types only; a narrow one is widened first, which loses nothing, so
-/// that there are 29 loops and not 64.
-pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
-    match (x.storage.dtype(), dtype) {
-        (DType::F32, DType::F16) => {
-            // By slices, because asking whether the processor converts costs more than it does.
-            let f = |from: &[f32], to: &mut [half::f16]| to.convert_from_f32_slice(from);
-            return Ok(CpuStorage::wrap(map_slices(&x, &f)?));
-        }
-        (DType::F32, DType::BF16) => {
-            let f = |from: &[f32], to: &mut [half::bf16]| to.convert_from_f32_slice(from);
-            return Ok(CpuStorage::wrap(map_slices(&x, &f)?));
-        }
-        _ => {}
-    }
-    let wide = match x.storage.dtype() {
-        DType::F32 => return cast_from::<f32>(&x, dtype),
-        DType::F64 => return cast_from::<f64>(&x, dtype),
-        DType::I64 => return cast_from::<i64>(&x, dtype),
-        DType::F16 => CpuStorage::wrap(map_slices(&x, &widen::<half::f16>)?),
-        DType::BF16 => CpuStorage::wrap(map_slices(&x, &widen::<half::bf16>)?),
-        DType::I32 => CpuStorage::wrap(map1(&x, i32::to_i64)?),
-        DType::U8 => CpuStorage::wrap(map1(&x, u8::to_i64)?),
-        DType::Bool => CpuStorage::wrap(map1(&x, bool::to_i64)?),
+/// Runs a kernel that moves elements and computes nothing with them. Those of a dtype that is only
+/// stored go as elements of another dtype of their width, bit for bit, so that there are no more loops
+/// to compile.
+pub(super) fn by_width<O: AsMut<[Operand]>>(
+    mut operands: O,
+    kernel: impl FnOnce(O) -> Result<Storage>,
+) -> Result<Storage> {
+    let dtype = operands.as_mut().first().map(|x| x.storage.dtype());
+    let Some((dtype, carrier)) = dtype.and_then(|dtype| Some((dtype, carrier(dtype)?))) else {
+        return kernel(operands);
     };
-    if wide.dtype() == dtype {
-        return Ok(wide);
+    for x in operands.as_mut() {
+        x.storage = CpuStorage::view(x.storage.clone(), carrier)?;
     }
-    let layout = crate::layout::Layout::contiguous(x.layout.shape().clone());
-    let storage = wide;
-    cast(Operand { storage, layout }, dtype)
+    CpuStorage::view(kernel(operands)?, dtype)
 }
 
-fn cast_from<T: Convert>(x: &Operand, dtype: DType) -> Result<Storage> {
-    Ok(match dtype {
-        DType::F32 => CpuStorage::wrap(map1(x, T::to_f32)?),
-        DType::F64 => CpuStorage::wrap(map1(x, T::to_f64)?),
-        DType::F16 => CpuStorage::wrap(map1(x, |v: T| half::f16::from_f32(v.to_f32()))?),
-        DType::BF16 => CpuStorage::wrap(map1(x, |v: T| half::bf16::from_f32(v.to_f32()))?),
-        DType::I64 => CpuStorage::wrap(map1(x, T::to_i64)?),
-        // Integers wrap as in PyTorch.
-        DType::I32 => CpuStorage::wrap(map1(x, |v: T| v.to_i64() as i32)?),
-        DType::U8 => CpuStorage::wrap(map1(x, |v: T| v.to_i64() as u8)?),
-        DType::Bool => CpuStorage::wrap(map1(x, |v: T| v.to_f64() != 0.0)?),
-    })
+/// The dtype as which elements that are only stored are moved.
+fn carrier(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::I8 | DType::F8E4M3 | DType::F8E5M2 => Some(DType::U8),
+        DType::I16 | DType::U16 => Some(DType::F16),
+        DType::U32 => Some(DType::I32),
+        // Complex numbers are as wide as `f64`, but not aligned as such; they are moved as themselves.
+        _ => None,
+    }
 }

@@ -4,6 +4,7 @@ mod adamw;
 mod attention;
 mod attention_mask;
 mod band;
+mod cast;
 mod compute;
 mod conv;
 mod conv_joined;
@@ -62,10 +63,11 @@ use super::{
     RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds,
     RecurrentOp, RecurrentStates,
 };
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 use crate::simd;
 use crate::{DType, Result, Scalar};
-use map::dispatch;
+use map::{by_width, dispatch_computed, dispatch_moved};
+pub(super) use map::{dispatch, types};
 use memory::filled;
 pub(super) use memory::{room, scratch};
 pub(super) use storage::CpuStorage;
@@ -125,7 +127,7 @@ impl Backend for CpuBackend {
 
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
         dispatch!(dtype, T => {
-            let value: T = number::Convert::from_scalar(value);
+            let value: T = number::FromScalar::from_scalar(value);
             room::<T>(numel)?;
             // Zeros come from the allocator without being written.
             Ok(CpuStorage::wrap(filled(numel, value)?))
@@ -133,11 +135,14 @@ impl Backend for CpuBackend {
     }
 
     fn contiguous(&self, x: Operand) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => Ok(CpuStorage::wrap(view::to_vec::<T>(&x)?)))
+        by_width(
+            [x],
+            |[x]| dispatch_moved!("contiguous", x.storage.dtype(), T => Ok(CpuStorage::wrap(view::to_vec::<T>(&x)?))),
+        )
     }
 
     fn cast(&self, x: Operand, dtype: DType) -> Result<Storage> {
-        map::cast(x, dtype)
+        cast::cast(x, dtype)
     }
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
@@ -171,14 +176,26 @@ impl Backend for CpuBackend {
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        dispatch!(a.storage.dtype(), T => {
-            elementwise::select::<T>(&condition, Branch::Elements(&a), Branch::Elements(&b))
+        by_width([a, b], |[a, b]| {
+            dispatch_moved!("where", a.storage.dtype(), T => {
+                elementwise::select::<T>(&condition, Branch::Elements(&a), Branch::Elements(&b))
+            })
         })
     }
 
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => {
-            let number = Branch::Number(number::Convert::from_scalar(number));
+        let dtype = x.storage.dtype();
+        if dtype.is_storage_only() {
+            // The number is moved as the elements are.
+            let layout = Layout::contiguous(Shape::default());
+            let layout = layout.broadcast_to("masked_fill", x.layout.shape())?;
+            let storage = self.full(1, dtype, number)?;
+            let number = Operand { storage, layout };
+            let (a, b) = if on { (number, x) } else { (x, number) };
+            return self.select(mask, a, b);
+        }
+        dispatch_computed!("masked_fill", dtype, T => {
+            let number = Branch::Number(number::FromScalar::from_scalar(number));
             let x = Branch::Elements(&x);
             let (a, b) = if on { (number, x) } else { (x, number) };
             elementwise::select::<T>(&mask, a, b)
@@ -202,7 +219,9 @@ impl Backend for CpuBackend {
     }
 
     fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => sort::argsort::<T>(&x, count, descending, sorted))
+        dispatch_computed!("sort", x.storage.dtype(), T => {
+            sort::argsort::<T>(&x, count, descending, sorted)
+        })
     }
 
     fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
@@ -226,7 +245,10 @@ impl Backend for CpuBackend {
     }
 
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => index::gather::<T>(&x, dim, &index))
+        by_width(
+            [x],
+            |[x]| dispatch_moved!("gather", x.storage.dtype(), T => index::gather::<T>(&x, dim, &index)),
+        )
     }
 
     fn scatter_add(
@@ -242,7 +264,11 @@ impl Backend for CpuBackend {
     }
 
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => index::scatter::<T>(x, dim, &index, &source))
+        by_width([x, source], |[x, source]| {
+            dispatch_moved!("scatter", x.storage.dtype(), T => {
+                index::scatter::<T>(x, dim, &index, &source)
+            })
+        })
     }
 
     fn scatter_reduce(
@@ -259,7 +285,11 @@ impl Backend for CpuBackend {
     }
 
     fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        dispatch!(x.storage.dtype(), T => index::index_select::<T>(&x, dim, &index))
+        by_width([x], |[x]| {
+            dispatch_moved!("index_select", x.storage.dtype(), T => {
+                index::index_select::<T>(&x, dim, &index)
+            })
+        })
     }
 
     fn index_add(
@@ -279,15 +309,13 @@ impl Backend for CpuBackend {
     }
 
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
-        let Some(first) = parts.first() else {
-            return Err(crate::Error::argument(
-                "cat",
-                "parts",
-                "[]",
-                "there is nothing to join",
-            ));
-        };
-        dispatch!(first.storage.dtype(), T => index::cat::<T>(&parts, dim))
+        by_width(parts, |parts| {
+            let Some(first) = parts.first() else {
+                let problem = "there is nothing to join";
+                return Err(crate::Error::argument("cat", "parts", "[]", problem));
+            };
+            dispatch_moved!("cat", first.storage.dtype(), T => index::cat::<T>(&parts, dim))
+        })
     }
 
     fn convolution(
@@ -305,7 +333,7 @@ impl Backend for CpuBackend {
     }
 
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
-        dispatch!(x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+        dispatch_computed!("max_pool", x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
     }
 
     fn avg_pool(

@@ -5,13 +5,17 @@ use ndarray::LinalgScalar;
 
 use super::Element;
 use super::gemm::{Matrix, MatrixMut, multiply};
-use crate::Scalar;
+use crate::{Complex, F8E4M3, F8E5M2, Scalar};
 
-/// Conversions between any two element types.
-pub(super) trait Convert: Element {
+/// Elements of one number.
+pub(super) trait FromScalar: Element {
+    fn from_scalar(value: Scalar) -> Self;
+}
+
+/// Conversions between the element types that are computed with.
+pub(super) trait Convert: FromScalar {
     fn to_f64(self) -> f64;
     fn to_i64(self) -> i64;
-    fn from_scalar(value: Scalar) -> Self;
 
     /// Rounded once, where the way through `f64` would round twice.
     #[inline]
@@ -42,12 +46,31 @@ macro_rules! convert {
                 let $v = self;
                 $to_i64
             }
+        }
 
+        from_scalar! { $type: |$s| $from; }
+    )*};
+}
+
+macro_rules! from_scalar {
+    ($($type:ty: |$s:ident| $from:expr;)*) => {$(
+        impl FromScalar for $type {
             fn from_scalar($s: Scalar) -> Self {
                 $from
             }
         }
     )*};
+}
+
+from_scalar! {
+    i64: |s| int(s);
+    i8: |s| int(s) as Self;
+    i16: |s| int(s) as Self;
+    u16: |s| int(s) as Self;
+    u32: |s| int(s) as Self;
+    F8E4M3: |s| Self::from_f32(s.to_f64() as f32);
+    F8E5M2: |s| Self::from_f32(s.to_f64() as f32);
+    Complex<f32>: |s| Self::new(s.to_f64() as f32, 0.0);
 }
 
 convert! {
@@ -69,10 +92,6 @@ impl Convert for i64 {
     #[inline]
     fn to_i64(self) -> i64 {
         self
-    }
-
-    fn from_scalar(value: Scalar) -> Self {
-        int(value)
     }
 
     #[inline]

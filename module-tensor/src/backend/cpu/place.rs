@@ -1,11 +1,11 @@
 //! Writing through a layout: what views and padding do, the other way round.
 
-use super::map::{NumberKernel, dispatch, run_number, through_wide};
+use super::map::{NumberKernel, by_width, dispatch_moved, run_number, through_wide};
 use super::memory::filled;
-use super::number::{Convert, Number};
+use super::number::Number;
 use super::view::run;
-use super::{CpuStorage, Element, Operand, Storage, elements, room};
-use crate::layout::{Layout, Runs};
+use super::{Backend, CPU, CpuStorage, Element, Operand, Storage, elements, room};
+use crate::layout::{Layout, Runs, Shape};
 use crate::{Result, Scalar};
 
 pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
@@ -14,12 +14,18 @@ pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> 
             run_number(x.storage.dtype(), Add { x, layout, numel })
         });
     }
-    dispatch!(x.storage.dtype(), T => {
-        let value: T = Convert::from_scalar(fill);
-        room::<T>(numel)?;
-        let mut out = filled(numel, value)?;
-        write(&x, layout, &mut out, |slot, v: T| *slot = v)?;
-        Ok(CpuStorage::wrap(out))
+    let fill = Operand {
+        storage: CPU.full(1, x.storage.dtype(), fill)?,
+        layout: Layout::contiguous(Shape::from(1)),
+    };
+    by_width([x, fill], |[x, fill]| {
+        dispatch_moved!("place", x.storage.dtype(), T => {
+            room::<T>(numel)?;
+            let value = elements::<T>(&fill)?.first().copied().unwrap_or_default();
+            let mut out = filled(numel, value)?;
+            write(&x, layout, &mut out, |slot, v: T| *slot = v)?;
+            Ok(CpuStorage::wrap(out))
+        })
     })
 }
 

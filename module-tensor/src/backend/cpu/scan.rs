@@ -1,11 +1,11 @@
 //! Running sums and products.
 
-use super::map::cast;
+use super::cast::cast;
 use super::number::Number;
 use super::view::to_vec;
 use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, Result};
 
 pub(super) fn cumsum(x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
     scan("cumsum", x, dim, reverse, f64::plus, i64::plus)
@@ -40,12 +40,7 @@ fn scan(
             let storage = running::<f64, _>(&wide, dim, reverse, floats)?;
             cast(Operand { storage, layout }, dtype)
         }
-        _ => Err(ErrorKind::UnsupportedDType {
-            op,
-            dtype,
-            needs: "a floating-point or int64 tensor",
-        }
-        .into()),
+        _ => Err(dtype.error(op, "a floating-point or int64 tensor")),
     }
 }
 

@@ -12,6 +12,8 @@ enum Memory {
     Owned(HostData),
     /// Elements that lie in somebody else's bytes as memory holds them; never written.
     Borrowed(SharedBytes, DType),
+    /// The elements of another storage as those of another dtype of the same width; never written.
+    Viewed(Storage, DType),
 }
 
 impl CpuStorage {
@@ -26,8 +28,29 @@ impl CpuStorage {
     /// A storage that reads its elements where they lie; `None` if they do not lie there as memory
     /// would hold them.
     pub(super) fn borrow(bytes: SharedBytes, dtype: DType) -> Option<Storage> {
-        let fits = dispatch!(dtype, T => T::in_bytes(bytes.as_ref()).is_some());
-        fits.then(|| Storage::new(Self(Memory::Borrowed(bytes, dtype))))
+        lie_in(bytes.as_ref(), dtype).then(|| Storage::new(Self(Memory::Borrowed(bytes, dtype))))
+    }
+
+    /// The bits of a storage as elements of another dtype of the same width and alignment.
+    pub(super) fn view(storage: Storage, dtype: DType) -> Result<Storage> {
+        let of = storage.dtype();
+        if of == dtype {
+            return Ok(storage);
+        }
+        if let Some(Self(Memory::Viewed(viewed, _))) = storage.downcast_ref() {
+            return Self::view(viewed.clone(), dtype);
+        }
+        Ok(
+            match bytes(&storage)?.filter(|bytes| lie_in(bytes, dtype)) {
+                Some(_) => Storage::new(Self(Memory::Viewed(storage, dtype))),
+                // On a machine that holds bytes in another order than files.
+                None => {
+                    let bytes =
+                        dispatch!(of, T => <T as Element>::to_le_bytes(elements_of(&storage)?));
+                    Self::of(HostData::from_le_bytes(dtype, &bytes))
+                }
+            },
+        )
     }
 
     /// The elements, if they are of this type.
@@ -35,15 +58,18 @@ impl CpuStorage {
         match &self.0 {
             Memory::Owned(data) => T::host(data).map(Vec::as_slice),
             Memory::Borrowed(bytes, dtype) if *dtype == T::DTYPE => T::in_bytes(bytes.as_ref()),
-            Memory::Borrowed(..) => None,
+            Memory::Viewed(storage, dtype) if *dtype == T::DTYPE => {
+                T::in_bytes(bytes(storage).ok()??)
+            }
+            Memory::Borrowed(..) | Memory::Viewed(..) => None,
         }
     }
 
-    /// The elements to be written, if they are of this type and not borrowed.
+    /// The elements to be written, if they are of this type and the memory's own.
     pub(super) fn values_mut<T: Element>(&mut self) -> Option<&mut Vec<T>> {
         match &mut self.0 {
             Memory::Owned(data) => T::host_mut(data),
-            Memory::Borrowed(..) => None,
+            Memory::Borrowed(..) | Memory::Viewed(..) => None,
         }
     }
 }
@@ -61,13 +87,23 @@ impl StorageData for CpuStorage {
     fn dtype(&self) -> DType {
         match &self.0 {
             Memory::Owned(data) => data.dtype(),
-            Memory::Borrowed(_, dtype) => *dtype,
+            Memory::Borrowed(_, dtype) | Memory::Viewed(_, dtype) => *dtype,
         }
     }
 
     fn device(&self) -> Device {
         Device::cpu()
     }
+}
+
+/// Whether elements of a dtype lie in bytes as memory would hold them.
+fn lie_in(bytes: &[u8], dtype: DType) -> bool {
+    dispatch!(dtype, T => T::in_bytes(bytes).is_some())
+}
+
+/// The little-endian bytes of a storage where they lie, on a little-endian machine.
+fn bytes(storage: &Storage) -> Result<Option<&[u8]>> {
+    dispatch!(storage.dtype(), T => Ok(T::as_le_bytes(elements_of(storage)?)))
 }
 
 /// The elements of a storage as the type that its dtype promises.

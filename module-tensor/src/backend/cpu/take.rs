@@ -1,12 +1,10 @@
 //! Copies in which each dimension has an order of its own.
 
-use super::map::{NumberKernel, run_number, through_wide};
+use super::map::{NumberKernel, by_width, dispatch_moved, run_number, through_wide};
 use super::memory::{filled, with_room};
 use super::number::Number;
 use super::view::to_cow;
-use super::{
-    CpuStorage, Element, LinearOp, Operand, Storage, TakeDim, TakeGeometry, dispatch, room,
-};
+use super::{CpuStorage, Element, LinearOp, Operand, Storage, TakeDim, TakeGeometry, room};
 use crate::Result;
 use crate::layout::Layout;
 
@@ -87,7 +85,10 @@ fn places(geometry: &TakeGeometry) -> Result<Vec<Vec<usize>>> {
 
 pub(super) fn take(op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
     match op {
-        LinearOp::Forward => dispatch!(x.storage.dtype(), T => forward::<T>(&x, geometry)),
+        LinearOp::Forward => by_width(
+            [x],
+            |[x]| dispatch_moved!("take", x.storage.dtype(), T => forward::<T>(&x, geometry)),
+        ),
         LinearOp::Backward => through_wide([x], |[x]| {
             run_number(x.storage.dtype(), Backward { x, geometry })
         }),

@@ -21,7 +21,7 @@ impl Batch {
         let dtype = x.dtype();
         if !matches!(dtype, DType::F32 | DType::F64) {
             let needs = "float32 or float64 matrices";
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(dtype.error(op, needs));
         }
         let &[ref lead @ .., rows, columns] = &**x.shape() else {
             return Err(x.shape().error(op, "matrices: at least two dimensions"));

@@ -1,0 +1,78 @@
+//! Complex numbers and their parts.
+
+use crate::backend::{Element, HostData};
+use crate::tensor::Tensor;
+use crate::{Complex, DType, ErrorKind, Result};
+
+impl Tensor {
+    /// The real and the imaginary part of each element, side by side in a last dimension of two. They
+    /// are copied, through host memory.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that is not complex.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Complex, Tensor};
+    ///
+    /// let x = Tensor::from([Complex::new(1.0_f32, 2.0), Complex::new(3.0, 4.0)]);
+    /// let parts = x.view_as_real()?;
+    /// assert_eq!(parts.shape().to_string(), "[2, 2]");
+    /// assert_eq!(parts.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// assert!(parts.view_as_complex()?.equal(&x)?);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn view_as_real(&self) -> Result<Self> {
+        let op = "view_as_real";
+        let numbers = match self.dtype() {
+            DType::Complex64 => Complex::<f32>::from_host(self.to_host()?),
+            _ => None,
+        };
+        let Some(numbers) = numbers else {
+            let (dtype, needs) = (self.dtype(), "a complex tensor");
+            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        };
+        let mut shape = self.shape().to_vec();
+        shape.push(2);
+        let parts: &[f32] = bytemuck::cast_slice(&numbers);
+        Self::from_vec(parts.to_vec(), shape)?.to_device(&self.device())
+    }
+
+    /// Complex numbers of which the two elements of the last dimension are the real and the imaginary
+    /// part. They are copied, through host memory.
+    ///
+    /// # Errors
+    ///
+    /// Another dtype than `F32`, a last dimension of another size than 2, a tensor whose gradient would be
+    /// lost.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Complex, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).view_as_complex()?;
+    /// assert_eq!(x.to_vec::<Complex<f32>>()?[1], Complex::new(3.0, 4.0));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn view_as_complex(&self) -> Result<Self> {
+        let op = "view_as_complex";
+        self.check_untracked(op, DType::Complex64)?;
+        let Some((2, shape)) = self.shape().split_last() else {
+            return Err(self.shape().error(op, "a last dimension of size 2"));
+        };
+        match self.to_host()? {
+            HostData::F32(parts) => {
+                let pairs = parts.as_chunks().0.iter();
+                let numbers: Vec<_> = pairs.map(|&[re, im]| Complex { re, im }).collect();
+                Self::from_vec(numbers, shape)?.to_device(&self.device())
+            }
+            other => {
+                let (dtype, needs) = (other.dtype(), "a float32 tensor");
+                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+            }
+        }
+    }
+}

@@ -43,7 +43,7 @@ fn list(path: &Path) -> Result<()> {
     let width = |key: &str| key.chars().count();
     let width = state.keys().map(width).max().unwrap_or_default();
     for (key, tensor) in &state {
-        let bytes = grouped(tensor.numel() * tensor.dtype().size_in_bytes());
+        let bytes = grouped(tensor.nbytes());
         let (dtype, shape) = (tensor.dtype().to_string(), tensor.shape());
         println!("  {key:width$}  {dtype:8}  {bytes:>14} bytes  {shape}");
     }

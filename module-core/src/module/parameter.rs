@@ -60,12 +60,16 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A dtype that is not floating-point, which carries no gradient.
+    /// A dtype that carries no gradient (`DType::is_differentiable`), packed elements: a `Buffer` holds them.
     pub fn new(value: Tensor) -> Result<Self> {
         Self::from_parts(value, History::default())
     }
 
     fn from_parts(value: Tensor, history: History) -> Result<Self> {
+        if let Some(packed) = value.storage().packed() {
+            let (op, scheme) = ("parameter", packed.scheme());
+            return Err(crate::ErrorKind::Packed { op, scheme }.into());
+        }
         if !value.dtype().is_differentiable() {
             let needs = "a floating-point tensor; use a `Buffer`";
             return Err(value.dtype().error("parameter", needs));

@@ -82,7 +82,7 @@ impl StateDict {
     /// assert_eq!(state.num_bytes(), 8);
     /// ```
     pub fn num_bytes(&self) -> usize {
-        let bytes = |tensor: &Tensor| tensor.numel() * tensor.dtype().size_in_bytes();
+        let bytes = |tensor: &Tensor| tensor.nbytes();
         let all: usize = self.tensors.values().map(bytes).sum();
         let extra = |keys: &Vec<&str>| {
             let tensor = keys.first().and_then(|key| self.get(key));

@@ -1,6 +1,5 @@
 //! What a summary says of a model besides its calls.
 
-use super::trace::TensorInfo;
 use crate::module::Visitor;
 use crate::{Module, ModuleExt, TensorId, Training, Walk};
 
@@ -56,12 +55,8 @@ impl About {
         let frozen = module
             .named_parameters()
             .filter(|(_, p)| !p.requires_grad());
-        let parameters = module
-            .parameters()
-            .map(|p| p.numel() * p.dtype().size_in_bytes());
-        let buffers = module
-            .buffers()
-            .map(|b| TensorInfo::of(&b.tensor()).bytes());
+        let parameters = module.parameters().map(|p| p.tensor().nbytes());
+        let buffers = module.buffers().map(|b| b.tensor().nbytes());
         Self {
             modes: [training, flags.len()],
             frozen: frozen.map(|(name, _)| name).collect(),

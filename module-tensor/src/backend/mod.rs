@@ -16,6 +16,7 @@ mod fused;
 mod geometry;
 mod host;
 mod ops;
+mod packed;
 mod random;
 mod saved;
 mod shared;
@@ -41,6 +42,7 @@ pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, LinearOp, RecurrentOp, ReduceOp, Region, SampleOp,
     SoftmaxOp, UnaryOp, UnfoldOp,
 };
+pub use packed::Packed;
 pub use random::{DeviceGenerator, Distribution};
 pub use saved::Saved;
 pub use shared::SharedBytes;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{Absent, Device};
+use super::{Absent, Device, Packed};
 use crate::layout::Layout;
 use crate::{DType, ErrorKind, Result};
 
@@ -14,6 +14,11 @@ pub trait StorageData: Any + Send + Sync {
 
     /// The device that the memory belongs to.
     fn device(&self) -> Device;
+
+    /// How the elements are packed, if they do not lie one by one in the memory.
+    fn packed(&self) -> Option<&dyn Packed> {
+        None
+    }
 }
 
 /// A shared handle to the memory behind tensors.
@@ -22,6 +27,7 @@ pub struct Storage {
     data: Arc<dyn StorageData>,
     // Asked for by every operation, so they are read once.
     dtype: DType,
+    is_packed: bool,
     device: Device,
 }
 
@@ -29,10 +35,12 @@ impl Storage {
     /// A handle to fresh memory.
     pub fn new(data: impl StorageData) -> Self {
         let (dtype, device) = (data.dtype(), data.device());
+        let is_packed = data.packed().is_some();
         let data = Arc::new(data);
         Self {
             data,
             dtype,
+            is_packed,
             device,
         }
     }
@@ -47,18 +55,47 @@ impl Storage {
         self.device
     }
 
+    /// How the elements are packed, if they do not lie one by one in the memory.
+    pub fn packed(&self) -> Option<&dyn Packed> {
+        match self.is_packed {
+            true => self.data.packed(),
+            false => None,
+        }
+    }
+
+    /// Checks that the elements lie one by one.
+    ///
+    /// # Errors
+    ///
+    /// Packed ones, in the name of `op`.
+    #[inline]
+    pub(crate) fn check_plain(&self, op: &'static str) -> Result<()> {
+        match self.is_packed {
+            true => Err(self.packed_error(op)),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn packed_error(&self, op: &'static str) -> crate::Error {
+        let scheme = self.packed().map_or("blocks", Packed::scheme);
+        ErrorKind::Packed { op, scheme }.into()
+    }
+
     /// The memory as its backend's own type.
     pub fn downcast_ref<S: StorageData>(&self) -> Option<&S> {
         let data: &dyn Any = &*self.data;
         data.downcast_ref()
     }
 
-    /// The memory as its backend's own type, for the kernels of `device`.
+    /// The memory as its backend's own type, for the kernels of `device` that read plain elements.
     ///
     /// # Errors
     ///
-    /// Elements that are still to come ([`ErrorKind::NoValues`]), memory of another device.
+    /// Elements that are packed ([`ErrorKind::Packed`]) or still to come ([`ErrorKind::NoValues`]), memory
+    /// of another device.
     pub fn data<S: StorageData>(&self, op: &'static str, device: Device) -> Result<&S> {
+        self.check_plain(op)?;
         self.downcast_ref().ok_or_else(|| {
             Absent::error(self).unwrap_or_else(|| {
                 let (lhs, rhs) = (device.to_string(), self.device().to_string());

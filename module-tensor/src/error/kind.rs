@@ -106,6 +106,19 @@ pub enum ErrorKind {
         needs: &'static str,
     },
 
+    /// Packed elements where plain ones are needed.
+    #[error(
+        "{op}: the elements are packed as {}; get plain ones with `unpack`, or use an operation that reads \
+         this scheme",
+        quote(scheme)
+    )]
+    Packed {
+        /// The operation.
+        op: &'static str,
+        /// The scheme in which the elements are packed.
+        scheme: &'static str,
+    },
+
     /// Two devices where one is needed.
     #[error(
         "{op}: tensors are on {} and {}; move one with `to_device`",

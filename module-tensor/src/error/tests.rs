@@ -127,6 +127,7 @@ fn kinds() -> Vec<ErrorKind> {
             matrix: 0,
             problem: key(),
         },
+        K::Packed { op, scheme: op },
     ]
 }
 
@@ -164,6 +165,7 @@ fn place(kind: &ErrorKind) -> usize {
         K::Io(_) => 27,
         K::Custom(_) => 28,
         K::Factorization { .. } => 29,
+        K::Packed { .. } => 30,
     }
 }
 
@@ -172,7 +174,7 @@ fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
     let kinds = kinds();
     let mut places: Vec<usize> = kinds.iter().map(place).collect();
     places.dedup();
-    assert_eq!(places, (0..30).collect::<Vec<_>>());
+    assert_eq!(places, (0..31).collect::<Vec<_>>());
     for kind in kinds {
         let message = Error::from(kind).to_string();
         let steers = |c: char| c.is_control() || c == '\u{202e}';

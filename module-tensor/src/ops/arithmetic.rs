@@ -11,7 +11,11 @@ impl Tensor {
         let backend = self.device().backend();
         if self.shape() == other.shape() {
             self.check_same(name, other)?;
-            return Ok(self.like_shape(backend.binary(op, self.operand(), other.operand())?));
+            return Ok(self.like_shape(backend.binary(
+                op,
+                self.plain(name)?,
+                other.plain(name)?,
+            )?));
         }
         let (a, b, shape) = self.broadcast_operands(name, other)?;
         Ok(Self::fresh(backend.binary(op, a, b)?, shape))
@@ -25,7 +29,7 @@ impl Tensor {
     ) -> Result<(Operand, Operand, Shape)> {
         self.check_same(name, other)?;
         if self.shape() == other.shape() {
-            return Ok((self.operand(), other.operand(), self.shape().clone()));
+            return Ok((self.plain(name)?, other.plain(name)?, self.shape().clone()));
         }
         let shape = self.shape().broadcast(name, other.shape())?;
         // Each side may be small and the result may not be.
@@ -42,7 +46,7 @@ impl Tensor {
     ) -> Result<Self> {
         self.check_number(name, number)?;
         let backend = self.device().backend();
-        Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))
+        Ok(self.like_shape(backend.binary_scalar(op, self.plain(name)?, number)?))
     }
 
     /// One of the four operations with a number on the right.

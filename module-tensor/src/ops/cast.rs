@@ -36,7 +36,10 @@ impl Tensor {
         self.check_untracked("to_dtype", dtype)?;
         self.shape()
             .checked_numel("to_dtype", dtype.size_in_bytes())?;
-        let storage = self.device().backend().cast(self.operand(), dtype)?;
+        let storage = self
+            .device()
+            .backend()
+            .cast(self.plain("to_dtype")?, dtype)?;
         Ok(self
             .like_shape(storage)
             .record([self], |_| Cast { from: self.dtype() }))
@@ -65,7 +68,12 @@ impl Tensor {
             return Self::absent("to_device", self.shape(), (self.dtype(), device));
         }
         let backend = device.backend();
-        let storage = match backend.copy_from(&self.operand())? {
+        let copied = backend.copy_from(&self.operand())?;
+        if let Some(packed) = self.storage.packed() {
+            let storage = copied.map_or_else(|| packed.to_device(device), Ok)?;
+            return Ok(Self::from_storage(storage, self.layout.clone()));
+        }
+        let storage = match copied {
             Some(storage) => storage,
             None => backend.upload(self.to_host()?)?,
         };

@@ -42,7 +42,8 @@ impl Tensor {
             Value::Tensor(other) => other,
             Value::Scalar(number) => {
                 let backend = self.device().backend();
-                return Ok(self.like_shape(backend.compare_scalar(op, self.operand(), number)?));
+                let storage = backend.compare_scalar(op, self.plain(name)?, number)?;
+                return Ok(self.like_shape(storage));
             }
         };
         let shape = self.shape().broadcast(name, other.shape())?;
@@ -102,10 +103,8 @@ impl Tensor {
             .broadcast(NAME, self.shape())?;
         shape.checked_numel(NAME, a.dtype().size_in_bytes())?;
         let stretch = |x: &Self| {
-            Ok::<_, crate::Error>(
-                x.with_layout(x.layout.broadcast_to(NAME, &shape)?)
-                    .operand(),
-            )
+            x.with_layout(x.layout.broadcast_to(NAME, &shape)?)
+                .plain(NAME)
         };
         let storage = self
             .device()

@@ -270,10 +270,10 @@ pub(super) fn convolution(
         ConvOp::Weight => geometry.weight.clone(),
     };
     shape.checked_numel(name, a.dtype().size_in_bytes())?;
-    let storage = a
-        .device()
-        .backend()
-        .convolution(op, a.operand(), b.operand(), &geometry)?;
+    let storage =
+        a.device()
+            .backend()
+            .convolution(op, a.plain(name)?, b.plain(name)?, &geometry)?;
     Ok(
         Tensor::fresh(storage, shape).record([a, b], |_| Convolution {
             name,

@@ -44,6 +44,7 @@ impl Tensor {
     /// ```
     pub fn cross_entropy(&self, target: &Self, options: CrossEntropyOptions<'_>) -> Result<Self> {
         const NAME: &str = "cross_entropy";
+        self.storage.check_plain(NAME)?;
         if !(0.0..=1.0).contains(&options.label_smoothing) {
             let problem = "must be between 0 and 1";
             let smoothing = options.label_smoothing;

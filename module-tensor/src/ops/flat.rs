@@ -14,7 +14,7 @@ impl Tensor {
         value: impl Into<Scalar>,
     ) -> Result<Self> {
         let backend = self.device().backend();
-        let storage = backend.flat(region, value.into(), x.operand(), self.operand())?;
+        let storage = backend.flat(region, value.into(), x.plain(name)?, self.plain(name)?)?;
         let out = self.like_shape(storage);
         Ok(out.record([self], |_| Flat::new(name, x, region)))
     }

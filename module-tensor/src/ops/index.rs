@@ -31,10 +31,10 @@ impl Tensor {
             return out.reshape_to(index.shape());
         }
         let (dim, index) = self.check_index("gather", dim, index, self.shape())?;
-        let storage = self
-            .device()
-            .backend()
-            .gather(self.operand(), dim, index.operand())?;
+        let storage =
+            self.device()
+                .backend()
+                .gather(self.plain("gather")?, dim, index.operand())?;
         Ok(index.like_shape(storage).record([self], |_| Gather {
             from: self.shape().clone(),
             dim,
@@ -69,10 +69,10 @@ impl Tensor {
         let (dim, index, source) = &self.check_source(NAME, dim, index, source)?;
         let dim = *dim;
         let storage = self.device().backend().scatter_add(
-            self.operand(),
+            self.plain(NAME)?,
             dim,
             index.operand(),
-            source.operand(),
+            source.plain(NAME)?,
         )?;
         Ok(self
             .like_shape(storage)
@@ -119,10 +119,10 @@ impl Tensor {
         }
         let (dim, index, source) = self.check_source(NAME, dim, index, &source)?;
         let storage = self.device().backend().scatter(
-            self.operand(),
+            self.plain(NAME)?,
             dim,
             index.operand(),
-            source.operand(),
+            source.plain(NAME)?,
         )?;
         Ok(self
             .like_shape(storage)
@@ -203,7 +203,7 @@ impl Tensor {
     /// ```
     pub fn nonzero(&self) -> Result<Self> {
         let mask = self.is_true()?.detach();
-        let (storage, count) = self.device().backend().nonzero(mask.operand())?;
+        let (storage, count) = self.device().backend().nonzero(mask.plain("nonzero")?)?;
         Ok(Self::fresh(storage, [count, self.rank()].into()))
     }
 

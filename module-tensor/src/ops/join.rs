@@ -60,7 +60,8 @@ impl Tensor {
             .map(|(d, &size)| if d == dim { total } else { size })
             .collect();
         shape.checked_numel("cat", first.dtype().size_in_bytes())?;
-        let operands = parts.iter().map(|part| part.operand()).collect();
+        let operands = parts.iter().map(|part| part.plain("cat"));
+        let operands = operands.collect::<Result<_>>()?;
         let storage = first.device().backend().cat(operands, dim)?;
         Ok(
             Self::fresh(storage, shape).record(parts.iter().copied(), |_| Cat {

@@ -58,12 +58,12 @@ impl Tensor {
         let shape: Shape = leading.iter().copied().chain([out_features]).collect();
         shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
         let (a, b) = (
-            self.detach().as_rows()?.operand(),
-            weight.detach().t()?.operand(),
+            self.detach().as_rows()?.plain(NAME)?,
+            weight.detach().t()?.plain(NAME)?,
         );
         let backend = self.device().backend();
         let storage = match bias {
-            Some(bias) => backend.addmm(bias.operand(), a, b)?,
+            Some(bias) => backend.addmm(bias.plain(NAME)?, a, b)?,
             None => backend.matmul(a, b)?,
         };
         let out = Self::fresh(storage, shape);

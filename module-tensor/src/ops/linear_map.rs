@@ -46,6 +46,7 @@ impl Tensor {
         let op = LinearOp::Forward;
         let shape = map.shape(op).clone();
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
+        self.storage().check_plain(name)?;
         let out = Self::fresh(map.run(op, self)?, shape);
         let map = |_: &Self| Mapped {
             name,

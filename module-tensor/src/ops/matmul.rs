@@ -143,7 +143,7 @@ impl Tensor {
             let shape = Shape::from([m, n]);
             shape.checked_numel("matmul", self.dtype().size_in_bytes())?;
             let backend = self.device().backend();
-            let storage = backend.matmul(self.operand(), other.operand())?;
+            let storage = backend.matmul(self.plain("matmul")?, other.plain("matmul")?)?;
             return Ok(self.product(other, storage, shape));
         }
         let batch = Shape::from(a_batch).broadcast("matmul", &b_batch.into())?;
@@ -168,7 +168,7 @@ impl Tensor {
         let full: Shape = batch.iter().copied().chain([rows, columns]).collect();
         // A factor may be larger than the product.
         full.checked_numel("matmul", self.dtype().size_in_bytes())?;
-        let mut operand = self.operand();
+        let mut operand = self.plain("matmul")?;
         operand.layout = operand.layout.broadcast_to("matmul", &full)?;
         Ok(operand)
     }

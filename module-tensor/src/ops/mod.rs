@@ -137,7 +137,7 @@ impl Tensor {
     }
 
     fn unary(&self, op: UnaryOp) -> Result<Self> {
-        Ok(self.like_shape(self.device().backend().unary(op, self.operand())?))
+        Ok(self.like_shape(self.device().backend().unary(op, self.plain(op.name())?)?))
     }
 
     /// The dtype in which this tensor is computed with: `F32` for half precision.

@@ -230,7 +230,8 @@ impl Tensor {
     ) -> Result<(Self, Self)> {
         let shape = &geometry.output;
         shape.checked_numel(name, DType::I64.size_in_bytes())?;
-        let (values, places) = self.device().backend().max_pool(self.operand(), geometry)?;
+        let operand = self.plain(name)?;
+        let (values, places) = self.device().backend().max_pool(operand, geometry)?;
         let places = Self::fresh(places, shape.clone());
         let out = Self::fresh(values, shape.clone()).record([self], |_| MaxPool {
             name,

@@ -34,7 +34,7 @@ impl Tensor {
             return Ok(self.clone());
         }
         let backend = self.device().backend();
-        let storage = backend.reduce(ReduceOp::Prod, self.operand(), &dims)?;
+        let storage = backend.reduce(ReduceOp::Prod, self.plain("prod")?, &dims)?;
         let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
         Ok(out.record([self], |y| Prod {
             x: self.clone(),

@@ -36,7 +36,7 @@ impl Tensor {
         let storage = self
             .device()
             .backend()
-            .reduce(ReduceOp::Sum, self.operand(), &dims)?;
+            .reduce(ReduceOp::Sum, self.plain("sum")?, &dims)?;
         let kept = self.shape().reduced(&dims, true);
         let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
         Ok(out.record([self], |_| Sum {
@@ -263,7 +263,10 @@ impl Tensor {
                 _ => self.any(&dims, keepdim),
             };
         }
-        let storage = self.device().backend().reduce(op, self.operand(), &dims)?;
+        let storage = self
+            .device()
+            .backend()
+            .reduce(op, self.plain(name)?, &dims)?;
         let kept = self.shape().reduced(&dims, true);
         let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
         Ok(out.record([self], |y| Extreme {
@@ -332,11 +335,12 @@ impl Tensor {
         let storage = self
             .device()
             .backend()
-            .arg_reduce(op, self.operand(), dim)?;
+            .arg_reduce(op, self.plain(name)?, dim)?;
         Ok(Self::fresh(storage, self.shape().reduced(&[dim], keepdim)))
     }
 
     pub(super) fn check_floating(&self, op: &'static str) -> Result<()> {
+        self.storage.check_plain(op)?;
         if self.dtype().is_floating_point() {
             return Ok(());
         }

@@ -78,7 +78,7 @@ impl Tensor {
     ) -> Result<Self> {
         let (dim, index, shape) = self.listed(op, dim, index)?;
         let backend = self.device().backend();
-        let storage = backend.index_select(self.operand(), dim, index.operand())?;
+        let storage = backend.index_select(self.plain(op)?, dim, index.operand())?;
         Ok(Self::fresh(storage, shape).record([self], |_| IndexSelect {
             name: op,
             from: self.shape().clone(),
@@ -125,10 +125,10 @@ impl Tensor {
             return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
         }
         let storage = self.device().backend().index_add(
-            self.operand(),
+            self.plain(NAME)?,
             dim,
             index.operand(),
-            source.operand(),
+            source.plain(NAME)?,
         )?;
         Ok(self
             .like_shape(storage)

@@ -28,7 +28,7 @@ impl Tensor {
         let shape = Shape::from(shape);
         shape.checked_numel("grid_sample", size_of::<f64>())?;
         let backend = self.device().backend();
-        let operands = (self.operand(), other.operand());
+        let operands = (self.plain("grid_sample")?, other.plain("grid_sample")?);
         let storage = backend.sample(op, operands.0, operands.1, locations.operand(), geometry)?;
         Ok(
             Self::fresh(storage, shape).record([self, other], |_| Sample {

@@ -55,7 +55,7 @@ impl Tensor {
         } else {
             self.clone()
         };
-        let storage = self.device().backend().softmax(op, x.operand(), index)?;
+        let storage = self.device().backend().softmax(op, x.plain(name)?, index)?;
         Ok((self.like_shape(storage), dim))
     }
 }

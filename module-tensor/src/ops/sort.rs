@@ -168,7 +168,7 @@ impl Tensor {
             *last = count;
         }
         let backend = self.device().backend();
-        let storage = backend.argsort(rows.operand(), count, descending, sorted)?;
+        let storage = backend.argsort(rows.plain(name)?, count, descending, sorted)?;
         let places = Self::fresh(storage, sizes.into());
         let values = rows.gather(-1, &places)?;
         Ok((values.movedim(-1, dim)?, places.movedim(-1, dim)?))

@@ -200,7 +200,7 @@ fn unfold(
         UnfoldOp::Unfold => columns,
         UnfoldOp::Fold => geometry.input.clone(),
     };
-    let storage = x.device().backend().unfold(op, x.operand(), &geometry)?;
+    let storage = x.device().backend().unfold(op, x.plain(name)?, &geometry)?;
     Ok(Tensor::fresh(storage, shape).record([x], |_| Unfold { name, op, geometry }))
 }
 

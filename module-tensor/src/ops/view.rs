@@ -46,7 +46,7 @@ impl Tensor {
         let out = match self.layout.reshape(shape) {
             Some(layout) => self.with_layout(layout),
             None => {
-                let storage = self.device().backend().contiguous(self.operand())?;
+                let storage = self.device().backend().contiguous(self.plain("reshape")?)?;
                 Self::fresh(storage, shape.clone())
             }
         };
@@ -111,7 +111,8 @@ impl Tensor {
         if self.is_contiguous() {
             return Ok(self.clone());
         }
-        let storage = self.device().backend().contiguous(self.operand())?;
+        let backend = self.device().backend();
+        let storage = backend.contiguous(self.plain("contiguous")?)?;
         Ok(self.like_shape(storage).record([self], |_| Contiguous))
     }
 

@@ -91,6 +91,7 @@ impl<'a, T: Element> TryFrom<&'a Tensor> for ArrayViewD<'a, T> {
             let op = NAME;
             return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
         }
+        x.storage.check_plain(NAME)?;
         if x.device() != Device::cpu() {
             let (lhs, rhs) = (x.device().to_string(), Device::cpu().to_string());
             let op = NAME;

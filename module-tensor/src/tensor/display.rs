@@ -2,6 +2,7 @@ use std::fmt;
 
 use super::{NodeKind, Tensor};
 use crate::backend::HostData;
+use crate::error::quote;
 use crate::{Complex, DType, Device, Result, default_dtype};
 
 /// PyTorch's print options.
@@ -17,7 +18,7 @@ pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     // Without elements there may still be any number of rows.
     if x.numel() == 0 {
         text.push_str("[]");
-    } else if !x.has_values() {
+    } else if is_hidden(x) {
         text.push_str("...");
     } else {
         match shown(x) {
@@ -41,6 +42,11 @@ pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(&text)
 }
 
+/// Whether there are no elements to be read one by one.
+fn is_hidden(x: &Tensor) -> bool {
+    !x.has_values() || x.is_packed()
+}
+
 /// What the numbers do not show.
 fn suffixes(x: &Tensor) -> Vec<String> {
     let mut suffixes = Vec::new();
@@ -48,10 +54,13 @@ fn suffixes(x: &Tensor) -> Vec<String> {
         suffixes.push(format!("device='{}'", x.device()));
     }
     let empty = x.numel() == 0;
-    if (empty && x.rank() != 1) || !x.has_values() {
+    if (empty && x.rank() != 1) || is_hidden(x) {
         let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
         // Python's tuples.
         suffixes.push(format!("size=({})", sizes.join(", ")));
+    }
+    if let Some(packed) = x.storage.packed() {
+        suffixes.push(format!("packed='{}'", quote(packed.scheme())));
     }
     // Truth values, whole numbers and complex ones tell by themselves what they are, if there are any.
     let told = match x.dtype() {

@@ -183,7 +183,7 @@ impl Tensor {
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
         self.edge = None;
-        if !self.dtype().is_differentiable() {
+        if !self.is_differentiable() {
             return self;
         }
         if let Some(inputs) = tracked(&mut inputs.into_iter()) {
@@ -232,13 +232,13 @@ impl Tensor {
     ) -> O {
         let all = outputs.as_mut();
         all.iter_mut().for_each(|output| output.edge = None);
-        if !all.iter().any(|output| output.dtype().is_differentiable()) {
+        if !all.iter().any(|output| output.is_differentiable()) {
             return outputs;
         }
         if let Some(inputs) = tracked(&mut inputs.into_iter()) {
             let node = Node::op(Arc::new(function(all)), inputs, all.len());
             for (i, output) in all.iter_mut().enumerate() {
-                output.edge = output.dtype().is_differentiable().then(|| Edge {
+                output.edge = output.is_differentiable().then(|| Edge {
                     node: node.clone(),
                     output: i,
                 });

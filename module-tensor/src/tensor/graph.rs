@@ -130,7 +130,7 @@ impl GraphNode {
             node,
             output: place,
         };
-        tensor.edge = tensor.dtype().is_differentiable().then_some(edge);
+        tensor.edge = tensor.is_differentiable().then_some(edge);
     }
 
     /// Output `place` of the operation, of which there need be no tensor, as an input of another.

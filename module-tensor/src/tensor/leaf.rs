@@ -36,13 +36,13 @@ impl Leaf {
         Self(Edge::leaf())
     }
 
-    /// The value as this leaf: its gradient is kept here. A value that is not floating-point has none, and
-    /// is not tracked.
+    /// The value as this leaf: its gradient is kept here. A value that can have none is
+    /// not tracked.
     #[inline]
     #[must_use]
     pub fn track(&self, value: &Tensor) -> Tensor {
         Tensor {
-            edge: value.dtype().is_differentiable().then(|| self.0.clone()),
+            edge: value.is_differentiable().then(|| self.0.clone()),
             ..value.clone()
         }
     }

@@ -13,6 +13,7 @@ mod graph;
 mod leaf;
 mod node;
 mod options;
+mod packed;
 mod post_accumulate;
 mod read;
 mod sequence;
@@ -112,6 +113,7 @@ impl Tensor {
 
     /// What kernels read, stretched to `shape`.
     pub(crate) fn operand_as(&self, op: &'static str, shape: &Shape) -> Result<Operand> {
+        self.storage.check_plain(op)?;
         let layout = match self.shape() == shape {
             true => self.layout.clone(),
             false => self.layout.broadcast_to(op, shape)?,
@@ -261,7 +263,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A dtype that carries no gradient ([`DType::is_differentiable`]).
+    /// A dtype that carries no gradient ([`DType::is_differentiable`]), packed elements.
     ///
     /// # Example
     ///
@@ -285,6 +287,7 @@ impl Tensor {
 
     /// [`with_grad`](Self::with_grad), in the name of `op`.
     fn as_leaf(&self, op: &'static str) -> Result<Self> {
+        self.storage.check_plain(op)?;
         if !self.dtype().is_differentiable() {
             let needs = "a floating-point tensor; cast it with `to_dtype`";
             return Err(self.dtype().error(op, needs));
@@ -317,12 +320,14 @@ impl Tensor {
         }
     }
 
-    /// Checks that `other` has this tensor's dtype and device.
+    /// Checks that `other` has this tensor's dtype and device, and that neither is packed.
     ///
     /// # Errors
     ///
-    /// Another dtype or device, in the name of `op`.
+    /// Another dtype or device, packed elements, in the name of `op`.
     pub fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
+        self.storage.check_plain(op)?;
+        other.storage.check_plain(op)?;
         if self.dtype() != other.dtype() {
             let (lhs, rhs) = (self.dtype(), other.dtype());
             return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
@@ -330,8 +335,9 @@ impl Tensor {
         self.check_device(op, other)
     }
 
-    /// Checks that the elements are of a dtype that is computed with.
+    /// Checks that the elements are plain, and of a dtype that is computed with.
     pub(crate) fn check_computed(&self, op: &'static str) -> Result<()> {
+        self.storage.check_plain(op)?;
         match self.dtype().is_storage_only() {
             true => Err(self.dtype().error(op, "another dtype")),
             false => Ok(()),

@@ -77,8 +77,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A device that fails.
+    /// Packed elements, a device that fails.
     pub fn to_host(&self) -> Result<HostData> {
-        self.device().backend().download(&self.operand())
+        self.device().backend().download(&self.plain("to_host")?)
     }
 }

@@ -108,6 +108,7 @@ fn bytes(storage: &Storage) -> Result<Option<&[u8]>> {
 
 /// The elements of a storage as the type that its dtype promises.
 pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
+    storage.check_plain("cpu kernel")?;
     let Some(memory) = storage.downcast_ref::<CpuStorage>() else {
         return Err(Absent::error(storage).unwrap_or_else(|| {
             let op = "cpu kernel";

@@ -133,11 +133,6 @@ const NOTHING: &[(&str, &str)] = &[
 
 /// What there is not of some operations, with spaces between them, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    (
-        "binary_cross_entropy",
-        SPECIAL,
-        "what is not between 0 and 1 is refused",
-    ),
     ("affine_grid", EMPTY, "PyTorch refuses an empty batch"),
     ("floor_divide", GRADIENT, "PyTorch has none"),
     ("quantile nanquantile", EMPTY, "it is refused"),

@@ -5,7 +5,7 @@
 
 mod cell;
 mod gradient;
-mod parameters;
+mod weights;
 
 pub(super) use gradient::recurrent_backward;
 

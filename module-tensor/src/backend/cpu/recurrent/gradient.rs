@@ -9,7 +9,7 @@ use super::super::simd::{Loop, widest};
 use super::super::threads::{Items, divide};
 use super::super::view::to_cow;
 use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved, Storage};
-use super::parameters::Parameters;
+use super::weights::WeightGradients;
 use super::{NAME, RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
 use crate::Result;
 
@@ -28,17 +28,17 @@ pub(in super::super) fn recurrent_backward(
         geometry,
     };
     let slopes = run_float(inputs.gates.storage.dtype(), kernel)?;
-    let parameters = Parameters {
+    let gradients = WeightGradients {
         slopes: &slopes,
         states,
         inputs,
         geometry,
     };
     Ok(RecurrentGradients {
-        weight: needed.weight.then(|| parameters.weight()).transpose()?,
-        bias: needed.bias.then(|| parameters.bias()).transpose()?,
+        weight: needed.weight.then(|| gradients.weight()).transpose()?,
+        bias: needed.bias.then(|| gradients.bias()).transpose()?,
         projection: match needed.projection {
-            true => parameters.projection()?,
+            true => gradients.projection()?,
             false => None,
         },
         gates: slopes.gates,

@@ -6,7 +6,7 @@ use super::{RecurrentGeometry, RecurrentInputs};
 use crate::Result;
 use crate::layout::Layout;
 
-pub(super) struct Parameters<'a> {
+pub(super) struct WeightGradients<'a> {
     pub(super) slopes: &'a Slopes,
     pub(super) states: States<'a>,
     pub(super) inputs: &'a RecurrentInputs,
@@ -27,7 +27,7 @@ fn product(a: Operand, b: Operand) -> Result<Storage> {
     CPU.matmul(Operand { layout, ..a }, b)
 }
 
-impl Parameters<'_> {
+impl WeightGradients<'_> {
     /// The gradients of the sums of weighted states.
     fn sums(&self) -> Operand {
         let geometry = self.geometry;

@@ -56,10 +56,9 @@ pub use module_tensor::linalg;
 pub use module_tensor::{
     AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
     ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
-    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, LpPoolOptions,
-    MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
-    QuantileInterpolation, Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims,
-    UnfoldOptions, Unique, Value,
+    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, MeshIndexing,
+    NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions, QuantileInterpolation, Reduction,
+    Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
 };
 pub use module_tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,

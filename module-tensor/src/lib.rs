@@ -39,10 +39,9 @@ pub use ops::linalg;
 pub use ops::{
     AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
     ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
-    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, LpPoolOptions,
-    MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
-    QuantileInterpolation, Reduction, Repeats, Resize, ScatterReduce, Sizes, TensordotDims,
-    UnfoldOptions, Unique, Value,
+    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, MeshIndexing,
+    NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions, QuantileInterpolation, Reduction,
+    Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
 };
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{

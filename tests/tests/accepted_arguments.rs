@@ -1,11 +1,12 @@
 //! Forms of arguments that PyTorch takes, with its answers, and those that it refuses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use module_core::{AvgPoolOptions, LpPoolOptions, NllLossOptions, PadMode, PoolOptions};
+use module_core::{AvgPoolOptions, NllLossOptions, PadMode, PoolOptions};
 use module_nn::functional::{
     CrossEntropyOptions, EmbeddingBagOptions, Reduction, ctc_loss, embedding_bag,
     multi_margin_loss, multilabel_soft_margin_loss,
 };
+use module_nn::functional::{LpPoolOptions, lp_pool};
 use module_nn::prelude::*;
 use module_nn::rnn::{PackOptions, pack_padded_sequence, unpad_sequence};
 use module_nn::{CTCLoss, CTCLossConfig, CrossEntropyLossConfig};
@@ -128,9 +129,9 @@ fn pooled<const N: usize>(name: &str, x: &Tensor) -> Result<Tensor> {
         "lp_pool" => {
             let options = LpPoolOptions::new(two);
             match N {
-                1 => x.lp_pool1d(2.0, LpPoolOptions::new([options.kernel_size[0]])),
-                2 => x.lp_pool2d(2.0, LpPoolOptions::new([2, 2])),
-                _ => x.lp_pool3d(2.0, LpPoolOptions::new([2, 2, 2])),
+                1 => lp_pool(&x, 2.0, LpPoolOptions::new([options.kernel_size[0]])),
+                2 => lp_pool(&x, 2.0, LpPoolOptions::new([2, 2])),
+                _ => lp_pool(&x, 2.0, LpPoolOptions::new([2, 2, 2])),
             }
         }
         "adaptive_max_pool" => x.adaptive_max_pool(two),

@@ -14,6 +14,7 @@ mod linear;
 mod linear_cross_entropy;
 mod local_response_norm;
 mod loss;
+mod lp_pool;
 mod margin;
 mod normalize;
 mod regression;
@@ -38,6 +39,7 @@ pub use linear_cross_entropy::{
     LinearCrossEntropyArguments, LinearCrossEntropyOptions, linear_cross_entropy,
 };
 pub use local_response_norm::local_response_norm;
+pub use lp_pool::{LpPoolOptions, lp_pool};
 pub use margin::{
     hinge_embedding_loss, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss,
 };

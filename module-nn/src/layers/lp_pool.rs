@@ -1,10 +1,11 @@
 use std::fmt;
 
 use module_core::module::{Number, Repr};
-use module_core::{Error, Forward, LpPoolOptions, Module, Result, Sizes, Tensor};
+use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::spatial::of_dims;
 use crate::config::{config, positive_sizes};
+use crate::functional::{LpPoolOptions, lp_pool};
 
 /// The norm of each window, `(Σ xᵖ)^(1/p)`: the sum with `p = 1`, with `p = ∞` the greatest size of an
 /// element.
@@ -122,6 +123,6 @@ impl<const N: usize> Forward for LPPool<N> {
             stride: config.stride.unwrap_or(config.kernel_size).get(),
             ceil_mode: config.ceil_mode,
         };
-        input.lp_pool(*config.norm_type, options)
+        lp_pool(&input, *config.norm_type, options)
     }
 }

@@ -97,7 +97,7 @@ mod window;
 pub use adamw::{AdamWMoments, adamw_step};
 pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
-pub use avg_pool::{AvgPoolOptions, LpPoolOptions};
+pub use avg_pool::AvgPoolOptions;
 pub use cdist::CdistMode;
 pub use conv::{Conv2dOptions, ConvOptions};
 pub use conv_transpose::ConvTransposeOptions;

@@ -83,7 +83,6 @@ const RECORDED_AS: &[(&str, &[&str], &str)] = &[
         &["index", "index_tensor"],
         "an index has no name in PyTorch",
     ),
-    ("lp_pool", &["lp_pool1d", "lp_pool2d", "lp_pool3d"], EACH),
     (
         "max_pool",
         &["max_pool1d", "max_pool2d", "max_pool3d"],
@@ -162,8 +161,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
          avg_pool2d avg_pool3d batch_norm batch_norm_train col2im conv conv1d \
          conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d \
          cross_entropy feature_alpha_dropout feature_dropout fractional_max_pool \
-         grid_sample group_norm im2col instance_norm instance_norm_train interpolate layer_norm lp_pool \
-         lp_pool1d lp_pool2d lp_pool3d max_pool max_pool1d max_pool1d_with_indices max_pool2d \
+         grid_sample group_norm im2col instance_norm instance_norm_train interpolate layer_norm max_pool max_pool1d max_pool1d_with_indices max_pool2d \
          max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_pool_with_indices \
          max_unpool multinomial nll_loss rms_norm \
          scaled_dot_product_attention",

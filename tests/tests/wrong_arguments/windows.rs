@@ -2,11 +2,10 @@
 
 use module_core::{
     AdaptiveSize, AvgPoolOptions, ConvOptions, ConvTransposeOptions, InterpolateMode,
-    InterpolateOptions, LpPoolOptions, PadMode, Padding, PoolOptions, Resize, Tensor,
-    UnfoldOptions,
+    InterpolateOptions, PadMode, Padding, PoolOptions, Resize, Tensor, UnfoldOptions,
 };
 
-use module_nn::functional;
+use module_nn::functional::{self, LpPoolOptions, lp_pool};
 
 use crate::{Draw, fuzz};
 
@@ -241,12 +240,12 @@ fn pooling() {
     });
     fuzz("lp_pool2d", |d| {
         let x = d.volume::<2>(2);
-        let options = LpPoolOptions {
+        let options: LpPoolOptions<2> = LpPoolOptions {
             kernel_size: d.steps(),
             stride: d.steps(),
             ceil_mode: d.often(),
         };
-        x.lp_pool2d(d.number(), options)
+        lp_pool(&x, d.number(), options)
     });
     fuzz("adaptive_avg_pool2d", |d| {
         let x = d.volume::<2>(2);
@@ -330,12 +329,13 @@ fn exchanged_places() {
     });
     fuzz("lp_pool of any power", |d| {
         let x = d.volume::<1>(2);
-        let options = LpPoolOptions {
+        let options: LpPoolOptions<1> = LpPoolOptions {
             kernel_size: d.steps(),
             stride: d.steps(),
             ceil_mode: d.often(),
         };
-        x.lp_pool1d(
+        lp_pool(
+            &x,
             d.of(&[f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::NAN]),
             options,
         )

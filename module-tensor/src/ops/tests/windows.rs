@@ -3,7 +3,7 @@
 use super::{check, check_layouts, numbers};
 use crate::{
     AvgPoolOptions, ConvOptions, ConvTransposeOptions, DType, InterpolateMode, InterpolateOptions,
-    LpPoolOptions, PadMode, Padding, PoolOptions, Tensor, UnfoldOptions,
+    PadMode, Padding, PoolOptions, Tensor, UnfoldOptions,
 };
 
 pub(super) fn check_all() {
@@ -139,11 +139,6 @@ fn means() {
     check("adaptive_avg_pool3d", &[&[1, 2, 2, 3, 2]], |x| {
         x[0].adaptive_avg_pool3d([1, 2, 3])
     });
-    let options = LpPoolOptions {
-        ceil_mode: true,
-        ..LpPoolOptions::new([2, 2])
-    };
-    check("lp_pool2d", &[&[1, 3, 4]], |x| x[0].lp_pool2d(2.0, options));
 }
 
 fn exchanged() {
@@ -157,13 +152,6 @@ fn exchanged() {
         check("pad", &[&[2, 5]], |x| x[0].pad([-2, 2], mode)?.square());
         check("pad", &[&[2, 5]], |x| x[0].pad([3, -1], mode)?.square());
     }
-    let options = LpPoolOptions::new([2]);
-    check("lp_pool1d", &[&[2, 6]], |x| {
-        x[0].lp_pool1d(f64::INFINITY, options)
-    });
-    check("lp_pool1d", &[&[2, 6]], |x| {
-        x[0].lp_pool1d(f64::NEG_INFINITY, options)
-    });
 }
 
 fn columns() {

@@ -3,8 +3,9 @@
 use crate::golden::{Case, Tolerance};
 use module_core::{
     AdaptiveSize, AvgPoolOptions, ConvOptions, ConvTransposeOptions, InterpolateMode,
-    InterpolateOptions, LpPoolOptions, Padding, PoolOptions, Resize, Result, Tensor, UnfoldOptions,
+    InterpolateOptions, Padding, PoolOptions, Resize, Result, Tensor, UnfoldOptions,
 };
+use module_nn::functional::{LpPoolOptions, lp_pool};
 use serde_json::Value;
 
 use super::Different;
@@ -144,9 +145,9 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)
         "adaptive_max_pool1d" => both(x.adaptive_max_pool1d_with_indices(adaptive(args))),
         "adaptive_max_pool2d" => both(x.adaptive_max_pool2d_with_indices(adaptive(args))),
         "adaptive_max_pool3d" => both(x.adaptive_max_pool3d_with_indices(adaptive(args))),
-        "lp_pool1d" => one(x.lp_pool1d(p, norm(args)), T::CONTRACTION),
-        "lp_pool2d" => one(x.lp_pool2d(p, norm(args)), T::CONTRACTION),
-        "lp_pool3d" => one(x.lp_pool3d(p, norm(args)), T::CONTRACTION),
+        "lp_pool1d" => one(lp_pool::<1>(x, p, norm(args)), T::CONTRACTION),
+        "lp_pool2d" => one(lp_pool::<2>(x, p, norm(args)), T::CONTRACTION),
+        "lp_pool3d" => one(lp_pool::<3>(x, p, norm(args)), T::CONTRACTION),
         "im2col" => one(x.im2col(columns(args)), T::EXACT),
         "col2im" => one(
             x.col2im(sizes(&args["output_size"]), columns(args)),

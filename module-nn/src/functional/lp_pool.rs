@@ -1,0 +1,123 @@
+//! Norms of windows.
+
+use module_core::{AvgPoolOptions, Error, PoolOptions, Result, Tensor};
+
+/// The options of [`lp_pool`], with PyTorch's names and defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LpPoolOptions<const N: usize> {
+    /// The size of the window.
+    pub kernel_size: [usize; N],
+    /// The step of the window.
+    pub stride: [usize; N],
+    /// Whether a last window that starts inside but ends outside counts.
+    pub ceil_mode: bool,
+}
+
+impl<const N: usize> LpPoolOptions<N> {
+    /// Windows side by side.
+    pub fn new(kernel_size: [usize; N]) -> Self {
+        Self {
+            kernel_size,
+            stride: kernel_size,
+            ceil_mode: false,
+        }
+    }
+}
+
+/// The norm of each window over one to three spatial dimensions, `(Σ xᵖ)^(1/p)`; as in PyTorch the elements
+/// are not made positive, and a window that ends outside is scaled up to a whole one. With an infinite
+/// `norm_type` the greatest or the smallest size of an element. Where the sum is 0, the gradient is 0.
+///
+/// # Shapes
+///
+/// `[batch, channels, size…]` with `N` sizes, or without the batch.
+///
+/// # Errors
+///
+/// As [`Tensor::avg_pool`], and a `norm_type` of 0 or NaN.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{LpPoolOptions, lp_pool}};
+///
+/// let x = Tensor::from([1.0_f32, 1.0, 1.0, 1.0]).reshape([1, 2, 2])?;
+/// assert_eq!(lp_pool(&x, 2.0, LpPoolOptions::new([2, 2]))?.to_vec::<f32>()?, [2.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+#[doc(alias = "lp_pool1d")]
+#[doc(alias = "lp_pool2d")]
+#[doc(alias = "lp_pool3d")]
+pub fn lp_pool<const N: usize>(
+    input: &Tensor,
+    norm_type: f64,
+    options: LpPoolOptions<N>,
+) -> Result<Tensor> {
+    if norm_type == 0.0 || norm_type.is_nan() {
+        let name = match N {
+            1 => "lp_pool1d",
+            2 => "lp_pool2d",
+            _ => "lp_pool3d",
+        };
+        let problem = "must be a number other than 0";
+        return Err(Error::argument(name, "norm_type", norm_type, problem));
+    }
+    if norm_type.is_infinite() {
+        let windows = PoolOptions {
+            stride: options.stride,
+            ceil_mode: options.ceil_mode,
+            ..PoolOptions::new(options.kernel_size)
+        };
+        return match norm_type > 0.0 {
+            true => input.abs()?.max_pool(windows),
+            false => input.abs()?.neg()?.max_pool(windows)?.neg(),
+        };
+    }
+    let means = AvgPoolOptions {
+        stride: options.stride,
+        ceil_mode: options.ceil_mode,
+        ..AvgPoolOptions::new(options.kernel_size)
+    };
+    let count = options.kernel_size.iter().map(|&size| size as f64);
+    let count: f64 = count.product();
+    let means = input.pow(norm_type)?.avg_pool(means)?;
+    // The value is that of the mean; a mean of 0 has the slope 0 and not an infinite one.
+    let means = means.sign()?.mul(&means.abs()?.relu()?)?;
+    means.mul(count)?.pow(1.0 / norm_type)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use module_core::DType;
+    use module_core::autograd::{gradcheck, gradgradcheck};
+
+    use super::*;
+
+    #[test]
+    fn gradients_are_exact_also_twice() -> Result<()> {
+        let x = [Tensor::rand([1, 3, 4], DType::F64)?.add(0.5)?];
+        for norm_type in [2.0, 3.0, f64::INFINITY, f64::NEG_INFINITY] {
+            let options = LpPoolOptions {
+                stride: [1, 2],
+                ceil_mode: true,
+                ..LpPoolOptions::new([2, 2])
+            };
+            let f = |x: &[Tensor]| lp_pool(&x[0], norm_type, options)?.square();
+            gradcheck(f, &x)?;
+            gradgradcheck(f, &x)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn no_power_0() {
+        let x = Tensor::from([[3.0_f32, 4.0]]);
+        for norm_type in [0.0, f64::NAN] {
+            let error = lp_pool(&x, norm_type, LpPoolOptions::new([2])).unwrap_err();
+            let expected =
+                format!("lp_pool1d: norm_type = {norm_type}: must be a number other than 0");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

@@ -11,11 +11,7 @@ impl Tensor {
         let backend = self.device().backend();
         if self.shape() == other.shape() {
             self.check_same(name, other)?;
-            return Ok(self.like_shape(backend.binary(
-                op,
-                self.plain(name)?,
-                other.plain(name)?,
-            )?));
+            return Ok(self.like_shape(backend.binary(op, self.operand(), other.operand())?));
         }
         let (a, b, shape) = self.broadcast_operands(name, other)?;
         Ok(Self::fresh(backend.binary(op, a, b)?, shape))
@@ -29,7 +25,7 @@ impl Tensor {
     ) -> Result<(Operand, Operand, Shape)> {
         self.check_same(name, other)?;
         if self.shape() == other.shape() {
-            return Ok((self.plain(name)?, other.plain(name)?, self.shape().clone()));
+            return Ok((self.operand(), other.operand(), self.shape().clone()));
         }
         let shape = self.shape().broadcast(name, other.shape())?;
         // Each side may be small and the result may not be.
@@ -45,8 +41,9 @@ impl Tensor {
         number: Scalar,
     ) -> Result<Self> {
         self.check_number(name, number)?;
+        self.storage().check_plain(name)?;
         let backend = self.device().backend();
-        Ok(self.like_shape(backend.binary_scalar(op, self.plain(name)?, number)?))
+        Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))
     }
 
     /// One of the four operations with a number on the right.

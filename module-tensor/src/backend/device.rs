@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{Backend, cpu};
 use crate::{Error, ErrorKind, Result};
@@ -20,27 +20,26 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(x.device().to_string(), "cpu");
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
-#[derive(Clone, Copy)]
-pub struct Device(&'static Entry);
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Device(Place);
 
-/// A backend, behind a pointer that is half as wide as one to the backend itself: every tensor holds one.
-struct Entry(&'static dyn Backend);
+/// Where the backend is: 0 for the CPU, then one more than the place in [`OTHERS`]. Every tensor holds it,
+/// so it is small.
+type Place = u16;
 
-impl Entry {
-    fn is(&self, kind: &str, index: usize) -> bool {
-        self.0.kind() == kind && self.0.index() == index
-    }
-}
+/// How many other devices there can be.
+const MOST: usize = 1024;
 
-static CPU: Entry = Entry(&cpu::CPU);
+/// The other backends, in the order in which they were registered.
+static OTHERS: [OnceLock<&'static dyn Backend>; MOST] = [const { OnceLock::new() }; MOST];
 
-/// The entries of the other backends.
-static OTHERS: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
+/// Held while a backend is registered.
+static REGISTERING: Mutex<()> = Mutex::new(());
 
 impl Device {
     /// The host's processor.
     pub fn cpu() -> Self {
-        Self(&CPU)
+        Self(0)
     }
 
     /// Makes a device of a backend, which lives as long as the program: tensors can be made there, and its
@@ -52,37 +51,42 @@ impl Device {
     pub fn register(backend: &'static dyn Backend) -> Result<Self> {
         let (kind, index) = (backend.kind(), backend.index());
         check_kind(kind)?;
-        // A panic leaves no entry half made.
-        let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = std::iter::once(&CPU).chain(others.iter().copied());
-        let mut known = known.filter(|entry| entry.is(kind, index));
-        if let Some(entry) = known.next() {
-            let same = std::ptr::addr_eq(entry.0, backend);
+        let _alone = REGISTERING.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = Self::all();
+        if let Some(known) = all.iter().find(|device| device.is(kind, index)) {
+            let same = std::ptr::addr_eq(known.backend(), backend);
             let device = name(kind, index);
             let taken = || ErrorKind::DeviceTaken { device }.into();
-            return same.then_some(Self(entry)).ok_or_else(taken);
+            return same.then_some(*known).ok_or_else(taken);
         }
-        let entry: &'static Entry = Box::leak(Box::new(Entry(backend)));
-        others.push(entry);
-        Ok(Self(entry))
+        let free = OTHERS.get(all.len() - 1);
+        if free.is_none_or(|place| place.set(backend).is_err()) {
+            let problem = format!("at most {MOST} devices can be registered");
+            let device = name(kind, index);
+            return Err(Error::argument("register", "device", device, problem));
+        }
+        Ok(Self(all.len() as Place))
     }
 
     /// The devices that there are: the CPU, then those that were [registered](Self::register), in their
     /// order.
     pub fn all() -> Vec<Self> {
-        let others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = std::iter::once(&CPU).chain(others.iter().copied());
-        all.map(Self).collect()
+        let others = OTHERS.iter().take_while(|place| place.get().is_some());
+        (0..).map(Self).take(others.count() + 1).collect()
+    }
+
+    fn is(&self, kind: &str, index: usize) -> bool {
+        self.kind() == kind && self.index() == index
     }
 
     /// The kind of the device: `cpu`, `cuda`.
     pub fn kind(&self) -> &'static str {
-        self.0.0.kind()
+        self.backend().kind()
     }
 
     /// Which of the devices of its kind it is.
     pub fn index(&self) -> usize {
-        self.0.0.index()
+        self.backend().index()
     }
 
     /// Waits until everything that was asked of the device has been done, and reports what has failed: what
@@ -92,7 +96,7 @@ impl Device {
     ///
     /// What has failed since the last time.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.0.synchronize()
+        self.backend().synchronize()
     }
 
     /// Gives the memory that the device keeps for tensors to come back to the system.
@@ -100,17 +104,20 @@ impl Device {
     /// Blocks of tensors that are gone, from 64 kB on and up to half a GiB in all on the CPU, are kept,
     /// because a training step asks for the same ones again and again.
     pub fn empty_cache(&self) {
-        self.0.0.empty_cache();
+        self.backend().empty_cache();
     }
 
     /// The kernels of the device.
+    #[inline]
     pub fn backend(&self) -> &'static dyn Backend {
-        self.0.0
+        let other = |place: Place| OTHERS.get(usize::from(place))?.get().copied();
+        // Only `register` makes a device of another place, and sets it before.
+        self.0.checked_sub(1).and_then(other).unwrap_or(&cpu::CPU)
     }
 
     /// The backend as its own type, for what only that knows.
     pub fn backend_as<B: Backend>(&self) -> Option<&'static B> {
-        let backend: &'static dyn Any = self.0.0;
+        let backend: &'static dyn Any = self.backend();
         backend.downcast_ref()
     }
 
@@ -127,14 +134,6 @@ impl Default for Device {
         Self::cpu()
     }
 }
-
-impl PartialEq for Device {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for Device {}
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -192,7 +191,7 @@ impl FromStr for Device {
         };
         check_kind(kind)?;
         let all = Self::all();
-        let found = all.iter().find(|device| device.0.is(kind, index));
+        let found = all.iter().find(|device| device.is(kind, index));
         found.copied().ok_or_else(|| {
             let known: Vec<String> = all.iter().map(Self::to_string).collect();
             let (device, known) = (name(kind, index), known.join(", "));
@@ -208,7 +207,7 @@ impl fmt::Debug for Device {
 }
 
 thread_local! {
-    static DEFAULT: Cell<Device> = const { Cell::new(Device(&CPU)) };
+    static DEFAULT: Cell<Device> = const { Cell::new(Device(0)) };
 }
 
 /// The device of new tensors on this thread where their options name none: the CPU unless

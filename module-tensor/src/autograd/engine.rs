@@ -80,8 +80,8 @@ impl Wanted {
         let mut through = BTreeSet::new();
         for (order, node) in &found {
             let leads = |input: &Input| {
-                let edge = &input.edge;
-                outputs.contains(&key(edge)) || through.contains(&edge.node.order)
+                let order = input.node.order;
+                outputs.contains(&(order, input.output())) || through.contains(&order)
             };
             if parents(node).any(leads) {
                 through.insert(*order);
@@ -133,7 +133,7 @@ fn nodes_from(
         if !follow(&node) || found.contains_key(&node.order) {
             continue;
         }
-        open.extend(parents(&node).map(|input| input.edge.node.clone()));
+        open.extend(parents(&node).map(|input| input.node.clone()));
         found.insert(node.order, node);
     }
     found
@@ -180,7 +180,7 @@ impl Pass {
         }
         for (root, grad) in roots {
             self.check(grad)?;
-            self.add(root, grad.clone())?;
+            self.add(&root.node, root.output, grad.clone())?;
         }
         let mut found = Found::new();
         while let Some((_, (node, mut reached))) = self.pending.pop_last() {
@@ -208,8 +208,8 @@ impl Pass {
     fn count(&mut self, roots: &[(Edge, Tensor)]) {
         for node in nodes_from(roots, |_| true).values() {
             for input in parents(node) {
-                if input.edge.has_post_accumulate_hooks() {
-                    *self.awaited.entry(input.edge.node.order).or_default() += 1;
+                if input.edge().has_post_accumulate_hooks() {
+                    *self.awaited.entry(input.node.order).or_default() += 1;
                 }
             }
         }
@@ -261,12 +261,14 @@ impl Pass {
             let Some(input) = input else { continue };
             if let Some(grad) = grad {
                 check_gradient(op.name, &input.shape, input.dtype, &grad)?;
-                let sum = self.add(&input.edge, grad)?;
+                let sum = self.add(&input.node, input.output(), grad)?;
                 if let Some(sum) = sum {
                     anomaly::check_input(op.name, i, &sum)?;
                 }
             }
-            self.finish_if_last(&input.edge, found)?;
+            if !self.awaited.is_empty() {
+                self.finish_if_last(&input.edge(), found)?;
+            }
         }
         Ok(())
     }
@@ -292,14 +294,13 @@ impl Pass {
     }
 
     /// Adds to the gradient of an output and gives the sum if it is to be looked at.
-    fn add(&mut self, edge: &Edge, grad: Tensor) -> Result<Option<Tensor>> {
-        let node = &edge.node;
+    fn add(&mut self, node: &Arc<Node>, output: usize, grad: Tensor) -> Result<Option<Tensor>> {
         let entry = self.pending.entry(node.order);
         let (_, reached) = entry.or_insert_with(|| (node.clone(), Reached::new()));
-        if reached.len() <= edge.output {
-            reached.resize(edge.output + 1, None);
+        if reached.len() <= output {
+            reached.resize(output + 1, None);
         }
-        let place = &mut reached[edge.output];
+        let place = &mut reached[output];
         let sum = match place.take() {
             None => grad,
             Some(before) if before.can_be_added_to(&grad) => before.add_over(&grad, 1.0)?,

@@ -47,7 +47,7 @@ impl GraphNode {
             NodeKind::Op(op) => {
                 let inputs = op.inputs.iter();
                 inputs
-                    .map(|input| Some(Self(input.as_ref()?.edge.node.clone())))
+                    .map(|input| Some(Self(input.as_ref()?.node.clone())))
                     .collect()
             }
         }
@@ -136,14 +136,11 @@ impl GraphNode {
     /// Output `place` of the operation, of which there need be no tensor, as an input of another.
     pub fn output(&self, place: usize, shape: &Shape, dtype: DType) -> GraphInput {
         let node = self.0.clone();
-        GraphInput(Some(Input {
-            edge: Edge {
-                node,
-                output: place,
-            },
-            shape: shape.clone(),
-            dtype,
-        }))
+        let edge = Edge {
+            node,
+            output: place,
+        };
+        GraphInput(Some(Input::new(edge, shape.clone(), dtype)))
     }
 }
 

@@ -12,21 +12,43 @@ use crate::{DType, Shape};
 /// The inputs of an operation: where its gradients go, `None` for one that needs none.
 pub(crate) type Inputs = SmallVec<[Option<Input>; 2]>;
 
-/// An input that needs a gradient, and what that gradient must be like.
+/// An input that needs a gradient, and what that gradient must be like. Its fields are those of an
+/// [`Edge`] and of a tensor in an order that wastes no memory: most operations have two, which are moved
+/// together.
 pub(crate) struct Input {
-    pub(crate) edge: Edge,
-    pub(crate) shape: Shape,
+    pub(crate) node: Arc<Node>,
+    output: u32,
     pub(crate) dtype: DType,
+    pub(crate) shape: Shape,
 }
 
 impl Input {
     /// A tensor as an input, if it needs a gradient.
     pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
-        tensor.edge.clone().map(|edge| Self {
-            edge,
-            shape: tensor.shape().clone(),
-            dtype: tensor.dtype(),
-        })
+        let edge = tensor.edge.clone()?;
+        Some(Self::new(edge, tensor.shape().clone(), tensor.dtype()))
+    }
+
+    pub(crate) fn new(edge: Edge, shape: Shape, dtype: DType) -> Self {
+        let Edge { node, output } = edge;
+        // No operation has as many outputs as a `u32` counts: memory would not hold their handles.
+        let output = output as u32;
+        Self {
+            node,
+            output,
+            dtype,
+            shape,
+        }
+    }
+
+    /// Which output of the node it is.
+    pub(crate) fn output(&self) -> usize {
+        self.output as usize
+    }
+
+    pub(crate) fn edge(&self) -> Edge {
+        let (node, output) = (self.node.clone(), self.output());
+        Edge { node, output }
     }
 }
 
@@ -86,8 +108,10 @@ impl Node {
     }
 
     pub(super) fn new(kind: NodeKind, outputs: usize) -> Arc<Self> {
-        let mut watches = SmallVec::new();
-        watches.resize_with(outputs, OnceLock::new);
+        let mut watches = SmallVec::from_buf([OnceLock::new()]);
+        if outputs != 1 {
+            watches.resize_with(outputs, OnceLock::new);
+        }
         Arc::new(Self {
             order: next_order(),
             kind,

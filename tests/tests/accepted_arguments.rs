@@ -129,9 +129,9 @@ fn pooled<const N: usize>(name: &str, x: &Tensor) -> Result<Tensor> {
         "lp_pool" => {
             let options = LpPoolOptions::new(two);
             match N {
-                1 => lp_pool(&x, 2.0, LpPoolOptions::new([options.kernel_size[0]])),
-                2 => lp_pool(&x, 2.0, LpPoolOptions::new([2, 2])),
-                _ => lp_pool(&x, 2.0, LpPoolOptions::new([2, 2, 2])),
+                1 => lp_pool(x, 2.0, LpPoolOptions::new([options.kernel_size[0]])),
+                2 => lp_pool(x, 2.0, LpPoolOptions::new([2, 2])),
+                _ => lp_pool(x, 2.0, LpPoolOptions::new([2, 2, 2])),
             }
         }
         "adaptive_max_pool" => x.adaptive_max_pool(two),

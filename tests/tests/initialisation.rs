@@ -25,7 +25,7 @@ fn a_parameter_owns_the_initialiser_it_was_given_last() {
     assert!(!parameter.can_reset());
     assert_eq!(numbers(&parameter), [1.0, 2.0]);
     parameter.initialise(Constant(3.0)).unwrap();
-    parameter.reset(&mut module_nn::Generator::new(0)).unwrap();
+    parameter.reset(&module_nn::Generator::new(0)).unwrap();
     assert_eq!(numbers(&parameter), [3.0, 3.0]);
 }
 

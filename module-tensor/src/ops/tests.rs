@@ -63,7 +63,7 @@ fn note(node: &Node) {
         op.inputs
             .iter()
             .flatten()
-            .for_each(|input| note(&input.edge.node));
+            .for_each(|input| note(&input.node));
     }
 }
 

@@ -200,7 +200,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// In the pass, what the hook raises, as [`ErrorKind::GradHook`].
+    /// In the pass, what the hook raises, as [`ErrorKind::GradHook`](crate::ErrorKind::GradHook).
     ///
     /// # Example
     ///

@@ -89,7 +89,7 @@ pub(super) fn scratch_of(dtype: DType, len: usize) -> Result<HostData> {
 
 /// The backend of host memory.
 pub(super) struct CpuBackend {
-    /// Devices are told apart by the address of their backend, so it occupies memory.
+    /// Backends are told apart by their addresses, so this one occupies memory.
     _marker: u8,
 }
 

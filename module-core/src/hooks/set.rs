@@ -73,7 +73,7 @@ impl<'m> HookSet<'m> {
     ///
     /// # Errors
     ///
-    /// A pattern that is none or that matches no module.
+    /// A malformed pattern, or one that matches no module.
     #[track_caller]
     pub fn forward_pre<R: HookResult>(
         root: &'m (impl Module + ?Sized),
@@ -102,7 +102,7 @@ impl<'m> HookSet<'m> {
     ///
     /// # Errors
     ///
-    /// A pattern that is none or that matches no module.
+    /// A malformed pattern, or one that matches no module.
     #[track_caller]
     pub fn forward<R: HookResult>(
         root: &'m (impl Module + ?Sized),
@@ -131,7 +131,7 @@ impl<'m> HookSet<'m> {
     ///
     /// # Errors
     ///
-    /// A pattern that is none or that matches no module.
+    /// A malformed pattern, or one that matches no module.
     #[track_caller]
     pub fn full_backward_pre<R: HookResult>(
         root: &'m (impl Module + ?Sized),
@@ -168,7 +168,7 @@ impl<'m> HookSet<'m> {
     ///
     /// # Errors
     ///
-    /// A pattern that is none or that matches no module.
+    /// A malformed pattern, or one that matches no module.
     #[track_caller]
     pub fn full_backward<R: HookResult>(
         root: &'m (impl Module + ?Sized),

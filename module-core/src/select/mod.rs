@@ -29,7 +29,7 @@ use crate::{ModuleError, Result};
 /// selected, the path itself must match: `layer3.*` are the direct children of `layer3`.
 ///
 /// Whatever takes a selection takes what turns into one: a pattern, an array or a vector of patterns.
-/// A pattern that is none, and one that matches nothing in the model, are errors of whatever uses
+/// A malformed pattern, and one that matches nothing in the model, are errors of whatever uses
 /// them; of several, each must match something, but those that exclude.
 ///
 /// # Example
@@ -59,7 +59,7 @@ enum Rule {
     Or(Vec<Rule>),
     And(Box<[Rule; 2]>),
     Except(Box<[Rule; 2]>),
-    /// A pattern that is none, and what is wrong with it.
+    /// A malformed pattern, and what is wrong with it.
     Bad(String, String),
 }
 

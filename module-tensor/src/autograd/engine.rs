@@ -1,6 +1,8 @@
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::pending::Pending;
 use super::{BackwardOptions, anomaly};
 use crate::tensor::{
     Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
@@ -8,18 +10,16 @@ use crate::tensor::{
 };
 use crate::{ErrorKind, Result};
 
-/// Nodes by order of creation, each with the gradients that have reached its outputs.
-type Pending = BTreeMap<u64, (Arc<Node>, Reached)>;
-
-/// Gradients that are complete, by the order of the node and the output.
-type Found = BTreeMap<(u64, usize), (Edge, Tensor)>;
+/// Gradients that are complete, in the order in which they were: nodes by falling order of creation, the
+/// outputs of each by rising number.
+type Found = Vec<(Edge, Tensor)>;
 
 /// Adds the gradients of `root` to every leaf, and to what else keeps its gradient.
 pub(super) fn backward(root: &Edge, grad: &Tensor, options: BackwardOptions) -> Result<()> {
     let roots = [(root.clone(), grad.clone())];
     with_grad_mode(options.create_graph, || {
         let found = Pass::new(Wanted::Leaves, options).run(&roots)?;
-        keep(found.values())
+        keep(found.iter().rev())
     })
 }
 
@@ -31,8 +31,13 @@ pub(super) fn gradients(
 ) -> Result<Vec<Option<Tensor>>> {
     with_grad_mode(options.create_graph, || {
         let found = Pass::new(Wanted::new(roots, inputs), options).run(roots)?;
-        keep(found.values().filter(|(edge, _)| !edge.is_leaf()))?;
-        let of = |input: &Edge| found.get(&key(input)).map(|(_, grad)| grad.clone());
+        keep(found.iter().rev().filter(|(edge, _)| !edge.is_leaf()))?;
+        let place = |edge: &Edge| (Reverse(edge.node.order), edge.output);
+        let of = |input: &Edge| {
+            let found = found.as_slice();
+            let i = found.binary_search_by_key(&place(input), |(edge, _)| place(edge));
+            Some(found.get(i.ok()?)?.1.clone())
+        };
         Ok(inputs.iter().map(of).collect())
     })
 }
@@ -165,7 +170,7 @@ impl Pass {
             wanted,
             keep: options.retain_graph || options.create_graph,
             anomaly: anomaly::is_anomaly_enabled(),
-            pending: Pending::new(),
+            pending: Pending::default(),
             awaited: BTreeMap::new(),
         }
     }
@@ -183,7 +188,7 @@ impl Pass {
             self.add(&root.node, root.output, grad.clone())?;
         }
         let mut found = Found::new();
-        while let Some((_, (node, mut reached))) = self.pending.pop_last() {
+        while let Some((node, mut reached)) = self.pending.pop_last() {
             if !self.wanted.wants(&node) {
                 continue;
             }
@@ -225,7 +230,7 @@ impl Pass {
                 false => Ok(()),
             };
         }
-        found.insert(key(&edge), (edge, grad));
+        found.push((edge, grad));
         Ok(())
     }
 
@@ -280,7 +285,7 @@ impl Pass {
             Some(count) if *count > 1 => *count -= 1,
             Some(_) => {
                 self.awaited.remove(&order);
-                let reached = self.pending.remove(&order);
+                let reached = self.pending.remove(order);
                 if let Some(grad) =
                     reached.and_then(|(_, grads)| grads.into_iter().flatten().next())
                 {
@@ -295,10 +300,9 @@ impl Pass {
 
     /// Adds to the gradient of an output and gives the sum if it is to be looked at.
     fn add(&mut self, node: &Arc<Node>, output: usize, grad: Tensor) -> Result<Option<Tensor>> {
-        let entry = self.pending.entry(node.order);
-        let (_, reached) = entry.or_insert_with(|| (node.clone(), Reached::new()));
+        let reached = self.pending.reached(node);
         if reached.len() <= output {
-            reached.resize(output + 1, None);
+            reached.resize_with(output + 1, || None);
         }
         let place = &mut reached[output];
         let sum = match place.take() {

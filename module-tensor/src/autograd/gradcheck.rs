@@ -157,7 +157,6 @@ impl Tensor {
     /// The same elements with the dimensions in memory in the order that `like` has them.
     fn laid_out_like(&self, like: &Self) -> Result<Self> {
         let (order, back) = like.layout().memory_order();
-        let order: Vec<isize> = order.iter().map(|&dim| dim as isize).collect();
-        self.permute(order)?.contiguous()?.permute(back)
+        Ok(self.permuted(&order).contiguous()?.permuted(&back))
     }
 }

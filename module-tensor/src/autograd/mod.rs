@@ -4,6 +4,7 @@ mod anomaly;
 mod engine;
 mod grad;
 mod gradcheck;
+mod pending;
 
 pub use anomaly::{detect_anomaly, is_anomaly_enabled};
 pub use grad::{grad, grad_with};

@@ -1,4 +1,5 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -154,8 +155,10 @@ type Remains = (
 );
 
 thread_local! {
-    /// Operations whose parts are still to be dropped, and whether somebody is dropping them.
-    static REMAINS: RefCell<(Vec<Remains>, bool)> = const { RefCell::new((Vec::new(), false)) };
+    /// Whether an operation is being dropped.
+    static DROPPING: Cell<bool> = const { Cell::new(false) };
+    /// What operations owned that came to be dropped because that one was.
+    static REMAINS: RefCell<Vec<Remains>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A graph is dropped in a loop: both the inputs and the saved tensors of an operation may hold
@@ -165,31 +168,33 @@ impl Drop for Node {
         let NodeKind::Op(op) = &mut self.kind else {
             return;
         };
-        let function = op
-            .function
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let inputs = std::mem::take(&mut op.inputs);
-        let watches = std::mem::take(&mut self.watches);
-        let mut remains = Some((inputs, function, watches));
-        let first = REMAINS.try_with(|queue| {
-            let mut queue = queue.borrow_mut();
-            queue.0.extend(remains.take());
-            !std::mem::replace(&mut queue.1, true)
-        });
-        if first != Ok(true) {
-            return;
+        let function = op.function.get_mut();
+        let function = function.unwrap_or_else(PoisonError::into_inner);
+        match DROPPING.try_with(|dropping| dropping.replace(true)) {
+            Ok(false) => {}
+            Ok(true) => {
+                let (inputs, watches) = (take(&mut op.inputs), take(&mut self.watches));
+                let remains = (inputs, function.take(), watches);
+                let _ = REMAINS.try_with(|queue| queue.borrow_mut().push(remains));
+                return;
+            }
+            // The thread ends.
+            Err(_) => return,
         }
-        // The borrow ends before each part is dropped, because dropping it comes back here. A
-        // function that panics as it is dropped must not keep the others from being dropped.
-        let mut panicked = None;
-        while let Ok(Some(part)) = REMAINS.try_with(|queue| queue.borrow_mut().0.pop()) {
+        // A function that panics as it is dropped must not keep the others from being dropped.
+        let first = catch_unwind(AssertUnwindSafe(|| {
+            op.inputs.clear();
+            drop(function.take());
+            self.watches.clear();
+        }));
+        let mut panicked = first.err();
+        // The borrow ends before each part is dropped, because dropping it comes back here.
+        while let Ok(Some(part)) = REMAINS.try_with(|queue| queue.borrow_mut().pop()) {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(part))) {
                 panicked.get_or_insert(panic);
             }
         }
-        let _ = REMAINS.try_with(|queue| queue.borrow_mut().1 = false);
+        let _ = DROPPING.try_with(|dropping| dropping.set(false));
         match panicked {
             // A second panic on the way out of a first would end the process.
             Some(panic) if !std::thread::panicking() => resume_unwind(panic),

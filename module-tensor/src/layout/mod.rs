@@ -86,7 +86,7 @@ impl Layout {
     ///
     /// A dimension with stride 0 says nothing about the order and stays where it is: this is how
     /// PyTorch lays out a tensor that is to be like another, in `infer_dense_strides`.
-    pub(crate) fn memory_order(&self) -> (Sizes, Vec<isize>) {
+    pub(crate) fn memory_order(&self) -> (Sizes, Sizes) {
         let compare = |a: usize, b: usize| match (self.strides[a], self.strides[b]) {
             (0, _) | (_, 0) => None,
             (x, y) if x == y => (self.shape[a] > self.shape[b]).then_some(Ordering::Greater),
@@ -107,10 +107,9 @@ impl Layout {
             }
         }
         order.reverse();
-        let mut back = vec![0; order.len()];
+        let mut back = Sizes::from_elem(0, order.len());
         for (place, &dim) in order.iter().enumerate() {
-            // The number of dimensions fits `isize`, as does everything that is in memory.
-            back[dim] = place as isize;
+            back[dim] = place;
         }
         (order, back)
     }

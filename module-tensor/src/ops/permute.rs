@@ -44,9 +44,15 @@ impl Tensor {
                 problem,
             ));
         }
-        Ok(self
-            .with_layout(self.layout.permute(&places))
-            .record([self], |_| Permute { order: places }))
+        Ok(self.permuted(&places))
+    }
+
+    /// [`permute`](Self::permute) by places that name each dimension once.
+    pub(crate) fn permuted(&self, order: &[usize]) -> Self {
+        self.with_layout(self.layout.permute(order))
+            .record([self], |_| Permute {
+                order: order.into(),
+            })
     }
 
     /// With two dimensions exchanged.

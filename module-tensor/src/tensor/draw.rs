@@ -250,7 +250,8 @@ impl Tensor {
         let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
         let options = (self.dtype(), self.device()).into();
         let generator = self.device().default_generator();
-        Self::drawn(op, shape, options, distribution, &generator)?.permute(back)
+        let drawn = Self::drawn(op, shape, options, distribution, &generator)?;
+        Ok(drawn.permuted(&back))
     }
 
     /// Integers from `[low, high)` by the default generator, bit for bit PyTorch's `torch.randint`,

@@ -21,7 +21,7 @@ impl Compute for Operand {
         if self.storage.dtype() == dtype {
             return Ok(self);
         }
-        // What is stretched is cast once for all of its places.
+        // What is stretched is cast once for all of its places, in the order in which it lies.
         let shape = self.layout.shape().clone();
         let mut once = self.layout;
         for dim in 0..once.rank() {
@@ -29,12 +29,11 @@ impl Compute for Operand {
                 once = once.slice(dim, 0, 1, 1);
             }
         }
-        let layout = Layout::contiguous(once.shape().clone()).broadcast_to("cast", &shape)?;
-        let x = Self {
-            layout: once,
-            ..self
-        };
-        let storage = cast(x, dtype)?;
+        let (order, back) = once.memory_order();
+        let layout = once.permute(&order);
+        let cast_layout = Layout::contiguous(layout.shape().clone()).permute(&back);
+        let storage = cast(Self { layout, ..self }, dtype)?;
+        let layout = cast_layout.broadcast_to("cast", &shape)?;
         Ok(Self { storage, layout })
     }
 }

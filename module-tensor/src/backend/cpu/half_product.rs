@@ -2,12 +2,13 @@
 //! which stays in the caches, where a whole converted matrix would be written to memory and read again.
 
 use super::cast::cast;
-use super::map::through_wide;
+use super::compute::{Compute, rounded};
+use super::map::wide;
 use super::matmul::{addmm, matmul};
 use super::threads::{Items, divide};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, room};
-use crate::layout::{Layout, Shape};
+use crate::layout::Layout;
 use crate::{DType, Result};
 
 /// How many elements are converted at a time: their `f32` stay in the second cache.
@@ -23,34 +24,13 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
     if is_half && few && b.layout.shape().numel() >= 2 * BLOCK {
         return by_blocks(row, a, &b);
     }
-    match row {
-        Some(row) => through_wide([row, a, b], |[row, a, b]| addmm(&row, &a, &b)),
-        None => {
-            let shapes = [&a, &b].map(|x| x.layout.shape().clone());
-            through_wide([once(a), once(b)], |factors| {
-                let [a, b] = factors;
-                let [of_a, of_b] = &shapes;
-                matmul(&stretched(a, of_a)?, &stretched(b, of_b)?)
-            })
-        }
-    }
-}
-
-/// The factor without the repetitions over which it was stretched, so that it is converted once.
-fn once(mut x: Operand) -> Operand {
-    for dim in 0..x.layout.rank().saturating_sub(2) {
-        if x.layout.strides()[dim] == 0 && x.layout.shape()[dim] > 1 {
-            x.layout = x.layout.slice(dim, 0, 1, 1);
-        }
-    }
-    x
-}
-
-fn stretched(mut x: Operand, shape: &Shape) -> Result<Operand> {
-    if x.layout.shape() != shape {
-        x.layout = x.layout.broadcast_to("matmul", shape)?;
-    }
-    Ok(x)
+    let dtype = a.storage.dtype();
+    let [a, b] = [a, b].computed_in(wide(dtype))?;
+    let product = match row.computed_in(wide(dtype))? {
+        Some(row) => addmm(&row, &a, &b)?,
+        None => matmul(&a, &b)?,
+    };
+    rounded(product, dtype)
 }
 
 /// The product, some columns of `b` at a time.

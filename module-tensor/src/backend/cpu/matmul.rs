@@ -190,11 +190,11 @@ impl<'a, T: Number> Factor<'a, T> {
         if shape.numel() > 0 && last >= data.len() {
             return Err(outside());
         }
-        let batch = Shape::from(&shape[..rest]);
-        let numel = batch.numel();
+        let numel = shape[..rest].iter().product();
         let starts = if numel <= 1 || shape.numel() == 0 {
             Starts::Step(0)
         } else {
+            let batch = Shape::from(&shape[..rest]);
             let batch = Layout::within(batch, &strides[..rest], 0, data.len());
             Starts::of(&batch.ok_or_else(outside)?)
         };

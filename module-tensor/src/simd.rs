@@ -42,14 +42,17 @@ pub(crate) trait Leveled {
     type Output;
 
     /// 32 registers of 64 bytes.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     fn run_avx512(self) -> Self::Output;
     /// 16 registers of 32 bytes.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     fn run_avx2(self) -> Self::Output;
     /// 16 registers of 16 bytes, at least.
     fn run_baseline(self) -> Self::Output;
 }
 
 /// What each level has, for values that a [`Leveled`] loop depends on.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) struct PerLevel<T> {
     pub(crate) avx512: T,
     pub(crate) avx2: T,

@@ -1,8 +1,6 @@
 //! Transposes lines of numbers, square blocks of them in registers.
 
-#[cfg(target_arch = "x86_64")]
-use super::Instructions;
-use super::Level;
+use super::{Instructions, Level};
 
 /// Numbers that have a way of transposing.
 pub(crate) trait Transpose: Copy {

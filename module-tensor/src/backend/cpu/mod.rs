@@ -44,6 +44,7 @@ mod threads;
 mod vector;
 mod view;
 mod window;
+#[cfg(feature = "threads")]
 mod workers;
 
 use super::{AdamWKernels, AdamWMemory, AdamWStep};

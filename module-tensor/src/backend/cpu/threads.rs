@@ -5,10 +5,17 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::workers::{lock, share};
+#[cfg(feature = "threads")]
+use super::workers::share;
 use crate::Result;
+
+/// One thread does all the parts.
+#[cfg(not(feature = "threads"))]
+fn share(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..parts).for_each(work);
+}
 
 /// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
 /// thread: waking one takes some microseconds.
@@ -20,7 +27,8 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 /// Sets how many threads one operation may use, in place of as many as there are processors.
 ///
 /// The number changes how long an operation takes and never what it gives. Programs that run models
-/// on threads of their own do best with 1.
+/// on threads of their own do best with 1. Without the feature `threads`, an operation uses the thread
+/// that calls it and no other, whatever is set.
 ///
 /// # Example
 ///
@@ -34,6 +42,9 @@ pub fn set_num_threads(threads: usize) {
 
 /// How many threads one operation may use.
 pub fn num_threads() -> usize {
+    if cfg!(not(feature = "threads")) {
+        return 1;
+    }
     match MOST.load(Ordering::Relaxed) {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         most => most,
@@ -131,6 +142,11 @@ fn all_of(parts: usize, threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sy
     });
     let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     failure.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// No code of users runs under these locks, and every change is one call.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

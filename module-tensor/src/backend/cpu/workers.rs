@@ -8,9 +8,11 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
+
+use super::threads::lock;
 
 /// How long a thread looks for work before it sleeps: about as long as waking it takes.
 const SPIN: Duration = Duration::from_micros(20);
@@ -193,11 +195,6 @@ impl Jobs {
             open = self.more.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// No code of users runs under these locks, and every change is one call.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -77,9 +77,11 @@ pub(in super::super) trait Tile: Transpose + HighTile {
     fn shape(level: Level) -> Shape;
 
     /// Computes a block by the tiles for AVX-512.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     fn avx512(block: Block<'_, '_, Self>);
 
     /// Computes a block by the tiles for AVX2.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     fn avx2(block: Block<'_, '_, Self>);
 
     /// Computes a block by the tiles for the least level.

@@ -1,7 +1,9 @@
 //! What users call on every module.
 
+#[cfg(feature = "fs")]
 use std::path::Path;
 
+#[cfg(feature = "fs")]
 use crate::checkpoint::{ReadOptions, SaveHandle};
 use crate::hooks::{
     BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, Hook, HookHandle, HookOptions,
@@ -365,6 +367,7 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Those of [`state_dict_as`](Self::state_dict_as) and of writing the file.
+    #[cfg(feature = "fs")]
     fn save_as(&self, path: impl AsRef<Path>, options: &LoadOptions) -> Result<()> {
         self.state_dict_as(options)?.save(path)
     }
@@ -374,6 +377,7 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Those of [`state_dict`](Self::state_dict) and of writing the file.
+    #[cfg(feature = "fs")]
     fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.state_dict()?.save(path)
     }
@@ -384,6 +388,7 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Those of [`state_dict`](Self::state_dict); [`SaveHandle::join`] has those of writing the file.
+    #[cfg(feature = "fs")]
     fn save_async(&self, path: impl AsRef<Path>) -> Result<SaveHandle> {
         Ok(self.state_dict()?.save_async(path))
     }
@@ -393,6 +398,7 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Those of reading the file and of [`load_state_dict`](Self::load_state_dict).
+    #[cfg(feature = "fs")]
     fn load(&self, path: impl AsRef<Path>) -> Result<LoadReport> {
         self.load_with(path, LoadOptions::new())
     }
@@ -402,6 +408,7 @@ pub trait ModuleExt: Module {
     /// # Errors
     ///
     /// Those of reading the file and of [`load_state_dict_with`](Self::load_state_dict_with).
+    #[cfg(feature = "fs")]
     fn load_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadReport> {
         let mut read = ReadOptions::new();
         if let Some(entry) = &options.entry {

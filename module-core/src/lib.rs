@@ -5,7 +5,7 @@ extern crate self as module_core;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-mod checkpoint;
+pub mod checkpoint;
 mod containers;
 pub mod error;
 mod ext;
@@ -21,9 +21,9 @@ pub use __private::{
     MayBeSkipped, NumbersField, OptionField, OptionSettingField, Skip, Skippable, TensorField,
     may_be_skipped,
 };
-pub use checkpoint::{
-    ChangedSetting, ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, TrainingCheckpoint,
-};
+#[cfg(feature = "fs")]
+pub use checkpoint::{ChangedSetting, RestoreReport, SaveHandle, TrainingCheckpoint};
+pub use checkpoint::{ReadOptions, Snapshot, Stateful};
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };

@@ -5,6 +5,7 @@
 //! that a type of the user's own with the same name is accepted; they differ only in what the
 //! compiler says about a type that is none.
 
+#[cfg(feature = "fs")]
 pub use crate::checkpoint::read_bytes;
 pub use crate::hooks::Tensors;
 pub use crate::module::{

@@ -50,6 +50,8 @@ pub use module_core::*;
 pub mod prelude {
     #[doc(hidden)]
     pub use crate::ConfigArguments as _;
+    #[cfg(feature = "fs")]
+    pub use crate::TrainingCheckpoint;
     pub use crate::inspect::{
         FeatureExtractor, GradientFlag, GradientInspector, Summary, Trace, summary,
     };
@@ -61,6 +63,6 @@ pub mod prelude {
         Forward, HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadProblems,
         LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter, ReadOptions, Remap,
         Result, Select, Sequential, Shape, StateDict, Stateful, Tensor, Tensors, Training,
-        TrainingCheckpoint, Transpose, Walk, deferred, fork_rng, manual_seed, no_grad,
+        Transpose, Walk, deferred, fork_rng, manual_seed, no_grad,
     };
 }

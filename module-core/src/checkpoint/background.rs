@@ -1,25 +1,34 @@
 use std::fmt;
 use std::path::PathBuf;
-use std::thread::{Builder, JoinHandle};
+#[cfg(feature = "threads")]
+use std::thread::Builder;
+use std::thread::JoinHandle;
 
+#[cfg(feature = "threads")]
 use super::output::file_error;
 use crate::{Error, Result};
 
-/// A checkpoint that is being written on another thread.
+/// A checkpoint that is being written on another thread; without the feature `threads` it has been written
+/// already.
 ///
 /// Dropping it waits for the end too; an error that nobody asked for is then printed to the standard
 /// error.
 #[must_use = "`join` tells whether the checkpoint was written"]
 pub struct SaveHandle {
     path: PathBuf,
-    /// `None` once it was waited for.
+    /// `None` once it has ended well or was waited for.
     work: Option<Result<JoinHandle<Result<()>>>>,
 }
 
 impl SaveHandle {
     pub(super) fn spawn(path: PathBuf, save: impl FnOnce() -> Result<()> + Send + 'static) -> Self {
-        let thread = Builder::new().name("checkpoint".to_owned()).spawn(save);
-        let work = Some(thread.map_err(|error| file_error(&path, error)));
+        #[cfg(feature = "threads")]
+        let work = {
+            let thread = Builder::new().name("checkpoint".to_owned()).spawn(save);
+            Some(thread.map_err(|error| file_error(&path, error)))
+        };
+        #[cfg(not(feature = "threads"))]
+        let work = save().err().map(Err);
         Self { path, work }
     }
 

@@ -1,17 +1,29 @@
-//! The bytes of a checkpoint, from which formats make tensors.
-
 use std::ops::Range;
 
 use crate::backend::SharedBytes;
 use crate::{DType, Device, Layout, Shape, Tensor};
 
-/// The content of a file.
-pub(super) struct Source {
+/// The bytes of a whole checkpoint, from which a [`Format`](super::Format) makes tensors.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::Contents;
+/// use module_core::DType;
+///
+/// let contents = Contents::new(vec![1_u8, 2, 3]);
+/// let tensor = contents.tensor(DType::U8, &[2], 1..3)?;
+/// assert_eq!(tensor.to_vec::<u8>()?, [2, 3]);
+/// assert!(contents.tensor(DType::U8, &[2], 2..4).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Contents {
     bytes: SharedBytes,
 }
 
-impl Source {
-    pub(super) fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+impl Contents {
+    /// The contents that these bytes are.
+    pub fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         Self::of(SharedBytes::new(bytes))
     }
 
@@ -19,17 +31,21 @@ impl Source {
         Self { bytes }
     }
 
-    /// The whole content.
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// All bytes.
+    pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }
 
-    /// A tensor of `shape` whose elements lie row by row in `range`, little-endian.
+    /// A tensor of `shape` whose elements lie row by row in the bytes of `range`, little-endian.
     ///
-    /// It borrows from the content where elements lie as memory holds them. Every format makes its
-    /// tensors here or in [`Opened::tensors`](super::opened::Opened::tensors), so that how they hold the
-    /// file is decided in one place.
-    pub(super) fn tensor(
+    /// It borrows from the contents, and keeps them in memory, where elements lie as memory holds them.
+    ///
+    /// # Errors
+    ///
+    /// A range that lies outside, or is not as long as the elements take.
+    // Every format makes its tensors here or in `CheckpointReader::tensors`, so that how they hold the file is
+    // decided in one place.
+    pub fn tensor(
         &self,
         dtype: DType,
         shape: &[usize],

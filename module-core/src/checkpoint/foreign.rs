@@ -1,6 +1,7 @@
 //! Files that people take for checkpoints, and what to do with them.
 
 use super::words::shortened;
+#[cfg(feature = "torch-files")]
 use super::zip::Entries;
 
 /// What files begin with, what they are, and the cure.
@@ -43,6 +44,11 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     if let Some((_, what, cure)) = start {
         return Some(format!("it is {what}; {cure}"));
     }
+    if let Some((what, feature)) = left_out(bytes) {
+        return Some(format!(
+            "it is {what}, which this program does not read: it was built without the feature `{feature}`"
+        ));
+    }
     if bytes.get(257..262) == Some(b"ustar") {
         return Some("it is a tar archive; unpack it".to_owned());
     }
@@ -80,6 +86,19 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     ))
 }
 
+/// What a file is that a feature would read which the library was built without, and that feature.
+fn left_out(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    if bytes.starts_with(b"PK\x03\x04") {
+        let array = bytes.get(..1 << 8).unwrap_or(bytes);
+        return match array.windows(4).any(|name| name == b".npy") {
+            true => Some(("a file of NumPy arrays", "npz")),
+            false => Some(("a zip archive, as PyTorch writes them", "torch-files")),
+        };
+    }
+    matches!(bytes, [0x80, 2..=5, ..])
+        .then_some(("a pickle, as PyTorch writes them", "torch-files"))
+}
+
 /// The beginning of a file, if that is text.
 fn text(bytes: &[u8]) -> Option<&str> {
     let start = bytes.get(..1024).unwrap_or(bytes);
@@ -97,6 +116,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
 }
 
 /// What a zip archive is that is no checkpoint, and what to do with it.
+#[cfg(feature = "torch-files")]
 pub(super) fn describe_archive(entries: &Entries) -> Option<&'static str> {
     let any = |fits: &dyn Fn(&str) -> bool| entries.keys().any(|name| fits(name));
     let exported =
@@ -115,4 +135,21 @@ pub(super) fn describe_archive(entries: &Entries) -> Option<&'static str> {
         );
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left_out;
+
+    #[test]
+    fn a_file_that_another_build_reads_names_the_feature() {
+        let feature = |bytes: &[u8]| left_out(bytes).map(|(_, feature)| feature);
+        assert_eq!(feature(b"PK\x03\x04........weight.npy"), Some("npz"));
+        assert_eq!(
+            feature(b"PK\x03\x04........archive/data.pkl"),
+            Some("torch-files")
+        );
+        assert_eq!(feature(b"\x80\x02\x8a\x0a"), Some("torch-files"));
+        assert_eq!(feature(b"GGUF"), None);
+    }
 }

@@ -1,5 +1,4 @@
-//! Why a file gives no state dict.
-
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -7,28 +6,28 @@ use super::damaged;
 use super::output::file_error;
 use crate::{Error, FileError};
 
-/// What is wrong with a file.
+/// Why a [`Format`](super::Format) makes no state dict of a checkpoint.
+///
+/// A text becomes [`Damaged`](Self::Damaged) by `?`, an error of the operating system [`Io`](Self::Io).
 #[derive(Debug)]
-pub(super) enum Problem {
-    /// Its content is not what the format demands.
+#[non_exhaustive]
+pub enum FormatError {
+    /// The content is not what the format demands.
     Damaged(String),
-    /// It is whole, but holds something else than tensors under names, or what is not served.
-    Unfit(String),
+    /// The checkpoint is whole, but holds something else than tensors under names, or what is not supported.
+    Unsupported(String),
     /// It could not be read.
-    File(io::Error),
+    Io(io::Error),
 }
 
-impl Problem {
-    pub(super) fn unfit(problem: impl Into<String>) -> Self {
-        Self::Unfit(problem.into())
-    }
-
+impl FormatError {
     /// The same problem of a named part.
-    pub(super) fn of(self, name: &str) -> Self {
+    #[must_use]
+    pub fn of(self, name: &str) -> Self {
         match self {
             Self::Damaged(problem) => Self::Damaged(format!("`{name}`: {problem}")),
-            Self::Unfit(problem) => Self::Unfit(format!("`{name}`: {problem}")),
-            Self::File(error) => Self::File(error),
+            Self::Unsupported(problem) => Self::Unsupported(format!("`{name}`: {problem}")),
+            Self::Io(error) => Self::Io(error),
         }
     }
 
@@ -36,31 +35,42 @@ impl Problem {
     pub(super) fn in_file(self, path: &Path, format: &'static str) -> Error {
         match self {
             Self::Damaged(problem) => damaged(path, format, problem),
-            Self::Unfit(problem) => FileError::NoStateDict {
+            Self::Unsupported(problem) => FileError::NoStateDict {
                 path: path.to_owned(),
                 format,
                 problem,
             }
             .into(),
-            Self::File(error) => file_error(path, error),
+            Self::Io(error) => file_error(path, error),
         }
     }
 }
 
-impl From<String> for Problem {
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(problem) | Self::Unsupported(problem) => f.write_str(problem),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+impl From<String> for FormatError {
     fn from(problem: String) -> Self {
         Self::Damaged(problem)
     }
 }
 
-impl From<&str> for Problem {
+impl From<&str> for FormatError {
     fn from(problem: &str) -> Self {
         Self::Damaged(problem.to_owned())
     }
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for FormatError {
     fn from(error: io::Error) -> Self {
-        Self::File(error)
+        Self::Io(error)
     }
 }

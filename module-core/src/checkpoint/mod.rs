@@ -1,251 +1,82 @@
-//! Checkpoint files: one file each for a format, behind one trait.
+//! Checkpoints: one file for each format, behind one trait.
 
+#[cfg(feature = "fs")]
 mod atomic;
+#[cfg(feature = "fs")]
 mod background;
+mod bytes;
+mod contents;
+#[cfg(feature = "fs")]
 mod directory;
+#[cfg(feature = "fs")]
+mod file;
 mod foreign;
+mod format;
+mod format_error;
+#[cfg(feature = "mmap")]
 mod mapping;
+#[cfg(feature = "npz")]
 mod npy;
+#[cfg(feature = "npz")]
 mod npz;
-mod opened;
 mod options;
 mod output;
+#[cfg(feature = "torch-files")]
 mod pickle;
-mod problem;
+#[cfg(feature = "fs")]
+mod read_file;
+mod reader;
+#[cfg(feature = "fs")]
 mod regular;
+#[cfg(feature = "fs")]
 mod restored;
 mod safetensors;
+#[cfg(feature = "fs")]
 mod sharded;
-mod source;
 mod stateful;
+#[cfg(any(feature = "npz", feature = "torch-files"))]
 mod swap;
+#[cfg(feature = "torch-files")]
 mod torch_legacy;
+#[cfg(feature = "torch-files")]
 mod torch_zip;
+#[cfg(feature = "fs")]
 mod training;
 mod words;
+#[cfg(any(feature = "npz", feature = "torch-files"))]
 mod zip;
 
 use std::path::Path;
 
+#[cfg(feature = "fs")]
 pub use background::SaveHandle;
-use opened::Opened;
+pub use contents::Contents;
+pub use format::{Format, register_format};
+pub use format_error::FormatError;
 pub use options::ReadOptions;
-use output::file_error;
-use problem::Problem;
+pub use reader::{CheckpointReader, TensorPlace};
+#[cfg(feature = "fs")]
 pub use restored::{ChangedSetting, RestoreReport};
-use source::Source;
 pub use stateful::{Snapshot, Stateful};
+#[cfg(feature = "fs")]
 pub use training::TrainingCheckpoint;
 
-use crate::{Error, FileError, Result, StateDict};
-
-/// A file format of state dicts that is read; what is written is safetensors.
-trait Format: Sync {
-    /// What errors call it.
-    fn name(&self) -> &'static str;
-
-    /// Whether a file that starts with these bytes is of this format.
-    fn matches(&self, start: &[u8]) -> bool;
-
-    /// Reads a whole file; the error says what is wrong with it. Formats that nest tensors, as
-    /// `{"model": …, "epoch": …}`, read those under the entry of the options.
-    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem>;
-
-    /// Reads a file that is open; formats that do not need all of it at once read tensor by tensor.
-    fn read_opened(&self, file: Opened, options: &ReadOptions) -> Result<StateDict, Problem> {
-        self.read(&Source::new(file.whole()?), options)
-    }
-}
-
-/// Every format, asked in this order.
-static FORMATS: [&dyn Format; 4] = [
-    &safetensors::Safetensors,
-    &npz::Npz,
-    &torch_zip::TorchZip,
-    &torch_legacy::TorchLegacy,
-];
-
-impl StateDict {
-    /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
-    ///
-    /// The file is written whole beside the old one, forced to the disk and moved into its place,
-    /// so that a crash at any moment leaves one or the other, and perhaps a file `.checkpoint-…`, which
-    /// the next save in its directory removes. (Those that other programs are writing are told by a lock,
-    /// and stay.) Elements are written from where they lie, so that saving takes no second copy
-    /// of a model. Tied tensors are written once; the metadata names the others, as
-    /// `safetensors.torch.save_model` does.
-    ///
-    /// A new file has the mode that the umask leaves to new files; one that replaces another has that
-    /// one's permissions, without set-uid, set-gid and sticky bits, and belongs to whoever saves. Where
-    /// `path` is a symbolic link, the file that it points to is replaced, and the link stays.
-    ///
-    /// # Errors
-    ///
-    /// A directory that does not exist or cannot be written, a full disk, a path that is a directory or a
-    /// device: then the old file is as it was. [`FileError::NotDurable`]: the new file is in place, but a
-    /// crash of the system may bring back the old one.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::{StateDict, Tensor};
-    ///
-    /// let path = std::env::temp_dir().join(format!("doc-{}.safetensors", std::process::id()));
-    /// let state = StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
-    /// state.save(&path)?;
-    /// assert_eq!(StateDict::load(&path)?.get("weight").unwrap().to_vec::<f32>()?, [1.0, 2.0]);
-    /// std::fs::remove_file(path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let at = |error| file_error(path.as_ref(), error);
-        let path = atomic::followed(path.as_ref()).map_err(at)?;
-        atomic::sweep(atomic::directory_of(&path).map_err(at)?);
-        atomic::write(&path, |output| safetensors::write(self, output))
-    }
-
-    /// [`save`](Self::save) on another thread. What is written is the state as it is now: tensors do
-    /// not change, so that training may go on meanwhile.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::{StateDict, Tensor};
-    ///
-    /// let path = std::env::temp_dir().join(format!("doc-async-{}.safetensors", std::process::id()));
-    /// let state = StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
-    /// let saving = state.save_async(&path);
-    /// // Another step.
-    /// saving.join()?;
-    /// assert_eq!(StateDict::load(&path)?.len(), 1);
-    /// std::fs::remove_file(path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn save_async(&self, path: impl AsRef<Path>) -> SaveHandle {
-        let (state, path) = (self.clone(), path.as_ref().to_owned());
-        SaveHandle::spawn(path.clone(), move || state.save(path))
-    }
-
-    /// Writes a directory of safetensors files of at most `max_shard_size` bytes of elements each, or
-    /// of one tensor that is larger, as Hugging Face's tools do: `model-00001-of-00002.safetensors`, …,
-    /// and `model.safetensors.index.json`, which says in which of them each tensor is.
-    ///
-    /// A directory that does not exist is made. In one that has such files already, the new ones are
-    /// written beside the old under names that are free (`model.1-00001-of-00002.safetensors`), then the
-    /// index is replaced, and then shards that it does not name are removed: a crash at any moment
-    /// leaves the old state or the new one whole. Tied tensors are written once; the metadata of the
-    /// index names the others. Symbolic links in the directory are replaced, and what they point to stays.
-    ///
-    /// # Errors
-    ///
-    /// Shards of no bytes; a directory with a `model.safetensors`, which readers prefer to an index; one
-    /// that cannot be made or written; a full disk: then the old state stands. [`FileError::NotDurable`],
-    /// as [`save`](Self::save) has it: the new state stands.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::{StateDict, Tensor};
-    ///
-    /// let directory = std::env::temp_dir().join(format!("doc-sharded-{}", std::process::id()));
-    /// let tensor = Tensor::from([1.0_f32, 2.0]);
-    /// let state = StateDict::from_iter([("a", tensor.clone()), ("b", (tensor * 2.0)?)]);
-    /// state.save_sharded(&directory, 8)?;
-    /// assert!(directory.join("model-00002-of-00002.safetensors").is_file());
-    /// assert_eq!(StateDict::load(&directory)?.get("b").unwrap().to_vec::<f32>()?, [2.0, 4.0]);
-    /// std::fs::remove_dir_all(directory)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn save_sharded(&self, directory: impl AsRef<Path>, max_shard_size: usize) -> Result<()> {
-        sharded::write(self, directory.as_ref(), max_shard_size)
-    }
-
-    /// Reads a checkpoint file, whose format is told by its content.
-    ///
-    /// An index of shards stands for the files that it names. A directory stands for its
-    /// `model.safetensors`, its `model.safetensors.index.json`, or their older counterparts
-    /// `pytorch_model.bin` and `pytorch_model.bin.index.json`.
-    ///
-    /// The tensors are copies, whatever happens to the file afterwards. Safetensors files are read
-    /// tensor by tensor into their memory, by several threads where they are large; of other formats
-    /// the whole file is read once, and its tensors share that memory. [`ReadOptions::mapped`] lets
-    /// tensors borrow from the file instead, for those who can promise that nobody changes it.
-    ///
-    #[doc = include_str!("../docs/checkpoint_formats.md")]
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be read, or is none (a directory, a device, a FIFO, a socket; links are
-    /// followed); content that is damaged or of no known format; an index and
-    /// shards that do not hold the same keys; a directory with several checkpoints or none.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Self::load_with(path, &ReadOptions::new())
-    }
-
-    /// [`load`](Self::load) with options.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load), and an entry that the file does not have.
-    pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
-        read(path.as_ref(), options)
-    }
-}
-
-/// Reads a file, the files that an index names, or what a directory holds of them.
-fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
-    let within;
-    let path = match path.is_dir() {
-        true => {
-            within = sharded::in_directory(path)?;
-            &within
-        }
-        false => path,
-    };
-    let file = open(path, options)?;
-    match sharded::is_index(file.start()) {
-        true => sharded::read(path, &whole(path, file)?, options),
-        false => read_opened(path, file, options),
-    }
-}
+use crate::{Error, FileError};
+#[cfg(feature = "fs")]
+use crate::{Result, StateDict};
 
 /// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
+#[cfg(feature = "fs")]
 pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
-    if sharded::is_index(&bytes) {
+    if bytes::is_index(&bytes) {
         return sharded::read(path, &bytes, options);
     }
-    let format = format_of(path, &bytes)?;
-    let state = format.read(&Source::new(bytes), options);
-    state.map_err(|problem| problem.in_file(path, format.name()))
-}
-
-fn open(path: &Path, options: &ReadOptions) -> Result<Opened> {
-    Opened::open(path, options.mapped).map_err(|error| file_error(path, error))
-}
-
-/// The whole content of a small file, as an index is.
-fn whole(path: &Path, file: Opened) -> Result<Vec<u8>> {
-    file.whole().map_err(|error| file_error(path, error))
-}
-
-fn read_opened(path: &Path, file: Opened, options: &ReadOptions) -> Result<StateDict> {
-    let format = format_of(path, file.start())?;
-    let state = format.read_opened(file, options);
-    state.map_err(|problem| problem.in_file(path, format.name()))
-}
-
-/// The format of a file that starts with these bytes.
-fn format_of(path: &Path, start: &[u8]) -> Result<&'static dyn Format> {
-    let format = FORMATS.into_iter().find(|format| format.matches(start));
-    format.ok_or_else(|| {
-        let names = FORMATS.map(Format::name).join(", ");
-        let none = format!("the content is none of: {names}");
-        let problem = match foreign::describe(start) {
-            Some(what) => format!("{what} ({none})"),
-            None => none,
-        };
-        damaged(path, "checkpoint", problem)
-    })
+    let reader = CheckpointReader::of_bytes(crate::backend::SharedBytes::new(bytes));
+    bytes::read(
+        path,
+        reader.map_err(|error| output::file_error(path, error))?,
+        options,
+    )
 }
 
 /// The error for a file whose content is not what it should be.
@@ -259,5 +90,5 @@ fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
     .into()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "default"))]
 mod tests;

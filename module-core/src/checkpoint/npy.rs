@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::swap::big_endian_tensor;
 use super::words::shortened;
-use super::{Problem, Source};
+use super::{Contents, FormatError};
 use crate::MAX_RANK;
 use crate::{DType, Tensor};
 
-/// The array that lies in a range of a source.
-pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, Problem> {
-    let bytes = source.bytes().get(range.clone()).unwrap_or_default();
+/// The array that lies in a range of a contents.
+pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, FormatError> {
+    let bytes = contents.bytes().get(range.clone()).unwrap_or_default();
     let (header, elements) = split(bytes)?;
     let header = Header::parse(header)?;
     let start = range.end - elements.len();
@@ -20,8 +20,8 @@ pub(super) fn array(source: &Source, range: Range<usize>) -> Result<Tensor, Prob
     }
     let place = start..range.end;
     let tensor = match header.big_endian {
-        true => big_endian_tensor(source, header.dtype, &shape, place)?,
-        false => source.tensor(header.dtype, &shape, place)?,
+        true => big_endian_tensor(contents, header.dtype, &shape, place)?,
+        false => contents.tensor(header.dtype, &shape, place)?,
     };
     match header.fortran {
         true => {
@@ -70,10 +70,10 @@ struct Header {
 
 impl Header {
     /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, the keys in any order.
-    fn parse(text: &str) -> Result<Self, Problem> {
+    fn parse(text: &str) -> Result<Self, FormatError> {
         let unclear = || {
             let start: String = text.chars().take(120).collect();
-            Problem::from(format!(
+            FormatError::from(format!(
                 "its header is none of an array of numbers: {start:?}"
             ))
         };
@@ -120,7 +120,7 @@ impl Header {
         };
         let (big_endian, dtype) = elements(descr).ok_or_else(|| {
             let descr = shortened(descr);
-            Problem::Unfit(format!("its dtype {descr:?} is not served"))
+            FormatError::Unsupported(format!("its dtype {descr:?} is not served"))
         })?;
         Ok(Self {
             dtype,
@@ -144,7 +144,7 @@ fn truth(text: &str) -> Option<(bool, &str)> {
 }
 
 /// A tuple of numbers, and what follows it.
-fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, Problem> {
+fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, FormatError> {
     let Some((inner, after)) = text.strip_prefix('(').and_then(|t| t.split_once(')')) else {
         return Ok(None);
     };

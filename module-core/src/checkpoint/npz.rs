@@ -6,7 +6,7 @@ use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use super::words::shortened;
 use super::zip::{Entry, directory};
-use super::{Format, Problem, ReadOptions, Source, npy};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, npy};
 use crate::{StateDict, Tensor};
 
 pub(super) struct Npz;
@@ -31,15 +31,20 @@ impl Format for Npz {
         start.starts_with(b"PK\x05\x06") || array().unwrap_or(false)
     }
 
-    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
+    fn read(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<StateDict, FormatError> {
+        let contents = &file.contents()?;
         if let Some(entry) = &options.entry {
-            return Err(Problem::Unfit(format!(
+            return Err(FormatError::Unsupported(format!(
                 "there is no entry `{}`: the arrays of this format lie flat",
                 shortened(entry)
             )));
         }
-        let entries = directory(source.bytes())?;
-        let room = source
+        let entries = directory(contents.bytes())?;
+        let room = contents
             .bytes()
             .len()
             .saturating_mul(TIMES)
@@ -47,7 +52,7 @@ impl Format for Npz {
         let sizes = entries.values().filter_map(|entry| entry.inflated);
         let total = sizes.fold(0, usize::saturating_add);
         if total > room {
-            return Err(Problem::Unfit(format!(
+            return Err(FormatError::Unsupported(format!(
                 "its arrays would inflate to {total} bytes, more than {TIMES} times the file; save \
                  them by `numpy.savez`, without compression"
             )));
@@ -56,21 +61,26 @@ impl Format for Npz {
         for (name, entry) in entries {
             let Some(key) = name.strip_suffix(".npy") else {
                 let name = shortened(&name);
-                return Err(Problem::Unfit(format!("the entry `{name}` is no array")));
+                return Err(FormatError::Unsupported(format!(
+                    "the entry `{name}` is no array"
+                )));
             };
-            let tensor = read(source, &entry).map_err(|problem| problem.of(&shortened(key)))?;
+            let tensor = read(contents, &entry).map_err(|problem| problem.of(&shortened(key)))?;
             state.insert(key, tensor);
         }
         Ok(state)
     }
 }
 
-fn read(source: &Source, entry: &Entry) -> Result<Tensor, Problem> {
-    let bytes = source.bytes().get(entry.range.clone()).unwrap_or_default();
+fn read(contents: &Contents, entry: &Entry) -> Result<Tensor, FormatError> {
+    let bytes = contents
+        .bytes()
+        .get(entry.range.clone())
+        .unwrap_or_default();
     match entry.inflated {
         None => {
             check(bytes, entry)?;
-            npy::array(source, entry.range.clone())
+            npy::array(contents, entry.range.clone())
         }
         Some(size) => {
             let mut inflated = vec![0; size];
@@ -83,7 +93,7 @@ fn read(source: &Source, entry: &Entry) -> Result<Tensor, Problem> {
                 Err(e) => return Err(format!("its compressed bytes: {e:?}").into()),
             }
             check(&inflated, entry)?;
-            npy::array(&Source::new(inflated), 0..size)
+            npy::array(&Contents::new(inflated), 0..size)
         }
     }
 }

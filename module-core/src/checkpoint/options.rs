@@ -1,3 +1,4 @@
+#[cfg(feature = "mmap")]
 use super::mapping::Promise;
 
 /// How a checkpoint file is read.
@@ -17,6 +18,7 @@ use super::mapping::Promise;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
+    #[cfg(feature = "mmap")]
     pub(super) mapped: Option<Promise>,
     pub(super) entry: Option<String>,
     pub(super) expanded: bool,
@@ -38,6 +40,11 @@ impl ReadOptions {
             entry: Some(entry.into()),
             ..self
         }
+    }
+
+    /// The entry that is read, if one was [named](Self::entry).
+    pub fn entry_path(&self) -> Option<&str> {
+        self.entry.as_deref()
     }
 
     /// Whether tensors of PyTorch's files may have more elements than the file holds, as those that

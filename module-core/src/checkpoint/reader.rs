@@ -1,129 +1,222 @@
-//! A checkpoint file that is open: its beginning, and its elements, read where they are asked for.
-
+use std::cell::RefCell;
+#[cfg(feature = "fs")]
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+#[cfg(feature = "fs")]
 use std::path::Path;
 
-use super::mapping::{self, Promise};
-use super::problem::Problem;
-use super::regular;
-use super::source::{Source, check_size};
+use super::contents::{Contents, check_size};
+use super::format_error::FormatError;
+#[cfg(feature = "mmap")]
+use super::mapping;
+#[cfg(feature = "fs")]
+use super::{ReadOptions, read_file, regular};
 use crate::backend::{HostData, SharedBytes};
 use crate::{DType, Device, Layout, Shape, Tensor};
 
-/// Together from this size on elements are read by several threads: fresh memory costs the system more
-/// than the bytes.
-const LARGE: usize = 1 << 26;
-
-/// What a thread reads at a time.
+/// How much is read at a time.
 pub(super) const PART: usize = 1 << 23;
 
-/// How much of a file tells its format: the first entry of an archive, with a name of any length.
-const START: u64 = 1 << 17;
+/// How much of a checkpoint tells its format: the first entry of an archive, with a name of any length.
+const START: usize = 1 << 17;
 
-/// A tensor as a file describes it: dtype, shape, and the bytes that hold its elements.
-pub(super) struct Described {
-    pub(super) dtype: DType,
-    pub(super) shape: Vec<usize>,
-    pub(super) range: Range<usize>,
+/// Where a tensor lies in a checkpoint.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TensorPlace {
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Its sizes.
+    pub shape: Vec<usize>,
+    /// The bytes that hold its elements, row by row, little-endian.
+    pub range: Range<usize>,
 }
 
-/// A regular file. What is parsed of it is a copy, so that it stays as it was checked.
-pub(super) struct Opened {
-    file: File,
-    length: usize,
-    start: Vec<u8>,
-    /// The content in place, if the caller has promised that it stays as it is.
-    mapped: Option<SharedBytes>,
-}
-
-impl Opened {
-    pub(super) fn open(path: &Path, promise: Option<Promise>) -> io::Result<Self> {
-        let (file, length) = regular::open(path)?;
-        let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        let mapped = match promise {
-            // The system maps no empty files.
-            Some(promise) if length > 0 => Some(mapping::map(&file, promise)?),
-            _ => None,
-        };
-        let mut opened = Self {
-            file,
-            length,
-            start: Vec::new(),
-            mapped: mapped.map(SharedBytes::new),
-        };
-        opened.start = opened.read(0..length.min(START as usize))?;
-        Ok(opened)
-    }
-
-    /// The number of bytes when it was opened.
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
-    /// The first bytes, by which the format is told.
-    pub(super) fn start(&self) -> &[u8] {
-        &self.start
-    }
-
-    /// A copy of a part, which must lie inside.
-    pub(super) fn read(&self, range: Range<usize>) -> io::Result<Vec<u8>> {
-        let size = range.len();
-        let too_large = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-        // Small reads need not ask first.
-        if size > PART {
-            let mut room = Vec::<u8>::new();
-            room.try_reserve_exact(size).map_err(too_large)?;
-            // Without this the compiler may leave the question out.
-            std::hint::black_box(room.as_mut_ptr());
-        }
-        // These zeros are not written: the thread that reads a part is the first to touch it.
-        let mut bytes = vec![0; size];
-        read_into(&self.file, vec![(range.start, &mut bytes)])?;
-        Ok(bytes)
-    }
-
-    /// The whole content, in memory of its own.
-    pub(super) fn whole(mut self) -> io::Result<Vec<u8>> {
-        let start = std::mem::take(&mut self.start);
-        if start.len() == self.length {
-            return Ok(start);
-        }
-        drop(start);
-        self.read(0..self.length)
-    }
-
-    /// The tensors that lie in the file, all of whose parts are apart: read straight into their memory,
-    /// or borrowing from the mapping.
-    pub(super) fn tensors(&self, described: &[Described]) -> Result<Vec<Tensor>, Problem> {
-        for Described {
+impl TensorPlace {
+    /// A tensor of these elements.
+    pub fn new(dtype: DType, shape: impl Into<Vec<usize>>, range: Range<usize>) -> Self {
+        let shape = shape.into();
+        Self {
             dtype,
             shape,
             range,
-        } in described
+        }
+    }
+}
+
+/// A checkpoint that a [`Format`](super::Format) reads: a file, bytes in memory, or what somebody else reads.
+pub struct CheckpointReader<'a> {
+    input: Input<'a>,
+    length: usize,
+    start: Vec<u8>,
+    /// The bytes in memory: those that were given, or a mapping whose caller has promised that it stays as it is.
+    shared: Option<SharedBytes>,
+}
+
+/// Where bytes come from.
+enum Input<'a> {
+    #[cfg(feature = "fs")]
+    File(File),
+    Reader(RefCell<Box<dyn ReadSeek + 'a>>),
+    /// The bytes that are shared.
+    Memory,
+}
+
+trait ReadSeek: Read + Seek {}
+
+impl<R: Read + Seek> ReadSeek for R {}
+
+impl<'a> CheckpointReader<'a> {
+    /// A regular file. What is parsed of it is a copy, so that it stays as it was checked.
+    #[cfg(feature = "fs")]
+    pub(super) fn open(path: &Path, options: &ReadOptions) -> io::Result<Self> {
+        let (file, length) = regular::open(path)?;
+        let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        #[cfg(not(feature = "mmap"))]
+        let (shared, _) = (None, options);
+        #[cfg(feature = "mmap")]
+        let shared = match options.mapped {
+            // The system maps no empty files.
+            Some(promise) if length > 0 => Some(SharedBytes::new(mapping::map(&file, promise)?)),
+            _ => None,
+        };
+        Self::new(Input::File(file), length, shared)
+    }
+
+    /// Bytes, from which tensors borrow.
+    pub(super) fn of_bytes(bytes: SharedBytes) -> io::Result<Self> {
+        let length = bytes.as_ref().len();
+        Self::new(Input::Memory, length, Some(bytes))
+    }
+
+    /// All that a reader gives, from its beginning on.
+    pub(super) fn of_reader(mut reader: impl Read + Seek + 'a) -> io::Result<Self> {
+        let length = reader.seek(SeekFrom::End(0))?;
+        let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        Self::new(Input::Reader(RefCell::new(Box::new(reader))), length, None)
+    }
+
+    fn new(input: Input<'a>, length: usize, shared: Option<SharedBytes>) -> io::Result<Self> {
+        let mut reader = Self {
+            input,
+            length,
+            start: Vec::new(),
+            shared,
+        };
+        reader.start = reader.read(0..length.min(START))?;
+        Ok(reader)
+    }
+
+    /// The number of bytes.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The first bytes, at most 128 KiB, by which the format is told.
+    pub fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// A copy of a part.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system; a part that does not lie inside, or memory does not hold.
+    pub fn read(&self, range: Range<usize>) -> io::Result<Vec<u8>> {
+        if range.start > range.end || range.end > self.length {
+            let problem = format!("the bytes {range:?} lie outside of the {}", self.length);
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
+        }
+        let size = range.len();
+        // Small reads need not ask first.
+        if size > PART {
+            let mut probe = Vec::<u8>::new();
+            let too_large = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+            probe.try_reserve_exact(size).map_err(too_large)?;
+            // Without this the compiler may leave the question out.
+            std::hint::black_box(probe.as_mut_ptr());
+        }
+        // These zeros are not written: the thread that reads a part is the first to touch it.
+        let mut bytes = vec![0; size];
+        self.fill(vec![(range.start, &mut bytes)])?;
+        Ok(bytes)
+    }
+
+    /// All bytes. Those that are in memory already are shared; others are read into memory of their own.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system; more bytes than memory holds.
+    pub fn contents(mut self) -> io::Result<Contents> {
+        if let (Input::Memory, Some(bytes)) = (&self.input, &self.shared) {
+            return Ok(Contents::of(bytes.clone()));
+        }
+        let start = std::mem::take(&mut self.start);
+        if start.len() == self.length {
+            return Ok(Contents::new(start));
+        }
+        drop(start);
+        Ok(Contents::new(self.read(0..self.length)?))
+    }
+
+    /// The tensors at these places, which must lie apart from each other: read straight into their memory, or
+    /// borrowing from the bytes that are in memory already.
+    ///
+    /// # Errors
+    ///
+    /// A place that lies outside or does not fit the shape; those of the operating system; memory that does
+    /// not hold them.
+    pub fn tensors(&self, places: &[TensorPlace]) -> Result<Vec<Tensor>, FormatError> {
+        for TensorPlace {
+            dtype,
+            shape,
+            range,
+        } in places
         {
             check_size(*dtype, shape, range, self.length)?;
         }
-        if let Some(mapped) = &self.mapped {
-            let source = Source::of(mapped.clone());
-            let tensor = |d: &Described| source.tensor(d.dtype, &d.shape, d.range.clone());
-            return Ok(described.iter().map(tensor).collect::<Result<_, _>>()?);
+        if let Some(shared) = &self.shared {
+            let contents = Contents::of(shared.clone());
+            let tensor = |p: &TensorPlace| contents.tensor(p.dtype, &p.shape, p.range.clone());
+            return Ok(places.iter().map(tensor).collect::<Result<_, _>>()?);
         }
-        let mut held = Vec::with_capacity(described.len());
-        for Described { dtype, range, .. } in described {
+        let mut held = Vec::with_capacity(places.len());
+        for TensorPlace { dtype, range, .. } in places {
             held.push(Held::new(*dtype, range.len())?);
         }
-        let places = described.iter().map(|d| d.range.start);
-        let parts = places.zip(held.iter_mut().map(Held::bytes_mut));
-        read_into(&self.file, parts.collect())?;
-        let upload = |(held, described): (Held, &Described)| {
+        let starts = places.iter().map(|place| place.range.start);
+        let parts = starts.zip(held.iter_mut().map(Held::bytes_mut));
+        self.fill(parts.collect())?;
+        let upload = |(held, place): (Held, &TensorPlace)| {
             let storage = Device::cpu().backend().upload(held.elements());
             let storage = storage.map_err(|e| e.to_string())?;
-            let shape = Shape::from(described.shape.as_slice());
+            let shape = Shape::from(place.shape.as_slice());
             Ok(Tensor::from_storage(storage, Layout::contiguous(shape)))
         };
-        held.into_iter().zip(described).map(upload).collect()
+        held.into_iter().zip(places).map(upload).collect()
+    }
+
+    /// Fills each part with the bytes from a place on.
+    fn fill(&self, mut parts: Vec<(usize, &mut [u8])>) -> io::Result<()> {
+        match &self.input {
+            #[cfg(feature = "fs")]
+            Input::File(file) => read_file::read_into(file, parts),
+            Input::Reader(reader) => {
+                let mut reader = reader.borrow_mut();
+                parts.iter_mut().try_for_each(|(place, part)| {
+                    reader.seek(SeekFrom::Start(*place as u64))?;
+                    reader.read_exact(part)
+                })
+            }
+            Input::Memory => {
+                let bytes = self.shared.as_ref().map_or(&[][..], AsRef::as_ref);
+                parts.iter_mut().try_for_each(|(place, part)| {
+                    let mut rest = bytes.get(*place..).unwrap_or_default();
+                    rest.read_exact(part)
+                })
+            }
+        }
     }
 }
 
@@ -161,70 +254,4 @@ impl Held {
             Self::Bytes(dtype, bytes) => HostData::from_le_bytes(dtype, &bytes),
         }
     }
-}
-
-/// Fills each part with the bytes of the file from a place on.
-pub(super) fn read_into(file: &File, parts: Vec<(usize, &mut [u8])>) -> io::Result<()> {
-    let total: usize = parts.iter().map(|(_, part)| part.len()).sum();
-    let read = match cfg!(unix) && total >= LARGE {
-        true => read_together(file, parts),
-        false => parts
-            .into_iter()
-            .try_for_each(|(place, part)| read_at(file, part, place as u64)),
-    };
-    read.map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            io::Error::new(error.kind(), "it became shorter while it was read")
-        }
-        _ => error,
-    })
-}
-
-/// [`read_into`] by several threads, each of which takes the next few megabytes.
-pub(super) fn read_together(file: &File, parts: Vec<(usize, &mut [u8])>) -> io::Result<()> {
-    use std::sync::{Mutex, PoisonError};
-    use std::thread;
-
-    let pieces = parts.into_iter().flat_map(|(place, part)| {
-        let pieces = part.chunks_mut(PART).enumerate();
-        pieces.map(move |(i, piece)| (place + i * PART, piece))
-    });
-    let pieces: Vec<_> = pieces.collect();
-    let pieces = Mutex::new(pieces.into_iter());
-    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        while let Some((place, piece)) = next() {
-            read_at(file, piece, place as u64)?;
-        }
-        Ok(())
-    };
-    let threads = thread::available_parallelism().map_or(1, |n| n.get().min(4));
-    thread::scope(|scope| {
-        // Fewer, if the system gives no more.
-        let others = (1..threads).map_while(|_| {
-            let thread = thread::Builder::new();
-            thread.spawn_scoped(scope, work).ok()
-        });
-        let others: Vec<_> = others.collect();
-        let mut read = work();
-        for other in others {
-            let failed = |_| Err(io::Error::other("a thread that read the file panicked"));
-            read = read.and(other.join().unwrap_or_else(failed));
-        }
-        read
-    })
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], place: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, place)
-}
-
-/// By the handle's own place in the file, so that only one thread reads.
-#[cfg(not(unix))]
-fn read_at(mut file: &File, bytes: &mut [u8], place: u64) -> io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-
-    file.seek(SeekFrom::Start(place))?;
-    file.read_exact(bytes)
 }

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
-use super::opened::{Described, Opened};
 use super::output::Output;
 use super::words::shortened;
-use super::{Format, Problem, ReadOptions, Source};
+use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
 use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
+#[cfg(feature = "fs")]
 pub(super) use header::Unique;
 
 pub(super) struct Safetensors;
@@ -27,35 +27,27 @@ impl Format for Safetensors {
         start.get(8) == Some(&b'{')
     }
 
-    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
-        refuse_entry(options)?;
-        let length = Header::length(source.bytes(), source.bytes().len())?;
-        let text = source.bytes().get(8..8 + length).unwrap_or_default();
-        let (described, metadata) = describe(text, source.bytes().len())?;
-        let tensor =
-            |(_, d): &(String, Described)| source.tensor(d.dtype, &d.shape, d.range.clone());
-        let tensors: Vec<Tensor> = described.iter().map(tensor).collect::<Result<_, _>>()?;
-        let keys = described.into_iter().map(|(key, _)| key);
-        Ok(state_of(keys.zip(tensors), &metadata)?)
-    }
-
-    /// The header first, then each tensor into memory of its own.
-    fn read_opened(&self, file: Opened, options: &ReadOptions) -> Result<StateDict, Problem> {
+    /// The header first, then the tensors where they lie.
+    fn read(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<StateDict, FormatError> {
         refuse_entry(options)?;
         let length = Header::length(file.start(), file.length())?;
         // The text is gone before tensors are made.
-        let (described, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
-        let (keys, described): (Vec<_>, Vec<_>) = described.into_iter().unzip();
-        let tensors = file.tensors(&described)?;
+        let (places, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
+        let (keys, places): (Vec<_>, Vec<_>) = places.into_iter().unzip();
+        let tensors = file.tensors(&places)?;
         Ok(state_of(keys.into_iter().zip(tensors), &metadata)?)
     }
 }
 
 /// Names and places in the order of the places.
-type Places = Vec<(String, Described)>;
+type Places = Vec<(String, TensorPlace)>;
 
 /// What a header says of the tensors of a file of so many bytes.
-fn describe(text: &[u8], length: usize) -> Result<(Places, BTreeMap<String, String>), Problem> {
+fn describe(text: &[u8], length: usize) -> Result<(Places, BTreeMap<String, String>), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
     let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
@@ -78,18 +70,11 @@ fn describe(text: &[u8], length: usize) -> Result<(Places, BTreeMap<String, Stri
         let info = tensors.info(&key).ok_or("a tensor without a description")?;
         let dtype = from_file(info.dtype).ok_or_else(|| {
             let key = shortened(&key);
-            Problem::Unfit(format!("dtype {} of `{key}` is not served", info.dtype))
+            FormatError::Unsupported(format!("dtype {} of `{key}` is not served", info.dtype))
         })?;
         let (first, last) = info.data_offsets;
-        let (shape, range) = (info.shape.clone(), start + first..start + last);
-        described.push((
-            key,
-            Described {
-                dtype,
-                shape,
-                range,
-            },
-        ));
+        let place = TensorPlace::new(dtype, info.shape.clone(), start + first..start + last);
+        described.push((key, place));
     }
     Ok((described, header.metadata))
 }
@@ -103,9 +88,9 @@ fn state_of(
     Ok(state)
 }
 
-fn refuse_entry(options: &ReadOptions) -> Result<(), Problem> {
+fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
     options.entry.as_deref().map_or(Ok(()), |entry| {
-        Err(Problem::Unfit(format!(
+        Err(FormatError::Unsupported(format!(
             "there is no entry `{}`: the tensors of this format lie flat",
             shortened(entry)
         )))

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::file::{open, read_opened};
 use super::output::file_error;
 use super::safetensors::{Unique, add_ties, without_ties, write_tensors};
-use super::{ReadOptions, atomic, damaged, directory, open, read_opened};
+use super::{ReadOptions, atomic, damaged, directory};
 use crate::{Error, Result, StateDict, Tensor};
 use module_tensor::error::quote;
 
@@ -41,12 +42,6 @@ pub(super) fn in_directory(path: &Path) -> Result<PathBuf> {
     let names: Vec<&str> = PLACES.iter().flat_map(|(f, i)| [*f, *i]).collect();
     let problem = format!("the directory holds none of: {}", names.join(", "));
     Err(damaged(path, "checkpoint", problem))
-}
-
-/// Whether a file is JSON text, which unlike the other formats has no zero byte near its start.
-pub(super) fn is_index(start: &[u8]) -> bool {
-    let first = start.trim_ascii_start().first();
-    first == Some(&b'{') && !start.iter().take(8).any(|&byte| byte == 0)
 }
 
 #[derive(Deserialize)]

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::Source;
+use super::Contents;
 use crate::{DType, Tensor};
 
 /// A tensor whose elements lie in `range` in big-endian order; it is a copy.
 pub(super) fn big_endian_tensor(
-    source: &Source,
+    contents: &Contents,
     dtype: DType,
     shape: &[usize],
     range: Range<usize>,
 ) -> Result<Tensor, String> {
-    let bytes = source.bytes().get(range);
+    let bytes = contents.bytes().get(range);
     let mut bytes = bytes.ok_or("elements past the end of the file")?.to_vec();
     let number = match dtype {
         // The parts of a complex number stand in one order.
@@ -23,5 +23,5 @@ pub(super) fn big_endian_tensor(
         number.reverse();
     }
     let length = bytes.len();
-    Source::new(bytes).tensor(dtype, shape, 0..length)
+    Contents::new(bytes).tensor(dtype, shape, 0..length)
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use super::mapping::promised;
 use super::output::Output;
-use super::{ReadOptions, Source, atomic, safetensors};
+use super::{Contents, ReadOptions, atomic, safetensors};
 use crate::backend::HostData;
 use crate::{DType, FileError, StateDict, Tensor};
 
@@ -46,25 +46,25 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether the elements of a tensor lie in the bytes of a source.
-fn borrows(tensor: &Tensor, source: &Source) -> bool {
+/// Whether the elements of a tensor lie in the bytes of a checkpoint.
+fn borrows(tensor: &Tensor, contents: &Contents) -> bool {
     let place = tensor.as_le_bytes().unwrap().as_ptr();
-    source.bytes().as_ptr_range().contains(&place)
+    contents.bytes().as_ptr_range().contains(&place)
 }
 
 #[test]
 fn tensors_borrow_unless_elements_lie_otherwise_than_in_memory() {
     // The allocator aligns a block of this size to sixteen bytes.
-    let source = Source::new(vec![1_u8; 4096]);
-    assert_eq!(source.bytes().as_ptr().addr() % 8, 0);
+    let contents = Contents::new(vec![1_u8; 4096]);
+    assert_eq!(contents.bytes().as_ptr().addr() % 8, 0);
     for dtype in DType::ALL {
         let size = dtype.size_in_bytes();
         for start in [0, 8, 64, 1, 3] {
             let range = start..start + 6 * size;
-            let bytes = source.bytes()[range.clone()].to_vec();
-            let tensor = source.tensor(dtype, &[2, 3], range).unwrap();
+            let bytes = contents.bytes()[range.clone()].to_vec();
+            let tensor = contents.tensor(dtype, &[2, 3], range).unwrap();
             let aligned = start % size == 0;
-            assert_eq!(borrows(&tensor, &source), aligned && dtype != DType::Bool);
+            assert_eq!(borrows(&tensor, &contents), aligned && dtype != DType::Bool);
             assert_eq!(tensor.to_host().unwrap().to_le_bytes(), bytes, "{dtype}");
             assert_eq!(tensor.dtype(), dtype);
         }
@@ -73,8 +73,8 @@ fn tensors_borrow_unless_elements_lie_otherwise_than_in_memory() {
 
 #[test]
 fn any_byte_but_zero_is_true() {
-    let source = Source::new(vec![0_u8, 1, 2, 255]);
-    let tensor = source.tensor(DType::Bool, &[4], 0..4).unwrap();
+    let contents = Contents::new(vec![0_u8, 1, 2, 255]);
+    let tensor = contents.tensor(DType::Bool, &[4], 0..4).unwrap();
     let values = tensor.to_vec::<bool>().unwrap();
     assert_eq!(values, [false, true, true, true]);
 }
@@ -84,22 +84,22 @@ fn what_is_borrowed_is_never_written() {
     for dtype in [DType::F32, DType::F64, DType::BF16, DType::I64] {
         let values = Tensor::full([4, 8], 2.0, dtype).unwrap();
         let bytes = values.to_host().unwrap().to_le_bytes();
-        let source = Source::new(bytes.clone());
+        let contents = Contents::new(bytes.clone());
         // The one handle to its storage, which an operation would write over if it were owned.
-        let borrowed = |source: &Source| {
-            let tensor = source.tensor(dtype, &[4, 8], 0..bytes.len()).unwrap();
-            assert!(borrows(&tensor, source));
+        let borrowed = |contents: &Contents| {
+            let tensor = contents.tensor(dtype, &[4, 8], 0..bytes.len()).unwrap();
+            assert!(borrows(&tensor, contents));
             tensor
         };
-        let sum = (borrowed(&source) + borrowed(&source)).unwrap();
+        let sum = (borrowed(&contents) + borrowed(&contents)).unwrap();
         let one = Tensor::ones([4, 8], dtype).unwrap();
-        let other = (borrowed(&source) * one).unwrap();
-        let scaled = (borrowed(&source) * 3).unwrap();
+        let other = (borrowed(&contents) * one).unwrap();
+        let scaled = (borrowed(&contents) * 3).unwrap();
         let numbers = |x: Tensor| x.to_dtype(DType::F32).unwrap().to_vec::<f32>().unwrap();
         assert_eq!(numbers(sum), [4.0; 32]);
         assert_eq!(numbers(other), [2.0; 32]);
         assert_eq!(numbers(scaled), [6.0; 32]);
-        assert_eq!(source.bytes(), bytes);
+        assert_eq!(contents.bytes(), bytes);
     }
 }
 
@@ -297,7 +297,8 @@ fn elements_that_lie_otherwise_are_written_in_order() {
 #[cfg(unix)]
 #[test]
 fn files_that_are_read_in_parts_are_whole() {
-    use super::opened::{PART, read_together};
+    use super::read_file::read_together;
+    use super::reader::PART;
 
     let scratch = Scratch::new("parts");
     let path = scratch.file("bytes");

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::pickle::{Budget, Pickle, Storages};
 use super::words::shortened;
-use super::{Format, Problem, ReadOptions, Source};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchLegacy;
@@ -28,17 +28,23 @@ impl Format for TorchLegacy {
         matches!(start, [0x80, 2..=5, ..])
     }
 
-    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
-        let budget = Budget::of(source.bytes());
+    fn read(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<StateDict, FormatError> {
+        let contents = &file.contents()?;
+        let budget = Budget::of(contents.bytes());
         let mut rest = Rest {
-            bytes: source.bytes(),
+            bytes: contents.bytes(),
             at: 0,
             budget: &budget,
         };
         if rest.pickle()?.int() != Some(MAGIC) {
-            return Err(Problem::unfit(
+            return Err(FormatError::Unsupported(
                 "it is a pickle that `torch.save` did not write; load it in Python, and save its \
-                 tensors by `torch.save`",
+                 tensors by `torch.save`"
+                    .to_owned(),
             ));
         }
         match rest.pickle()?.int() {
@@ -68,8 +74,8 @@ impl Format for TorchLegacy {
                 return Err(format!("storage `{}` stands twice", shortened(key)).into());
             }
         }
-        match source.bytes().len() - rest.at {
-            0 => pickle.state(options, &Places { source, places }),
+        match contents.bytes().len() - rest.at {
+            0 => pickle.state(options, &Places { contents, places }),
             more => Err(format!("{more} bytes follow the last storage").into()),
         }
     }
@@ -123,7 +129,7 @@ impl<'a> Rest<'a> {
 
 /// Where the elements of each storage lie.
 struct Places<'a> {
-    source: &'a Source,
+    contents: &'a Contents,
     places: HashMap<&'a str, Range<usize>>,
 }
 
@@ -133,6 +139,6 @@ impl Storages for Places<'_> {
         let range =
             range.ok_or_else(|| format!("the file lacks its storage `{}`", shortened(key)))?;
         let count = size / dtype.size_in_bytes();
-        self.source.tensor(dtype, &[count], range.clone())
+        self.contents.tensor(dtype, &[count], range.clone())
     }
 }

@@ -5,7 +5,7 @@ use super::pickle::{Budget, Pickle, Storages};
 use super::swap::big_endian_tensor;
 use super::words::shortened;
 use super::zip::{Entries, Entry, directory};
-use super::{Format, Problem, ReadOptions, Source, foreign};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, foreign};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchZip;
@@ -22,11 +22,16 @@ impl Format for TorchZip {
         start.starts_with(b"PK\x03\x04")
     }
 
-    fn read(&self, source: &Source, options: &ReadOptions) -> Result<StateDict, Problem> {
-        let bytes = source.bytes();
+    fn read(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<StateDict, FormatError> {
+        let contents = &file.contents()?;
+        let bytes = contents.bytes();
         let entries = directory(bytes)?;
         if let Some(what) = foreign::describe_archive(&entries) {
-            return Err(Problem::unfit(what));
+            return Err(FormatError::Unsupported(what.to_owned()));
         }
         let mut stems = entries
             .keys()
@@ -44,7 +49,7 @@ impl Format for TorchZip {
             return Err(format!("entry `{name}` is compressed; PyTorch stores all of them").into());
         }
         let archive = Archive {
-            source,
+            contents,
             entries: &entries,
             stem,
         };
@@ -79,7 +84,7 @@ impl Format for TorchZip {
 }
 
 /// An archive that `torch.save` did not write.
-fn no_pickle(entries: &Entries) -> Problem {
+fn no_pickle(entries: &Entries) -> FormatError {
     const SHOWN: usize = 3;
     let names = entries.keys().take(SHOWN);
     let names: Vec<_> = names.map(|name| format!("`{}`", shortened(name))).collect();
@@ -87,7 +92,7 @@ fn no_pickle(entries: &Entries) -> Problem {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Problem::Unfit(format!(
+    FormatError::Unsupported(format!(
         "the archive has no entry `data.pkl`, but {}{more}: `torch.save` did not write it; is the \
          checkpoint one of them?",
         names.join(", ")
@@ -96,7 +101,7 @@ fn no_pickle(entries: &Entries) -> Problem {
 
 /// The entries of one checkpoint.
 struct Archive<'a> {
-    source: &'a Source,
+    contents: &'a Contents,
     entries: &'a Entries,
     stem: &'a str,
 }
@@ -109,7 +114,7 @@ impl Archive<'_> {
     /// The beginning of a short entry of text.
     fn text(&self, name: &str) -> Option<String> {
         let range = self.entry(name)?.range.clone();
-        let bytes = self.source.bytes().get(range)?;
+        let bytes = self.contents.bytes().get(range)?;
         let start = &bytes[..bytes.len().min(32)];
         Some(String::from_utf8_lossy(start).trim_end().to_owned())
     }
@@ -132,7 +137,7 @@ impl Storages for Archive<'_> {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
         let range = self.data(key, size)?.range.clone();
         let count = size / dtype.size_in_bytes();
-        self.source.tensor(dtype, &[count], range)
+        self.contents.tensor(dtype, &[count], range)
     }
 }
 
@@ -143,6 +148,6 @@ impl Storages for BigEndian<'_> {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
         let range = self.0.data(key, size)?.range.clone();
         let count = size / dtype.size_in_bytes();
-        big_endian_tensor(self.0.source, dtype, &[count], range)
+        big_endian_tensor(self.0.contents, dtype, &[count], range)
     }
 }

@@ -5,11 +5,11 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::file::{open, read_opened, whole};
 use super::output::file_error;
 use super::safetensors::{self, Unique};
 use super::{
-    ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory, open,
-    read_opened, whole,
+    ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory,
 };
 use crate::error::suggest;
 use crate::{Error, Result};

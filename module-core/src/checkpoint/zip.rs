@@ -17,6 +17,7 @@ pub(super) struct Entry {
     pub(super) range: Range<usize>,
     /// Whether they are compressed, and then to what size they inflate.
     pub(super) inflated: Option<usize>,
+    #[cfg_attr(not(feature = "npz"), allow(dead_code))]
     pub(super) crc: u32,
 }
 

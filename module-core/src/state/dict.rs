@@ -35,6 +35,7 @@ impl StateDict {
     }
 
     /// The tensor of the key that is at this place in the order.
+    #[cfg(feature = "torch-files")]
     pub(crate) fn tensor_at(&self, place: usize) -> Option<&Tensor> {
         self.tensors.get_index(place).map(|(_, tensor)| tensor)
     }

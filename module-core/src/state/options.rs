@@ -22,6 +22,7 @@ pub struct LoadOptions {
     pub(super) transpose: Option<Transpose>,
     pub(super) ignore: Option<Select>,
     pub(super) remap: Option<Remap>,
+    #[cfg_attr(not(feature = "fs"), allow(dead_code))]
     pub(crate) entry: Option<String>,
 }
 

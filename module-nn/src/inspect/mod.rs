@@ -3,6 +3,7 @@
 
 mod about;
 mod chrome;
+mod clock;
 mod cost;
 mod features;
 mod flow;

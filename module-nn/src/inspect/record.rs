@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::clock::Clock;
 use super::cost;
 use super::flow::{Flow, Origins, Place};
 use super::trace::{ParameterInfo, TensorInfo, Trace, TracedCall};
@@ -13,7 +14,7 @@ use crate::{HookOptions, Module, ModuleExt, Tensor, Walk};
 
 /// What a pass has shown so far.
 struct Recorder {
-    began: Instant,
+    began: Clock,
     calls: Vec<TracedCall>,
     /// The calls that run, outermost first, with the tensors that they were given.
     running: Vec<(usize, ModuleId)>,
@@ -31,7 +32,7 @@ struct Recorder {
 impl Recorder {
     fn new(flows: bool) -> Self {
         Self {
-            began: Instant::now(),
+            began: Clock::start(),
             calls: Vec::new(),
             running: Vec::new(),
             called: HashSet::new(),
@@ -207,7 +208,7 @@ pub(super) fn record<R>(model: &dyn Module, flows: bool, run: impl FnOnce() -> R
                 .end(call.module(), &call.tracked_outputs(), call.failed());
         }));
     }
-    recorder.borrow_mut().began = Instant::now();
+    recorder.borrow_mut().began = Clock::start();
     let result = run();
     drop(handles);
     let recorder = recorder.replace(Recorder::new(false));

@@ -18,7 +18,7 @@ use machine::Machine;
 use reader::Reader;
 pub(super) use tensors::Storages;
 
-use super::{Problem, ReadOptions};
+use super::{FormatError, ReadOptions};
 use crate::StateDict;
 
 /// The object that a pickle describes.
@@ -85,7 +85,7 @@ impl<'a> Pickle<'a> {
         &self,
         options: &ReadOptions,
         storages: &dyn Storages,
-    ) -> Result<StateDict, Problem> {
+    ) -> Result<StateDict, FormatError> {
         select::state(&self.heap, self.root, options, storages)
     }
 }

@@ -8,7 +8,7 @@ use super::heap::{Heap, Value};
 use super::tensors::{Storages, Tensors};
 use crate::StateDict;
 use crate::checkpoint::words::shortened;
-use crate::checkpoint::{Problem, ReadOptions};
+use crate::checkpoint::{FormatError, ReadOptions};
 
 /// The tensors of the dict at the entry of the options, or of the whole, in which nothing may be
 /// opaque then.
@@ -17,7 +17,7 @@ pub(super) fn state(
     root: Value,
     options: &ReadOptions,
     storages: &dyn Storages,
-) -> Result<StateDict, Problem> {
+) -> Result<StateDict, FormatError> {
     let entry = options.entry.as_deref();
     let value = match (entry, heap.first_opaque()) {
         (Some(path), _) => find(heap, root, path)?,
@@ -26,7 +26,7 @@ pub(super) fn state(
     };
     let Value::Dict(dict) = value else {
         let what = heap.describe(value);
-        return Err(Problem::Unfit(match entry {
+        return Err(FormatError::Unsupported(match entry {
             Some(path) => format!("`{}` is {what}, not a dict of tensors", shortened(path)),
             None => format!(
                 "the checkpoint holds {what}, not a dict of tensors; save `{{\"name\": tensor}}` with \
@@ -35,7 +35,7 @@ pub(super) fn state(
         }));
     };
     if let Some(problem) = mixed(heap, dict, entry) {
-        return Err(Problem::Unfit(problem));
+        return Err(FormatError::Unsupported(problem));
     }
     let count = tensors_in(heap, dict).count();
     let mut tensors = Tensors::new(heap, storages, count, options.expanded)?;
@@ -45,7 +45,7 @@ pub(super) fn state(
             None => {
                 let what = heap.describe(key);
                 let problem = format!("a tensor lies under {what} instead of a name");
-                return Err(Problem::Unfit(problem));
+                return Err(FormatError::Unsupported(problem));
             }
         }
     }
@@ -53,7 +53,7 @@ pub(super) fn state(
 }
 
 /// Why a checkpoint is refused in which there is something opaque, with the cure.
-fn refused(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> Problem {
+fn refused(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> FormatError {
     let (problem, cured) = globals::refused(module, name);
     let cure = match entries(heap, root).is_empty() {
         true if cured => String::new(),
@@ -63,7 +63,7 @@ fn refused(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> Problem {
             choices(heap, root, None)
         ),
     };
-    Problem::Unfit(problem + &cure)
+    FormatError::Unsupported(problem + &cure)
 }
 
 /// The tensors that a dict holds itself, with their keys.
@@ -84,7 +84,7 @@ fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
 }
 
 /// The value at a path of keys. A key may contain dots itself: the longest that fits is taken.
-fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, Problem> {
+fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, FormatError> {
     let (mut value, mut rest) = (root, path);
     loop {
         let pairs = match value {
@@ -116,7 +116,7 @@ fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, Problem> {
                         format!(": `{}` is {}", shortened(before), heap.describe(value))
                     }
                 };
-                return Err(Problem::Unfit(format!(
+                return Err(FormatError::Unsupported(format!(
                     "there is no entry `{}`{found}; {}",
                     shortened(path),
                     choices(heap, root, None)

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::globals::{Global, Kind, Scalars};
 use super::heap::{Heap, Rebuild, Value};
-use crate::checkpoint::Problem;
+use crate::checkpoint::FormatError;
 use crate::checkpoint::words::shortened;
 use crate::{Complex, DType, Shape, StateDict, Tensor};
 use crate::{Layout, MAX_RANK};
@@ -24,14 +24,14 @@ struct Lazy {
 }
 
 impl Lazy {
-    fn apply(self, elements: &Tensor) -> Result<Tensor, Problem> {
+    fn apply(self, elements: &Tensor) -> Result<Tensor, FormatError> {
         let made = match elements.dtype() {
             DType::Complex64 => self.of_complex(elements),
             _ if self.negated => elements.neg(),
             // A real number is its own conjugate.
             _ => Ok(elements.clone()),
         };
-        made.map_err(|error| Problem::Unfit(format!("its negative: {error}")))
+        made.map_err(|error| FormatError::Unsupported(format!("its negative: {error}")))
     }
 
     fn of_complex(self, elements: &Tensor) -> crate::Result<Tensor> {
@@ -81,7 +81,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// Puts a tensor under a name that is still free.
-    pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), Problem> {
+    pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), FormatError> {
         let tensor = self.make(rebuild);
         let tensor = tensor.map_err(|problem| problem.of(&shortened(name)))?;
         self.heap.budget().bytes(name.len())?;
@@ -92,7 +92,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// The state, unless its views have far more elements together than the file holds.
-    pub(super) fn finish(self) -> Result<StateDict, Problem> {
+    pub(super) fn finish(self) -> Result<StateDict, FormatError> {
         let most = self.heap.budget().views();
         let size = |tensor: &Tensor| tensor.numel() * tensor.dtype().size_in_bytes();
         let tensors = || self.state.iter().map(|(_, tensor)| tensor);
@@ -109,7 +109,7 @@ impl<'a> Tensors<'a> {
                 sum = sum.saturating_add(size(tensor));
             }
             if sum > most {
-                return Err(Problem::Unfit(format!(
+                return Err(FormatError::Unsupported(format!(
                     "up to `{}` its tensors are views of more than {most} bytes together, many times \
                      what the file holds; {ALLOW}",
                     shortened(name)
@@ -120,7 +120,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// `function(storage, offset, size, stride, requires_grad, hooks[, dtype][, metadata])`.
-    fn make(&mut self, rebuild: Rebuild) -> Result<Tensor, Problem> {
+    fn make(&mut self, rebuild: Rebuild) -> Result<Tensor, FormatError> {
         let arguments = self.heap.tuple(Value::Tuple(rebuild.arguments));
         let &[storage, offset, sizes, strides, ref rest @ ..] = arguments.unwrap_or_default()
         else {
@@ -144,9 +144,9 @@ impl<'a> Tensors<'a> {
             }
         };
         let scalars = scalars.ok_or("nothing tells its dtype")?;
-        let dtype = scalars
-            .dtype()
-            .ok_or_else(|| Problem::Unfit(format!("its dtype {} is not served", scalars.name())))?;
+        let dtype = scalars.dtype().ok_or_else(|| {
+            FormatError::Unsupported(format!("its dtype {} is not served", scalars.name()))
+        })?;
         let lazy = metadata.map_or(Ok(Lazy::default()), |metadata| self.lazy(metadata))?;
         let size = storage
             .size()
@@ -170,13 +170,13 @@ impl<'a> Tensors<'a> {
     }
 
     /// The dtype that `_rebuild_tensor_v3` is given.
-    fn scalars(&self, dtype: Value) -> Result<Scalars, Problem> {
+    fn scalars(&self, dtype: Value) -> Result<Scalars, FormatError> {
         match (dtype, self.heap.opaque(dtype)) {
             (Value::Global(Global::DType(scalars)), _) => Ok(scalars),
             (_, Some((module, name))) => {
                 let (module, name) = (shortened(module), shortened(name));
                 let problem = format!("its dtype `{module}.{name}` is not served");
-                Err(Problem::Unfit(problem))
+                Err(FormatError::Unsupported(problem))
             }
             _ => {
                 let what = self.heap.describe(dtype);
@@ -187,13 +187,13 @@ impl<'a> Tensors<'a> {
 
     /// What the elements are of those that are stored, as the metadata say that PyTorch writes for lazy
     /// views: `{"conj": True}` of a conjugate, `{"neg": True}` of its imaginary part.
-    fn lazy(&self, metadata: Value) -> Result<Lazy, Problem> {
+    fn lazy(&self, metadata: Value) -> Result<Lazy, FormatError> {
         let pairs = match metadata {
             Value::Other(Kind::None) => &[],
             Value::Dict(place) => self.heap.dict(place),
             other => {
                 let what = self.heap.describe(other);
-                return Err(Problem::Unfit(format!(
+                return Err(FormatError::Unsupported(format!(
                     "its metadata is {what}, not a dict"
                 )));
             }
@@ -218,7 +218,7 @@ impl<'a> Tensors<'a> {
                         Value::Other(Kind::Bool(true)) => "True".to_owned(),
                         value => self.heap.describe(value),
                     };
-                    return Err(Problem::Unfit(format!(
+                    return Err(FormatError::Unsupported(format!(
                         "its metadata has {name}: {value}, which may change its elements and is not \
                          known; save `tensor.clone()` instead"
                     )));
@@ -236,7 +236,7 @@ impl<'a> Tensors<'a> {
         strides: Value,
         dtype: DType,
         count: usize,
-    ) -> Result<Layout, Problem> {
+    ) -> Result<Layout, FormatError> {
         let natural = |value| self.heap.int(value).and_then(|n| usize::try_from(n).ok());
         let naturals = |values| -> Option<Vec<usize>> {
             let values = self.heap.tuple(values)?;
@@ -281,7 +281,7 @@ impl<'a> Tensors<'a> {
         let layout = Layout::within(shape, &strides, offset, count)
             .ok_or_else(|| format!("{} reach past the {count} elements of its storage", words()))?;
         match layout.shape().numel() {
-            numel if numel > count && !self.expanded => Err(Problem::Unfit(format!(
+            numel if numel > count && !self.expanded => Err(FormatError::Unsupported(format!(
                 "{} make {numel} elements of the {count} of its storage; {ALLOW}",
                 words()
             ))),

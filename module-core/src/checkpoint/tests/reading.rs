@@ -2,9 +2,9 @@
 
 use std::fs::OpenOptions;
 
+use super::super::format_error::FormatError;
 use super::super::mapping::promised;
-use super::super::opened::{Described, Opened};
-use super::super::problem::Problem;
+use super::super::reader::{CheckpointReader, TensorPlace};
 use super::Scratch;
 use crate::backend::HostData;
 use crate::{DType, ReadOptions, StateDict, Tensor};
@@ -114,21 +114,17 @@ fn a_file_that_is_cut_short_while_it_is_read_is_an_error_of_the_file() {
     let scratch = Scratch::new("while");
     let path = scratch.file("bytes");
     std::fs::write(&path, vec![1; 1000]).unwrap();
-    let opened = Opened::open(&path, None).unwrap();
-    let described = |end| Described {
-        dtype: DType::F32,
-        shape: vec![end / 4],
-        range: 0..end,
-    };
+    let opened = CheckpointReader::open(&path, &ReadOptions::new()).unwrap();
+    let described = |end| TensorPlace::new(DType::F32, [end / 4], 0..end);
     assert_eq!(opened.tensors(&[described(800)]).ok().unwrap().len(), 1);
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(500).unwrap();
-    let Err(Problem::File(error)) = opened.tensors(&[described(800)]) else {
+    let Err(FormatError::Io(error)) = opened.tensors(&[described(800)]) else {
         panic!("it was read");
     };
     assert_eq!(error.to_string(), "it became shorter while it was read");
     // What leaves the file as it was opened is not asked of it.
-    let Err(Problem::Damaged(_)) = opened.tensors(&[described(1004)]) else {
+    let Err(FormatError::Damaged(_)) = opened.tensors(&[described(1004)]) else {
         panic!("it was read");
     };
 }

@@ -1,0 +1,153 @@
+//! State dicts in memory, and in what somebody else reads and writes.
+
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use super::format::format_of;
+use super::output::{Output, file_error};
+use super::{CheckpointReader, ReadOptions, damaged, safetensors};
+use crate::backend::SharedBytes;
+use crate::{Result, StateDict};
+
+/// What errors call bytes, a reader and a writer in place of a path.
+const BYTES: &str = "<bytes>";
+const READER: &str = "<reader>";
+const WRITER: &str = "<writer>";
+
+impl StateDict {
+    /// The bytes of the safetensors file that [`write_to`](Self::write_to) writes.
+    ///
+    /// # Errors
+    ///
+    /// A key or a dtype that the format does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
+    /// let state = StateDict::from_bytes(state.to_bytes()?)?;
+    /// assert_eq!(state.get("weight").unwrap().to_vec::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        write(self, Path::new(BYTES), &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes a safetensors file to a writer. Tied tensors are written once; the metadata names the others.
+    ///
+    /// A file is better written by `save`, which leaves the old one or the new one whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer; a key or a dtype that the format does not have.
+    pub fn write_to(&self, writer: impl Write) -> Result<()> {
+        write(self, Path::new(WRITER), writer)
+    }
+
+    /// Reads a checkpoint that is in memory, of any format that files may have but an index of shards.
+    ///
+    /// Tensors borrow from the bytes, which stay in memory as long as one of them does, wherever elements lie
+    /// there as memory holds them. Give `bytes.to_vec()` of a slice that does not live as long.
+    ///
+    /// # Errors
+    ///
+    /// Content that is damaged or of no known format.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::StateDict;
+    ///
+    /// let error = StateDict::from_bytes(b"<!DOCTYPE html><html></html>").unwrap_err();
+    /// assert!(error.to_string().contains("<bytes>: not a valid checkpoint file: it is an HTML page"));
+    /// ```
+    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
+        Self::from_bytes_with(bytes, &ReadOptions::new())
+    }
+
+    /// [`from_bytes`](Self::from_bytes) with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes), and an entry that the checkpoint does not have.
+    pub fn from_bytes_with(
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let path = Path::new(BYTES);
+        let reader = CheckpointReader::of_bytes(SharedBytes::new(bytes));
+        read(
+            path,
+            reader.map_err(|error| file_error(path, error))?,
+            options,
+        )
+    }
+
+    /// Reads a checkpoint from a reader, from its beginning to its end, wherever it stands. Tensors are copies.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reader; content that is damaged or of no known format.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let mut file = Cursor::new(Vec::new());
+    /// StateDict::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]).write_to(&mut file)?;
+    /// assert_eq!(StateDict::from_reader(file)?.len(), 1);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn from_reader(reader: impl Read + Seek) -> Result<Self> {
+        Self::from_reader_with(reader, &ReadOptions::new())
+    }
+
+    /// [`from_reader`](Self::from_reader) with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_reader`](Self::from_reader), and an entry that the checkpoint does not have.
+    pub fn from_reader_with(reader: impl Read + Seek, options: &ReadOptions) -> Result<Self> {
+        let path = Path::new(READER);
+        let reader = CheckpointReader::of_reader(reader);
+        read(
+            path,
+            reader.map_err(|error| file_error(path, error))?,
+            options,
+        )
+    }
+}
+
+fn write(state: &StateDict, path: &Path, writer: impl Write) -> Result<()> {
+    let mut output = Output::new(path, writer);
+    safetensors::write(state, &mut output)?;
+    output.flush()
+}
+
+/// Reads one checkpoint; an index would name others, and there is no directory to find them in.
+pub(super) fn read(
+    path: &Path,
+    reader: CheckpointReader<'_>,
+    options: &ReadOptions,
+) -> Result<StateDict> {
+    if is_index(reader.start()) {
+        let problem = "it is an index of shards, which are found by its path; load the file itself";
+        return Err(damaged(path, "checkpoint", problem.to_owned()));
+    }
+    let format = format_of(path, reader.start())?;
+    let state = format.read(reader, options);
+    state.map_err(|problem| problem.in_file(path, format.name()))
+}
+
+/// Whether a checkpoint is JSON text, which unlike the other formats has no zero byte near its start.
+pub(super) fn is_index(start: &[u8]) -> bool {
+    let first = start.trim_ascii_start().first();
+    first == Some(&b'{') && !start.iter().take(8).any(|&byte| byte == 0)
+}

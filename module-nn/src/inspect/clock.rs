@@ -1,0 +1,27 @@
+//! The time that has passed.
+
+use std::time::Duration;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::time::Instant;
+
+/// A moment to measure from. WebAssembly without a system has no clock: there no time ever passes.
+pub(super) struct Clock {
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    start: Instant,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self {
+            #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+            start: Instant::now(),
+        }
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+        return self.start.elapsed();
+        #[cfg(all(target_family = "wasm", target_os = "unknown"))]
+        Duration::ZERO
+    }
+}

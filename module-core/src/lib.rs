@@ -33,7 +33,7 @@ pub use ext::ModuleExt;
 pub use hooks::PassedAs;
 pub use hooks::{
     BackwardCall, BackwardPreCall, Call, ForwardCall, ForwardPreCall, HookHandle, HookOptions,
-    HookSet, Tensors,
+    HookSet, SharedHookSet, Tensors,
 };
 pub use indexmap::IndexMap;
 pub use module::{

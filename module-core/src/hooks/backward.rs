@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::Tensors;
 use super::backward_call::{BackwardCall, BackwardPreCall, Called, Like};
-use super::registry::{BackwardHook, BackwardPreHook, Taken};
+use super::hook::{BackwardHook, BackwardPreHook};
+use super::registry::Taken;
 use crate::module::Module;
 use crate::{
     Backward, DType, Error, ErrorKind, Function, Gradients, GraphInput, GraphNode, Result, Shape,

@@ -1,7 +1,8 @@
 //! Hooks on every module of the thread.
 
-use super::registry::{Hook, HookHandle, HookOptions, Registration};
+use super::registry::{HookHandle, Registration};
 use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
+use super::{Hook, HookOptions};
 
 /// Runs `hook` before every `call` of any module on this thread, before the module's own pre-hooks,
 /// until the handle is dropped.

@@ -1,15 +1,22 @@
 //! Hooks: what runs before and after a module's `forward`, without a field in any module.
 //!
 //! Hooks live in a registry of their thread, keyed by the identity of the module, for as long as
-//! their handle borrows it. A call on a thread without hooks reads one thread-local number.
+//! their handle borrows it; those of a [`SharedHookSet`] in one of the program. A call in a program without
+//! hooks reads one number.
 
 mod backward;
 mod backward_call;
 mod call;
 mod global;
+mod hook;
+mod missed;
+mod options;
 mod registry;
 mod run;
 mod set;
+mod shared;
+mod shared_set;
+mod table;
 mod tensors;
 
 pub use backward_call::{BackwardCall, BackwardPreCall};
@@ -19,7 +26,11 @@ pub use global::{
     register_module_forward_pre_hook, register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 };
-pub(crate) use registry::{Hook, Registration, any, others, register_other};
-pub use registry::{HookHandle, HookOptions};
+pub(crate) use hook::Hook;
+pub use missed::{MissedHook, missed_hooks};
+pub use options::HookOptions;
+pub use registry::HookHandle;
+pub(crate) use registry::{Registration, any, others, register_other};
 pub use set::HookSet;
+pub use shared_set::SharedHookSet;
 pub use tensors::Tensors;

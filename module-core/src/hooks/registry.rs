@@ -1,106 +1,18 @@
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
-use super::backward_call::{BackwardCall, BackwardPreCall};
-use super::call::{ForwardCall, ForwardPreCall, HookResult};
-use crate::Result;
+use super::hook::{BackwardHook, BackwardPreHook, ForwardHook, ForwardPreHook, Hook};
+use super::missed::{self, Notice};
+use super::options::HookOptions;
+use super::shared;
 use crate::module::{IdMap, Module, ModuleId, Token};
-
-pub(crate) type ForwardPreHook = Rc<dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>>;
-pub(crate) type ForwardHook = Rc<dyn Fn(&mut ForwardCall<'_>) -> Result<()>>;
-pub(crate) type BackwardPreHook = Arc<dyn Fn(&mut BackwardPreCall<'_>) -> Result<()> + Send + Sync>;
-pub(crate) type BackwardHook = Arc<dyn Fn(&mut BackwardCall<'_>) -> Result<()> + Send + Sync>;
-
-pub(crate) enum Hook {
-    ForwardPre(ForwardPreHook),
-    Forward(ForwardHook),
-    /// Those of the backward pass go with the graph, which may go to another thread.
-    BackwardPre(BackwardPreHook),
-    Backward(BackwardHook),
-    /// A hook of a room that this one does not know; its type tells its kind.
-    Other(Rc<dyn Any>),
-}
-
-impl Hook {
-    pub(crate) fn forward_pre<R: HookResult>(
-        hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
-    ) -> Self {
-        Self::ForwardPre(Rc::new(move |call| hook(call).into_result()))
-    }
-
-    pub(crate) fn forward<R: HookResult>(
-        hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
-    ) -> Self {
-        Self::Forward(Rc::new(move |call| hook(call).into_result()))
-    }
-
-    pub(crate) fn backward_pre<R: HookResult>(
-        hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
-    ) -> Self {
-        Self::BackwardPre(Arc::new(move |call| hook(call).into_result()))
-    }
-
-    pub(crate) fn backward<R: HookResult>(
-        hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
-    ) -> Self {
-        Self::Backward(Arc::new(move |call| hook(call).into_result()))
-    }
-}
-
-/// Where a hook goes among others, and when else it runs: PyTorch's keyword arguments.
-///
-/// # Example
-///
-/// ```
-/// use std::{cell::RefCell, rc::Rc};
-///
-/// use module_core::hooks::HookOptions;
-/// use module_core::{Call, Identity, ModuleExt, Tensor};
-///
-/// let (layer, order) = (Identity::new(), Rc::new(RefCell::new(Vec::new())));
-/// let (a, b) = (order.clone(), order.clone());
-/// let _a = layer.register_forward_hook(move |_| a.borrow_mut().push("a"));
-/// let first = HookOptions::new().prepend(true);
-/// let _b = layer.register_forward_hook_with(first, move |_| b.borrow_mut().push("b"));
-/// layer.call(Tensor::from(1.0_f32))?;
-/// assert_eq!(order.take(), ["b", "a"]);
-/// # Ok::<(), module_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HookOptions {
-    pub(super) prepend: bool,
-    pub(super) always_call: bool,
-}
-
-impl HookOptions {
-    /// After those that are registered, and only where the call succeeds.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Whether it runs before those of its kind that are registered on the same module.
-    #[must_use]
-    pub fn prepend(self, prepend: bool) -> Self {
-        Self { prepend, ..self }
-    }
-
-    /// Whether a forward hook also runs, once, when the call fails by an error or a panic; it has no
-    /// meaning for the other kinds, as in PyTorch.
-    #[must_use]
-    pub fn always_call(self, always_call: bool) -> Self {
-        Self {
-            always_call,
-            ..self
-        }
-    }
-}
 
 /// What a hook is registered with.
 pub(crate) struct Registration<'m> {
@@ -143,10 +55,15 @@ impl<'m> Registration<'m> {
             module: self.module.map(|(id, _)| id),
             borrow: PhantomData,
         };
+        let token = self.module.map(|(_, module)| Token::of(module));
+        // Hooks around state dicts run on the thread that asks for one.
+        let is_called = !matches!(hook, Hook::Other(_)) && !self.options.this_thread;
+        let notice = handle.module.zip(token.clone()).filter(|_| is_called);
         let registered = Registered {
             number,
             hook,
-            token: self.module.map(|(_, module)| Token::of(module)),
+            token,
+            _notice: notice.map(|(id, token)| Notice::new(id, token, self.place)),
             always_call: self.options.always_call,
             path: self.path,
             place: self.place,
@@ -158,7 +75,7 @@ impl<'m> Registration<'m> {
             };
             list.insert(order, registered);
         });
-        ACTIVE.set(ACTIVE.get() + 1);
+        count(true);
         handle
     }
 }
@@ -172,6 +89,14 @@ struct Registered {
     always_call: bool,
     path: Option<Arc<str>>,
     place: &'static Location<'static>,
+    /// Tells calls on other threads that the hook is here.
+    _notice: Option<Notice>,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        count(false);
+    }
 }
 
 /// Hooks by the order in which those of each kind run: by number, and those that go first by the
@@ -212,28 +137,40 @@ impl Registry {
 }
 
 thread_local! {
-    /// How many hooks this thread has: all that a call without hooks reads.
-    static ACTIVE: Cell<usize> = const { Cell::new(0) };
     static NEXT: Cell<i64> = const { Cell::new(1) };
     static HOOKS: RefCell<Registry> = RefCell::default();
 }
 
-/// Whether this thread has any hook.
+/// How many hooks the program has, on whatever thread: all that a call reads if there are none.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// One more hook or one less, of whatever kind.
+pub(super) fn count(more: bool) {
+    match more {
+        true => COUNT.fetch_add(1, Ordering::Relaxed),
+        false => COUNT.fetch_sub(1, Ordering::Relaxed),
+    };
+}
+
+/// Whether any thread has any hook.
 #[inline]
 pub(crate) fn any() -> bool {
-    ACTIVE.with(Cell::get) > 0
+    COUNT.load(Ordering::Relaxed) > 0
 }
 
 /// Whether a call of a module may have hooks: what a call reads where others have some.
 pub(super) fn concerns(module: ModuleId) -> bool {
     read(|hooks| !hooks.global.is_empty() || hooks.own.contains_key(&module))
+        || shared::concerns(module)
+        || missed::concerns(module)
 }
 
 /// Removes its hook when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the end of
 /// the block.
 ///
 /// It borrows the module, so that the module can neither move nor go while the hook is on it, and
-/// stays on its thread, whose registry holds the hook: calls on other threads do not run it. A handle that is leaked (`mem::forget`) leaves
+/// stays on its thread, whose registry holds the hook: calls on other threads do not run it, and are
+/// [reported](super::missed_hooks). A handle that is leaked (`mem::forget`) leaves
 /// its hook in the registry for as long as the thread runs; should the module then move or go, the
 /// hook does not run any more. It would run for a module of the same type that comes to the same
 /// address only if nothing tells the two apart: neither they nor modules below them hold a parameter,
@@ -268,10 +205,7 @@ impl Drop for HookHandle<'_> {
             Some(removed)
         });
         // The closure is dropped after the borrow: it may own other handles.
-        if let Ok(Some(removed)) = removed {
-            let _ = ACTIVE.try_with(|active| active.set(active.get().saturating_sub(1)));
-            drop(removed);
-        }
+        drop(removed);
     }
 }
 
@@ -323,12 +257,28 @@ pub(super) struct AtStart {
 
 /// The hooks of a call that starts, `None` if the module has none.
 pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<AtStart> {
+    let (own, has_own) = own_at_start(id, module);
+    if !has_own && missed::concerns(id) {
+        missed::report(id, module);
+    }
+    if !shared::concerns(id) {
+        return own;
+    }
+    let has_hooks = own.is_some();
+    let mut all = own.unwrap_or_default();
+    let has_shared = shared::add_at_start(id, module, &mut all);
+    (has_hooks || has_shared).then_some(all)
+}
+
+/// Those of this thread, and whether any is on this module rather than on every one.
+fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<AtStart>, bool) {
     read(|hooks| {
-        let mut found = None;
+        let (mut found, mut has_own) = (None, false);
         for hook in hooks.of_call(id, module) {
             if matches!(hook.hook, Hook::Other(_)) {
                 continue;
             }
+            has_own |= hook.token.is_some();
             let found = found.get_or_insert_with(AtStart::default);
             match &hook.hook {
                 Hook::ForwardPre(run) => found.forward_pre.push(hook.take(run)),
@@ -337,12 +287,18 @@ pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<AtStart> {
                 Hook::Forward(_) | Hook::Other(_) => {}
             }
         }
-        found
+        (found, has_own)
     })
 }
 
 /// The hooks of a call that ends.
 pub(super) fn at_end(id: ModuleId, module: &dyn Module) -> List<ForwardHook> {
+    let mut hooks = own_at_end(id, module);
+    shared::add_at_end(id, module, &mut hooks);
+    hooks
+}
+
+fn own_at_end(id: ModuleId, module: &dyn Module) -> List<ForwardHook> {
     read(|hooks| {
         let forward = hooks
             .of_call(id, module)

@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::Tensors;
 use super::backward::{Capture, tensors};
 use super::call::{ForwardCall, ForwardPreCall};
-use super::registry::{self, AtStart, ForwardHook, Taken};
+use super::hook::ForwardHook;
+use super::registry::{self, AtStart, Taken};
 use crate::module::{Module, ModuleId};
 use crate::{Result, Tensor};
 
@@ -76,7 +77,7 @@ impl<'m> Hooked<'m> {
             backward,
         } = std::mem::take(&mut self.start);
         for hook in &forward_pre {
-            (hook.hook)(&mut ForwardPreCall {
+            hook.hook.run(&mut ForwardPreCall {
                 module: self.module,
                 path: hook.path(),
                 input,
@@ -102,7 +103,7 @@ impl<'m> Hooked<'m> {
         output: Option<&mut dyn Tensors>,
         failed: bool,
     ) -> Result<()> {
-        (hook.hook)(&mut ForwardCall {
+        hook.hook.run(&mut ForwardCall {
             module: self.module,
             path: hook.path(),
             inputs: &self.inputs,

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::registry::{Hook, HookHandle, HookOptions, Registration};
+use super::registry::{HookHandle, Registration};
 use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
+use super::{Hook, HookOptions};
 use crate::error::suggest;
 use crate::module::{IdSet, Module, Walk, walk};
 use crate::{ModuleError, Result, Select};
@@ -307,7 +308,10 @@ impl fmt::Debug for HookSet<'_> {
 }
 
 /// The modules at the paths that `select` matches, each once.
-fn selected<'m>(root: &'m dyn Module, select: &Select) -> Result<Vec<(String, &'m dyn Module)>> {
+pub(super) fn selected<'m>(
+    root: &'m dyn Module,
+    select: &Select,
+) -> Result<Vec<(String, &'m dyn Module)>> {
     // Every path of a shared module may be the one that is selected.
     let mut modules = walk::modules(root, &Walk::new().remove_duplicate(false));
     select.resolve_modules(modules.iter().map(|(path, _)| path.as_str()))?;

@@ -195,13 +195,15 @@ pub(super) fn record<R>(model: &dyn Module, flows: bool, run: impl FnOnce() -> R
     let mut handles = Vec::new();
     for (path, module) in model.named_modules() {
         let before = recorder.clone();
-        handles.push(module.register_forward_pre_hook(move |call| {
+        // They see one pass, on this thread.
+        let here = HookOptions::new().this_thread(true);
+        handles.push(module.register_forward_pre_hook_with(here, move |call| {
             before
                 .borrow_mut()
                 .begin(&path, call.module(), &call.tracked_inputs());
         }));
         let after = recorder.clone();
-        let always = HookOptions::new().always_call(true);
+        let always = here.always_call(true);
         handles.push(module.register_forward_hook_with(always, move |call| {
             after
                 .borrow_mut()

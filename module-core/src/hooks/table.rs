@@ -1,0 +1,67 @@
+//! What the whole program knows of modules, by their identity.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use crate::module::{IdMap, ModuleId};
+
+/// The items of a module by their numbers, so that removing one takes as long as finding it.
+pub(super) type Items<T> = BTreeMap<i64, T>;
+
+/// Items of modules, which every thread reads.
+pub(super) struct Table<T> {
+    modules: RwLock<Option<IdMap<ModuleId, Items<T>>>>,
+    next: AtomicI64,
+    /// How many modules have items, to be read without the lock.
+    present: AtomicUsize,
+}
+
+impl<T> Table<T> {
+    /// Whose items are numbered from `first` on.
+    pub(super) const fn new(first: i64) -> Self {
+        Self {
+            modules: RwLock::new(None),
+            next: AtomicI64::new(first),
+            present: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether no module has an item.
+    pub(super) fn is_empty(&self) -> bool {
+        self.present.load(Ordering::Relaxed) == 0
+    }
+
+    /// Adds an item, and gives its number.
+    pub(super) fn add(&self, module: ModuleId, item: T) -> i64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
+        let modules = modules.get_or_insert_default();
+        modules.entry(module).or_default().insert(number, item);
+        self.present.store(modules.len(), Ordering::Relaxed);
+        number
+    }
+
+    /// Takes an item out. The caller drops it, when the lock is free: it may own more.
+    pub(super) fn remove(&self, module: ModuleId, number: i64) -> Option<T> {
+        let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
+        let modules = modules.as_mut()?;
+        let items = modules.get_mut(&module)?;
+        let item = items.remove(&number);
+        if items.is_empty() {
+            modules.remove(&module);
+        }
+        self.present.store(modules.len(), Ordering::Relaxed);
+        item
+    }
+
+    /// What `f` makes of the items of a module; no user's code runs in it.
+    pub(super) fn read<R: Default>(&self, module: ModuleId, f: impl FnOnce(&Items<T>) -> R) -> R {
+        if self.is_empty() {
+            return R::default();
+        }
+        let modules = self.modules.read().unwrap_or_else(PoisonError::into_inner);
+        let items = modules.as_ref().and_then(|modules| modules.get(&module));
+        items.map(f).unwrap_or_default()
+    }
+}

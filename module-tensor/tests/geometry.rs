@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use module_tensor::backend::{
-    Backend, LinearOp, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, ResampleGeometry,
-    ResampleMode, Storage, TakeDim, TakeGeometry,
+    Backend, GatherAlongGeometry, GatherDim, LinearOp, PoolDivisor, PoolGeometry, PoolWindow,
+    PoolWindows, ResampleGeometry, ResampleMode, Storage,
 };
 use module_tensor::{Device, Layout, PoolOptions, Shape, Tensor};
 
@@ -364,18 +364,18 @@ fn resampling_is_what_its_geometry_says() {
 }
 
 /// The place that a dimension takes, by its page.
-fn takes(dim: TakeDim, n: usize, i: usize) -> usize {
+fn takes(dim: GatherDim, n: usize, i: usize) -> usize {
     let (n, i) = (n as isize, i as isize);
     let place = match dim {
-        TakeDim::Same => i,
-        TakeDim::Flip => n - 1 - i,
-        TakeDim::Reflect { before, .. } => match i - before {
+        GatherDim::Same => i,
+        GatherDim::Flip => n - 1 - i,
+        GatherDim::Reflect { before, .. } => match i - before {
             p if p < 0 => -p,
             p if p >= n => 2 * (n - 1) - p,
             p => p,
         },
-        TakeDim::Replicate { before, .. } => (i - before).clamp(0, n - 1),
-        TakeDim::Circular { before, .. } => match i - before {
+        GatherDim::Replicate { before, .. } => (i - before).clamp(0, n - 1),
+        GatherDim::Circular { before, .. } => match i - before {
             p if p < 0 => p + n,
             p if p >= n => p - n,
             p => p,
@@ -389,7 +389,7 @@ fn takes(dim: TakeDim, n: usize, i: usize) -> usize {
 fn copies_in_another_order_are_what_their_geometry_says() {
     for n in 1..6_usize {
         let most = n as isize;
-        let mut dims = vec![TakeDim::Same, TakeDim::Flip];
+        let mut dims = vec![GatherDim::Same, GatherDim::Flip];
         for before in 1 - most..=most {
             for after in 1 - most..=most {
                 // Nothing is cut off beyond what there is.
@@ -397,25 +397,25 @@ fn copies_in_another_order_are_what_their_geometry_says() {
                     continue;
                 }
                 if before < most && after < most {
-                    dims.push(TakeDim::Reflect { before, after });
+                    dims.push(GatherDim::Reflect { before, after });
                 }
-                dims.push(TakeDim::Replicate { before, after });
+                dims.push(GatherDim::Replicate { before, after });
                 if before >= 0 && after >= 0 {
-                    dims.push(TakeDim::Circular { before, after });
+                    dims.push(GatherDim::Circular { before, after });
                 }
             }
         }
         for (number, &dim) in dims.iter().enumerate() {
             // Beside another order, and before a dimension that stays.
             let other = dims[(number * 7 + 3) % dims.len()];
-            let dims = vec![other, dim, TakeDim::Same];
+            let dims = vec![other, dim, GatherDim::Same];
             let input: Shape = [n, n, 2].into();
             let output: Shape = dims
                 .iter()
                 .zip(input.iter())
                 .map(|(d, &n)| d.len(n))
                 .collect();
-            let table = |(dim, (&n, &len)): (&TakeDim, (&usize, &usize))| -> Table {
+            let table = |(dim, (&n, &len)): (&GatherDim, (&usize, &usize))| -> Table {
                 let table: Vec<usize> = (0..len).map(|i| takes(*dim, n, i)).collect();
                 assert_eq!(dim.places(n).collect::<Vec<_>>(), table, "{dim:?} of {n}");
                 table.into_iter().map(|i| vec![(i, 1.0)]).collect()
@@ -423,13 +423,13 @@ fn copies_in_another_order_are_what_their_geometry_says() {
             let sizes = input.iter().zip(output.iter());
             let tables: Vec<Table> = dims.iter().zip(sizes).map(table).collect();
             let pairs = pairs(&input, &tables);
-            let geometry = TakeGeometry {
+            let geometry = GatherAlongGeometry {
                 input,
                 output,
                 dims,
             };
             check_linear([&geometry.input, &geometry.output], &pairs, |op, x| {
-                cpu().take(op, x.operand(), &geometry).unwrap()
+                cpu().gather_along(op, x.operand(), &geometry).unwrap()
             });
         }
     }

@@ -1,10 +1,10 @@
+mod gather_along;
 mod pool;
 mod resample;
-mod take;
 
+pub use gather_along::{GatherAlongGeometry, GatherDim};
 pub use pool::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
 pub use resample::{ResampleGeometry, ResampleMode};
-pub use take::{TakeDim, TakeGeometry};
 
 use std::ops::Range;
 

@@ -32,14 +32,14 @@ pub use fused::{
     RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SoftmaxKernels,
 };
 pub use geometry::{
-    AttentionGeometry, ConvGeometry, CrossEntropyGeometry, NormGeometry, NormOver, Outside,
-    PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, RecurrentGeometry, ResampleGeometry,
-    ResampleMode, SampleGeometry, TakeDim, TakeGeometry, UnfoldGeometry,
+    AttentionGeometry, ConvGeometry, CrossEntropyGeometry, GatherAlongGeometry, GatherDim,
+    NormGeometry, NormOver, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
+    RecurrentGeometry, ResampleGeometry, ResampleMode, SampleGeometry, UnfoldGeometry,
 };
 pub(crate) use host::with_values;
 pub use host::{Element, HostData};
 pub use ops::{
-    ArgReduceOp, BinaryOp, CompareOp, ConvOp, LinearOp, RecurrentOp, ReduceOp, Region, SampleOp,
+    ArgReduceOp, BinaryOp, CompareOp, ConvOp, FillRange, LinearOp, RecurrentOp, ReduceOp, SampleOp,
     SoftmaxOp, UnaryOp, UnfoldOp,
 };
 pub use packed::Packed;
@@ -162,7 +162,13 @@ pub trait Backend: Any + Send + Sync {
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage>;
+    fn fill_in_range(
+        &self,
+        region: FillRange,
+        value: Scalar,
+        x: Operand,
+        other: Operand,
+    ) -> Result<Storage>;
 
     /// An element and a number, which has the precision of the computation, to one element.
     ///
@@ -249,7 +255,13 @@ pub trait Backend: Any + Send + Sync {
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage>;
+    fn as_strided_scatter(
+        &self,
+        x: Operand,
+        layout: &Layout,
+        numel: usize,
+        fill: Scalar,
+    ) -> Result<Storage>;
 
     /// Elements in another order along each dimension, some perhaps several times: flips, and padding by
     /// what is there. Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
@@ -257,7 +269,12 @@ pub trait Backend: Any + Send + Sync {
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn take(&self, op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage>;
+    fn gather_along(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &GatherAlongGeometry,
+    ) -> Result<Storage>;
 
     /// `[…, m, k]` times `[…, k, n]`, with the same sizes before them. A factor that was stretched over some
     /// of these has strides of 0 there.
@@ -468,6 +485,6 @@ pub(crate) fn cpu_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a
 }
 
 /// Checks that host memory has room for `len` elements.
-pub(crate) fn host_room<T>(len: usize) -> Result<()> {
-    cpu::room::<T>(len)
+pub(crate) fn check_host_allocatable<T>(len: usize) -> Result<()> {
+    cpu::check_allocatable::<T>(len)
 }

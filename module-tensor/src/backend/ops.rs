@@ -97,15 +97,15 @@ pub enum UnaryOp {
         high: f64,
     },
     /// The derivative of [`Gelu`](Self::Gelu)
-    GeluSlope,
+    GeluGrad,
     /// The derivative of [`GeluTanh`](Self::GeluTanh)
-    GeluTanhSlope,
+    GeluTanhGrad,
     /// The derivative of [`Silu`](Self::Silu)
-    SiluSlope,
+    SiluGrad,
     /// The derivative of [`Mish`](Self::Mish)
-    MishSlope,
+    MishGrad,
     /// The derivative of [`Hardswish`](Self::Hardswish)
-    HardswishSlope,
+    HardswishGrad,
     /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
     Softplus {
         /// `β`
@@ -169,12 +169,12 @@ impl UnaryOp {
             Self::Tanh => "tanh",
             Self::Sigmoid => "sigmoid",
             Self::Relu => "relu",
-            Self::Gelu | Self::GeluTanh | Self::GeluSlope | Self::GeluTanhSlope => "gelu",
-            Self::Silu | Self::SiluSlope => "silu",
+            Self::Gelu | Self::GeluTanh | Self::GeluGrad | Self::GeluTanhGrad => "gelu",
+            Self::Silu | Self::SiluGrad => "silu",
             Self::Hardsigmoid => "hardsigmoid",
             Self::Clamp { .. } => "clamp",
-            Self::Mish | Self::MishSlope => "mish",
-            Self::Hardswish | Self::HardswishSlope => "hardswish",
+            Self::Mish | Self::MishGrad => "mish",
+            Self::Hardswish | Self::HardswishGrad => "hardswish",
             Self::Softplus { .. } => "softplus",
             Self::LeakyRelu { .. } => "leaky_relu",
             Self::Elu { .. } => "elu",
@@ -238,7 +238,7 @@ impl BinaryOp {
 /// Where a function of straight pieces is flat; the bounds have the dtype of the elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Region {
+pub enum FillRange {
     /// `low ≤ x ≤ high`
     Within(Scalar, Scalar),
     /// `x ≤ low` or `x ≥ high`

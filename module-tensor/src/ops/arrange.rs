@@ -2,7 +2,7 @@
 
 use std::iter::repeat_n;
 
-use crate::backend::TakeDim;
+use crate::backend::GatherDim;
 use crate::layout::Dims;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result, Shape};
@@ -31,8 +31,8 @@ impl Tensor {
             return Ok(self.clone());
         }
         let order = |dim| match dims.contains(&dim) {
-            true => TakeDim::Flip,
-            false => TakeDim::Same,
+            true => GatherDim::Flip,
+            false => GatherDim::Same,
         };
         self.taken("flip", (0..self.rank()).map(order).collect())
     }

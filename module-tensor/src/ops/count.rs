@@ -64,7 +64,7 @@ impl Tensor {
         };
         let shape = Shape::from(length);
         let numel = shape.checked_numel(NAME, size_of::<i64>())?;
-        crate::backend::host_room::<i64>(numel)?;
+        crate::backend::check_host_allocatable::<i64>(numel)?;
         Self::zeros(shape, (weights.dtype(), &self.device()))?.scatter_add(0, &bins, &weights)
     }
 

@@ -50,7 +50,7 @@ impl Tensor {
         shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
         let start = if offset < 0 { [down, 0] } else { [0, down] };
         let layout = Layout::contiguous(shape.clone()).diagonal([rows, columns], start, length);
-        self.placed(&shape, &layout, 0.into())
+        self.as_strided_scatter(&shape, &layout, 0.into())
     }
 
     /// Of a vector the matrix with it on a diagonal, of a matrix that diagonal; `diagonal` counts from

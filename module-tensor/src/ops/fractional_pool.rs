@@ -1,7 +1,7 @@
 //! The greatest elements of windows of one size that are spread over the input at random.
 
 use super::window::{check_positive, images, named, product};
-use crate::backend::host_room;
+use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
@@ -88,7 +88,7 @@ impl Tensor {
         let Some((windows, places, count)) = indices else {
             return Err(self.shape().error(name, "windows that fit memory"));
         };
-        host_room::<i64>(count)?;
+        check_host_allocatable::<i64>(count)?;
         let mut seen = Vec::with_capacity(count);
         for samples in samples.chunks_exact(N) {
             let mut starts = Vec::with_capacity(N);

@@ -172,10 +172,10 @@ impl Function for Gelu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let kernel = match self.approximate {
-            Approximate::None => UnaryOp::GeluSlope,
-            Approximate::Tanh => UnaryOp::GeluTanhSlope,
+            Approximate::None => UnaryOp::GeluGrad,
+            Approximate::Tanh => UnaryOp::GeluTanhGrad,
         };
-        by_slope(ctx, &self.x, kernel, |x| {
+        by_grad_kernel(ctx, &self.x, kernel, |x| {
             let square = x.mul(x)?;
             // The slope of `x · share(x)`.
             let (share, change) = match self.approximate {
@@ -202,7 +202,7 @@ impl Function for Gelu {
 
 /// The gradient of a function of one element, from its slope: by a kernel, or by a formula that can be
 /// differentiated once more.
-fn by_slope(
+fn by_grad_kernel(
     ctx: &Backward,
     x: &Tensor,
     kernel: UnaryOp,
@@ -223,7 +223,7 @@ impl Function for Silu {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        by_slope(ctx, &self.x, UnaryOp::SiluSlope, |x| {
+        by_grad_kernel(ctx, &self.x, UnaryOp::SiluGrad, |x| {
             let share = x.sigmoid()?;
             share.mul(&x.mul(&share.neg()?.add(1.0)?)?.add(1.0)?)
         })
@@ -240,7 +240,7 @@ impl Function for Mish {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        by_slope(ctx, &self.x, UnaryOp::MishSlope, |x| {
+        by_grad_kernel(ctx, &self.x, UnaryOp::MishGrad, |x| {
             let share = x.softplus(1.0, 20.0)?.tanh()?;
             let rest = share.mul(&share)?.neg()?.add(1.0)?;
             share.add(&x.mul(&x.sigmoid()?)?.mul(&rest)?)
@@ -258,7 +258,7 @@ impl Function for Hardswish {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        by_slope(ctx, &self.x, UnaryOp::HardswishSlope, |x| {
+        by_grad_kernel(ctx, &self.x, UnaryOp::HardswishGrad, |x| {
             let slope = x.mul(1.0 / 3.0)?.add(0.5)?;
             let slope = x.lt(3.0)?.where_(&slope, 1.0)?;
             x.le(-3.0)?.where_(0.0, &slope)

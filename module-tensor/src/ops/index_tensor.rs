@@ -1,7 +1,7 @@
 //! Tensors as indices, and writing where an index says.
 
 use super::{IndexItem, IntoIndex, Value};
-use crate::backend::host_room;
+use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
@@ -220,7 +220,7 @@ impl Tensor {
         let (x, index) = (self.as_vector()?, index.as_vector()?);
         let (dim, index, _) = x.listed(NAME, dim, &index)?;
         let size = x.shape()[dim];
-        host_room::<bool>(size)?;
+        check_host_allocatable::<bool>(size)?;
         let mut chosen = vec![false; size];
         for index in index.to_vec::<i64>()? {
             chosen[from_end(NAME, index, size)?] = true;
@@ -286,7 +286,7 @@ impl Tensor {
 /// The number of places of a shape, for which memory has room.
 fn room(shape: &Shape) -> Result<usize> {
     let count = shape.checked_numel(NAME, size_of::<i64>())?;
-    host_room::<i64>(count)?;
+    check_host_allocatable::<i64>(count)?;
     Ok(count)
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::backend::{
-    LinearOp, PoolDivisor, PoolGeometry, ResampleGeometry, Storage, TakeGeometry,
+    GatherAlongGeometry, LinearOp, PoolDivisor, PoolGeometry, ResampleGeometry, Storage,
 };
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Result, Shape};
@@ -12,7 +12,7 @@ use crate::{Result, Shape};
 pub(super) enum LinearMap {
     AvgPool(PoolGeometry, PoolDivisor),
     Resample(ResampleGeometry),
-    Take(TakeGeometry),
+    GatherAlong(GatherAlongGeometry),
 }
 
 impl LinearMap {
@@ -21,7 +21,7 @@ impl LinearMap {
         let (input, output) = match self {
             Self::AvgPool(geometry, _) => (&geometry.input, &geometry.output),
             Self::Resample(geometry) => (&geometry.input, &geometry.output),
-            Self::Take(geometry) => (&geometry.input, &geometry.output),
+            Self::GatherAlong(geometry) => (&geometry.input, &geometry.output),
         };
         match op {
             LinearOp::Forward => output,
@@ -35,7 +35,7 @@ impl LinearMap {
         match self {
             Self::AvgPool(geometry, divisor) => backend.avg_pool(op, operand, geometry, *divisor),
             Self::Resample(geometry) => backend.resample(op, operand, geometry),
-            Self::Take(geometry) => backend.take(op, operand, geometry),
+            Self::GatherAlong(geometry) => backend.gather_along(op, operand, geometry),
         }
     }
 }

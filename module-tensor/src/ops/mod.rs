@@ -27,7 +27,7 @@ mod einsum;
 mod exponential;
 mod exponential_unit;
 mod extreme;
-mod flat;
+mod fill_in_range;
 mod fractional_pool;
 mod fused;
 mod gate;

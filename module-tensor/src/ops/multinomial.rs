@@ -93,7 +93,7 @@ impl Tensor {
             _ => [rows, samples].into(),
         };
         let numel = shape.checked_numel(NAME, size_of::<f64>())?;
-        crate::backend::host_room::<f64>(numel)?;
+        crate::backend::check_host_allocatable::<f64>(numel)?;
         let single = self.dtype() != DType::F64;
         // One operation in `f64` that is rounded after it gives what `f32` gives.
         let rounded = |v: f64| if single { f64::from(v as f32) } else { v };

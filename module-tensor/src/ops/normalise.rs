@@ -193,10 +193,10 @@ struct Normalise {
 }
 
 /// The gradients of the input, and of the weight and the bias if there are any.
-type Slopes = [Option<Tensor>; 3];
+type GateGrads = [Option<Tensor>; 3];
 
 impl Normalise {
-    fn kernel(&self, grad: &Tensor) -> Result<Option<Slopes>> {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<GateGrads>> {
         let Self { x, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
             return Ok(None);
@@ -220,7 +220,7 @@ impl Normalise {
     }
 
     /// As the kernel, written with operations that have gradients.
-    fn formula(&self, grad: &Tensor) -> Result<Slopes> {
+    fn formula(&self, grad: &Tensor) -> Result<GateGrads> {
         let Self { x, geometry, .. } = self;
         let given = self.given.as_ref().map(|all| given(all.each_ref()));
         let x = x.widened()?;

@@ -1,7 +1,7 @@
 //! Elements around tensors.
 
 use super::linear_map::LinearMap;
-use crate::backend::{TakeDim, TakeGeometry};
+use crate::backend::{GatherAlongGeometry, GatherDim};
 use crate::layout::Layout;
 use crate::tensor::Tensor;
 use crate::{Error, Result, Scalar, Shape};
@@ -177,28 +177,28 @@ impl Tensor {
             let start = before.max(&0).unsigned_abs();
             layout = layout.slice(dim, start, kept.shape()[dim], 1);
         }
-        kept.placed(&shape, &layout, value)
+        kept.as_strided_scatter(&shape, &layout, value)
     }
 
     /// The elements in an order in which some stand again before and after the others.
     fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
         let dims = amounts.iter().map(|&[before, after]| match mode {
-            _ if before == 0 && after == 0 => TakeDim::Same,
-            PadMode::Reflect => TakeDim::Reflect { before, after },
-            PadMode::Circular => TakeDim::Circular { before, after },
-            PadMode::Constant(_) | PadMode::Replicate => TakeDim::Replicate { before, after },
+            _ if before == 0 && after == 0 => GatherDim::Same,
+            PadMode::Reflect => GatherDim::Reflect { before, after },
+            PadMode::Circular => GatherDim::Circular { before, after },
+            PadMode::Constant(_) | PadMode::Replicate => GatherDim::Replicate { before, after },
         });
         self.taken("pad", dims.collect())
     }
 
     /// What each dimension takes of this tensor's; callers have checked that it is there.
-    pub(super) fn taken(&self, name: &'static str, dims: Vec<TakeDim>) -> Result<Self> {
+    pub(super) fn taken(&self, name: &'static str, dims: Vec<GatherDim>) -> Result<Self> {
         let input = self.shape().clone();
         let sizes = dims.iter().zip(input.iter());
         let output = sizes.map(|(dim, &size)| dim.len(size)).collect();
         self.mapped(
             name,
-            LinearMap::Take(TakeGeometry {
+            LinearMap::GatherAlong(GatherAlongGeometry {
                 input,
                 output,
                 dims,

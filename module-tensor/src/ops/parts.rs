@@ -36,7 +36,7 @@ impl Tensor {
         }
         let parts = total.div_ceil(split_size);
         // The elements of a view may be far more than memory.
-        crate::backend::host_room::<Self>(parts)?;
+        crate::backend::check_host_allocatable::<Self>(parts)?;
         let sizes = (0..parts).map(|i| split_size.min(total - i * split_size));
         Ok(self.parts("split", dim, sizes))
     }
@@ -99,7 +99,7 @@ impl Tensor {
         }
         if total == 0 {
             // PyTorch keeps the number where there is nothing to divide.
-            crate::backend::host_room::<Self>(chunks)?;
+            crate::backend::check_host_allocatable::<Self>(chunks)?;
             return Ok(vec![self.clone(); chunks]);
         }
         self.split(total.div_ceil(chunks), dim)
@@ -191,7 +191,7 @@ impl Tensor {
         const NAME: &str = "unbind";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
         // The elements of a view may be far more than memory.
-        crate::backend::host_room::<Self>(size)?;
+        crate::backend::check_host_allocatable::<Self>(size)?;
         let slices = (0..size).map(|i| self.with_layout(self.layout.select(dim, i)));
         Ok(Self::record_outputs(
             slices.collect::<Vec<_>>(),

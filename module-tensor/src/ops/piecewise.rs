@@ -1,7 +1,7 @@
 //! Functions of straight pieces.
 
-use super::flat::Flat;
-use crate::backend::{Region, UnaryOp};
+use super::fill_in_range::FillInRange;
+use crate::backend::{FillRange, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Scalar};
 
@@ -56,7 +56,7 @@ impl Tensor {
         let out = self.detach().clamp(low, high)?;
         let [low, high] = self.bounds(low, high);
         Ok(out.record([self], |_| {
-            Flat::new(name, self, Region::Outside(low, high))
+            FillInRange::new(name, self, FillRange::Outside(low, high))
         }))
     }
 
@@ -99,7 +99,7 @@ impl Tensor {
         const NAME: &str = "hardshrink";
         self.check_floating(NAME)?;
         let [low, high] = self.bounds(-lambd, lambd);
-        self.flat(NAME, &self.detach(), Region::Within(low, high), 0)
+        self.fill_in_range(NAME, &self.detach(), FillRange::Within(low, high), 0)
     }
 
     /// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise, of a floating-point tensor.
@@ -126,7 +126,9 @@ impl Tensor {
         let x = self.detach();
         let out = x.sub(&x.clamp(-lambd, lambd)?)?;
         let [low, high] = self.bounds(-lambd, lambd);
-        Ok(out.record([self], |_| Flat::new(NAME, &x, Region::Within(low, high))))
+        Ok(out.record([self], |_| {
+            FillInRange::new(NAME, &x, FillRange::Within(low, high))
+        }))
     }
 
     /// Bounds with the precision of this tensor's elements, with which they are compared.
@@ -147,7 +149,7 @@ impl Function for Hardsigmoid {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let grad = ctx.grad().mul(1.0 / 6.0)?;
-        let flat = Region::NotBetween((-3.0).into(), 3.0.into());
-        one(grad.flat("hardsigmoid", &self.x, flat, 0)?)
+        let flat = FillRange::NotBetween((-3.0).into(), 3.0.into());
+        one(grad.fill_in_range("hardsigmoid", &self.x, flat, 0)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Functions that bend at 0, or at a threshold.
 
-use crate::backend::{Region, UnaryOp};
+use crate::backend::{FillRange, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{ErrorKind, Result, Scalar};
 
@@ -130,8 +130,8 @@ impl Tensor {
             Scalar::Float(bound) => self.dtype().rounded(bound).into(),
             exact => exact,
         };
-        let flat = Region::Within(f64::NEG_INFINITY.into(), threshold);
-        self.flat(NAME, &self.detach(), flat, value)
+        let flat = FillRange::Within(f64::NEG_INFINITY.into(), threshold);
+        self.fill_in_range(NAME, &self.detach(), flat, value)
     }
 }
 
@@ -146,8 +146,10 @@ impl Function for Relu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         // PyTorch masks by `y <= 0`, so that NaN passes its gradient on.
-        let flat = Region::Within(f64::NEG_INFINITY.into(), 0.into());
-        one(ctx.grad().flat("relu_backward", &self.y, flat, 0)?)
+        let flat = FillRange::Within(f64::NEG_INFINITY.into(), 0.into());
+        one(ctx
+            .grad()
+            .fill_in_range("relu_backward", &self.y, flat, 0)?)
     }
 }
 

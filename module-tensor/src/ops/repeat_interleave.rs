@@ -2,7 +2,7 @@
 
 use std::iter::repeat_n;
 
-use crate::backend::host_room;
+use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
@@ -58,7 +58,7 @@ impl Tensor {
     fn repeated(&self, repeats: Repeats<'_>, dim: isize) -> Result<Self> {
         const NAME: &str = "repeat_interleave";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        host_room::<usize>(size)?;
+        check_host_allocatable::<usize>(size)?;
         let counts = match repeats {
             Repeats::All(count) => repeat_n(count, size).collect(),
             Repeats::Each(counts) => self.counts(NAME, counts, size)?,
@@ -67,7 +67,7 @@ impl Tensor {
             .iter()
             .fold(0, |sum: usize, &n| sum.saturating_add(n));
         Shape::from(length).checked_numel(NAME, size_of::<i64>())?;
-        host_room::<i64>(length)?;
+        check_host_allocatable::<i64>(length)?;
         let places = (0_i64..)
             .zip(counts)
             .flat_map(|(place, n)| repeat_n(place, n));

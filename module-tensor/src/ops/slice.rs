@@ -170,10 +170,15 @@ impl Tensor {
 
     /// A tensor of `shape` filled with `fill`, with this one's elements where `layout` says: the other
     /// direction of [`seen`](Self::seen).
-    pub(crate) fn placed(&self, shape: &Shape, layout: &Layout, fill: Scalar) -> Result<Self> {
+    pub(crate) fn as_strided_scatter(
+        &self,
+        shape: &Shape,
+        layout: &Layout,
+        fill: Scalar,
+    ) -> Result<Self> {
         let numel = shape.checked_numel("pad", self.dtype().size_in_bytes())?;
         let backend = self.device().backend();
-        let storage = backend.place(self.operand(), layout, numel, fill)?;
+        let storage = backend.as_strided_scatter(self.operand(), layout, numel, fill)?;
         Ok(
             Self::fresh(storage, shape.clone()).record([self], |_| Placed {
                 layout: layout.clone(),
@@ -227,7 +232,9 @@ impl Function for Seen {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().placed(&self.from, &self.layout, 0.into())?)
+        one(ctx
+            .grad()
+            .as_strided_scatter(&self.from, &self.layout, 0.into())?)
     }
 }
 

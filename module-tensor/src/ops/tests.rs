@@ -442,7 +442,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("compare::Where", &["where"]),
     ("cross_entropy::CrossEntropy", &["cross_entropy"]),
     (
-        "flat::Flat",
+        "fill_in_range::FillInRange",
         &[
             "hardshrink",
             "hardsigmoid",
@@ -606,7 +606,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "extreme",
     "exponential_unit",
     "fractional_pool",
-    "flat",
+    "fill_in_range",
     "fused",
     "gate",
     "grid_sample",

@@ -12,7 +12,7 @@ type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
 
 /// What somebody asked to see of the gradient at a node.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct GradHooks {
     /// In the order of registration.
     hooks: Mutex<Vec<Hook>>,
     /// What is to be told when the gradient of a leaf has been accumulated.
@@ -53,8 +53,8 @@ impl Drop for GradHookHandle {
         let Some(node) = self.node.upgrade() else {
             return;
         };
-        let removed = node.watch(self.output).and_then(|watch| {
-            let mut hooks = lock(&watch.hooks);
+        let removed = node.grad_hooks_of(self.output).and_then(|hooks| {
+            let mut hooks = lock(&hooks.hooks);
             let place = hooks.iter().position(|hook| hook.number == self.number)?;
             Some(hooks.remove(place))
         });
@@ -77,10 +77,10 @@ impl Edge {
         mut grad: Tensor,
         check: impl Fn(&Tensor) -> Result<()>,
     ) -> Result<Tensor> {
-        let Some(watch) = self.node.watch(self.output) else {
+        let Some(hooks) = self.node.grad_hooks_of(self.output) else {
             return Ok(grad);
         };
-        let hooks = lock(&watch.hooks).clone();
+        let hooks = lock(&hooks.hooks).clone();
         for hook in hooks {
             let replace = || {
                 let new = (hook.callback)(&grad)?;
@@ -152,8 +152,8 @@ impl Tensor {
         let place = Location::caller();
         let edge = self.tracked_by("register_hook")?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        if let Some(watch) = edge.node.make_watch(edge.output) {
-            lock(&watch.hooks).push(Hook {
+        if let Some(hooks) = edge.node.make_grad_hooks(edge.output) {
+            lock(&hooks.hooks).push(Hook {
                 number,
                 place,
                 callback: Arc::new(hook),
@@ -191,9 +191,9 @@ impl Tensor {
     pub fn retain_grad(&self) -> Result<()> {
         let edge = self.tracked_by("retain_grad")?;
         if !edge.is_leaf()
-            && let Some(watch) = edge.node.make_watch(edge.output)
+            && let Some(hooks) = edge.node.make_grad_hooks(edge.output)
         {
-            watch.kept.get_or_init(Mutex::default);
+            hooks.kept.get_or_init(Mutex::default);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::grad_hook::Watch;
+use super::grad_hook::GradHooks;
 use super::{Edge, Function, Tensor};
 use crate::{DType, Shape};
 
@@ -61,7 +61,7 @@ pub(crate) struct Node {
     pub(crate) order: u64,
     pub(crate) kind: NodeKind,
     /// For each output; made when somebody first asks to see its gradient.
-    watches: SmallVec<[OnceLock<Box<Watch>>; 1]>,
+    grad_hooks: SmallVec<[OnceLock<Box<GradHooks>>; 1]>,
 }
 
 pub(crate) enum NodeKind {
@@ -109,14 +109,14 @@ impl Node {
     }
 
     pub(super) fn new(kind: NodeKind, outputs: usize) -> Arc<Self> {
-        let mut watches = SmallVec::from_buf([OnceLock::new()]);
+        let mut grad_hooks = SmallVec::from_buf([OnceLock::new()]);
         if outputs != 1 {
-            watches.resize_with(outputs, OnceLock::new);
+            grad_hooks.resize_with(outputs, OnceLock::new);
         }
         Arc::new(Self {
             order: next_order(),
             kind,
-            watches,
+            grad_hooks,
         })
     }
 
@@ -129,36 +129,36 @@ impl Node {
     }
 
     /// What somebody asked to see of an output's gradient.
-    pub(super) fn watch(&self, output: usize) -> Option<&Watch> {
-        Some(&**self.watches.get(output)?.get()?)
+    pub(super) fn grad_hooks_of(&self, output: usize) -> Option<&GradHooks> {
+        Some(&**self.grad_hooks.get(output)?.get()?)
     }
 
     /// The same, made if it is not there.
-    pub(super) fn make_watch(&self, output: usize) -> Option<&Watch> {
-        Some(&**self.watches.get(output)?.get_or_init(Box::default))
+    pub(super) fn make_grad_hooks(&self, output: usize) -> Option<&GradHooks> {
+        Some(&**self.grad_hooks.get(output)?.get_or_init(Box::default))
     }
 
     /// Where the gradient of an output is kept, if it is.
     pub(crate) fn slot(&self, output: usize) -> Option<&Mutex<Slot>> {
         match &self.kind {
             NodeKind::Leaf(slot) => Some(slot),
-            NodeKind::Op(_) => self.watch(output)?.kept.get(),
+            NodeKind::Op(_) => self.grad_hooks_of(output)?.kept.get(),
         }
     }
 }
 
 /// What an operation owned, waiting to be dropped.
-type Remains = (
+type DeferredDrop = (
     Inputs,
     Option<Arc<dyn Function>>,
-    SmallVec<[OnceLock<Box<Watch>>; 1]>,
+    SmallVec<[OnceLock<Box<GradHooks>>; 1]>,
 );
 
 thread_local! {
     /// Whether an operation is being dropped.
     static DROPPING: Cell<bool> = const { Cell::new(false) };
     /// What operations owned that came to be dropped because that one was.
-    static REMAINS: RefCell<Vec<Remains>> = const { RefCell::new(Vec::new()) };
+    static DEFERRED_DROPS: RefCell<Vec<DeferredDrop>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A graph is dropped in a loop: both the inputs and the saved tensors of an operation may hold
@@ -173,9 +173,9 @@ impl Drop for Node {
         match DROPPING.try_with(|dropping| dropping.replace(true)) {
             Ok(false) => {}
             Ok(true) => {
-                let (inputs, watches) = (take(&mut op.inputs), take(&mut self.watches));
-                let remains = (inputs, function.take(), watches);
-                let _ = REMAINS.try_with(|queue| queue.borrow_mut().push(remains));
+                let (inputs, grad_hooks) = (take(&mut op.inputs), take(&mut self.grad_hooks));
+                let parts = (inputs, function.take(), grad_hooks);
+                let _ = DEFERRED_DROPS.try_with(|queue| queue.borrow_mut().push(parts));
                 return;
             }
             // The thread ends.
@@ -185,11 +185,11 @@ impl Drop for Node {
         let first = catch_unwind(AssertUnwindSafe(|| {
             op.inputs.clear();
             drop(function.take());
-            self.watches.clear();
+            self.grad_hooks.clear();
         }));
         let mut panicked = first.err();
         // The borrow ends before each part is dropped, because dropping it comes back here.
-        while let Ok(Some(part)) = REMAINS.try_with(|queue| queue.borrow_mut().pop()) {
+        while let Ok(Some(part)) = DEFERRED_DROPS.try_with(|queue| queue.borrow_mut().pop()) {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(part))) {
                 panicked.get_or_insert(panic);
             }

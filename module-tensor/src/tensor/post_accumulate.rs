@@ -44,8 +44,8 @@ impl Drop for PostAccumulateHookHandle {
         let Some(leaf) = self.leaf.upgrade() else {
             return;
         };
-        let removed = leaf.watch(0).and_then(|watch| {
-            let mut hooks = lock(&watch.post_accumulate);
+        let removed = leaf.grad_hooks_of(0).and_then(|hooks| {
+            let mut hooks = lock(&hooks.post_accumulate);
             let place = hooks.iter().position(|hook| hook.number == self.number)?;
             Some(hooks.remove(place))
         });
@@ -69,8 +69,8 @@ impl Edge {
     ) -> PostAccumulateHookHandle {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        if let Some(watch) = self.node.make_watch(self.output) {
-            lock(&watch.post_accumulate).push(PostAccumulateHook {
+        if let Some(hooks) = self.node.make_grad_hooks(self.output) {
+            lock(&hooks.post_accumulate).push(PostAccumulateHook {
                 number,
                 place,
                 callback: Arc::new(callback),
@@ -82,16 +82,16 @@ impl Edge {
     }
 
     pub(crate) fn has_post_accumulate_hooks(&self) -> bool {
-        let watch = self.node.watch(self.output);
-        self.is_leaf() && watch.is_some_and(|watch| !lock(&watch.post_accumulate).is_empty())
+        let hooks = self.node.grad_hooks_of(self.output);
+        self.is_leaf() && hooks.is_some_and(|hooks| !lock(&hooks.post_accumulate).is_empty())
     }
 
     /// Runs the hooks that there are now.
     pub(crate) fn run_post_accumulate_hooks(&self) -> Result<()> {
-        let Some(watch) = self.node.watch(self.output) else {
+        let Some(hooks) = self.node.grad_hooks_of(self.output) else {
             return Ok(());
         };
-        let hooks = lock(&watch.post_accumulate).clone();
+        let hooks = lock(&hooks.post_accumulate).clone();
         for hook in hooks {
             (hook.callback)(self).map_err(|source| ErrorKind::GradHook {
                 place: hook.place.to_string(),

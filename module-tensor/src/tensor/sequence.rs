@@ -1,7 +1,7 @@
 //! Tensors that follow a rule.
 
 use super::{Tensor, TensorOptions};
-use crate::backend::host_room;
+use crate::backend::check_host_allocatable;
 use crate::layout::Layout;
 use crate::{DType, Error, ErrorKind, Result, Scalar, Shape};
 
@@ -92,7 +92,7 @@ impl Tensor {
         let dtype = options.dtype_or_default();
         numbers(NAME, dtype, false)?;
         Shape::from(steps).checked_numel(NAME, size_of::<f64>())?;
-        host_room::<f64>(steps)?;
+        check_host_allocatable::<f64>(steps)?;
         // Integers lie between the ends as integers.
         let (start, end) = match dtype.is_floating_point() {
             true => (start, end),
@@ -131,7 +131,7 @@ impl Tensor {
         shape.checked_numel("eye", dtype.size_in_bytes())?;
         let ones = Self::ones([n.min(m)], (dtype, options.device_or_default()))?;
         let diagonal = Layout::contiguous(shape.clone()).diagonal([0, 1], [0, 0], n.min(m));
-        options.track("eye", ones.placed(&shape, &diagonal, 0.into())?)
+        options.track("eye", ones.as_strided_scatter(&shape, &diagonal, 0.into())?)
     }
 }
 
@@ -151,7 +151,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
     let direction = "has a step of 0 or one that leads away from the end";
     let count = |length: usize| -> Result<()> {
         Shape::from(length).checked_numel(op, size_of::<f64>())?;
-        host_room::<f64>(length)
+        check_host_allocatable::<f64>(length)
     };
     let values = if let [Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)] = scalars {
         let distance = i128::from(end) - i128::from(start);

@@ -2,9 +2,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use module_tensor::backend::{
     AdamWKernels, ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry,
-    ConvOp, CrossEntropyKernels, DeviceGenerator, HostData, LinearOp, NormKernels, Operand,
-    PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, Region, ResampleGeometry,
-    SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, TakeGeometry, UnaryOp,
+    ConvOp, CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData,
+    LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
+    ResampleGeometry, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
     UnfoldGeometry, UnfoldOp,
 };
 use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, Tensor};
@@ -195,8 +195,14 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.binary(op, self.read(a)?, self.read(b)?))
     }
 
-    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage> {
-        self.run(|cpu| cpu.flat(region, value, self.read(x)?, self.read(other)?))
+    fn fill_in_range(
+        &self,
+        region: FillRange,
+        value: Scalar,
+        x: Operand,
+        other: Operand,
+    ) -> Result<Storage> {
+        self.run(|cpu| cpu.fill_in_range(region, value, self.read(x)?, self.read(other)?))
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
@@ -247,12 +253,23 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.argsort(self.read(x)?, count, descending, sorted))
     }
 
-    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
-        self.run(|cpu| cpu.place(self.read(x)?, layout, numel, fill))
+    fn as_strided_scatter(
+        &self,
+        x: Operand,
+        layout: &Layout,
+        numel: usize,
+        fill: Scalar,
+    ) -> Result<Storage> {
+        self.run(|cpu| cpu.as_strided_scatter(self.read(x)?, layout, numel, fill))
     }
 
-    fn take(&self, op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
-        self.run(|cpu| cpu.take(op, self.read(x)?, geometry))
+    fn gather_along(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &GatherAlongGeometry,
+    ) -> Result<Storage> {
+        self.run(|cpu| cpu.gather_along(op, self.read(x)?, geometry))
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {

@@ -5,9 +5,11 @@ use super::lanes::number;
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, widest};
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
-use super::{AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, elements_of, room};
+use super::{
+    AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, check_allocatable, elements_of,
+};
 use crate::{ErrorKind, Result};
 
 pub(super) fn adamw(
@@ -57,7 +59,7 @@ impl FloatKernel for AdamW<'_> {
         };
         let numbers = Numbers::of(self.step);
         let items = ((Items(&mut out, 1), max), (exp_avg, exp_avg_sq));
-        divide(
+        parallel_for(
             numel,
             2,
             items,
@@ -82,7 +84,7 @@ impl FloatKernel for AdamW<'_> {
 fn to_write<T: Element>(storage: &mut Storage, numel: usize) -> Result<&mut [T]> {
     let own = |memory: &mut CpuStorage| memory.values_mut::<T>().is_some();
     if !storage.downcast_mut().is_some_and(own) {
-        room::<T>(numel)?;
+        check_allocatable::<T>(numel)?;
         let shared = elements_of::<T>(storage)?;
         *storage = CpuStorage::wrap(shared.get(..numel).unwrap_or_default().to_vec());
     }

@@ -8,9 +8,11 @@ use super::gemm::{Matrix, MatrixMut, multiply};
 use super::lanes::{exp, max, number, split, sum, sum_of2, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
-use super::{AttentionGeometry, AttentionInputs, CpuStorage, Operand, Saved, Storage, room};
+use super::{
+    AttentionGeometry, AttentionInputs, CpuStorage, Operand, Saved, Storage, check_allocatable,
+};
 use crate::Result;
 
 const NAME: &str = "attention";
@@ -129,9 +131,9 @@ impl FloatKernel for Attention<'_> {
         let query = to_cow::<T>(&inputs.query)?;
         let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
-        room::<T>(batch * length * value_width)?;
-        room::<f64>(batch * length)?;
-        room::<T>(QUERIES.min(length) * (keys + width))?;
+        check_allocatable::<T>(batch * length * value_width)?;
+        check_allocatable::<f64>(batch * length)?;
+        check_allocatable::<T>(QUERIES.min(length) * (keys + width))?;
         let mut out = filled(batch * length * value_width, T::zero())?;
         let mut logs = filled(batch * length, f64::NEG_INFINITY)?;
         let one = |b: usize, out: &mut [T], logs: &mut [f64], scores: &mut [T]| -> Result<()> {
@@ -186,7 +188,7 @@ impl FloatKernel for Attention<'_> {
             Items(&mut logs, length),
         );
         let batch = if keys == 0 || length == 0 { 0 } else { batch };
-        divide(
+        parallel_for(
             batch,
             sizes.steps(),
             items,
@@ -241,8 +243,8 @@ impl FloatKernel for Gradient<'_> {
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         [query.len(), key.len(), value.len()]
             .into_iter()
-            .try_for_each(room::<T>)?;
-        room::<T>(2 * QUERIES.min(length) * keys)?;
+            .try_for_each(check_allocatable::<T>)?;
+        check_allocatable::<T>(2 * QUERIES.min(length) * keys)?;
         let mut query_grad = filled(query.len(), T::zero())?;
         let mut key_grad = filled(key.len(), T::zero())?;
         let mut value_grad = filled(value.len(), T::zero())?;
@@ -318,8 +320,8 @@ impl FloatKernel for Gradient<'_> {
             batch / repeats
         };
         let steps = sizes.steps().saturating_mul(3 * repeats);
-        divide(shared, steps, items, &|shared,
-                                       (
+        parallel_for(shared, steps, items, &|shared,
+                                             (
             mut query,
             (mut key, mut value),
         )| {

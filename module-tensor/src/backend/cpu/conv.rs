@@ -4,10 +4,10 @@ use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::window::{Window, three};
-use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, room};
+use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
 
 pub(super) fn convolution(
@@ -105,7 +105,7 @@ impl Sizes {
     /// The weight for [`turned`](Self::turned): `[groups, channels, out_channels, kernel]` with the
     /// kernel from back to front.
     fn turn<T: Float>(&self, weight: &[T]) -> Result<Vec<T>> {
-        room::<T>(weight.len())?;
+        check_allocatable::<T>(weight.len())?;
         let (o, c) = (self.out_channels, self.window.channels);
         let kernel: usize = self.window.kernel.iter().product();
         let mut turned = Vec::with_capacity(weight.len());
@@ -171,7 +171,7 @@ impl Sizes {
             ConvOp::Input => (blocks * input, output, weight, input),
             ConvOp::Weight => (groups * weight, input, output, weight),
         };
-        room::<T>(len)?;
+        check_allocatable::<T>(len)?;
         let mut out = filled(len, T::zero())?;
         if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
@@ -204,7 +204,7 @@ impl Sizes {
         if op == ConvOp::Weight {
             // Each group's samples one after the other, so that they are added in one order.
             let steps = steps.saturating_mul(batch);
-            divide(
+            parallel_for(
                 groups,
                 steps,
                 Items(&mut out, out_len),
@@ -219,7 +219,7 @@ impl Sizes {
                 },
             )?;
         } else {
-            divide(blocks, steps, Items(&mut out, out_len), &|blocks, out| {
+            parallel_for(blocks, steps, Items(&mut out, out_len), &|blocks, out| {
                 let mut buffer = Vec::new();
                 for (block, out) in blocks.zip(out.0.chunks_exact_mut(out_len)) {
                     one(block, out, &mut buffer)?;
@@ -286,7 +286,7 @@ impl Sizes {
 /// The first `len` elements of a buffer that grows as it must; what they are is not said.
 pub(super) fn resized<T: Float>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
     if buffer.len() < len {
-        room::<T>(len)?;
+        check_allocatable::<T>(len)?;
         buffer.resize(len, T::zero());
     }
     Ok(&mut buffer[..len])

@@ -5,7 +5,7 @@ use super::ConvOp;
 use super::conv::{Sizes, resized};
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::window::Tile;
 use crate::Result;
 
@@ -49,20 +49,24 @@ impl Sizes {
         let of =
             |i: usize, len: usize| i * samples * len..((i + 1) * samples).min(self.batch) * len;
         match op {
-            ConvOp::Forward => divide(count, steps, Items(out, samples * output), &|range, out| {
-                let mut buffers = Buffers::default();
-                for (i, out) in range.zip(out.0.chunks_mut(samples * output)) {
-                    self.joined_forward(&a[of(i, input)], b, out, &mut buffers)?;
-                }
-                Ok(())
-            }),
-            ConvOp::Input => divide(count, steps, Items(out, samples * input), &|range, out| {
-                let mut buffers = Buffers::default();
-                for (i, out) in range.zip(out.0.chunks_mut(samples * input)) {
-                    self.joined_input(&a[of(i, output)], b, out, &mut buffers)?;
-                }
-                Ok(())
-            }),
+            ConvOp::Forward => {
+                parallel_for(count, steps, Items(out, samples * output), &|range, out| {
+                    let mut buffers = Buffers::default();
+                    for (i, out) in range.zip(out.0.chunks_mut(samples * output)) {
+                        self.joined_forward(&a[of(i, input)], b, out, &mut buffers)?;
+                    }
+                    Ok(())
+                })
+            }
+            ConvOp::Input => {
+                parallel_for(count, steps, Items(out, samples * input), &|range, out| {
+                    let mut buffers = Buffers::default();
+                    for (i, out) in range.zip(out.0.chunks_mut(samples * input)) {
+                        self.joined_input(&a[of(i, output)], b, out, &mut buffers)?;
+                    }
+                    Ok(())
+                })
+            }
             ConvOp::Weight => {
                 // One after the other, so that they are added in one order.
                 let mut buffers = Buffers::default();

@@ -7,7 +7,10 @@ use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::softmax::{Lanes, log_sums};
 use super::view::{to_cow, to_vec};
-use super::{CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage, room};
+use super::{
+    CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage,
+    check_allocatable,
+};
 use crate::{ErrorKind, Result};
 
 const NAME: &str = "cross_entropy";
@@ -65,7 +68,7 @@ fn weights<T: Float>(weight: Option<&Operand>, classes: usize) -> Result<Vec<T>>
     match weight {
         Some(weight) => to_vec(weight),
         None => {
-            room::<T>(classes)?;
+            check_allocatable::<T>(classes)?;
             Ok(vec![T::one(); classes])
         }
     }
@@ -85,7 +88,7 @@ impl FloatKernel for CrossEntropy<'_> {
         let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
         let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
         let lanes = geometry.lanes();
-        room::<[f64; 2]>(target.len())?;
+        check_allocatable::<[f64; 2]>(target.len())?;
         let mut logs = if x.is_empty() {
             vec![f64::NEG_INFINITY; target.len()]
         } else {
@@ -162,7 +165,7 @@ impl FloatKernel for Gradient<'_> {
         let lanes = geometry.lanes();
         let (spread, own) = geometry.shares();
         let all: f64 = weight.iter().map(|w| w.to_f64()).sum();
-        room::<T>(x.len())?;
+        check_allocatable::<T>(x.len())?;
         let mut out = filled(x.len(), T::zero())?;
         if x.is_empty() {
             return Ok(CpuStorage::wrap(out));
@@ -181,7 +184,7 @@ impl FloatKernel for Gradient<'_> {
             })
         };
         // The slopes of neighbours, part by part, so that the loops over them are plain.
-        room::<[T; 4]>(lanes.inner)?;
+        check_allocatable::<[T; 4]>(lanes.inner)?;
         let [mut highs, mut lows, mut pulls, mut evens] =
             [(); 4].map(|()| Vec::with_capacity(lanes.inner));
         let blocks = out.chunks_exact_mut(lanes.block());

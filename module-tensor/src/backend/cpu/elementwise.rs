@@ -7,9 +7,9 @@ use super::map::{
 };
 use super::number::Number;
 use super::special;
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::{Branch, Steps, choose, map1, map1_steps, map1_wide, map2, owned, slice};
-use super::{BinaryOp, CompareOp, CpuStorage, Element, Operand, Region, Storage, UnaryOp};
+use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage, UnaryOp};
 use crate::{DType, Result, Scalar};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
@@ -94,13 +94,13 @@ impl FloatKernel for Transcendental {
             UnaryOp::Gelu => map1_wide(&x, T::gelu),
             UnaryOp::GeluTanh => map1_wide(&x, T::gelu_tanh),
             UnaryOp::Silu => map1_wide(&x, T::silu),
-            UnaryOp::GeluSlope => map1_wide(&x, T::gelu_slope),
-            UnaryOp::GeluTanhSlope => map1_wide(&x, T::gelu_tanh_slope),
-            UnaryOp::SiluSlope => map1_wide(&x, T::silu_slope),
+            UnaryOp::GeluGrad => map1_wide(&x, T::gelu_grad),
+            UnaryOp::GeluTanhGrad => map1_wide(&x, T::gelu_tanh_grad),
+            UnaryOp::SiluGrad => map1_wide(&x, T::silu_grad),
             UnaryOp::Mish => map1_wide(&x, T::mish),
-            UnaryOp::MishSlope => map1_wide(&x, T::mish_slope),
+            UnaryOp::MishGrad => map1_wide(&x, T::mish_grad),
             UnaryOp::Hardswish => map1_wide(&x, T::hardswish),
-            UnaryOp::HardswishSlope => map1_wide(&x, T::hardswish_slope),
+            UnaryOp::HardswishGrad => map1_wide(&x, T::hardswish_grad),
             UnaryOp::Hardsigmoid => map1_wide(&x, T::hardsigmoid),
             UnaryOp::Clamp { low, high } => {
                 let bounds = [low, high].map(number);
@@ -229,11 +229,16 @@ impl<O: Operands> NumberKernel for Binary<O> {
     }
 }
 
-pub(super) fn flat(region: Region, value: Scalar, x: &Operand, other: &Operand) -> Result<Storage> {
+pub(super) fn fill_in_range(
+    region: FillRange,
+    value: Scalar,
+    x: &Operand,
+    other: &Operand,
+) -> Result<Storage> {
     run_number(x.storage.dtype(), Flat(region, value, x, other))
 }
 
-struct Flat<'a>(Region, Scalar, &'a Operand, &'a Operand);
+struct Flat<'a>(FillRange, Scalar, &'a Operand, &'a Operand);
 
 impl NumberKernel for Flat<'_> {
     type Output = Storage;
@@ -248,7 +253,7 @@ impl NumberKernel for Flat<'_> {
         let bounds = |low, high| [T::from_scalar(low), T::from_scalar(high)];
         // `&` and `|` compute both sides, where `&&` and `||` would branch for each element.
         Ok(CpuStorage::wrap(match region {
-            Region::Within(low, high) => {
+            FillRange::Within(low, high) => {
                 let [low, high] = bounds(low, high);
                 map2(
                     x,
@@ -256,7 +261,7 @@ impl NumberKernel for Flat<'_> {
                     move |x: T, v: T| if (x >= low) & (x <= high) { value } else { v },
                 )
             }
-            Region::Outside(low, high) => {
+            FillRange::Outside(low, high) => {
                 let [low, high] = bounds(low, high);
                 map2(
                     x,
@@ -264,7 +269,7 @@ impl NumberKernel for Flat<'_> {
                     move |x: T, v: T| if (x <= low) | (x >= high) { value } else { v },
                 )
             }
-            Region::NotBetween(low, high) => {
+            FillRange::NotBetween(low, high) => {
                 let [low, high] = bounds(low, high);
                 map2(
                     x,
@@ -294,7 +299,7 @@ impl NumberKernel for AddScaled {
         let alpha = T::from_scalar(alpha);
         let sum = |a: T, b: T| a.plus(alpha.times(b));
         if let (Some(b), Some(out)) = (slice::<T>(&b)?, owned::<T>(&mut a)) {
-            divide(b.len(), 1, Items(out, 1), &|range, out| {
+            parallel_for(b.len(), 1, Items(out, 1), &|range, out| {
                 update(out.0, &b[range], sum);
                 Ok(())
             })?;

@@ -31,13 +31,13 @@ pub(super) trait Float: Number + super::gemm::Tile {
     fn gelu(self) -> Self;
     fn gelu_tanh(self) -> Self;
     fn silu(self) -> Self;
-    fn gelu_slope(self) -> Self;
-    fn gelu_tanh_slope(self) -> Self;
-    fn silu_slope(self) -> Self;
+    fn gelu_grad(self) -> Self;
+    fn gelu_tanh_grad(self) -> Self;
+    fn silu_grad(self) -> Self;
     fn mish(self) -> Self;
-    fn mish_slope(self) -> Self;
+    fn mish_grad(self) -> Self;
     fn hardswish(self) -> Self;
-    fn hardswish_slope(self) -> Self;
+    fn hardswish_grad(self) -> Self;
     fn hardsigmoid(self) -> Self;
     fn clamped(self, bounds: [Self; 2]) -> Self;
     fn softplus(self, beta_and_threshold: [Self; 2]) -> Self;
@@ -118,12 +118,12 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn gelu_slope(self) -> Self {
-                $vector::gelu_slope(self)
+            fn gelu_grad(self) -> Self {
+                $vector::gelu_grad(self)
             }
 
             #[inline(always)]
-            fn gelu_tanh_slope(self) -> Self {
+            fn gelu_tanh_grad(self) -> Self {
                 let scale = std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
                 let cubic = 0.044_715 * self * self;
                 let t = $vector::tanh(scale * self * (1.0 + cubic));
@@ -132,7 +132,7 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn silu_slope(self) -> Self {
+            fn silu_grad(self) -> Self {
                 let share = 1.0 / (1.0 + $vector::exp(-self));
                 share * (1.0 + self * (1.0 - share))
             }
@@ -146,7 +146,7 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn mish_slope(self) -> Self {
+            fn mish_grad(self) -> Self {
                 let e = $vector::exp(self.min(20.0));
                 let w = e * (e + 2.0);
                 let t = w / (w + 2.0);
@@ -161,7 +161,7 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn hardswish_slope(self) -> Self {
+            fn hardswish_grad(self) -> Self {
                 let inner = if self < 3.0 { self / 3.0 + 0.5 } else { 1.0 };
                 if self <= -3.0 { 0.0 } else { inner }
             }

@@ -5,9 +5,9 @@ use super::cast::cast;
 use super::compute::{Compute, rounded};
 use super::map::wide;
 use super::matmul::{addmm, matmul};
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, room};
+use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::layout::Layout;
 use crate::{DType, Result};
 
@@ -40,12 +40,12 @@ fn by_blocks(row: Option<Operand>, a: Operand, b: &Operand) -> Result<Storage> {
     let width = (BLOCK / depth.max(1)).clamp(1, columns);
     let blocks = columns.div_ceil(width);
     let (a, row) = (single(a)?, row.map(single).transpose()?);
-    room::<f32>(2 * rows * blocks * width)?;
+    check_allocatable::<f32>(2 * rows * blocks * width)?;
     // Block after block, the rows of each one after the other.
     let mut products = vec![0.0_f32; rows * blocks * width];
     let items = Items(&mut products, rows * width);
     let steps = (rows * depth * width) / 8;
-    divide(blocks, steps, items, &|range, mut out| {
+    parallel_for(blocks, steps, items, &|range, mut out| {
         for (i, block) in range.enumerate() {
             let first = block * width;
             let count = width.min(columns - first);

@@ -1,10 +1,10 @@
 //! Reading and writing by index, and joining.
 
 use super::map::{NumberKernel, run_number};
-use super::memory::{filled, with_room};
+use super::memory::{filled, vec_with_capacity};
 use super::number::Number;
 use super::view::{into_vec, to_cow};
-use super::{CpuStorage, Element, Operand, ReduceOp, Storage, room};
+use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::layout::{Layout, Shape};
 use crate::{ErrorKind, Result};
 
@@ -28,7 +28,7 @@ impl Split {
 /// The places that an index names, each inside a dimension of `size` elements.
 fn places(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
     let index = to_cow::<i64>(index)?;
-    room::<usize>(index.len())?;
+    check_allocatable::<usize>(index.len())?;
     let place = |&index: &i64| {
         let place = usize::try_from(index).ok().filter(|&place| place < size);
         place.ok_or_else(|| ErrorKind::Index { op, index, size }.into())
@@ -124,7 +124,7 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let index_shape = index.layout.shape();
     let index = to_cow::<i64>(index)?;
     let (size, steps) = (shape[dim], steps(shape, dim));
-    room::<T>(index.len())?;
+    check_allocatable::<T>(index.len())?;
     let mut out = filled(index.len(), T::default())?;
     for_each_row(shape, dim, index_shape, |first, start| {
         let range = first..first + index_shape[index_shape.rank() - 1];
@@ -268,8 +268,8 @@ pub(super) fn index_select<T: Element>(
     let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
     let places = places("index_select", index, size)?;
     let total = outer * places.len() * inner;
-    room::<T>(total)?;
-    let mut out = with_room(total)?;
+    check_allocatable::<T>(total)?;
+    let mut out = vec_with_capacity(total)?;
     if total > 0 {
         for block in to_cow::<T>(x)?.chunks_exact(size * inner) {
             if inner == 1 {
@@ -334,8 +334,8 @@ pub(super) fn cat<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> 
         // Without elements there may still be any number of rows.
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
-    room::<T>(total)?;
-    let mut out = with_room(total)?;
+    check_allocatable::<T>(total)?;
+    let mut out = vec_with_capacity(total)?;
     for i in 0..outer {
         for (Split { size, inner, .. }, values) in &columns {
             let width = size * inner;

@@ -4,7 +4,7 @@
 use super::float::Float;
 use super::number::Number;
 use super::simd::{Loop, widest};
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 
 /// How many sums run side by side.
 const LANES: usize = 16;
@@ -24,7 +24,7 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
     // Each stretch is added up by one thread, so that their number does not change the order.
     let mut partial = vec![T::zero(); x.len().div_ceil(LONG)];
     let count = partial.len();
-    let done = divide(count, LONG / 8, Items(&mut partial, 1), &|range, sums| {
+    let done = parallel_for(count, LONG / 8, Items(&mut partial, 1), &|range, sums| {
         let stretches = x[range.start * LONG..].chunks(LONG);
         for (sum, x) in sums.0.iter_mut().zip(stretches) {
             *sum = sum_of_blocks(x);

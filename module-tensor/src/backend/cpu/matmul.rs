@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::gemm::{Matrix, MatrixMut};
 use super::lanes::dot;
 use super::map::{NumberKernel, run_number};
-use super::memory::{filled, with_room};
+use super::memory::{filled, vec_with_capacity};
 use super::number::Number;
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, elements, room};
+use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Shape};
 use crate::{Error, Result};
 
@@ -42,12 +42,12 @@ impl NumberKernel for Product<'_> {
         let (a, b) = Factor::joined(Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
         let (batch, m, n) = (a.batch, a.rows, b.columns);
         let len = batch * m * n;
-        room::<T>(len)?;
+        check_allocatable::<T>(len)?;
         let mut out = match self.row {
             None => filled(len, T::zero())?,
             Some(row) => {
                 let row = to_cow::<T>(row)?;
-                let mut rows = with_room(len)?;
+                let mut rows = vec_with_capacity(len)?;
                 (0..m).for_each(|_| rows.extend_from_slice(&row));
                 rows
             }
@@ -68,7 +68,7 @@ impl NumberKernel for Product<'_> {
                 T::multiply(a.matrix(i), b.matrix(i), keep, MatrixMut::new(out, m));
             }
         };
-        divide(
+        parallel_for(
             batch,
             products / 32,
             Items(&mut out, m * n),

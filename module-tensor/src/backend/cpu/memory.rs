@@ -14,7 +14,7 @@ const LARGE: usize = 1 << 26;
 ///
 /// The block is given back at once and asked for again by the kernel, which keeps fresh zeros
 /// unwritten; large blocks come straight from the system, so that this costs little.
-pub(crate) fn room<T>(len: usize) -> Result<()> {
+pub(crate) fn check_allocatable<T>(len: usize) -> Result<()> {
     if len
         .checked_mul(size_of::<T>())
         .is_some_and(|bytes| bytes < LARGE)
@@ -44,8 +44,8 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
 ///
 /// A training step asks for the same blocks again and again. The system's allocator gives megabytes
 /// back to the system, whose fresh pages cost more to touch than most kernels take.
-pub(super) fn with_room<T: Element>(len: usize) -> Result<Vec<T>> {
-    match kept(len) {
+pub(super) fn vec_with_capacity<T: Element>(len: usize) -> Result<Vec<T>> {
+    match reused_block(len) {
         Some(mut block) => {
             block.clear();
             Ok(block)
@@ -55,9 +55,9 @@ pub(super) fn with_room<T: Element>(len: usize) -> Result<Vec<T>> {
 }
 
 /// A block that a tensor has given back, with its elements and room for `len`.
-fn kept<T: Element>(len: usize) -> Option<Vec<T>> {
+fn reused_block<T: Element>(len: usize) -> Option<Vec<T>> {
     let bytes = len.saturating_mul(size_of::<T>());
-    let found = KEPT
+    let found = REUSED_SIZES
         .contains(&bytes)
         .then(|| pool().take(T::DTYPE as usize, bytes));
     found.flatten().and_then(T::from_host)
@@ -65,18 +65,18 @@ fn kept<T: Element>(len: usize) -> Option<Vec<T>> {
 
 /// `len` elements to be written over: what they are is not said.
 pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
-    room::<T>(len)?;
+    check_allocatable::<T>(len)?;
     Ok(block(len))
 }
 
 /// As [`scratch`], for sizes that are known to be small.
 fn block<T: Element>(len: usize) -> Vec<T> {
-    if let Some(mut block) = kept::<T>(len) {
+    if let Some(mut block) = reused_block::<T>(len) {
         // Most often the block was as long before.
         block.resize(len, T::default());
         return block;
     }
-    if len.saturating_mul(size_of::<T>()) < KEPT.start {
+    if len.saturating_mul(size_of::<T>()) < REUSED_SIZES.start {
         // The allocator has small blocks at hand, but not zeros.
         let mut block = Vec::with_capacity(len);
         block.resize(len, T::default());
@@ -117,9 +117,9 @@ impl<T: Element> Drop for Workspace<T> {
     }
 }
 
-/// `len` elements of one value, as [`with_room`].
+/// `len` elements of one value, as [`vec_with_capacity`].
 pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
-    let mut block = with_room(len)?;
+    let mut block = vec_with_capacity(len)?;
     block.resize(len, value);
     Ok(block)
 }
@@ -127,13 +127,13 @@ pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
 /// Keeps the memory of a tensor that is gone for those that come.
 pub(super) fn give_back(data: HostData) {
     let bytes = data.capacity_in_bytes();
-    if KEPT.contains(&bytes) {
+    if REUSED_SIZES.contains(&bytes) {
         pool().put(data, bytes);
     }
 }
 
 /// The sizes in bytes of the blocks that are kept. Smaller ones the system's allocator keeps itself.
-const KEPT: std::ops::Range<usize> = 1 << 13..1 << 30;
+const REUSED_SIZES: std::ops::Range<usize> = 1 << 13..1 << 30;
 
 /// The most bytes that are kept at once.
 const MOST: usize = 1 << 29;

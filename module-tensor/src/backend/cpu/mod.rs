@@ -1,18 +1,19 @@
 //! The CPU backend: host memory, kernels on ndarray views.
 
 mod adamw;
+mod as_strided_scatter;
 mod attention;
 mod attention_mask;
-mod band;
 mod cast;
 mod compute;
 mod conv;
+mod conv_few_channels;
 mod conv_joined;
-mod conv_thin;
 mod cross_entropy;
 mod elementwise;
 mod float;
 mod fused;
+mod gather_along;
 mod gemm;
 mod half_precision;
 mod half_product;
@@ -25,13 +26,13 @@ mod nonzero;
 mod normalise;
 mod number;
 mod panels;
-mod place;
 mod pool;
 mod pool_windows;
 mod recurrent;
 mod reduce;
 mod resample;
-mod resample_bands;
+mod resample_axes;
+mod resample_axis;
 pub(crate) mod rng;
 mod sample;
 mod scan;
@@ -39,20 +40,19 @@ mod softmax;
 mod sort;
 mod special;
 mod storage;
-mod take;
+#[cfg(feature = "threads")]
+mod thread_pool;
 mod threads;
 mod vector;
 mod view;
 mod window;
-#[cfg(feature = "threads")]
-mod workers;
 
 use super::{AdamWKernels, AdamWMemory, AdamWStep};
 use super::{
-    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, HostData,
-    LinearOp, Operand, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, ReduceOp, Region,
-    ResampleGeometry, ResampleMode, SharedBytes, SoftmaxOp, Storage, StorageData, TakeDim,
-    TakeGeometry, UnaryOp, UnfoldGeometry, UnfoldOp,
+    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, FillRange,
+    GatherAlongGeometry, GatherDim, HostData, LinearOp, Operand, PoolDivisor, PoolGeometry,
+    PoolWindow, PoolWindows, ReduceOp, ResampleGeometry, ResampleMode, SharedBytes, SoftmaxOp,
+    Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp,
 };
 use super::{
     AttentionGeometry, AttentionInputs, AttentionKernels, CrossEntropyGeometry, CrossEntropyInputs,
@@ -70,7 +70,7 @@ use crate::{DType, Result, Scalar};
 use map::{by_width, dispatch_computed, dispatch_moved};
 pub(super) use map::{dispatch, types};
 use memory::filled;
-pub(super) use memory::{room, scratch};
+pub(super) use memory::{check_allocatable, scratch};
 pub(super) use storage::CpuStorage;
 use storage::elements_of;
 pub use threads::{num_threads, set_num_threads};
@@ -118,7 +118,7 @@ impl Backend for CpuBackend {
         if let Some(storage) = CpuStorage::borrow(bytes.clone(), dtype) {
             return Ok(storage);
         }
-        room::<u8>(bytes.as_ref().len())?;
+        check_allocatable::<u8>(bytes.as_ref().len())?;
         self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
     }
 
@@ -129,7 +129,7 @@ impl Backend for CpuBackend {
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
         dispatch!(dtype, T => {
             let value: T = number::FromScalar::from_scalar(value);
-            room::<T>(numel)?;
+            check_allocatable::<T>(numel)?;
             // Zeros come from the allocator without being written.
             Ok(CpuStorage::wrap(filled(numel, value)?))
         })
@@ -154,9 +154,15 @@ impl Backend for CpuBackend {
         map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
     }
 
-    fn flat(&self, region: Region, value: Scalar, x: Operand, other: Operand) -> Result<Storage> {
+    fn fill_in_range(
+        &self,
+        region: FillRange,
+        value: Scalar,
+        x: Operand,
+        other: Operand,
+    ) -> Result<Storage> {
         map::through_wide([x, other], |[x, other]| {
-            elementwise::flat(region, value, &x, &other)
+            elementwise::fill_in_range(region, value, &x, &other)
         })
     }
 
@@ -225,12 +231,23 @@ impl Backend for CpuBackend {
         })
     }
 
-    fn place(&self, x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
-        place::place(x, layout, numel, fill)
+    fn as_strided_scatter(
+        &self,
+        x: Operand,
+        layout: &Layout,
+        numel: usize,
+        fill: Scalar,
+    ) -> Result<Storage> {
+        as_strided_scatter::as_strided_scatter(x, layout, numel, fill)
     }
 
-    fn take(&self, op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
-        take::take(op, x, geometry)
+    fn gather_along(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &GatherAlongGeometry,
+    ) -> Result<Storage> {
+        gather_along::gather_along(op, x, geometry)
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {

@@ -1,7 +1,7 @@
 //! Places of true elements.
 
 use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, room};
+use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
 
 /// `[count, rank]` places and their count.
@@ -10,7 +10,7 @@ pub(super) fn nonzero(mask: &Operand) -> Result<(Storage, usize)> {
     let shape = mask.layout.shape();
     let count = chosen.iter().filter(|chosen| **chosen).count();
     let len = count.saturating_mul(shape.rank());
-    room::<i64>(len)?;
+    check_allocatable::<i64>(len)?;
     let mut places = Vec::with_capacity(len);
     let all = chosen.iter().enumerate().filter(|(_, chosen)| **chosen);
     match shape.rank() {

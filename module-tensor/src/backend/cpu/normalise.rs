@@ -13,10 +13,11 @@ use super::float::Float;
 use super::lanes::{BLOCK, deviations, map, number, split, sum, sum_of, update, update2};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{
-    CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, Saved, Storage, room,
+    CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, Saved, Storage,
+    check_allocatable,
 };
 use crate::Result;
 
@@ -55,7 +56,7 @@ impl FloatKernel for Normalise<'_> {
             },
             None => Statistics::room(geometry)?,
         };
-        room::<T>(x.len())?;
+        check_allocatable::<T>(x.len())?;
         let mut out = scratch(x.len())?;
         let affine = Affine {
             weight: &weight,
@@ -76,7 +77,7 @@ impl FloatKernel for Normalise<'_> {
                 Items(&mut statistics.var, 1),
             );
             let items = (Items(&mut out, row), moments);
-            divide(count, row, items, &|rows, (mut out, (mean, var))| {
+            parallel_for(count, row, items, &|rows, (mut out, (mean, var))| {
                 for (at, i) in rows.enumerate() {
                     let x = &x[i * row..][..row];
                     let mut moments = Moments::default();
@@ -94,7 +95,7 @@ impl FloatKernel for Normalise<'_> {
                 affine.columns(&mut out, &x, &statistics);
             } else {
                 let row = geometry.row();
-                divide(
+                parallel_for(
                     x.len() / row,
                     row,
                     Items(&mut out, row),
@@ -129,7 +130,7 @@ fn parameter<'a, T: Float>(
         Some(x) => to_cow(x),
         None => {
             let len = geometry.groups * geometry.channels;
-            room::<T>(len)?;
+            check_allocatable::<T>(len)?;
             Ok(vec![absent; len].into())
         }
     }
@@ -145,7 +146,7 @@ impl Statistics {
     /// None yet.
     fn room(geometry: &NormGeometry) -> Result<Self> {
         let count = geometry.statistics();
-        room::<[f64; 4]>(count)?;
+        check_allocatable::<[f64; 4]>(count)?;
         let (mean, var) = (Vec::with_capacity(count), Vec::with_capacity(count));
         Ok(Self { mean, var })
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::number::Convert;
 use super::pool_windows::{self, Windows};
 use super::view::to_cow;
-use super::{CpuStorage, Operand, PoolGeometry, Storage, room};
+use super::{CpuStorage, Operand, PoolGeometry, Storage, check_allocatable};
 use crate::Result;
 
 /// The greatest elements and their places.
@@ -28,8 +28,8 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
     }
     let [depths, heights, widths] = three;
     let len = geometry.output.numel();
-    room::<T>(len)?;
-    room::<i64>(len)?;
+    check_allocatable::<T>(len)?;
+    check_allocatable::<i64>(len)?;
     let (mut out, mut places) = (Vec::with_capacity(len), Vec::with_capacity(len));
     // An empty output has no windows, whatever the planes are.
     let plane = depths.size * heights.size * widths.size;

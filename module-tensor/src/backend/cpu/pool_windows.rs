@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::band::{Band, BandWeights, ranges};
+use super::resample_axis::{AxisWeights, ResampleAxis, ranges};
 use super::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
 use crate::Result;
 
@@ -46,7 +46,7 @@ pub(super) fn windows(geometry: &PoolGeometry) -> Result<Vec<Windows>> {
 }
 
 /// The averages along each spatial dimension.
-pub(super) fn averages(geometry: &PoolGeometry, divisor: PoolDivisor) -> Result<Vec<Band>> {
+pub(super) fn averages(geometry: &PoolGeometry, divisor: PoolDivisor) -> Result<Vec<ResampleAxis>> {
     let windows = windows(geometry)?.into_iter().enumerate();
     let bands = windows.map(|(d, windows)| {
         let Windows { size, ranges, .. } = windows;
@@ -66,12 +66,12 @@ pub(super) fn averages(geometry: &PoolGeometry, divisor: PoolDivisor) -> Result<
                 let count = |at: usize| (end - at * stride).min(kernel_size) as f64;
                 (0..ranges.len()).map(count).collect()
             }
-            _ => return Band::means(size, ranges),
+            _ => return ResampleAxis::means(size, ranges),
         };
-        Band {
+        ResampleAxis {
             size,
             ranges,
-            weights: BandWeights::OverOutput(divisors),
+            weights: AxisWeights::OverOutput(divisors),
         }
     });
     Ok(bands.collect())

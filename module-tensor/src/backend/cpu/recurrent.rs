@@ -16,7 +16,7 @@ use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::panels::Panels;
 use super::simd::{Loop, widest};
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates, Saved};
 use crate::Result;
@@ -150,7 +150,7 @@ impl FloatKernel for Recurrent<'_> {
                     ),
                 ),
             );
-            divide(step.len(), steps, items, &|range, items| {
+            parallel_for(step.len(), steps, items, &|range, items| {
                 let ((sums, inner), ((h, c), ((states, cells), kept))) = items;
                 let step = Step {
                     sizes,

@@ -9,7 +9,7 @@ use super::lanes::sum;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
 use super::view::{slice, to_cow};
-use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, room};
+use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
@@ -29,7 +29,7 @@ impl NumberKernel for Reduce<'_> {
         let Self(op, x, dims) = self;
         let shape = x.layout.shape();
         let kept = shape.reduced(dims, true).numel();
-        room::<T>(kept)?;
+        check_allocatable::<T>(kept)?;
         if shape.contains(&0) {
             let nothing = if op == ReduceOp::Prod {
                 T::one()

@@ -3,15 +3,16 @@
 
 use std::cmp::Ordering;
 
-use super::band::{Band, BandWeights, directed};
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::memory::with_room;
+use super::memory::vec_with_capacity;
+use super::resample_axis::{AxisWeights, ResampleAxis, directed};
 use super::view::to_cow;
 use super::{
-    CpuStorage, LinearOp, Operand, PoolDivisor, PoolGeometry, ResampleGeometry, Storage, room,
+    CpuStorage, LinearOp, Operand, PoolDivisor, PoolGeometry, ResampleGeometry, Storage,
+    check_allocatable,
 };
-use super::{pool_windows, resample_bands};
+use super::{pool_windows, resample_axes};
 use crate::{Result, Scalar};
 
 /// The means of windows.
@@ -28,14 +29,14 @@ pub(super) fn avg_pool(
 /// Images at another size.
 pub(super) fn resample(op: LinearOp, x: &Operand, geometry: &ResampleGeometry) -> Result<Storage> {
     let dtype = x.storage.dtype();
-    let bands = directed(op, resample_bands::bands(geometry, dtype)?);
+    let bands = directed(op, resample_axes::bands(geometry, dtype)?);
     run_float(dtype, Resample { x, bands: &bands })
 }
 
 /// The last dimensions of `x` through one band each.
 struct Resample<'a> {
     x: &'a Operand,
-    bands: &'a [Band],
+    bands: &'a [ResampleAxis],
 }
 
 impl FloatKernel for Resample<'_> {
@@ -62,7 +63,7 @@ impl FloatKernel for Resample<'_> {
 
 /// First what shrinks, from the outermost, then what grows, from the innermost: so the passes over
 /// single elements, which are those of the last dimension, meet few of them.
-fn order(bands: &[Band]) -> Vec<usize> {
+fn order(bands: &[ResampleAxis]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..bands.len()).collect();
     let grows = |d: usize| bands[d].ranges.len() > bands[d].size;
     order.sort_by(|&a, &b| match (grows(a), grows(b)) {
@@ -75,36 +76,36 @@ fn order(bands: &[Band]) -> Vec<usize> {
 }
 
 /// `[outer, size, inner]` to `[outer, ranges, inner]`, which are `numel` elements.
-fn pass<T: Float>(x: &[T], band: &Band, inner: usize, numel: usize) -> Result<Vec<T>> {
-    room::<T>(numel)?;
-    let mut out = with_room(numel)?;
+fn pass<T: Float>(x: &[T], band: &ResampleAxis, inner: usize, numel: usize) -> Result<Vec<T>> {
+    check_allocatable::<T>(numel)?;
+    let mut out = vec_with_capacity(numel)?;
     if numel == 0 || x.is_empty() {
         out.resize(numel, T::zero());
         return Ok(out);
     }
     let cast = |&weight: &f64| T::from_scalar(Scalar::Float(weight));
     let weights: Vec<T> = match &band.weights {
-        BandWeights::OverOutput(divisors) | BandWeights::OverInput(divisors) => {
+        AxisWeights::OverOutput(divisors) | AxisWeights::OverInput(divisors) => {
             divisors.iter().map(cast).collect()
         }
-        BandWeights::Pairs(factors) => factors.iter().map(cast).collect(),
+        AxisWeights::Pairs(factors) => factors.iter().map(cast).collect(),
     };
     for block in x.chunks_exact(band.size * inner) {
         let mut pairs = 0;
         for (place, range) in band.ranges.iter().enumerate() {
             let lines = &block[range.start * inner..range.end * inner];
             match band.weights {
-                BandWeights::OverOutput(_) => {
+                AxisWeights::OverOutput(_) => {
                     let divisor = weights[place];
                     sum(lines, inner, std::iter::repeat(()), |v, ()| v, &mut out);
                     let start = out.len() - inner;
                     out[start..].iter_mut().for_each(|v| *v = *v / divisor);
                 }
-                BandWeights::OverInput(_) => {
+                AxisWeights::OverInput(_) => {
                     let divisors = &weights[range.clone()];
                     sum(lines, inner, divisors, |v, divisor| v / *divisor, &mut out);
                 }
-                BandWeights::Pairs(_) => {
+                AxisWeights::Pairs(_) => {
                     let factors = &weights[pairs..pairs + range.len()];
                     pairs += range.len();
                     sum(lines, inner, factors, |v, factor| v * *factor, &mut out);

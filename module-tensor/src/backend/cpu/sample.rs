@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
-use super::threads::{Items, divide};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Outside, SampleGeometry, SampleOp, Storage};
 use crate::Result;
@@ -124,7 +124,7 @@ impl<T: Float> Sample<'_, T> {
         let planes = batch * channels;
         let mut out = filled(planes * len, T::zero())?;
         let steps = 2 * taps * locations + len;
-        divide(planes, steps, Items(&mut out, len), &|planes, mut out| {
+        parallel_for(planes, steps, Items(&mut out, len), &|planes, mut out| {
             let first = planes.start;
             self.for_each_block(planes, &mut |n, planes, block| {
                 let mut places = Vec::with_capacity(block.len());
@@ -155,7 +155,7 @@ impl<T: Float> Sample<'_, T> {
         let (inner, taps) = (self.geometry.inner(), self.geometry.all_taps());
         let mut out = filled(batch * taps * locations, T::zero())?;
         let work = Items(&mut out, locations);
-        divide(
+        parallel_for(
             batch * taps,
             2 * channels * locations,
             work,

@@ -6,10 +6,10 @@
 use super::float::Float;
 use super::lanes::{exp, map, map2, max, number, raise, sum, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
-use super::memory::{filled, scratch, with_room};
-use super::threads::{Items, divide};
+use super::memory::{filled, scratch, vec_with_capacity};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
-use super::{CpuStorage, Operand, SoftmaxOp, Storage, room};
+use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
 use crate::{Result, Shape};
 
 /// How many columns are worked on together.
@@ -110,11 +110,11 @@ impl FloatKernel for Softmax<'_> {
         let Self(op, x, dim) = self;
         let lanes = Lanes::new(x.layout.shape(), dim);
         let x = to_cow::<T>(x)?;
-        room::<T>(x.len())?;
+        check_allocatable::<T>(x.len())?;
         let mut out = scratch(x.len())?;
         let block = lanes.block();
         let count = x.len().checked_div(block).unwrap_or(0);
-        divide(count, block, Items(&mut out, block), &|blocks, mut out| {
+        parallel_for(count, block, Items(&mut out, block), &|blocks, mut out| {
             let mut buffer = Vec::new();
             for (i, place) in blocks.enumerate() {
                 let (out, x) = (out.at(i), &x[place * block..][..block]);
@@ -207,11 +207,11 @@ impl FloatKernel for SoftmaxGradient<'_> {
         let Self(op, grad, y, dim) = self;
         let lanes = Lanes::new(grad.layout.shape(), dim);
         let (grad, y) = (to_cow::<T>(grad)?, to_cow::<T>(y)?);
-        room::<T>(grad.len())?;
+        check_allocatable::<T>(grad.len())?;
         let block = lanes.block().max(1);
         let sources = grad.chunks_exact(block).zip(y.chunks_exact(block));
         if lanes.inner == 1 {
-            let mut out = with_room(grad.len())?;
+            let mut out = vec_with_capacity(grad.len())?;
             sources.for_each(|(grad, y)| row_gradient(op, &mut out, grad, y));
             return Ok(CpuStorage::wrap(out));
         }
@@ -320,7 +320,7 @@ impl FloatKernel for LogSumExp<'_> {
         let lanes = Lanes::new(x.layout.shape(), dim);
         let count = x.layout.shape().reduced(&[dim], true).numel();
         let x = to_cow::<T>(x)?;
-        room::<f64>(count)?;
+        check_allocatable::<f64>(count)?;
         let logs = if x.is_empty() {
             vec![f64::NEG_INFINITY; count]
         } else {
@@ -345,8 +345,8 @@ impl FloatKernel for LogSumExpGradient<'_> {
         let Self(grad, x, y, dim) = self;
         let lanes = Lanes::new(x.layout.shape(), dim);
         let (grad, x, y) = (to_cow::<T>(grad)?, to_cow::<T>(x)?, to_cow::<T>(y)?);
-        room::<T>(x.len())?;
-        let mut out = with_room(x.len())?;
+        check_allocatable::<T>(x.len())?;
+        let mut out = vec_with_capacity(x.len())?;
         let inner = lanes.inner.max(1);
         let lines = grad.chunks_exact(inner).zip(y.chunks_exact(inner));
         for (x, (grad, y)) in x.chunks_exact(lanes.block().max(1)).zip(lines) {

@@ -2,9 +2,9 @@
 
 use half::{bf16, f16};
 
-use super::memory::with_room;
+use super::memory::vec_with_capacity;
 use super::view::to_cow;
-use super::{CpuStorage, Element, Operand, Storage, room};
+use super::{CpuStorage, Element, Operand, Storage, check_allocatable};
 use crate::Result;
 
 /// Types whose order is that of unsigned integers: NaN is the greatest, and equal values, such as the
@@ -121,12 +121,12 @@ impl Order {
     /// The places, from what adds the keys of a row.
     fn of<K: Key>(&self, fill: &dyn Fn(usize, &mut Vec<K>)) -> Result<Storage> {
         let count = self.count;
-        room::<i64>(self.rows * count)?;
-        let mut out = with_room(self.rows * count)?;
+        check_allocatable::<i64>(self.rows * count)?;
+        let mut out = vec_with_capacity(self.rows * count)?;
         if self.rows == 0 {
             return Ok(CpuStorage::wrap(out));
         }
-        room::<K>(self.width)?;
+        check_allocatable::<K>(self.width)?;
         let mut keys = Vec::with_capacity(self.width);
         for row in 0..self.rows {
             keys.clear();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "threads")]
-use super::workers::share;
+use super::thread_pool::share;
 use crate::Result;
 
 /// One thread does all the parts.
@@ -19,10 +19,10 @@ fn share(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
 
 /// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
 /// thread: waking one takes some microseconds.
-const LEAST: usize = 1 << 15;
+const MIN_PARALLEL_NS: usize = 1 << 15;
 
 /// The most threads that are used; 0 until it is set.
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets how many threads one operation may use, in place of as many as there are processors.
 ///
@@ -37,7 +37,7 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 /// assert_eq!(module_tensor::num_threads(), 1);
 /// ```
 pub fn set_num_threads(threads: usize) {
-    MOST.store(threads.max(1), Ordering::Relaxed);
+    MAX_THREADS.store(threads.max(1), Ordering::Relaxed);
 }
 
 /// How many threads one operation may use.
@@ -45,16 +45,16 @@ pub fn num_threads() -> usize {
     if cfg!(not(feature = "threads")) {
         return 1;
     }
-    match MOST.load(Ordering::Relaxed) {
+    match MAX_THREADS.load(Ordering::Relaxed) {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         most => most,
     }
 }
 
 /// What work is written to, item after item, and cut between items.
-pub(super) trait Cut: Sized + Send {
+pub(super) trait SplitAt: Sized + Send {
     /// The first items and the rest.
-    fn cut(self, items: usize) -> (Self, Self);
+    fn split_at(self, items: usize) -> (Self, Self);
 }
 
 /// Slices with so many elements for each item; the last may have fewer.
@@ -67,24 +67,24 @@ impl<T> Items<'_, T> {
     }
 }
 
-impl<T: Send> Cut for Items<'_, T> {
-    fn cut(self, items: usize) -> (Self, Self) {
+impl<T: Send> SplitAt for Items<'_, T> {
+    fn split_at(self, items: usize) -> (Self, Self) {
         let at = (items * self.1).min(self.0.len());
         let (first, rest) = self.0.split_at_mut(at);
         (Items(first, self.1), Items(rest, self.1))
     }
 }
 
-impl<A: Cut, B: Cut> Cut for (A, B) {
-    fn cut(self, items: usize) -> (Self, Self) {
-        let ((a, a_rest), (b, b_rest)) = (self.0.cut(items), self.1.cut(items));
+impl<A: SplitAt, B: SplitAt> SplitAt for (A, B) {
+    fn split_at(self, items: usize) -> (Self, Self) {
+        let ((a, a_rest), (b, b_rest)) = (self.0.split_at(items), self.1.split_at(items));
         ((a, b), (a_rest, b_rest))
     }
 }
 
-impl<A: Cut> Cut for Option<A> {
-    fn cut(self, items: usize) -> (Self, Self) {
-        self.map(|a| a.cut(items)).unzip()
+impl<A: SplitAt> SplitAt for Option<A> {
+    fn split_at(self, items: usize) -> (Self, Self) {
+        self.map(|a| a.split_at(items)).unzip()
     }
 }
 
@@ -94,7 +94,7 @@ impl<A: Cut> Cut for Option<A> {
 /// # Errors
 ///
 /// That of the first part that failed; all parts have ended.
-pub(super) fn divide<C: Cut>(
+pub(super) fn parallel_for<C: SplitAt>(
     count: usize,
     steps: usize,
     out: C,
@@ -108,7 +108,7 @@ pub(super) fn divide<C: Cut>(
     let mut rest = out;
     for part in 0..parts {
         let items = start(part)..start(part + 1);
-        let (piece, others) = rest.cut(items.len());
+        let (piece, others) = rest.split_at(items.len());
         pieces.push(Mutex::new(Some((items, piece))));
         rest = others;
     }
@@ -120,7 +120,7 @@ pub(super) fn divide<C: Cut>(
 
 /// How many parts work is cut into and how many threads do them, if it is more than one part.
 fn parts_of(count: usize, steps: usize) -> Option<(usize, usize)> {
-    let least = LEAST.div_ceil(steps.max(1));
+    let least = MIN_PARALLEL_NS.div_ceil(steps.max(1));
     if count < 2 * least {
         return None;
     }
@@ -151,14 +151,14 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Items, LEAST, divide};
+    use super::{Items, MIN_PARALLEL_NS, parallel_for};
     use crate::Error;
 
     #[test]
     fn every_item_is_written_once_wherever_the_work_is_cut() {
-        for count in [0, 1, 2 * LEAST - 1, 2 * LEAST + 3] {
+        for count in [0, 1, 2 * MIN_PARALLEL_NS - 1, 2 * MIN_PARALLEL_NS + 3] {
             let mut pairs = vec![0; 2 * count];
-            divide(count, 1, Items(&mut pairs, 2), &|range, mut out| {
+            parallel_for(count, 1, Items(&mut pairs, 2), &|range, mut out| {
                 for (place, item) in range.enumerate() {
                     out.at(place)[0] += item;
                     out.at(place)[1] += 1;
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn the_first_part_that_fails_is_the_error() {
         let items = Items(&mut [0_u8; 0], 0);
-        let error = divide(5 * LEAST, 1, items, &|range, _| {
+        let error = parallel_for(5 * MIN_PARALLEL_NS, 1, items, &|range, _| {
             Err(Error::custom(format!("the part from {}", range.start)))
         });
         assert_eq!(error.unwrap_err().to_string(), "the part from 0");

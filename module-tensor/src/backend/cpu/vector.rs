@@ -196,7 +196,7 @@ pub(super) mod single {
 
     /// `Φ(x) + x φ(x)`
     #[inline(always)]
-    pub(in super::super) fn gelu_slope(x: f32) -> f32 {
+    pub(in super::super) fn gelu_grad(x: f32) -> f32 {
         let (tail, density) = tail(x);
         let share = if x < 0.0 { tail } else { 1.0 - tail };
         // 1/√(2π)
@@ -284,7 +284,7 @@ pub(super) mod double {
 
     /// `Φ(x) + x φ(x)`
     #[inline(always)]
-    pub(in super::super) fn gelu_slope(x: f64) -> f64 {
+    pub(in super::super) fn gelu_grad(x: f64) -> f64 {
         use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
         let share = 0.5 * (1.0 + libm::erf(x * FRAC_1_SQRT_2));

@@ -3,10 +3,10 @@
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::map::dispatch;
-use super::memory::{scratch, with_room};
+use super::memory::{scratch, vec_with_capacity};
 use super::simd::{Loop, widest};
-use super::threads::{Items, divide};
-use super::{CpuStorage, Element, Operand, Storage, elements, elements_of, room};
+use super::threads::{Items, parallel_for};
+use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
 use crate::layout::{Layout, Runs};
 use crate::{Error, Result};
 
@@ -65,8 +65,8 @@ fn layout_error(layout: &Layout, error: &ndarray::ShapeError) -> Error {
 pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
     match slice(x)? {
         Some(values) => {
-            room::<T>(values.len())?;
-            let mut copy = with_room(values.len())?;
+            check_allocatable::<T>(values.len())?;
+            let mut copy = vec_with_capacity(values.len())?;
             copy.extend_from_slice(values);
             Ok(copy)
         }
@@ -77,8 +77,8 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
 /// The elements of an operand that does not lie in row-major order.
 fn copied<T: Element>(x: &Operand) -> Result<Vec<T>> {
     let numel = x.layout.shape().numel();
-    room::<T>(numel)?;
-    let (mut values, data) = (with_room(numel)?, elements::<T>(x)?);
+    check_allocatable::<T>(numel)?;
+    let (mut values, data) = (vec_with_capacity(numel)?, elements::<T>(x)?);
     for r in Runs::new([&x.layout]) {
         let data = data.get(r.offsets[0]..).unwrap_or_default();
         match (r.steps[0], data) {
@@ -250,7 +250,7 @@ fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) 
     let numel = x.layout.shape().numel();
     let mut values = scratch(numel)?;
     if let Some(x) = slice(x)? {
-        divide(numel, steps, Items(&mut values, 1), &|range, out| {
+        parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
             f(&x[range], out.0);
             Ok(())
         })?;
@@ -273,7 +273,7 @@ fn runs2<A: Element, B: Element, U: Element>(
     let numel = a.layout.shape().numel();
     let mut values = scratch(numel)?;
     if let (Some(a), Some(b)) = (slice(a)?, slice(b)?) {
-        divide(numel, 1, Items(&mut values, 1), &|range, out| {
+        parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
             f(&a[range.clone()], &b[range], out.0);
             Ok(())
         })?;

@@ -6,7 +6,7 @@ use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp, room};
+use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp, check_allocatable};
 use crate::Result;
 
 /// The windows over a block of channels. One spatial dimension is three, two of them of size 1.
@@ -390,7 +390,7 @@ impl FloatKernel for Unfold<'_> {
             UnfoldOp::Unfold => (input, columns),
             UnfoldOp::Fold => (columns, input),
         };
-        room::<T>(batch * to)?;
+        check_allocatable::<T>(batch * to)?;
         let mut out = filled(batch * to, T::zero())?;
         if columns == 0 || input == 0 {
             return Ok(CpuStorage::wrap(out));

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 
-use crate::backend::host_room;
+use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
@@ -29,8 +29,8 @@ impl Batch {
         let lead = lead.to_vec();
         // Matrices without elements may be any number.
         let count = Shape::from(lead.as_slice()).checked_numel(op, size_of::<f64>())?;
-        host_room::<f64>(count)?;
-        host_room::<f64>(x.numel())?;
+        check_host_allocatable::<f64>(count)?;
+        check_host_allocatable::<f64>(x.numel())?;
         let like = x.detach();
         let values = like.to_dtype(DType::F64)?.to_vec::<f64>()?;
         Ok(Self {
@@ -100,7 +100,7 @@ impl Batch {
     /// Memory for a result with `sizes` for each matrix.
     pub(super) fn room(&self, sizes: &[usize]) -> Result<Vec<f64>> {
         let numel = self.shape(sizes).checked_numel(self.op, size_of::<f64>())?;
-        host_room::<f64>(numel)?;
+        check_host_allocatable::<f64>(numel)?;
         Ok(Vec::with_capacity(numel))
     }
 

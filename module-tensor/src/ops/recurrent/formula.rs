@@ -1,13 +1,13 @@
 //! The gradients of recurrent layers along their steps, written with operations that have gradients.
 
-use super::gradient::{Fused, Slopes};
+use super::gradient::{Fused, GateGrads};
 use super::{NAME, Recurrent, States};
 use crate::backend::{RecurrentNeeds, RecurrentOp};
 use crate::tensor::{Backward, Tensor};
 use crate::{Error, Result};
 
 impl Fused {
-    pub(super) fn formula(&self, ctx: &Backward, needed: RecurrentNeeds) -> Result<Slopes> {
+    pub(super) fn formula(&self, ctx: &Backward, needed: RecurrentNeeds) -> Result<GateGrads> {
         let pass = self.pass.widened()?;
         let states = match &*self.outputs {
             [h, c @ ..] => States {
@@ -36,7 +36,7 @@ impl Fused {
             let dtype = self.pass.gates.dtype();
             x.map(|x| x.to_dtype(dtype)).transpose()
         };
-        Ok(Slopes {
+        Ok(GateGrads {
             gates: along.gates.to_dtype(self.pass.gates.dtype())?,
             hidden: along.hidden.to_dtype(self.pass.hidden.dtype())?,
             cell: narrow(along.cell.clone())?,

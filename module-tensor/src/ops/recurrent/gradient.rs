@@ -15,7 +15,7 @@ pub(super) struct Fused {
 }
 
 /// The gradients of the inputs.
-pub(super) struct Slopes {
+pub(super) struct GateGrads {
     pub(super) gates: Tensor,
     pub(super) hidden: Tensor,
     pub(super) cell: Option<Tensor>,
@@ -41,7 +41,11 @@ impl Fused {
         }
     }
 
-    pub(super) fn kernel(&self, ctx: &Backward, needed: RecurrentNeeds) -> Result<Option<Slopes>> {
+    pub(super) fn kernel(
+        &self,
+        ctx: &Backward,
+        needed: RecurrentNeeds,
+    ) -> Result<Option<GateGrads>> {
         let Self { pass, saved, .. } = self;
         let Some(kernels) = ctx.grad().device().backend().recurrent() else {
             return Ok(None);
@@ -52,7 +56,7 @@ impl Fused {
             let pair = of.as_ref().zip(slope);
             pair.map(|(of, slope)| of.like_shape(slope))
         };
-        Ok(Some(Slopes {
+        Ok(Some(GateGrads {
             gates: pass.gates.like_shape(slopes.gates),
             hidden: pass.hidden.like_shape(slopes.hidden),
             cell: like(&pass.cell, slopes.cell),

@@ -21,7 +21,7 @@ use std::ops::Range;
 use super::float::Float;
 use super::memory::Workspace;
 use super::simd::Level;
-use super::threads::{Cut, divide};
+use super::threads::{SplitAt, parallel_for};
 pub(super) use matrix::{Matrix, MatrixMut};
 use tile::Block;
 pub(super) use tile::Tile;
@@ -76,7 +76,7 @@ fn multiply_at<T: Float>(
         add,
         transposed,
     };
-    product.divide(out);
+    product.parallel_for(out);
 }
 
 /// The factor, copied if neither its rows nor its columns are contiguous.
@@ -117,7 +117,7 @@ struct Product<'a, T> {
 
 impl<T: Float> Product<'_, T> {
     /// Shares the longer side among threads, whole tiles to each.
-    fn divide(&self, out: Vec<&mut [T]>) {
+    fn parallel_for(&self, out: Vec<&mut [T]>) {
         let shape = T::shape(self.level);
         let (m, k, n) = (self.left.rows, self.left.columns, self.right.columns);
         // Columns are packed by each thread that reads them.
@@ -133,7 +133,7 @@ impl<T: Float> Product<'_, T> {
         };
         // About 32 products are added in a nanosecond.
         let steps = (items * k).saturating_mul(other) / 32;
-        let done = divide(len.div_ceil(items), steps, part, &|range, mut part| {
+        let done = parallel_for(len.div_ceil(items), steps, part, &|range, mut part| {
             let range = range.start * items..(range.end * items).min(len);
             let (rows, columns) = match by_rows {
                 true => (range, 0..n),
@@ -202,8 +202,8 @@ struct Part<'a, T> {
     by_outer: bool,
 }
 
-impl<T: Send> Cut for Part<'_, T> {
-    fn cut(mut self, items: usize) -> (Self, Self) {
+impl<T: Send> SplitAt for Part<'_, T> {
+    fn split_at(mut self, items: usize) -> (Self, Self) {
         let at = items * self.items;
         let (items, by_outer) = (self.items, self.by_outer);
         let rest = match by_outer {

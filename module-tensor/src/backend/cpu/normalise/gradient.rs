@@ -12,10 +12,11 @@ use super::super::compute::kept;
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
-use super::super::memory::with_room;
+use super::super::memory::vec_with_capacity;
 use super::super::view::to_cow;
 use super::super::{
-    CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved, room,
+    CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved,
+    check_allocatable,
 };
 use super::{NAME, ROWS, Statistics, columns, parameter, settle};
 use crate::Result;
@@ -49,13 +50,13 @@ impl FloatKernel for Gradient<'_> {
             mean: kept(mean, geometry.statistics(), NAME)?.to_vec(),
             var: kept(var, geometry.statistics(), NAME)?.to_vec(),
         };
-        room::<T>(x.len())?;
-        room::<[f64; 2]>(weight.len())?;
+        check_allocatable::<T>(x.len())?;
+        check_allocatable::<[f64; 2]>(weight.len())?;
         let mut work = Work {
             scales: statistics.scales(geometry.eps),
             statistics,
             geometry,
-            out: with_room(x.len())?,
+            out: vec_with_capacity(x.len())?,
             sums: [vec![0.0; weight.len()], vec![0.0; weight.len()]],
             grad: &grad,
             x: &x,

@@ -6,7 +6,7 @@ use super::super::map::{FloatKernel, run_float};
 use super::super::memory::{filled, scratch};
 use super::super::panels::Panels;
 use super::super::simd::{Loop, widest};
-use super::super::threads::{Items, divide};
+use super::super::threads::{Items, parallel_for};
 use super::super::view::to_cow;
 use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved, Storage};
 use super::weights::WeightGradients;
@@ -73,7 +73,7 @@ impl<'a> States<'a> {
 }
 
 /// The gradients along the steps.
-pub(super) struct Slopes {
+pub(super) struct GateGrads {
     /// Of the part of the input, `[rows, gates · hidden]`.
     pub(super) gates: Storage,
     /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
@@ -92,13 +92,13 @@ struct Gradient<'a> {
 }
 
 impl FloatKernel for Gradient<'_> {
-    type Output = Slopes;
+    type Output = GateGrads;
 
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn run<T: Float>(self) -> Result<Slopes> {
+    fn run<T: Float>(self) -> Result<GateGrads> {
         let Self {
             inputs, geometry, ..
         } = self;
@@ -158,7 +158,7 @@ impl FloatKernel for Gradient<'_> {
                     ),
                 ),
             );
-            divide(step.len(), steps, items, &|range, items| {
+            parallel_for(step.len(), steps, items, &|range, items| {
                 let ((dh, (dc, inner)), (slopes, (sums, states))) = items;
                 let step = Step {
                     sizes,
@@ -180,7 +180,7 @@ impl FloatKernel for Gradient<'_> {
                 Ok(())
             })?;
         }
-        Ok(Slopes {
+        Ok(GateGrads {
             gates: CpuStorage::wrap(slopes),
             sums: (sums_width > 0).then(|| CpuStorage::wrap(sums)),
             states: projection.is_some().then(|| CpuStorage::wrap(states)),

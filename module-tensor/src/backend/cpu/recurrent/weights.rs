@@ -1,13 +1,13 @@
 //! The gradients of a recurrent layer's parameters from those along its steps.
 
 use super::super::{Backend, BinaryOp, CPU, CpuStorage, Operand, ReduceOp, Storage, UnaryOp};
-use super::gradient::{Slopes, States};
+use super::gradient::{GateGrads, States};
 use super::{RecurrentGeometry, RecurrentInputs};
 use crate::Result;
 use crate::layout::Layout;
 
 pub(super) struct WeightGradients<'a> {
-    pub(super) slopes: &'a Slopes,
+    pub(super) slopes: &'a GateGrads,
     pub(super) states: States<'a>,
     pub(super) inputs: &'a RecurrentInputs,
     pub(super) geometry: &'a RecurrentGeometry,

@@ -1,10 +1,13 @@
 //! Copies in which each dimension has an order of its own.
 
 use super::map::{NumberKernel, by_width, dispatch_moved, run_number, through_wide};
-use super::memory::{filled, with_room};
+use super::memory::{filled, vec_with_capacity};
 use super::number::Number;
 use super::view::to_cow;
-use super::{CpuStorage, Element, LinearOp, Operand, Storage, TakeDim, TakeGeometry, room};
+use super::{
+    CpuStorage, Element, GatherAlongGeometry, GatherDim, LinearOp, Operand, Storage,
+    check_allocatable,
+};
 use crate::Result;
 use crate::layout::Layout;
 
@@ -19,7 +22,7 @@ struct Plan {
 
 impl Plan {
     /// The plan for an output that is not empty.
-    fn new(geometry: &TakeGeometry) -> Result<Self> {
+    fn new(geometry: &GatherAlongGeometry) -> Result<Self> {
         let shape = &geometry.input;
         let places = places(geometry)?;
         let layout = Layout::contiguous(shape.clone());
@@ -27,7 +30,7 @@ impl Plan {
         let rows = (0..places.len()).rev().find(|d| !same(d)).unwrap_or(0);
         let mut starts = vec![0];
         for (order, stride) in places.iter().zip(layout.strides()).take(rows) {
-            room::<usize>(starts.len().saturating_mul(order.len()))?;
+            check_allocatable::<usize>(starts.len().saturating_mul(order.len()))?;
             let next = starts.iter().flat_map(|start| {
                 let along = order.iter();
                 along.map(move |place| start + place * stride)
@@ -68,22 +71,29 @@ impl Plan {
 }
 
 /// For each dimension of the output, up to the last that is not as it was, the places of the input.
-fn places(geometry: &TakeGeometry) -> Result<Vec<Vec<usize>>> {
-    let changed = geometry.dims.iter().rposition(|dim| *dim != TakeDim::Same);
+fn places(geometry: &GatherAlongGeometry) -> Result<Vec<Vec<usize>>> {
+    let changed = geometry
+        .dims
+        .iter()
+        .rposition(|dim| *dim != GatherDim::Same);
     let dims = geometry.input.iter().zip(&geometry.dims);
     let places = dims.take(changed.unwrap_or(0) + 1).map(|(&size, dim)| {
-        room::<usize>(dim.len(size))?;
+        check_allocatable::<usize>(dim.len(size))?;
         Ok(match dim {
             // Without a choice for each place.
-            TakeDim::Same => (0..size).collect(),
-            TakeDim::Flip => (0..size).rev().collect(),
+            GatherDim::Same => (0..size).collect(),
+            GatherDim::Flip => (0..size).rev().collect(),
             _ => dim.places(size).collect(),
         })
     });
     places.collect()
 }
 
-pub(super) fn take(op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<Storage> {
+pub(super) fn gather_along(
+    op: LinearOp,
+    x: Operand,
+    geometry: &GatherAlongGeometry,
+) -> Result<Storage> {
     match op {
         LinearOp::Forward => by_width(
             [x],
@@ -95,14 +105,14 @@ pub(super) fn take(op: LinearOp, x: Operand, geometry: &TakeGeometry) -> Result<
     }
 }
 
-fn forward<T: Element>(x: &Operand, geometry: &TakeGeometry) -> Result<Storage> {
+fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<Storage> {
     if geometry.output.numel() == 0 {
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
     let plan = Plan::new(geometry)?;
     let values = to_cow::<T>(x)?;
-    room::<T>(plan.numel)?;
-    let mut out = with_room(plan.numel)?;
+    check_allocatable::<T>(plan.numel)?;
+    let mut out = vec_with_capacity(plan.numel)?;
     if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
         for start in &plan.starts {
             let row = &values[*start..];
@@ -119,7 +129,7 @@ fn forward<T: Element>(x: &Operand, geometry: &TakeGeometry) -> Result<Storage> 
 
 struct Backward<'a> {
     x: Operand,
-    geometry: &'a TakeGeometry,
+    geometry: &'a GatherAlongGeometry,
 }
 
 impl NumberKernel for Backward<'_> {
@@ -132,7 +142,7 @@ impl NumberKernel for Backward<'_> {
     fn run<T: Number>(self) -> Result<Storage> {
         let Self { x, geometry } = self;
         let numel = geometry.input.numel();
-        room::<T>(numel)?;
+        check_allocatable::<T>(numel)?;
         let mut out = filled(numel, T::zero())?;
         if geometry.output.numel() == 0 {
             return Ok(CpuStorage::wrap(out));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::threads::lock;
 
 /// How long a thread looks for work before it sleeps: about as long as waking it takes.
-const SPIN: Duration = Duration::from_micros(20);
+const SPIN_TIME: Duration = Duration::from_micros(20);
 
 /// Does the parts `0..parts` of some work, on this thread and at most `threads - 1` others.
 ///
@@ -23,7 +23,7 @@ const SPIN: Duration = Duration::from_micros(20);
 ///
 /// If a part did.
 pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) {
-    let pool = POOL.get_or_init(Pool::start);
+    let pool = POOL.get_or_init(ThreadPool::start);
     // SAFETY: the pointer only forgets how long the function lives. It is read in `Job::help` alone, for
     // a part that was claimed there, and each claimed part is counted as finished after the call. This
     // function neither returns nor unwinds before all parts are finished, and then there is no part to claim.
@@ -109,7 +109,7 @@ impl Job {
     fn wait(&self) {
         let start = Instant::now();
         while self.finished.load(Ordering::Acquire) < self.parts {
-            if start.elapsed() < SPIN {
+            if start.elapsed() < SPIN_TIME {
                 std::hint::spin_loop();
             } else {
                 std::thread::park();
@@ -128,10 +128,10 @@ impl Job {
     }
 }
 
-static POOL: OnceLock<Pool> = OnceLock::new();
+static POOL: OnceLock<ThreadPool> = OnceLock::new();
 
 /// The threads and the work that is open.
-struct Pool {
+struct ThreadPool {
     jobs: Arc<Jobs>,
 }
 
@@ -143,7 +143,7 @@ struct Jobs {
     more: Condvar,
 }
 
-impl Pool {
+impl ThreadPool {
     /// One thread for each processor but one; fewer if the system gives no more.
     fn start() -> Self {
         let jobs = Arc::<Jobs>::default();
@@ -184,7 +184,7 @@ impl Jobs {
     /// The oldest job that another thread may help with, as soon as there is one.
     fn find(&self) -> Arc<Job> {
         let start = Instant::now();
-        while self.count.load(Ordering::Relaxed) == 0 && start.elapsed() < SPIN {
+        while self.count.load(Ordering::Relaxed) == 0 && start.elapsed() < SPIN_TIME {
             std::hint::spin_loop();
         }
         let mut open = lock(&self.open);

@@ -1,45 +1,48 @@
 //! What functions of straight pieces share: a region where they are flat.
 
-use crate::backend::Region;
+use crate::backend::FillRange;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Result, Scalar};
 
 impl Tensor {
     /// `value` where `x`, which is not differentiated, lies in the region, else this tensor.
-    pub(super) fn flat(
+    pub(super) fn fill_in_range(
         &self,
         name: &'static str,
         x: &Self,
-        region: Region,
+        region: FillRange,
         value: impl Into<Scalar>,
     ) -> Result<Self> {
         let backend = self.device().backend();
-        let storage = backend.flat(region, value.into(), x.plain(name)?, self.plain(name)?)?;
+        let storage =
+            backend.fill_in_range(region, value.into(), x.plain(name)?, self.plain(name)?)?;
         let out = self.like_shape(storage);
-        Ok(out.record([self], |_| Flat::new(name, x, region)))
+        Ok(out.record([self], |_| FillInRange::new(name, x, region)))
     }
 }
 
 /// The gradient of an operation that is flat in a region and has the slope 1 elsewhere.
-pub(super) struct Flat {
+pub(super) struct FillInRange {
     name: &'static str,
     x: Tensor,
-    region: Region,
+    region: FillRange,
 }
 
-impl Flat {
-    pub(super) fn new(name: &'static str, x: &Tensor, region: Region) -> Self {
+impl FillInRange {
+    pub(super) fn new(name: &'static str, x: &Tensor, region: FillRange) -> Self {
         let x = x.detach();
         Self { name, x, region }
     }
 }
 
-impl Function for Flat {
+impl Function for FillInRange {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().flat(self.name, &self.x, self.region, 0)?)
+        one(ctx
+            .grad()
+            .fill_in_range(self.name, &self.x, self.region, 0)?)
     }
 }

@@ -4,11 +4,16 @@ use super::map::{NumberKernel, by_width, dispatch_moved, run_number, through_wid
 use super::memory::filled;
 use super::number::Number;
 use super::view::run;
-use super::{Backend, CPU, CpuStorage, Element, Operand, Storage, elements, room};
+use super::{Backend, CPU, CpuStorage, Element, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Runs, Shape};
 use crate::{Result, Scalar};
 
-pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> Result<Storage> {
+pub(super) fn as_strided_scatter(
+    x: Operand,
+    layout: &Layout,
+    numel: usize,
+    fill: Scalar,
+) -> Result<Storage> {
     if layout.overlaps() {
         return through_wide([x], |[x]| {
             run_number(x.storage.dtype(), Add { x, layout, numel })
@@ -20,7 +25,7 @@ pub(super) fn place(x: Operand, layout: &Layout, numel: usize, fill: Scalar) -> 
     };
     by_width([x, fill], |[x, fill]| {
         dispatch_moved!("place", x.storage.dtype(), T => {
-            room::<T>(numel)?;
+            check_allocatable::<T>(numel)?;
             let value = elements::<T>(&fill)?.first().copied().unwrap_or_default();
             let mut out = filled(numel, value)?;
             write(&x, layout, &mut out, |slot, v: T| *slot = v)?;
@@ -43,7 +48,7 @@ impl NumberKernel for Add<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        room::<T>(self.numel)?;
+        check_allocatable::<T>(self.numel)?;
         let mut out = filled(self.numel, T::zero())?;
         write(&self.x, self.layout, &mut out, |slot, v: T| {
             *slot = slot.plus(v);

@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use super::{LinearOp, room};
+use super::{LinearOp, check_allocatable};
 use crate::Result;
 
 /// A linear map along one dimension, in which each place of the output is a weighted sum of
 /// neighbors in the input.
-pub(super) struct Band {
+pub(super) struct ResampleAxis {
     /// The size of the input.
     pub(super) size: usize,
     /// For each place of the output the neighbors in the input; neither end ever falls.
     pub(super) ranges: Vec<Range<usize>>,
     /// What they count.
-    pub(super) weights: BandWeights,
+    pub(super) weights: AxisWeights,
 }
 
-/// The weights of a [`Band`], no more of them than differ.
-pub(super) enum BandWeights {
+/// The weights of a [`ResampleAxis`], no more of them than differ.
+pub(super) enum AxisWeights {
     /// For each place of the output what its sum is divided by.
     OverOutput(Vec<f64>),
     /// For each place of the input what it is divided by.
@@ -26,14 +26,14 @@ pub(super) enum BandWeights {
     Pairs(Vec<f64>),
 }
 
-impl Band {
+impl ResampleAxis {
     /// The means of ranges of the input.
     pub(super) fn means(size: usize, ranges: Vec<Range<usize>>) -> Self {
         let counts = ranges.iter().map(|range| range.len() as f64).collect();
         Self {
             size,
             ranges,
-            weights: BandWeights::OverOutput(counts),
+            weights: AxisWeights::OverOutput(counts),
         }
     }
 
@@ -61,9 +61,9 @@ impl Band {
         };
         let ranges: Vec<_> = (0..self.size).map(outputs).collect();
         let weights = match self.weights {
-            BandWeights::OverOutput(divisors) => BandWeights::OverInput(divisors),
-            BandWeights::OverInput(divisors) => BandWeights::OverOutput(divisors),
-            BandWeights::Pairs(weights) => {
+            AxisWeights::OverOutput(divisors) => AxisWeights::OverInput(divisors),
+            AxisWeights::OverInput(divisors) => AxisWeights::OverOutput(divisors),
+            AxisWeights::Pairs(weights) => {
                 let mut starts = Vec::with_capacity(self.ranges.len());
                 let mut count = 0;
                 for range in &self.ranges {
@@ -79,7 +79,7 @@ impl Band {
                         )
                     }));
                 }
-                BandWeights::Pairs(turned)
+                AxisWeights::Pairs(turned)
             }
         };
         Self {
@@ -91,10 +91,10 @@ impl Band {
 }
 
 /// The maps from an input to an output as such, or transposed.
-pub(super) fn directed(op: LinearOp, bands: Vec<Band>) -> Vec<Band> {
+pub(super) fn directed(op: LinearOp, bands: Vec<ResampleAxis>) -> Vec<ResampleAxis> {
     match op {
         LinearOp::Forward => bands,
-        LinearOp::Backward => bands.into_iter().map(Band::transposed).collect(),
+        LinearOp::Backward => bands.into_iter().map(ResampleAxis::transposed).collect(),
     }
 }
 
@@ -103,6 +103,6 @@ pub(super) fn ranges(
     count: usize,
     range: impl Fn(usize) -> Range<usize>,
 ) -> Result<Vec<Range<usize>>> {
-    room::<Range<usize>>(count)?;
+    check_allocatable::<Range<usize>>(count)?;
     Ok((0..count).map(range).collect())
 }

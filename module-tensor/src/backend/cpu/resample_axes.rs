@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::band::{Band, BandWeights, ranges};
-use super::{ResampleGeometry, ResampleMode, room};
+use super::resample_axis::{AxisWeights, ResampleAxis, ranges};
+use super::{ResampleGeometry, ResampleMode, check_allocatable};
 use crate::{DType, Result};
 
 /// What each spatial dimension reads of images of `dtype`.
-pub(super) fn bands(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<Band>> {
+pub(super) fn bands(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<ResampleAxis>> {
     use ResampleMode as Mode;
     let sizes = geometry.input.iter().zip(geometry.output.iter()).skip(2);
     let bands = sizes.zip(&geometry.scale).map(|((&size, &to), &scale)| {
@@ -16,7 +16,7 @@ pub(super) fn bands(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<Ban
             Mode::Nearest => map.nearest(dtype, false),
             Mode::NearestExact => map.nearest(dtype, true),
             Mode::Linear { .. } if to == size => {
-                Ok(Band::means(size, ranges(to, |at| at..at + 1)?))
+                Ok(ResampleAxis::means(size, ranges(to, |at| at..at + 1)?))
             }
             Mode::Linear { align_corners } => map.taps(align_corners, 0, |t| [1.0 - t, t]),
             Mode::Cubic { align_corners } => map.taps(align_corners, 1, cubic),
@@ -37,7 +37,7 @@ struct Map {
 
 impl Map {
     /// The place under the start of each place of the output, or under its middle if `exact`.
-    fn nearest(&self, dtype: DType, exact: bool) -> Result<Band> {
+    fn nearest(&self, dtype: DType, exact: bool) -> Result<ResampleAxis> {
         // As PyTorch computes it, to the bit: another rounding would choose another place.
         let place = |at: usize| match (dtype, exact) {
             (DType::F64, false) => (at as f64 * self.scale) as f32,
@@ -49,13 +49,13 @@ impl Map {
             let place = (place(at) as usize).min(self.size - 1);
             place..place + 1
         })?;
-        Ok(Band::means(self.size, ranges))
+        Ok(ResampleAxis::means(self.size, ranges))
     }
 
     /// The mean of the places that a place of the output covers, weighted by a filter that ends
     /// `reach` places from its middle, which is widened where the image becomes smaller. Aligned
     /// corners change the scale only, as in PyTorch.
-    fn averages(&self, reach: f64, filter: impl Fn(f64) -> f64) -> Result<Band> {
+    fn averages(&self, reach: f64, filter: impl Fn(f64) -> f64) -> Result<ResampleAxis> {
         let width = self.scale.max(1.0);
         let support = reach * width;
         let middle = |at: usize| self.scale * (at as f64 + 0.5);
@@ -69,7 +69,7 @@ impl Map {
             .iter()
             .map(|range| range.len())
             .fold(0, usize::saturating_add);
-        room::<f64>(count)?;
+        check_allocatable::<f64>(count)?;
         let mut pairs = Vec::with_capacity(count);
         for (at, range) in ranges.iter().enumerate() {
             let weight = |place: usize| filter((place as f64 - middle(at) + 0.5) / width);
@@ -79,10 +79,10 @@ impl Map {
             let total: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|weight| *weight /= total);
         }
-        Ok(Band {
+        Ok(ResampleAxis {
             size: self.size,
             ranges,
-            weights: BandWeights::Pairs(pairs),
+            weights: AxisWeights::Pairs(pairs),
         })
     }
 
@@ -93,9 +93,9 @@ impl Map {
         align_corners: bool,
         before: usize,
         weights: impl Fn(f64) -> [f64; K],
-    ) -> Result<Band> {
-        room::<Range<usize>>(self.to)?;
-        room::<f64>(self.to.saturating_mul(K))?;
+    ) -> Result<ResampleAxis> {
+        check_allocatable::<Range<usize>>(self.to)?;
+        check_allocatable::<f64>(self.to.saturating_mul(K))?;
         let last = self.size - 1;
         // The place to the left, from which the first neighbor is `before` less, and the rest.
         let source = |at: usize| {
@@ -133,10 +133,10 @@ impl Map {
             }
             ranges.push(range);
         }
-        Ok(Band {
+        Ok(ResampleAxis {
             size: self.size,
             ranges,
-            weights: BandWeights::Pairs(pairs),
+            weights: AxisWeights::Pairs(pairs),
         })
     }
 }

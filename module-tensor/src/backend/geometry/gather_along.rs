@@ -1,17 +1,17 @@
 use crate::layout::Shape;
 
 /// A copy in which each dimension has an order of its own:
-/// `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions `f` that [`TakeDim`] names.
+/// `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions `f` that [`GatherDim`] names.
 ///
 /// Backward, `out[f₀(i), f₁(j), …] += x[i, j, …]`, from zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakeGeometry {
+pub struct GatherAlongGeometry {
     /// The shape of the input.
     pub input: Shape,
-    /// The shape of the output; each size is [`TakeDim::len`].
+    /// The shape of the output; each size is [`GatherDim::len`].
     pub output: Shape,
     /// What each dimension takes of the input's.
-    pub dims: Vec<TakeDim>,
+    pub dims: Vec<GatherDim>,
 }
 
 /// Which place of a dimension of `n` places stands at place `i` of the output.
@@ -23,16 +23,16 @@ pub struct TakeGeometry {
 /// # Example
 ///
 /// ```
-/// use module_tensor::backend::TakeDim;
+/// use module_tensor::backend::GatherDim;
 ///
-/// assert_eq!(TakeDim::Flip.places(3).collect::<Vec<_>>(), [2, 1, 0]);
-/// let reflect = TakeDim::Reflect { before: 2, after: -1 };
+/// assert_eq!(GatherDim::Flip.places(3).collect::<Vec<_>>(), [2, 1, 0]);
+/// let reflect = GatherDim::Reflect { before: 2, after: -1 };
 /// assert_eq!(reflect.len(4), 5);
 /// assert_eq!(reflect.places(4).collect::<Vec<_>>(), [2, 1, 0, 1, 2]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum TakeDim {
+pub enum GatherDim {
     /// `i`
     Same,
     /// `n - 1 - i`
@@ -61,7 +61,7 @@ pub enum TakeDim {
     },
 }
 
-impl TakeDim {
+impl GatherDim {
     /// How many places the output has for `n` of the input.
     pub fn len(self, n: usize) -> usize {
         match self {

@@ -163,17 +163,22 @@ pub trait ModuleExt: Module {
         walk::flags(self.as_module()).iter().any(is_training)
     }
 
-    /// Lets every parameter be trained, or none; freezing drops gradients.
+    /// Pauses the training of every parameter, or lets it go on: PyTorch's `requires_grad_`.
+    ///
+    /// Gradients and the states of optimizers stay, and training goes on with them
+    /// ([`Parameter::set_requires_grad`]). What is not to be trained any more is
+    /// [frozen](Self::freeze).
     fn set_requires_grad(&self, requires_grad: bool) {
         convert::set_requires_grad(self.as_module(), requires_grad);
     }
 
-    /// Freezes what `select` covers, and returns the paths: parameters learn no more and lose their
-    /// gradients, and the running statistics of modules all of whose buffers are covered stand still, so
+    /// Freezes what `select` covers, and returns the paths: parameters are trained no more and lose their
+    /// gradients ([`Parameter::freeze`]), and the running statistics of modules all of whose buffers are covered stand still, so
     /// that a frozen batch normalisation behaves as in evaluation.
     ///
-    /// [`train`](Self::train) does not undo it. An optimiser forgets what it remembers of a frozen
-    /// parameter. Where a tied tensor is covered under one of its names, it is frozen.
+    /// [`train`](Self::train) does not undo it. An optimizer drops the state that it keeps of a frozen
+    /// parameter, such as momentum; [`set_requires_grad`](Self::set_requires_grad) pauses training and keeps
+    /// it. Where a tied tensor is covered under one of its names, it is frozen.
     ///
     /// # Errors
     ///
@@ -199,8 +204,7 @@ pub trait ModuleExt: Module {
         freeze::set_frozen(self.as_module(), &select.into(), true, true)
     }
 
-    /// [`freeze`](Self::freeze) for parameters only: running statistics keep moving, as they do in
-    /// PyTorch where `requires_grad` alone is false.
+    /// [`freeze`](Self::freeze) for parameters only: running statistics keep moving.
     ///
     /// # Errors
     ///
@@ -209,7 +213,7 @@ pub trait ModuleExt: Module {
         freeze::set_frozen(self.as_module(), &select.into(), true, false)
     }
 
-    /// Lets what `select` covers learn and move again, and returns the paths.
+    /// Lets what `select` covers be trained and move again, and returns the paths.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ pub(crate) fn set_training(root: &dyn Module, training: bool) {
     }
 }
 
-/// Freezes every parameter, or lets it learn again.
+/// Pauses the training of every parameter, or lets it go on.
 pub(crate) fn set_requires_grad(root: &dyn Module, requires_grad: bool) {
     walk::each_parameter(root, &mut |parameter| {
         parameter.set_requires_grad(requires_grad)

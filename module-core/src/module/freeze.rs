@@ -51,7 +51,10 @@ pub(crate) fn set_frozen(
         .into_iter()
         .filter(|(path, _)| select.covers(path))
     {
-        parameter.set_requires_grad(!frozen);
+        match frozen {
+            true => parameter.freeze(),
+            false => parameter.unfreeze(),
+        }
         changed.push(path);
     }
     for Own { buffers, flag } in modules {

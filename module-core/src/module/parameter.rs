@@ -13,7 +13,7 @@ use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor
 
 /// A learnable tensor of a module.
 ///
-/// It is a handle with a changeable value: optimisers, loading and casts set it through a shared
+/// It is a handle with a changeable value: optimizers, loading and casts set it through a shared
 /// reference. It is not `Clone`, so that nothing is tied by accident; two modules use one tensor
 /// by [`share`](Self::share).
 ///
@@ -41,6 +41,8 @@ struct Inner {
 struct State {
     value: Tensor,
     requires_grad: bool,
+    /// Whether it was frozen, and not paused only; then `requires_grad` is false.
+    frozen: bool,
     /// How often it was frozen.
     freezes: u64,
 }
@@ -77,6 +79,7 @@ impl Parameter {
         let state = State {
             value: value.detach(),
             requires_grad: true,
+            frozen: false,
             freezes: 0,
         };
         Ok(Self(Arc::new(Inner {
@@ -96,7 +99,7 @@ impl Parameter {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value, tracked unless the parameter is frozen.
+    /// The value, tracked unless the parameter is paused or frozen.
     pub fn tensor(&self) -> Tensor {
         let state = self.read();
         match state.requires_grad {
@@ -233,24 +236,83 @@ impl Parameter {
         })
     }
 
-    /// Whether the parameter is trained.
+    /// Whether the parameter is trained, and neither paused nor frozen.
     pub fn requires_grad(&self) -> bool {
         self.read().requires_grad
     }
 
-    /// Freezes the parameter or lets it be trained; freezing drops the gradient, so that no
-    /// optimiser moves it by a stale one, and a graph recorded before leaves none.
+    /// Pauses the training of the parameter, or lets it go on: PyTorch's `requires_grad_`.
+    ///
+    /// While it is paused, [`tensor`](Self::tensor) is not tracked, a backward pass adds nothing to its
+    /// gradient, not even through a graph recorded before, and no optimizer moves it. The gradient that is
+    /// there stays, and so does the state that optimizers keep, such as momentum: when training goes on,
+    /// it goes on with both. So the two networks of a GAN pause each other in turn. `true` also lets a frozen
+    /// parameter be trained again.
+    ///
+    /// PyTorch's optimizers move a parameter that is paused and still has a gradient; ours do not. What is not
+    /// to be trained any more is [frozen](Self::freeze).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor};
+    ///
+    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
+    /// let loss = weight.tensor().sum(.., false)?;
+    /// loss.backward()?;
+    /// weight.set_requires_grad(false);
+    /// assert!(!weight.tensor().requires_grad());
+    /// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn set_requires_grad(&self, requires_grad: bool) {
         let mut state = self.write();
-        if state.requires_grad && !requires_grad {
-            state.freezes = state.freezes.wrapping_add(1);
-        }
         state.requires_grad = requires_grad;
-        self.0.leaf.set_frozen(!requires_grad);
+        state.frozen &= !requires_grad;
+        self.0.leaf.set_requires_grad(requires_grad);
     }
 
-    /// How often the parameter was frozen. An optimiser drops what it remembers of a parameter from
-    /// before it was frozen, also where it is trained again by the next step.
+    /// Ends the training of the parameter until [`unfreeze`](Self::unfreeze): it is paused as by
+    /// [`set_requires_grad(false)`](Self::set_requires_grad), its gradient is dropped, and optimizers drop
+    /// the state that they keep of it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor};
+    ///
+    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
+    /// weight.tensor().sum(.., false)?.backward()?;
+    /// weight.freeze();
+    /// assert!(weight.is_frozen() && !weight.requires_grad() && weight.grad().is_none());
+    /// weight.unfreeze();
+    /// assert!(!weight.is_frozen() && weight.requires_grad());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn freeze(&self) {
+        let mut state = self.write();
+        state.requires_grad = false;
+        state.frozen = true;
+        state.freezes = state.freezes.wrapping_add(1);
+        self.0.leaf.set_requires_grad(false);
+        // A gradient may hold a graph, and that functions of users, which are dropped without the lock.
+        drop(state);
+        self.0.leaf.set_grad(None);
+    }
+
+    /// Lets the parameter be trained again, whether it was frozen or paused. Optimizers start with no state
+    /// of a parameter that was frozen.
+    pub fn unfreeze(&self) {
+        self.set_requires_grad(true);
+    }
+
+    /// Whether the parameter is [frozen](Self::freeze), and not paused only.
+    pub fn is_frozen(&self) -> bool {
+        self.read().frozen
+    }
+
+    /// How often the parameter was [frozen](Self::freeze). An optimizer drops the state of a parameter from
+    /// before it was frozen, also where it is trained again by the next step; pauses do not count.
     pub fn freezes(&self) -> u64 {
         self.read().freezes
     }

@@ -171,7 +171,9 @@ pub(super) fn check_table(
 pub(super) fn pretrained(shape: [usize; 2], embeddings: Tensor, freeze: bool) -> Result<Parameter> {
     crate::functional::check_shape("from_pretrained", &embeddings, &shape.into())?;
     let weight = Parameter::new(embeddings)?;
-    weight.set_requires_grad(!freeze);
+    if freeze {
+        weight.freeze();
+    }
     Ok(weight)
 }
 

@@ -35,7 +35,7 @@ impl<S> Entry<S> {
 
     /// Whether the parameter was frozen after the state was made.
     fn was_frozen(&self) -> bool {
-        self.parameter.freezes() != self.freezes || !self.parameter.requires_grad()
+        self.parameter.freezes() != self.freezes || self.parameter.is_frozen()
     }
 
     /// Drops the state of a parameter that was frozen after it was made.

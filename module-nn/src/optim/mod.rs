@@ -19,8 +19,10 @@ pub use sgd::{SGD, SGDConfig};
 pub trait Optimizer {
     /// Moves every parameter that has a gradient; the gradients stay.
     ///
-    /// A frozen parameter is not moved, and its state is dropped, also that of one which was frozen and
-    /// is trained again by now.
+    /// A parameter that is paused ([`set_requires_grad(false)`](module_core::Parameter::set_requires_grad))
+    /// is not moved, also where it has a gradient from before, by which PyTorch would move it; its state
+    /// stays. One that is frozen ([`freeze`](module_core::Parameter::freeze)) is not moved, and its state is
+    /// dropped, also that of one which was frozen and is trained again by now.
     ///
     /// # Errors
     ///

@@ -40,14 +40,14 @@ impl Edge {
         self.slot().and_then(|slot| lock(slot).grad.clone())
     }
 
-    /// Adds to the gradient that is kept here unless it is frozen, under its lock, so that threads
+    /// Adds to the gradient that is kept here unless it is paused, under its lock, so that threads
     /// add up; whether it was added.
     pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<bool> {
         let Some(slot) = self.slot() else {
             return Ok(false);
         };
         let mut slot = lock(slot);
-        if slot.frozen {
+        if slot.paused {
             return Ok(false);
         }
         let before = slot.grad.take();
@@ -77,13 +77,10 @@ impl Edge {
         drop(before);
     }
 
-    /// Freezes this leaf, which drops its gradient, or lets it collect gradients again.
-    pub(crate) fn set_frozen(&self, frozen: bool) {
+    /// Whether this leaf collects gradients; the one that is there stays.
+    pub(crate) fn set_requires_grad(&self, requires_grad: bool) {
         if let Some(slot) = self.slot() {
-            lock(slot).frozen = frozen;
-        }
-        if frozen {
-            self.set_grad(None);
+            lock(slot).paused = !requires_grad;
         }
     }
 }

@@ -60,10 +60,10 @@ impl Leaf {
         self.0.set_grad(grad);
     }
 
-    /// Freezes the leaf, which drops its gradient and collects none, not even from graphs recorded before;
-    /// or lets it collect gradients again.
-    pub fn set_frozen(&self, frozen: bool) {
-        self.0.set_frozen(frozen);
+    /// Whether the leaf collects gradients. One that does not gets none from graphs recorded before either;
+    /// the gradient that is there stays.
+    pub fn set_requires_grad(&self, requires_grad: bool) {
+        self.0.set_requires_grad(requires_grad);
     }
 
     /// Has `hook` called as soon as a backward pass has added the whole gradient, as

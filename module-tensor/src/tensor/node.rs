@@ -73,8 +73,8 @@ pub(crate) enum NodeKind {
 #[derive(Default)]
 pub(crate) struct Slot {
     pub(super) grad: Option<Tensor>,
-    /// Frozen after it entered a graph: the gradients of that graph are not for it.
-    pub(super) frozen: bool,
+    /// Collects none for now, also from graphs that it has entered before.
+    pub(super) paused: bool,
 }
 
 pub(crate) struct Op {

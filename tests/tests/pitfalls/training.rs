@@ -14,7 +14,7 @@ fn pitfall_28_a_frozen_parameter_stays_to_the_last_bit() {
     let mut optimizer = config.build(&model).unwrap();
     // Moments and gradients are there when the layer is frozen.
     (0..3).for_each(|_| step(&model, &mut optimizer));
-    model.hidden.set_requires_grad(false);
+    model.hidden.freeze(Select::all()).unwrap();
     assert!(model.hidden.weight().grad().is_none());
     let before = model.state_dict().unwrap();
     for _ in 0..100 {
@@ -28,7 +28,7 @@ fn pitfall_28_a_frozen_parameter_stays_to_the_last_bit() {
     assert!(moved.contains(&"head.weight".to_owned()));
 
     // Its old momentum is gone when it is trained again.
-    model.hidden.set_requires_grad(true);
+    model.hidden.unfreeze(Select::all()).unwrap();
     let frozen = model.hidden.weight().detach();
     model.zero_grad();
     backward(&model, images(1));
@@ -46,7 +46,8 @@ fn pitfall_28_a_gradient_from_before_freezing_is_dropped() {
     let model = net();
     let mut optimizer = SGD::new(&model, 0.1).unwrap();
     backward(&model, images(1));
-    model.head.set_requires_grad(false);
+    model.head.freeze(Select::all()).unwrap();
+    assert!(model.head.weight().grad().is_none());
     let before = model.state_dict().unwrap();
     optimizer.step(&model).unwrap();
     let moved = changed(&before, &model.state_dict().unwrap());

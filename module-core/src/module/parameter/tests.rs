@@ -27,13 +27,40 @@ fn a_hook_on_a_parameter_stays_when_its_value_changes() {
 }
 
 #[test]
-fn a_parameter_that_is_frozen_meanwhile_calls_none() -> Result<()> {
+fn a_parameter_that_is_paused_or_frozen_meanwhile_calls_none() -> Result<()> {
+    let ways: [fn(&Parameter); 2] = [|weight| weight.set_requires_grad(false), Parameter::freeze];
+    for stop in ways {
+        let weight = Parameter::new(Tensor::from([1.0_f64]))?;
+        let must_not_run = |_: &Parameter| Err(Error::custom("must not run"));
+        let _hook = weight.register_post_accumulate_grad_hook(must_not_run);
+        let y = weight.tensor().mul(2.0)?.sum(.., false)?;
+        stop(&weight);
+        y.backward()?;
+        assert!(weight.grad().is_none());
+    }
+    Ok(())
+}
+
+#[test]
+fn only_freezing_drops_the_gradient_and_counts() -> Result<()> {
     let weight = Parameter::new(Tensor::from([1.0_f64]))?;
-    let _hook = weight.register_post_accumulate_grad_hook(|_| Err(Error::custom("must not run")));
-    let y = weight.tensor().mul(2.0)?.sum(.., false)?;
+    total(&weight.tensor()).backward()?;
+    for _ in 0..3 {
+        weight.set_requires_grad(false);
+        assert!(!weight.requires_grad() && !weight.is_frozen());
+        assert_eq!(weight.grad().unwrap().item::<f64>()?, 1.0);
+        weight.set_requires_grad(true);
+    }
+    assert_eq!(weight.freezes(), 0);
+    weight.freeze();
+    assert!(!weight.requires_grad() && weight.is_frozen() && weight.grad().is_none());
+    assert_eq!(weight.share().freezes(), 1);
+    weight.unfreeze();
+    assert!(weight.requires_grad() && !weight.is_frozen());
+    // What was paused before can be frozen, and then counts.
     weight.set_requires_grad(false);
-    y.backward()?;
-    assert!(weight.grad().is_none());
+    weight.freeze();
+    assert_eq!(weight.freezes(), 2);
     Ok(())
 }
 

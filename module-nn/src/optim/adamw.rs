@@ -1,9 +1,8 @@
-use indexmap::IndexMap;
 use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
-use module_core::{Error, Module, Result, Snapshot, Stateful, Tensor};
+use module_core::{Error, Module, Result, Select, Tensor};
 
-use super::Optimizer;
-use super::known::{Known, State, check, slot};
+use super::range::check_range;
+use super::{ParamGroups, ParamState, RuleOptimizer, Slots, UpdateRule};
 use crate::config::config;
 
 /// Adam with weight decay that does not pass through the moments.
@@ -30,18 +29,15 @@ use crate::config::config;
 /// optimizer.step(&model)?;
 /// # Ok::<(), Error>(())
 /// ```
-pub struct AdamW {
-    config: AdamWConfig,
-    parameters: Known<Memory>,
-}
+pub type AdamW = RuleOptimizer<AdamWConfig>;
 
-/// What is remembered of one parameter.
-struct Memory {
+/// What [`AdamW`] keeps of one parameter: the number of its steps and the moments of its gradients.
+pub struct AdamWState {
     step: u64,
     moments: AdamWMoments,
 }
 
-impl Memory {
+impl AdamWState {
     /// That of a parameter which was never moved.
     fn new(value: &Tensor, amsgrad: bool) -> Result<Self> {
         let zeros = || value.zeros_like();
@@ -54,9 +50,11 @@ impl Memory {
     }
 }
 
-impl State for Memory {
-    fn tensor(&self) -> &Tensor {
-        &self.moments.exp_avg
+impl ParamState for AdamWState {
+    const UNLIKE_PARAMETER: &'static [&'static str] = &["step"];
+
+    fn tensor(&self) -> Option<&Tensor> {
+        Some(&self.moments.exp_avg)
     }
 
     fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
@@ -72,13 +70,13 @@ impl State for Memory {
         Ok(slots)
     }
 
-    fn from_slots(slots: &mut IndexMap<&str, Tensor>) -> Result<Self, String> {
-        let step = slot(slots, "step")?;
+    fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String> {
+        let step = slots.take("step")?;
         let number = step.item::<i64>().map_err(|e| format!("`step`: {e}"))?;
         let moments = AdamWMoments {
-            exp_avg: slot(slots, "exp_avg")?,
-            exp_avg_sq: slot(slots, "exp_avg_sq")?,
-            max_exp_avg_sq: slot(slots, "max_exp_avg_sq").ok(),
+            exp_avg: slots.take("exp_avg")?,
+            exp_avg_sq: slots.take("exp_avg_sq")?,
+            max_exp_avg_sq: slots.take_optional("max_exp_avg_sq"),
         };
         let step = u64::try_from(number).map_err(|_| format!("`step` is {number}"))?;
         Ok(Self { step, moments })
@@ -108,45 +106,36 @@ config! {
 }
 
 impl AdamWConfig {
-    /// An optimiser of all parameters of a model.
+    /// An optimizer of all parameters of a model.
     ///
     /// # Errors
     ///
     /// A negative rate, epsilon or decay, betas outside `[0, 1)`.
     pub fn build(&self, model: &dyn Module) -> Result<AdamW> {
-        self.check()?;
-        Ok(AdamW {
-            config: self.clone(),
-            parameters: Known::new(model),
-        })
+        ParamGroups::new(self.clone()).build(model)
     }
 
-    fn check(&self) -> Result<()> {
-        let (beta1, beta2) = self.betas;
-        check("AdamW", "lr", self.lr, self.lr >= 0.0, "at least 0")?;
-        check("AdamW", "eps", self.eps, self.eps >= 0.0, "at least 0")?;
-        check(
-            "AdamW",
-            "betas.0",
-            beta1,
-            (0.0..1.0).contains(&beta1),
-            "at least 0 and below 1",
-        )?;
-        check(
-            "AdamW",
-            "betas.1",
-            beta2,
-            (0.0..1.0).contains(&beta2),
-            "at least 0 and below 1",
-        )?;
-        check(
-            "AdamW",
-            "weight_decay",
-            self.weight_decay,
-            self.weight_decay >= 0.0,
-            "at least 0",
-        )?;
-        Ok(())
+    /// Other options for the parameters that `select` covers, of which the arguments of this configuration are the
+    /// defaults. More groups can follow, and then `build`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // Biases and norms do not decay.
+    /// let config = AdamWConfig::new(1e-3).group("**.{bias,norm*.weight}", |g| g.weight_decay(0.0));
+    /// let optimizer = config.build(&Linear::new(2, 1)?)?;
+    /// assert_eq!(optimizer.groups()[1].parameters, ["bias"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn group(
+        self,
+        select: impl Into<Select>,
+        change: impl FnOnce(Self) -> Self,
+    ) -> ParamGroups<Self> {
+        ParamGroups::new(self).group(select, change)
     }
 }
 
@@ -161,81 +150,67 @@ impl AdamW {
     }
 }
 
-impl Optimizer for AdamW {
-    fn step(&mut self, model: &dyn Module) -> Result<()> {
-        let AdamWConfig {
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            maximize,
-        } = self.config;
-        self.parameters.step(model, |value, grad, memory| {
-            let known = match memory {
-                Some(known) => known,
-                None => memory.insert(Memory::new(value, amsgrad)?),
-            };
-            let numbers = AdamWStep {
-                lr,
-                betas,
-                eps,
-                weight_decay,
-                maximize,
-                step: known.step.saturating_add(1),
-            };
-            let value = adamw_step(value, grad, &mut known.moments, &numbers)?;
-            known.step = numbers.step;
-            Ok(value)
-        })
+impl UpdateRule for AdamWConfig {
+    const NAME: &'static str = "AdamW";
+    type State = AdamWState;
+
+    fn check(&self) -> Result<()> {
+        let at_least_0 =
+            |name, value| check_range(Self::NAME, name, value, value >= 0.0, "at least 0");
+        let below_1 = |name, value| {
+            let fits = (0.0..1.0).contains(&value);
+            check_range(Self::NAME, name, value, fits, "at least 0 and below 1")
+        };
+        at_least_0("lr", self.lr)?;
+        at_least_0("eps", self.eps)?;
+        below_1("betas.0", self.betas.0)?;
+        below_1("betas.1", self.betas.1)?;
+        at_least_0("weight_decay", self.weight_decay)
+    }
+
+    fn check_states(&self, states: &[&AdamWState]) -> Result<()> {
+        let have_max = states.iter().filter(|s| s.moments.max_exp_avg_sq.is_some());
+        let (max, all) = (have_max.count(), states.len());
+        if max == if self.amsgrad { all } else { 0 } {
+            return Ok(());
+        }
+        let problem = format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
+        Err(Error::argument(
+            Self::NAME,
+            "amsgrad",
+            self.amsgrad,
+            problem,
+        ))
     }
 
     fn lr(&self) -> f64 {
-        self.config.lr
+        self.lr
     }
 
     fn set_lr(&mut self, lr: f64) {
-        self.config.lr = lr;
-    }
-}
-
-/// The configuration, the learning rate of the moment in it, and the moments and steps of each parameter
-/// under its path.
-impl Stateful for AdamW {
-    fn state(&self) -> Result<Snapshot> {
-        self.parameters.state("AdamW", &self.config)
+        self.lr = lr;
     }
 
-    fn hyperparameters(&self) -> Result<Snapshot> {
-        Snapshot::default().with("config", &self.config)
-    }
-
-    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
-        let config = &mut self.config;
-        let name = "AdamW";
-        self.parameters
-            .load_state(name, state, |loaded: AdamWConfig| {
-                loaded.check()?;
-                let count = |slot| {
-                    let slots = state
-                        .tensors()
-                        .keys()
-                        .filter_map(|key| key.rsplit('.').next());
-                    slots.filter(|name| *name == slot).count()
-                };
-                let (max, all) = (count("max_exp_avg_sq"), count("exp_avg"));
-                if max != if loaded.amsgrad { all } else { 0 } {
-                    let problem =
-                        format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
-                    return Err(Error::argument(
-                        "load_state",
-                        "amsgrad",
-                        loaded.amsgrad,
-                        problem,
-                    ));
-                }
-                *config = loaded;
-                Ok(())
-            })
+    fn update(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<AdamWState>,
+    ) -> Result<Tensor> {
+        let state = match state {
+            Some(state) => state,
+            None => state.insert(AdamWState::new(value, self.amsgrad)?),
+        };
+        let numbers = AdamWStep {
+            lr: self.lr,
+            betas: self.betas,
+            eps: self.eps,
+            weight_decay: self.weight_decay,
+            maximize: self.maximize,
+            step: state.step.saturating_add(1),
+        };
+        let value = adamw_step(value, grad, &mut state.moments, &numbers)?;
+        state.step = numbers.step;
+        Ok(value)
     }
 }

@@ -19,18 +19,49 @@ pub enum OptimizerError {
         /// The operation.
         op: &'static str,
     },
+
+    /// A group whose selection selects no parameter.
+    EmptyGroup {
+        /// The selection.
+        selection: String,
+        /// What was probably meant.
+        suggestion: Option<String>,
+    },
+
+    /// Parameters that two groups select.
+    TwoGroups {
+        /// Their paths.
+        paths: Vec<String>,
+        /// The selections of the two groups.
+        selections: [String; 2],
+    },
+
+    /// A group that the optimizer does not have.
+    NoGroup {
+        /// The operation.
+        op: &'static str,
+        /// The group that was asked for.
+        group: usize,
+        /// How many there are.
+        groups: usize,
+    },
+}
+
+/// The paths in words, and the verb that follows them.
+fn named(paths: &[String]) -> (String, &'static str) {
+    let names = paths.iter().map(|path| format!("`{}`", quote(path)));
+    let are = if paths.len() == 1 { "is" } else { "are" };
+    (names.collect::<Vec<_>>().join(", "), are)
 }
 
 impl fmt::Display for OptimizerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameters { paths } => {
-                let names = paths.iter().map(|path| format!("`{}`", quote(path)));
-                let names = names.collect::<Vec<_>>().join(", ");
-                let are = if paths.len() == 1 { "is" } else { "are" };
+                let (names, are) = named(paths);
                 write!(
                     f,
-                    "step: {names} {are} not the parameter(s) the optimiser was built with; build it anew \
+                    "step: {names} {are} not the parameter(s) the optimizer was built with; build it anew \
                      after replacing layers"
                 )
             }
@@ -38,6 +69,32 @@ impl fmt::Display for OptimizerError {
                 write!(
                     f,
                     "{op}: no parameter has a gradient; call `backward` first"
+                )
+            }
+            Self::EmptyGroup {
+                selection,
+                suggestion,
+            } => {
+                let selection = quote(selection);
+                write!(f, "group: `{selection}` selects no parameter")?;
+                match suggestion {
+                    Some(meant) => write!(f, "; did you mean `{}`?", quote(meant)),
+                    None => Ok(()),
+                }
+            }
+            Self::TwoGroups { paths, selections } => {
+                let (names, are) = named(paths);
+                let [first, second] = selections.each_ref().map(|text| quote(text));
+                write!(
+                    f,
+                    "group: {names} {are} selected by both `{first}` and `{second}`; leave the \
+                     parameter(s) out of one by `Select::exclude`"
+                )
+            }
+            Self::NoGroup { op, group, groups } => {
+                write!(
+                    f,
+                    "{op}: there is no group {group}; the optimizer has {groups}, counted from 0"
                 )
             }
         }

@@ -1,8 +1,7 @@
-use indexmap::IndexMap;
-use module_core::{Error, Module, Result, Snapshot, Stateful, Tensor};
+use module_core::{Error, Module, Result, Select, Tensor};
 
-use super::Optimizer;
-use super::known::{Known, State, check, slot};
+use super::range::check_range;
+use super::{ParamGroups, RuleOptimizer, UpdateRule};
 use crate::config::config;
 
 /// Stochastic gradient descent, with momentum and weight decay if wanted.
@@ -32,10 +31,7 @@ use crate::config::config;
 /// assert_eq!(model.weight().tensor().item::<f32>()?, before - 0.1);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct SGD {
-    config: SGDConfig,
-    momentum_buffers: Known<Tensor>,
-}
+pub type SGD = RuleOptimizer<SGDConfig>;
 
 config! {
     /// The arguments of [`SGD`].
@@ -60,43 +56,35 @@ config! {
 }
 
 impl SGDConfig {
-    /// An optimiser of all parameters of a model.
+    /// An optimizer of all parameters of a model.
     ///
     /// # Errors
     ///
     /// A negative rate, momentum or decay; Nesterov without momentum or with dampening.
     pub fn build(&self, model: &dyn Module) -> Result<SGD> {
-        self.check()?;
-        Ok(SGD {
-            config: self.clone(),
-            momentum_buffers: Known::new(model),
-        })
+        ParamGroups::new(self.clone()).build(model)
     }
 
-    fn check(&self) -> Result<()> {
-        check("SGD", "lr", self.lr, self.lr >= 0.0, "at least 0")?;
-        check(
-            "SGD",
-            "momentum",
-            self.momentum,
-            self.momentum >= 0.0,
-            "at least 0",
-        )?;
-        check(
-            "SGD",
-            "weight_decay",
-            self.weight_decay,
-            self.weight_decay >= 0.0,
-            "at least 0",
-        )?;
-        if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
-            let problem = format!(
-                "needs a momentum above 0 and no dampening, not {} and {}",
-                self.momentum, self.dampening
-            );
-            return Err(Error::argument("SGD", "nesterov", true, problem));
-        }
-        Ok(())
+    /// Other options for the parameters that `select` covers, of which the arguments of this configuration are the
+    /// defaults. More groups can follow, and then `build`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Linear::new(2, 2)?, Linear::new(2, 1)?];
+    /// let config = SGDConfig::new(0.1).group("0", |g| SGDConfig { lr: 0.01, ..g });
+    /// assert_eq!(config.build(&model)?.group_lrs(), [0.1, 0.01]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn group(
+        self,
+        select: impl Into<Select>,
+        change: impl FnOnce(Self) -> Self,
+    ) -> ParamGroups<Self> {
+        ParamGroups::new(self).group(select, change)
     }
 }
 
@@ -111,80 +99,59 @@ impl SGD {
     }
 }
 
-impl Optimizer for SGD {
-    fn step(&mut self, model: &dyn Module) -> Result<()> {
-        let SGDConfig {
-            lr,
-            momentum,
-            dampening,
-            weight_decay,
-            nesterov,
-            maximize,
-        } = self.config;
-        self.momentum_buffers.step(model, |value, grad, buffer| {
-            let mut grad = if maximize { grad.neg()? } else { grad.clone() };
-            if weight_decay != 0.0 {
-                grad = grad.add_scaled(value, weight_decay)?;
-            }
-            if momentum == 0.0 {
-                *buffer = None;
-                return value.add_scaled(&grad, -lr);
-            }
-            let next = match &*buffer {
-                Some(last) => last.mul(momentum)?.add_scaled(&grad, 1.0 - dampening)?,
-                None => grad.clone(),
-            };
-            let step = match nesterov {
-                true => grad.add_scaled(&next, momentum)?,
-                false => next.clone(),
-            };
-            let value = value.add_scaled(&step, -lr)?;
-            *buffer = Some(next);
-            Ok(value)
-        })
+/// The state is the momentum.
+impl UpdateRule for SGDConfig {
+    const NAME: &'static str = "SGD";
+    type State = Tensor;
+
+    fn check(&self) -> Result<()> {
+        let at_least_0 =
+            |name, value| check_range(Self::NAME, name, value, value >= 0.0, "at least 0");
+        at_least_0("lr", self.lr)?;
+        at_least_0("momentum", self.momentum)?;
+        at_least_0("weight_decay", self.weight_decay)?;
+        if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
+            let problem = format!(
+                "needs a momentum above 0 and no dampening, not {} and {}",
+                self.momentum, self.dampening
+            );
+            return Err(Error::argument(Self::NAME, "nesterov", true, problem));
+        }
+        Ok(())
     }
 
     fn lr(&self) -> f64 {
-        self.config.lr
+        self.lr
     }
 
     fn set_lr(&mut self, lr: f64) {
-        self.config.lr = lr;
-    }
-}
-
-impl State for Tensor {
-    fn tensor(&self) -> &Tensor {
-        self
+        self.lr = lr;
     }
 
-    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
-        Ok(vec![("momentum_buffer", self.clone())])
-    }
-
-    fn from_slots(slots: &mut IndexMap<&str, Tensor>) -> Result<Self, String> {
-        slot(slots, "momentum_buffer")
-    }
-}
-
-/// The configuration, the learning rate of the moment in it, and the momentum of each parameter under its
-/// path.
-impl Stateful for SGD {
-    fn state(&self) -> Result<Snapshot> {
-        self.momentum_buffers.state("SGD", &self.config)
-    }
-
-    fn hyperparameters(&self) -> Result<Snapshot> {
-        Snapshot::default().with("config", &self.config)
-    }
-
-    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
-        let config = &mut self.config;
-        self.momentum_buffers
-            .load_state("SGD", state, |loaded: SGDConfig| {
-                loaded.check()?;
-                *config = loaded;
-                Ok(())
-            })
+    fn update(&self, value: &Tensor, grad: &Tensor, buffer: &mut Option<Tensor>) -> Result<Tensor> {
+        let mut grad = match self.maximize {
+            true => grad.neg()?,
+            false => grad.clone(),
+        };
+        if self.weight_decay != 0.0 {
+            grad = grad.add_scaled(value, self.weight_decay)?;
+        }
+        if self.momentum == 0.0 {
+            *buffer = None;
+            return value.add_scaled(&grad, -self.lr);
+        }
+        let next = match &*buffer {
+            Some(last) => last
+                .mul(self.momentum)?
+                .add_scaled(&grad, 1.0 - self.dampening)?,
+            None => grad.clone(),
+        };
+        let step = match self.nesterov {
+            true => grad.add_scaled(&next, self.momentum)?,
+            false => next.clone(),
+        };
+        let value = value.add_scaled(&step, -self.lr)?;
+        *buffer = Some(next);
+        Ok(value)
     }
 }

@@ -1,0 +1,87 @@
+use module_core::{Module, ModuleExt, Result, Snapshot, Stateful};
+
+use super::OptimizerError;
+
+/// Moves the parameters of a model by their gradients.
+///
+/// State, such as momentum, is kept under the parameter's path. A model whose parameters are not
+/// those that the optimizer was built with is an error that names the paths, so that a layer that
+/// was replaced afterwards cannot stay untrained unnoticed.
+///
+/// A `Box<dyn Optimizer>` steps, and is saved and restored, as any other.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let mut model = Linear::new(2, 1)?;
+/// let mut optimizer: Box<dyn Optimizer> = Box::new(AdamW::new(&model, 1e-3)?);
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(.., false)?.backward()?;
+/// optimizer.step(&model)?;
+///
+/// let checkpoint = TrainingCheckpoint::new(0, 1).with("model", &model)?;
+/// let checkpoint = checkpoint.with("optimizer", &optimizer)?;
+/// checkpoint.restore("model", &mut model)?;
+/// checkpoint.restore("optimizer", &mut optimizer)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Optimizer: Stateful {
+    /// Moves every parameter that has a gradient; the gradients stay.
+    ///
+    /// A parameter that is paused ([`set_requires_grad(false)`](module_core::Parameter::set_requires_grad))
+    /// is not moved, also where it has a gradient from before, by which PyTorch would move it; its state
+    /// stays. One that is frozen ([`freeze`](module_core::Parameter::freeze)) is not moved, and its state is
+    /// dropped, also that of one which was frozen and is trained again by now.
+    ///
+    /// # Errors
+    ///
+    /// Other parameters than the optimizer was built with, no gradient at all; then nothing is
+    /// moved.
+    fn step(&mut self, model: &dyn Module) -> Result<()>;
+
+    /// Drops every gradient of the model: the same as `model.zero_grad()`.
+    fn zero_grad(&self, model: &dyn Module) {
+        model.zero_grad();
+    }
+
+    /// The learning rate, of the first group where there are several.
+    fn lr(&self) -> f64;
+
+    /// Sets the learning rate, as a schedule does. Where there are several groups, this is that of the first,
+    /// and the others keep their proportions to it.
+    fn set_lr(&mut self, lr: f64);
+
+    /// The learning rate of each group.
+    fn group_lrs(&self) -> Vec<f64> {
+        vec![self.lr()]
+    }
+
+    /// Sets the learning rate of one group: PyTorch's `param_groups[i]["lr"]`.
+    ///
+    /// # Errors
+    ///
+    /// A group that there is not.
+    fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
+        if group > 0 {
+            let (op, groups) = ("set_group_lr", 1);
+            return Err(OptimizerError::NoGroup { op, group, groups }.into());
+        }
+        self.set_lr(lr);
+        Ok(())
+    }
+}
+
+impl Stateful for Box<dyn Optimizer> {
+    fn state(&self) -> Result<Snapshot> {
+        (**self).state()
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        (**self).load_state(state)
+    }
+
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        (**self).hyperparameters()
+    }
+}

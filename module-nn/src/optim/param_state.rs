@@ -1,0 +1,106 @@
+use indexmap::IndexMap;
+use module_core::{Result, Tensor};
+
+/// What an optimizer keeps of one parameter between steps.
+///
+/// It is saved as tensors, each under a name, which is PyTorch's where PyTorch has such a state. A [`Tensor`]
+/// alone is a state, saved as `momentum_buffer`, and `()` is that of a rule that keeps nothing.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Result, Tensor};
+/// use module_nn::optim::{ParamState, Slots};
+///
+/// struct Moments {
+///     exp_avg: Tensor,
+///     exp_avg_sq: Tensor,
+/// }
+///
+/// impl ParamState for Moments {
+///     fn tensor(&self) -> Option<&Tensor> {
+///         Some(&self.exp_avg)
+///     }
+///
+///     fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+///         let (first, second) = (self.exp_avg.clone(), self.exp_avg_sq.clone());
+///         Ok(vec![("exp_avg", first), ("exp_avg_sq", second)])
+///     }
+///
+///     fn from_slots(slots: &mut Slots) -> Result<Self, String> {
+///         let (exp_avg, exp_avg_sq) = (slots.take("exp_avg")?, slots.take("exp_avg_sq")?);
+///         Ok(Self { exp_avg, exp_avg_sq })
+///     }
+/// }
+/// ```
+pub trait ParamState: Sized {
+    /// The names of tensors that differ from the parameter in shape or dtype, such as a number of steps.
+    /// Loading checks that all others are like the parameter, and leaves these to
+    /// [`from_slots`](Self::from_slots).
+    const UNLIKE_PARAMETER: &'static [&'static str] = &[];
+
+    /// A tensor that is like the parameter in shape, dtype and device, if the state has one. Each step checks
+    /// that no cast or move of the parameter has left it behind.
+    fn tensor(&self) -> Option<&Tensor> {
+        None
+    }
+
+    /// The tensors that it consists of, by name.
+    ///
+    /// # Errors
+    ///
+    /// A state that cannot be saved.
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>>;
+
+    /// The state that consists of these tensors; those that it does not take are refused after.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words: a tensor that is missing or does not fit.
+    fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String>;
+}
+
+/// The saved tensors of one parameter's state, by name.
+#[derive(Debug, Default)]
+pub struct Slots<'a>(pub(super) IndexMap<&'a str, Tensor>);
+
+impl Slots<'_> {
+    /// Takes a tensor out.
+    ///
+    /// # Errors
+    ///
+    /// That there is none of this name.
+    pub fn take(&mut self, name: &str) -> Result<Tensor, String> {
+        let found = self.take_optional(name);
+        found.ok_or_else(|| format!("`{name}` is missing"))
+    }
+
+    /// Takes a tensor out if there is one of this name.
+    pub fn take_optional(&mut self, name: &str) -> Option<Tensor> {
+        self.0.shift_remove(name)
+    }
+}
+
+impl ParamState for Tensor {
+    fn tensor(&self) -> Option<&Tensor> {
+        Some(self)
+    }
+
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+        Ok(vec![("momentum_buffer", self.clone())])
+    }
+
+    fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String> {
+        slots.take("momentum_buffer")
+    }
+}
+
+impl ParamState for () {
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+        Ok(Vec::new())
+    }
+
+    fn from_slots(_: &mut Slots<'_>) -> Result<Self, String> {
+        Ok(())
+    }
+}

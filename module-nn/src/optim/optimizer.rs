@@ -49,7 +49,7 @@ pub trait Optimizer: Stateful {
     fn lr(&self) -> f64;
 
     /// Sets the learning rate, as a schedule does. Where there are several groups, this is that of the first,
-    /// and the others keep their proportions to it.
+    /// and the others keep their proportions to it, through a rate of 0 too.
     fn set_lr(&mut self, lr: f64);
 
     /// The learning rate of each group.

@@ -170,4 +170,10 @@ fn rates_of_groups_are_set_together_and_alone() {
     );
     assert!(optimizer.set_group_lr(3, 0.1).is_err());
     assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
+    // To a rate of 0 there is no proportion: the one before stays.
+    optimizer.set_lr(0.0);
+    optimizer.set_group_lr(1, 3.0).unwrap();
+    assert_eq!(optimizer.group_lrs(), [0.0, 3.0, 0.0]);
+    optimizer.set_lr(1.0);
+    assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
 }

@@ -62,7 +62,7 @@ fn train_epoch(
         let batch = data.select(&order.narrow(0, start..data.len().min(start + BATCH))?)?;
         let count = batch.len() as f64;
         optimizer.set_lr(schedule(step));
-        let loss = criterion.call((model.call(batch.images)?, batch.labels))?;
+        let loss = criterion.loss(&model.call(batch.images)?, &batch.labels)?;
         model.zero_grad();
         loss.backward()?;
         optimizer.step(model)?;

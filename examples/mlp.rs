@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let criterion = CrossEntropyLoss::new();
     let mut optimizer = AdamW::new(&model, 0.01)?;
     for step in 0..=300 {
-        let loss = criterion.call((model.call(points.clone())?, inside.clone()))?;
+        let loss = criterion.loss(&model.call(points.clone())?, &inside)?;
         model.zero_grad();
         loss.backward()?;
         optimizer.step(&model)?;

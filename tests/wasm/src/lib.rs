@@ -49,9 +49,7 @@ pub fn run() -> Result<f32> {
     let criterion = CrossEntropyLoss::new();
     for _ in 0..20 {
         net.zero_grad();
-        criterion
-            .call((net.call(x.clone())?, target.clone()))?
-            .backward()?;
+        criterion.loss(&net.call(x.clone())?, &target)?.backward()?;
         optimizer.step(&net)?;
     }
     let copy = deferred(Net::new)?;
@@ -64,7 +62,7 @@ pub fn run() -> Result<f32> {
         return Err(Error::custom(table));
     }
     copy.eval();
-    criterion.call((copy.call(x)?, target))?.item()
+    criterion.loss(&copy.call(x)?, &target)?.item()
 }
 
 /// [`run`] for a caller in another language; not a number if it failed.

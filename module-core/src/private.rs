@@ -5,12 +5,14 @@
 //! that a type of the user's own with the same name is accepted; they differ only in what the
 //! compiler says about a type that is none.
 
+pub use std::fmt::Debug;
+
 #[cfg(feature = "fs")]
 pub use crate::checkpoint::read_bytes;
 pub use crate::hooks::Tensors;
 pub use crate::module::{
     Describe, Field, FieldInfo, FieldRole, FieldsCheck, Forward, Module, Skip, SkipFallback,
-    Visitor, VisitorMut, Written, assert_module,
+    Visitor, VisitorMut, Written, assert_module, fmt_tree,
 };
 pub use crate::{Result, Tensor};
 

@@ -18,6 +18,7 @@ pub(crate) struct ContainerAttrs {
     pub(crate) krate: Option<Given<Path>>,
     pub(crate) extra_repr: Option<Given<Path>>,
     pub(crate) kind: Option<Given<Path>>,
+    pub(crate) debug: Option<Given<()>>,
 }
 
 /// The attributes of a field.
@@ -28,7 +29,7 @@ pub(crate) struct FieldAttrs {
     pub(crate) flatten: Option<Given<()>>,
 }
 
-const ON_TYPES: [&str; 3] = ["crate", "extra_repr", "kind"];
+const ON_TYPES: [&str; 4] = ["crate", "debug", "extra_repr", "kind"];
 const ON_FIELDS: [&str; 3] = ["skip", "rename", "flatten"];
 
 impl ContainerAttrs {
@@ -52,6 +53,8 @@ impl ContainerAttrs {
             } else if meta.path.is_ident("kind") {
                 let path = value(meta, "kind = path::of::A_CONSTANT")?.parse()?;
                 once(&mut read.kind, meta, path)
+            } else if meta.path.is_ident("debug") {
+                flag(&mut read.debug, meta)
             } else {
                 Err(refuse(meta, "a type", &ON_TYPES, &ON_FIELDS, "a field"))
             }

@@ -38,6 +38,8 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
     let module = header("Module", input, private, &bounds);
     let describe = header("Describe", input, private, &bounds);
     let fields = fields(input, private);
+    let debug = input.attrs.debug.as_ref();
+    let debug = debug.map(|_| debug_tree(input, private, &bounds));
     quote! {
         const _: () = {
             use #krate::__private as #private;
@@ -51,6 +53,7 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
             #describe {
                 const WRITTEN: #private::Written = #private::Written { #fields };
             }
+            #debug
             #items
         };
     }
@@ -82,6 +85,19 @@ pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
             #[automatically_derived]
             #describe {}
         };
+    }
+}
+
+/// `Debug` that prints the module tree.
+fn debug_tree(input: &Input<'_>, private: &Ident, bounds: &[TokenStream]) -> TokenStream {
+    let debug = header("Debug", input, private, bounds);
+    quote! {
+        #[automatically_derived]
+        #debug {
+            fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                #private::fmt_tree(self, __f)
+            }
+        }
     }
 }
 

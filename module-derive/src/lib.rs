@@ -44,6 +44,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | field | `#[module(flatten)]` | the child's members join this module's own |
 /// | type | `#[module(extra_repr = path)]` | `path(&self, &mut Formatter) -> fmt::Result` prints what stands between the parentheses in the module tree |
 /// | type | `#[module(kind = path)]` | the constant `path`, a `&'static str`, is the name in the module tree and in errors, instead of the type's |
+/// | type | `#[module(debug)]` | implements `Debug`, which prints the module tree |
 /// | type | `#[module(crate = "path")]` | where the expansion finds the framework |
 ///
 /// # Keys
@@ -54,6 +55,12 @@ use syn::{DeriveInput, parse_macro_input};
 /// with the keys beside it, through every level of flattening, as far as types tell their keys:
 /// those of lists, maps, `Sequential`, `dyn` modules and the payloads of one-field variants are known
 /// at run time only, where `state_dict` reports a key that two members have.
+///
+/// # `Debug`
+///
+/// `#[module(debug)]` prints a module as `tree()` does, `Linear(in_features=3, out_features=2, bias=True)`, and asks
+/// nothing of its fields. All modules of the library print so; a type that prefers the form of Rust, with its fields by
+/// name, derives `Debug` instead. It cannot have both.
 ///
 /// # `FIELDS`
 ///

@@ -251,6 +251,15 @@ fn every_layer_prints_its_name() {
     }
 }
 
+#[test]
+fn every_layer_is_debugged_as_its_tree() {
+    for sample in samples() {
+        let built = sample.built(0);
+        let printed = built.module().tree().to_string();
+        assert_eq!(built.debug(), printed, "{}", sample.name());
+    }
+}
+
 /// Numbers are compared as numbers: 1 may come back as 1.0, or as a list of ones; the arguments of a layer
 /// within another come back with its defaults.
 fn comes_back(back: &Value, given: &Value) -> bool {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
-use crate::module::{Member, Visitor, VisitorMut};
+use crate::module::{Member, Visitor, VisitorMut, fmt_tree};
 use crate::{Describe, Error, FieldInfo, Layer, Module, ModuleError, Parameter, Result};
 
 /// Modules or parameters under names, in the order in which they came: PyTorch's `ModuleDict` and
@@ -209,6 +209,6 @@ impl<T: Member> Describe for Dict<T> {
 
 impl<T: Member> fmt::Debug for Dict<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&crate::ModuleExt::tree(self), f)
+        fmt_tree(self, f)
     }
 }

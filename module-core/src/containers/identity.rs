@@ -19,6 +19,7 @@ use crate::{Forward, Module, Result, Tensor};
 /// # Ok::<(), module_core::Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Identity {
     marker: crate::Marker,
 }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 
-use crate::module::{Member, Visitor, VisitorMut};
+use crate::module::{Member, Visitor, VisitorMut, fmt_tree};
 use crate::{Describe, Error, FieldInfo, Layer, Module, Parameter, Result};
 
 /// A list of modules or parameters under the keys `0`, `1`, …, that can grow and shrink: PyTorch's
@@ -225,6 +225,6 @@ impl<T: Member> Describe for List<T> {
 
 impl<T: Member> fmt::Debug for List<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&crate::ModuleExt::tree(self), f)
+        fmt_tree(self, f)
     }
 }

@@ -1,10 +1,11 @@
+use std::fmt;
 use std::ops::Range;
 
 use indexmap::IndexMap;
 
 use super::dict::{no_member, valid};
 use super::list::{checked, place};
-use crate::module::{Visitor, VisitorMut};
+use crate::module::{Visitor, VisitorMut, fmt_tree};
 use crate::{
     Call, Describe, Error, FieldInfo, Forward, Layer, Module, ModuleError, Result, Tensor,
 };
@@ -269,6 +270,12 @@ impl Module for Sequential {
 /// The keys are known at run time only.
 impl Describe for Sequential {
     const FIELDS: &'static [FieldInfo] = &[];
+}
+
+impl fmt::Debug for Sequential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_tree(self, f)
+    }
 }
 
 impl Forward for Sequential {

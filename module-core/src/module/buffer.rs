@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
+use super::debug::fmt_tensor;
 use super::parameter::check_shape;
 use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
 use crate::{Result, Tensor};
@@ -157,7 +158,7 @@ impl Buffer {
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({})", self.tensor())
+        fmt_tensor("Buffer", &self.tensor(), f)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::debug::fmt_tensor;
 use super::{Field, FieldRole, HoldsState, TensorId, Visitor, VisitorMut};
 use crate::{Error, Result, Tensor};
 
@@ -109,7 +110,7 @@ fn json<T: Serialize + ?Sized>(value: &T) -> Result<Tensor> {
 
 impl fmt::Debug for ExtraState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ExtraState({})", self.tensor())
+        fmt_tensor("ExtraState", &self.tensor(), f)
     }
 }
 

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
@@ -24,7 +25,7 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 /// let swish = Swish { marker: Marker::new() };
 /// assert_eq!(swish.kind(), "Swish");
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Marker(OnceLock<NonZeroU64>);
 
 impl Marker {
@@ -41,6 +42,12 @@ impl Marker {
     /// The number, which no other marker has.
     pub(super) fn numbered(&self) -> NonZeroU64 {
         *self.0.get_or_init(next_number)
+    }
+}
+
+impl fmt::Debug for Marker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Marker")
     }
 }
 

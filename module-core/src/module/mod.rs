@@ -4,6 +4,7 @@ mod buffer;
 mod checks;
 mod constant;
 pub(crate) mod convert;
+mod debug;
 mod deferred;
 mod describe;
 mod extra_state;
@@ -31,6 +32,8 @@ pub use buffer::Buffer;
 #[doc(hidden)]
 pub use checks::{FieldsCheck, assert_module};
 pub use constant::{Constant, Repr};
+#[doc(hidden)]
+pub use debug::fmt_tree;
 pub use deferred::deferred;
 pub use describe::{Describe, FieldInfo, FieldRole, Written};
 pub use extra_state::ExtraState;

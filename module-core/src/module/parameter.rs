@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
+use super::debug::fmt_tensor;
 use super::history::History;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
 use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
@@ -370,7 +371,7 @@ pub(super) fn check_shape(op: &'static str, expected: &Shape, value: &Tensor) ->
 
 impl fmt::Debug for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Parameter({})", self.tensor())
+        fmt_tensor("Parameter", &self.tensor(), f)
     }
 }
 

@@ -150,9 +150,3 @@ impl fmt::Display for Tree<'_> {
         f.write_str(&self.text()?)
     }
 }
-
-impl fmt::Debug for dyn Module {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&Tree::new(self), f)
-    }
-}

@@ -70,7 +70,7 @@ fn attributes() {
     module(
         "attributes",
         parse_quote! {
-            #[module(crate = "framework", extra_repr = Self::describe, kind = Self::KIND)]
+            #[module(crate = "framework", debug, extra_repr = Self::describe, kind = Self::KIND)]
             struct Net(Parameter, #[module(skip)] String, #[module(flatten)] Base);
         },
     );

@@ -43,7 +43,7 @@ use crate::config::{config, positive};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct AdaptiveLogSoftmaxWithLoss {
     #[module(skip)]
     config: AdaptiveLogSoftmaxWithLossConfig,

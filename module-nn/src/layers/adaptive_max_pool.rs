@@ -34,7 +34,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct AdaptiveMaxPool<const N: usize> {
     #[module(skip)]
     config: AdaptiveMaxPoolConfig<N>,

@@ -29,7 +29,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct AvgPool<const N: usize> {
     #[module(skip)]
     config: AvgPoolConfig<N>,

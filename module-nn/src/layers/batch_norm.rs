@@ -49,7 +49,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct BatchNorm<const N: usize> {
     #[module(flatten)]
     norm: ChannelNorm<N>,

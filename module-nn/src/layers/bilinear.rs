@@ -38,7 +38,7 @@ use crate::init::Uniform;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct Bilinear {
     #[module(skip)]
     config: BilinearConfig,

@@ -14,6 +14,7 @@ use crate::init::{ones, zeros};
 /// The members of a normalisation with running statistics of each channel; the layers flatten it into
 /// themselves.
 #[derive(Module)]
+#[module(debug)]
 pub(super) struct ChannelNorm<const N: usize> {
     #[module(skip)]
     pub(super) config: BatchNormConfig<N>,

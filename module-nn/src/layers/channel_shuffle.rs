@@ -27,6 +27,7 @@ use crate::functional;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct ChannelShuffle {
     groups: usize,
 }

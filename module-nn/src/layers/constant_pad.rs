@@ -30,7 +30,7 @@ use crate::config::{config, tuple};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct ConstantPad<const N: usize> {
     #[module(skip)]
     config: ConstantPadConfig<N>,

@@ -38,6 +38,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Conv2dNormActivation {
     #[module(flatten)]
     layers: Sequential,

@@ -53,7 +53,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct ConvTranspose<const N: usize> {
     #[module(skip)]
     config: ConvTransposeConfig<N>,

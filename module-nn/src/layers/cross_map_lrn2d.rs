@@ -38,7 +38,7 @@ use crate::config::{config, positive};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct CrossMapLRN2d {
     #[module(skip)]
     config: CrossMapLRN2dConfig,

@@ -32,7 +32,7 @@ use crate::config::{between, config};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct Dropout3d {
     p: Number,
     training: Training,

@@ -26,6 +26,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct ELU {
     alpha: Number,
 }

@@ -44,7 +44,7 @@ use crate::init::Normal;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct Embedding {
     #[module(skip)]
     config: EmbeddingConfig,

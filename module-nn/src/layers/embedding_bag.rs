@@ -39,7 +39,7 @@ use crate::functional::{self, BagMode, EmbeddingBagOptions};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct EmbeddingBag {
     #[module(skip)]
     config: EmbeddingBagConfig,

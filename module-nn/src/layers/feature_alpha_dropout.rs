@@ -29,7 +29,7 @@ use crate::config::{between, config};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct FeatureAlphaDropout {
     p: Number,
     training: Training,

@@ -22,6 +22,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Flatten {
     start_dim: isize,
     end_dim: isize,

@@ -39,7 +39,7 @@ use crate::init::{ones, zeros};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct GroupNorm {
     #[module(skip)]
     config: GroupNormConfig,

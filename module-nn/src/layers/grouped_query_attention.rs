@@ -64,7 +64,7 @@ use crate::config::{between, config, input, positive};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct GroupedQueryAttention {
     #[module(skip)]
     config: GroupedQueryAttentionConfig,
@@ -80,6 +80,7 @@ const NAME: &str = "GroupedQueryAttention";
 
 /// How queries and keys are given their positions.
 #[derive(Module)]
+#[module(debug)]
 enum Rotary {
     Turned(RotaryEmbedding),
     Without(Identity),

@@ -20,6 +20,7 @@ use module_core::{Forward, Marker, Module, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Hardsigmoid {
     marker: Marker,
 }

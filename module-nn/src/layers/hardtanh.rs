@@ -23,6 +23,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Hardtanh {
     min_val: Number,
     max_val: Number,

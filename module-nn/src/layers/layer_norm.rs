@@ -38,7 +38,7 @@ use crate::init::{ones, zeros};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct LayerNorm {
     #[module(skip)]
     config: LayerNormConfig,

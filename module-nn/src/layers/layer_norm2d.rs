@@ -35,7 +35,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct LayerNorm2d {
     #[module(flatten)]
     norm: LayerNorm,

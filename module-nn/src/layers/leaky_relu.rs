@@ -25,6 +25,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct LeakyReLU {
     negative_slope: Number,
 }

@@ -35,7 +35,7 @@ use crate::parametrize::WithWeight;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct Linear {
     in_features: usize,
     out_features: usize,

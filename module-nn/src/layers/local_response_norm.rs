@@ -36,7 +36,7 @@ use crate::functional;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct LocalResponseNorm {
     #[module(skip)]
     config: LocalResponseNormConfig,

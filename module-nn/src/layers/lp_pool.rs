@@ -34,7 +34,7 @@ use crate::functional::{LpPoolOptions, lp_pool};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct LPPool<const N: usize> {
     #[module(skip)]
     config: LPPoolConfig<N>,

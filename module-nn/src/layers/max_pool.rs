@@ -31,7 +31,7 @@ use crate::config::{config, positive_sizes};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(kind = Self::NAME, extra_repr = Self::extra_repr)]
+#[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct MaxPool<const N: usize> {
     #[module(skip)]
     config: MaxPoolConfig<N>,

@@ -65,7 +65,7 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct MultiheadAttention {
     #[module(skip)]
     config: MultiheadAttentionConfig,

@@ -25,7 +25,7 @@ use crate::functional;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct PairwiseDistance {
     #[module(skip)]
     config: PairwiseDistanceConfig,

@@ -22,6 +22,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Permute {
     #[module(skip)]
     dims: Vec<isize>,

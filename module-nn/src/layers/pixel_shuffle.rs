@@ -28,6 +28,7 @@ use crate::functional;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct PixelShuffle {
     upscale_factor: usize,
 }

@@ -26,6 +26,7 @@ use crate::functional;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct PixelUnshuffle {
     downscale_factor: usize,
 }

@@ -35,6 +35,7 @@ use crate::init::Constant;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct PReLU {
     num_parameters: usize,
     weight: Parameter,

@@ -17,6 +17,7 @@ pub(super) use calls::calls;
 
 /// The members of every recurrent layer, which flattens it into itself.
 #[derive(Module)]
+#[module(debug)]
 pub(super) struct Recurrent {
     #[module(skip)]
     arguments: Arguments,

@@ -11,6 +11,7 @@ use crate::init::Uniform;
 
 /// The members of every recurrent cell, which flattens it into itself.
 #[derive(Module)]
+#[module(debug)]
 pub(super) struct RecurrentCell {
     #[module(skip)]
     layer: &'static str,

@@ -23,6 +23,7 @@ use module_core::{Forward, Marker, Module, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct ReLU6 {
     marker: Marker,
 }

@@ -41,7 +41,7 @@ use crate::init::ones;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct RMSNorm {
     #[module(skip)]
     config: RMSNormConfig,

@@ -46,7 +46,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct RNNCell {
     #[module(flatten)]
     cell: RecurrentCell,

@@ -46,7 +46,7 @@ use crate::rnn::listed;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct RotaryEmbedding {
     #[module(skip)]
     config: RotaryEmbeddingConfig,

@@ -30,6 +30,7 @@ use crate::functional::rrelu;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct RReLU {
     lower: Number,
     upper: Number,

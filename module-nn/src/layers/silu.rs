@@ -22,6 +22,7 @@ use module_core::{Forward, Marker, Module, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct SiLU {
     marker: Marker,
 }

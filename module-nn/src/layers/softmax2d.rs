@@ -20,6 +20,7 @@ use module_core::{ErrorKind, Forward, Marker, Module, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Softmax2d {
     marker: Marker,
 }

@@ -23,6 +23,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Softplus {
     beta: Number,
     threshold: Number,

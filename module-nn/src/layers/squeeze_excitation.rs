@@ -39,6 +39,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct SqueezeExcitation {
     avgpool: AdaptiveAvgPool2d,
     fc1: Conv2d,

@@ -31,7 +31,7 @@ use crate::config::{between, config};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct StochasticDepth {
     p: f64,
     #[module(skip)]

@@ -23,6 +23,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Threshold {
     threshold: Number,
     value: Number,

@@ -67,6 +67,7 @@ pub use encoder_layer::{
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct Transformer {
     encoder: TransformerEncoder,
     decoder: TransformerDecoder,

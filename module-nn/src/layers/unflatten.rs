@@ -24,7 +24,7 @@ use crate::config::{config, tuple};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct Unflatten {
     #[module(skip)]
     config: UnflattenConfig,

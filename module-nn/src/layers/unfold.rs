@@ -28,7 +28,7 @@ use crate::config::{config, positive_sizes};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct Unfold {
     #[module(skip)]
     config: UnfoldConfig,

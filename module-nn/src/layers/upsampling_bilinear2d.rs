@@ -30,7 +30,7 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct UpsamplingBilinear2d {
     #[module(skip)]
     resizing: Resizing,

@@ -34,6 +34,7 @@ use crate::loss::{buffer, defaults};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct BCELoss {
     weight: Maybe<Buffer>,
     #[module(skip)]

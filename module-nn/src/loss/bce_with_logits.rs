@@ -35,6 +35,7 @@ use crate::loss::{buffer, defaults};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct BCEWithLogitsLoss {
     weight: Maybe<Buffer>,
     pos_weight: Maybe<Buffer>,

@@ -32,7 +32,7 @@ use crate::functional::{CrossEntropyOptions, Reduction, cross_entropy};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct CrossEntropyLoss {
     weight: Maybe<Buffer>,
     #[module(skip)]

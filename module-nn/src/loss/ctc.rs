@@ -37,6 +37,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct CTCLoss {
     #[module(skip)]
     config: CTCLossConfig,

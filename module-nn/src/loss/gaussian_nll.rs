@@ -32,6 +32,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct GaussianNLLLoss {
     #[module(skip)]
     config: GaussianNLLLossConfig,

@@ -27,6 +27,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct HingeEmbeddingLoss {
     #[module(skip)]
     config: HingeEmbeddingLossConfig,

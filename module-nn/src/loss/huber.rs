@@ -30,6 +30,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct HuberLoss {
     #[module(skip)]
     config: HuberLossConfig,

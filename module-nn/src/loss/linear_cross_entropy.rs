@@ -47,7 +47,7 @@ use crate::layers::{Linear, LinearConfig};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct LinearCrossEntropyLoss {
     weight: Maybe<Buffer>,
     linear: Linear,

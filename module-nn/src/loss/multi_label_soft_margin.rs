@@ -33,6 +33,7 @@ use crate::loss::{buffer, defaults};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct MultiLabelSoftMarginLoss {
     weight: Maybe<Buffer>,
     #[module(skip)]

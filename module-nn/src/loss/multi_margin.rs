@@ -31,6 +31,7 @@ use crate::loss::{buffer, defaults, one_dimension};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct MultiMarginLoss {
     weight: Maybe<Buffer>,
     #[module(skip)]

@@ -34,6 +34,7 @@ use crate::loss::{buffer, defaults, one_dimension};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct NLLLoss {
     weight: Maybe<Buffer>,
     #[module(skip)]

@@ -28,6 +28,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct PoissonNLLLoss {
     #[module(skip)]
     config: PoissonNLLLossConfig,

@@ -30,6 +30,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct SmoothL1Loss {
     #[module(skip)]
     config: SmoothL1LossConfig,

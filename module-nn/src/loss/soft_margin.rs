@@ -26,6 +26,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct SoftMarginLoss {
     #[module(skip)]
     config: SoftMarginLossConfig,

@@ -31,6 +31,7 @@ use crate::loss::defaults;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct TripletMarginLoss {
     #[module(skip)]
     config: TripletMarginLossConfig,

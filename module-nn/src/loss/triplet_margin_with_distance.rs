@@ -48,6 +48,7 @@ use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct TripletMarginWithDistanceLoss<D: Module = PairwiseDistance> {
     distance_function: D,
     #[module(skip)]

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use module_core::__private::fmt_tree;
 use module_core::module::{Constant, Visitor, VisitorMut};
 use module_core::{
     Buffer, Describe, Error, ErrorKind, FieldInfo, Forward, IndexMap, Module, Parameter, Result,
@@ -275,6 +276,18 @@ impl<L: Module, P: Parametrization> Describe for Parametrized<L, P> {
 /// The keys are known at run time only.
 impl<P: Parametrization> Describe for ParametrizationList<P> {
     const FIELDS: &'static [FieldInfo] = &[];
+}
+
+impl<L: Module, P: Parametrization> fmt::Debug for Parametrized<L, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_tree(self, f)
+    }
+}
+
+impl<P: Parametrization> fmt::Debug for ParametrizationList<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_tree(self, f)
+    }
 }
 
 /// Shows everything but the weight.

@@ -1,3 +1,6 @@
+use std::fmt;
+
+use module_core::__private::fmt_tree;
 use module_core::module::{Visitor, VisitorMut};
 use module_core::{
     Buffer, Describe, Error, ErrorKind, Field, FieldInfo, Maybe, Module, Result, Tensor, Training,
@@ -207,6 +210,12 @@ impl Module for SpectralNorm {
     fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
         self.u.visit_field_mut("_u", visitor);
         self.v.visit_field_mut("_v", visitor);
+    }
+}
+
+impl fmt::Debug for SpectralNorm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_tree(self, f)
     }
 }
 

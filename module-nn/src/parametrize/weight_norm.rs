@@ -1,5 +1,7 @@
+use std::fmt;
 use std::sync::Arc;
 
+use module_core::__private::fmt_tree;
 use module_core::module::{Visitor, VisitorMut};
 use module_core::{
     DType, Describe, ErrorKind, FieldInfo, Generator, Init, Module, Parameter, Result, Shape,
@@ -157,6 +159,12 @@ impl Module for WeightNorm {
     fn visit<'a>(&'a self, _: &mut dyn Visitor<'a>) {}
 
     fn visit_mut<'a>(&'a mut self, _: &mut dyn VisitorMut<'a>) {}
+}
+
+impl fmt::Debug for WeightNorm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_tree(self, f)
+    }
 }
 
 impl Describe for WeightNorm {

@@ -1,3 +1,5 @@
+use std::fmt::Debug;
+
 use module_nn::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,9 @@ pub trait Built {
     /// The module.
     fn module(&self) -> &dyn Module;
 
+    /// What `Debug` of its type prints.
+    fn debug(&self) -> String;
+
     /// Its outputs in order, those of nested tuples too.
     ///
     /// # Errors
@@ -54,9 +59,13 @@ struct Bound<M> {
     run: Run<M>,
 }
 
-impl<M: Module> Built for Bound<M> {
+impl<M: Module + Debug> Built for Bound<M> {
     fn module(&self) -> &dyn Module {
         self.module.as_module()
+    }
+
+    fn debug(&self) -> String {
+        format!("{:?}", self.module)
     }
 
     fn run(&self, arguments: &Arguments<'_>) -> Result<Vec<Tensor>> {
@@ -68,7 +77,7 @@ impl<M: Module> Built for Bound<M> {
 pub fn layer<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
-    L: Layer + Forward<Tensor, Output = Tensor>,
+    L: Layer + Forward<Tensor, Output = Tensor> + Debug,
 {
     layer_with(name, build, |layer, arguments| {
         Ok(vec![layer.call(arguments.tensor(0)?)?])
@@ -79,7 +88,7 @@ where
 pub fn layer_with<C, L>(name: &'static str, build: fn(&C) -> Result<L>, run: Run<L>) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
-    L: Layer + Forward<Tensor, Output = Tensor>,
+    L: Layer + Forward<Tensor, Output = Tensor> + Debug,
 {
     Entry {
         layer: Box::new(move |kwargs| Ok(Box::new(build(&config(name, kwargs)?)?))),
@@ -91,7 +100,7 @@ where
 pub fn loss<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
-    L: Forward<(Tensor, Tensor), Output = Tensor>,
+    L: Forward<(Tensor, Tensor), Output = Tensor> + Debug,
 {
     let run: Run<L> = |loss, arguments| {
         let pair = (arguments.tensor(0)?, arguments.tensor(1)?);
@@ -104,7 +113,7 @@ where
 pub fn triple<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
-    L: Forward<(Tensor, Tensor, Tensor), Output = Tensor>,
+    L: Forward<(Tensor, Tensor, Tensor), Output = Tensor> + Debug,
 {
     let run: Run<L> = |loss, arguments| {
         let [a, b, c] = [0, 1, 2].map(|place| arguments.tensor(place));
@@ -117,7 +126,7 @@ where
 pub fn module<C, M>(name: &'static str, build: fn(&C) -> Result<M>, run: Run<M>) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
-    M: Module,
+    M: Module + Debug,
 {
     Entry {
         name,
@@ -139,7 +148,7 @@ where
 
 impl Entry {
     /// A layer that is built from other layers and has no configuration of its own.
-    pub fn composed<L: Layer + Forward<Tensor, Output = Tensor>>(
+    pub fn composed<L: Layer + Forward<Tensor, Output = Tensor> + Debug>(
         name: &'static str,
         build: fn(&Value) -> Result<L>,
     ) -> Self {

@@ -16,7 +16,7 @@ use crate::layers::Linear;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct NonDynamicallyQuantizableLinear {
     #[module(flatten)]
     linear: Linear,

@@ -43,6 +43,7 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct TransformerDecoder {
     layers: Vec<TransformerDecoderLayer>,
     #[module(flatten)]

@@ -55,7 +55,7 @@ use crate::layers::{
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct TransformerDecoderLayer {
     self_attn: MultiheadAttention,
     multihead_attn: MultiheadAttention,

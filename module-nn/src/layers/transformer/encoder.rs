@@ -44,6 +44,7 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
+#[module(debug)]
 pub struct TransformerEncoder {
     layers: Vec<TransformerEncoderLayer>,
     #[module(flatten)]

@@ -51,7 +51,7 @@ use crate::layers::{
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
-#[module(extra_repr = Self::extra_repr)]
+#[module(debug, extra_repr = Self::extra_repr)]
 pub struct TransformerEncoderLayer {
     self_attn: MultiheadAttention,
     #[module(flatten)]

@@ -6,6 +6,7 @@ use crate::layers::{Dropout, Linear, LinearConfig};
 /// The part of a transformer's layer that sees each element by itself; the layers flatten it into
 /// themselves.
 #[derive(Module)]
+#[module(debug)]
 pub(super) struct Feedforward {
     linear1: Linear,
     dropout: Dropout,

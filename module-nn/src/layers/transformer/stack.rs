@@ -38,6 +38,7 @@ pub(super) fn check_count<M: Module>(
 
 /// The normalisation behind the last layer, under the key `norm`; the stacks flatten it into themselves.
 #[derive(Module)]
+#[module(debug)]
 pub(super) enum LastNorm {
     /// There is one.
     Norm {

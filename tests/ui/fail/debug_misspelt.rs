@@ -1,0 +1,11 @@
+//! `debug` with a slip.
+
+use module_nn::prelude::*;
+
+#[derive(Module)]
+#[module(debgu)]
+struct Net {
+    weight: Parameter,
+}
+
+fn main() {}

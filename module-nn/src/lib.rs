@@ -27,7 +27,7 @@
 
 extern crate self as module_nn;
 
-mod config;
+pub mod config;
 pub mod functional;
 pub mod init;
 pub mod inspect;
@@ -37,7 +37,7 @@ pub mod optim;
 pub mod parametrize;
 pub mod rnn;
 
-pub use config::{Argument, OneOrEach, Weights};
+pub use config::{Argument, Build, OneOrEach, Weights};
 #[doc(hidden)]
 pub use config::{ConfigArguments, Configurable};
 pub use layers::*;
@@ -59,10 +59,10 @@ pub mod prelude {
     pub use crate::loss::*;
     pub use crate::optim::{AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig};
     pub use crate::{
-        Bias, Buffer, Call, DType, Describe, Device, Error, ErrorKind, ExtraState, FileError,
-        Forward, HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadProblems,
-        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter, ReadOptions, Remap,
-        Result, Select, Sequential, Shape, StateDict, Stateful, Tensor, Tensors, Training,
-        Transpose, Walk, deferred, fork_rng, manual_seed, no_grad,
+        Bias, Buffer, Build, Call, DType, Describe, Device, Error, ErrorKind, ExtraState,
+        FileError, Forward, HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions,
+        LoadProblems, LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter,
+        ReadOptions, Remap, Result, Select, Sequential, Shape, StateDict, Stateful, Tensor,
+        Tensors, Training, Transpose, Walk, deferred, fork_rng, manual_seed, no_grad,
     };
 }

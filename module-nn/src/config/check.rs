@@ -4,7 +4,21 @@ use crate::init::zeros;
 use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};
 
 /// Refuses a size of 0, with its name and value.
-pub(crate) fn positive(layer: &'static str, name: &'static str, size: usize) -> Result<()> {
+///
+/// # Errors
+///
+/// A `size` of 0.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::config::positive;
+///
+/// assert!(positive("Linear", "in_features", 3).is_ok());
+/// let error = positive("Linear", "in_features", 0).unwrap_err();
+/// assert_eq!(error.to_string(), "Linear: in_features = 0: must be at least 1");
+/// ```
+pub fn positive(layer: &'static str, name: &'static str, size: usize) -> Result<()> {
     if size > 0 {
         return Ok(());
     }
@@ -12,7 +26,21 @@ pub(crate) fn positive(layer: &'static str, name: &'static str, size: usize) -> 
 }
 
 /// [`positive`] for each of several sizes.
-pub(crate) fn positive_sizes<const N: usize>(
+///
+/// # Errors
+///
+/// A size of 0 among them.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::Sizes;
+/// use module_nn::config::positive_sizes;
+///
+/// assert!(positive_sizes("Conv2d", "kernel_size", Sizes::from([3, 1])).is_ok());
+/// assert!(positive_sizes("Conv2d", "kernel_size", Sizes::from([3, 0])).is_err());
+/// ```
+pub fn positive_sizes<const N: usize>(
     layer: &'static str,
     name: &'static str,
     sizes: Sizes<N>,
@@ -24,8 +52,23 @@ pub(crate) fn positive_sizes<const N: usize>(
     Err(Error::argument(layer, name, sizes, problem))
 }
 
-/// Refuses a number outside `[low, high]`, and NaN.
-pub(crate) fn between(
+/// Refuses a number outside `[low, high]`, and NaN. A bound may be infinite.
+///
+/// # Errors
+///
+/// Such a number.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::config::between;
+///
+/// assert!(between("Dropout", "p", 0.5, [0.0, 1.0]).is_ok());
+/// let error = between("Dropout", "p", 1.5, [0.0, 1.0]).unwrap_err();
+/// assert_eq!(error.to_string(), "Dropout: p = 1.5: must be between 0 and 1");
+/// assert!(between("LayerNorm", "eps", f64::NAN, [0.0, f64::INFINITY]).is_err());
+/// ```
+pub fn between(
     layer: &'static str,
     name: &'static str,
     value: f64,
@@ -42,7 +85,20 @@ pub(crate) fn between(
 }
 
 /// Refuses a number that is not above 0, and NaN.
-pub(crate) fn above_0(layer: &'static str, name: &'static str, value: f64) -> Result<()> {
+///
+/// # Errors
+///
+/// Such a number.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::config::above_0;
+///
+/// assert!(above_0("HuberLoss", "delta", 1.0).is_ok());
+/// assert!(above_0("HuberLoss", "delta", 0.0).is_err());
+/// ```
+pub fn above_0(layer: &'static str, name: &'static str, value: f64) -> Result<()> {
     if value > 0.0 {
         return Ok(());
     }

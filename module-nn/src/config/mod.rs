@@ -1,19 +1,27 @@
 //! Configurations: the arguments of PyTorch's constructors by their names, with its defaults.
+//!
+//! A layer of a user's crate is written as those of this library are: [`config!`](crate::config!) writes the configuration from
+//! the table of its arguments, the functions here check them, and [`Build`] makes the layer.
 
 mod argument;
+mod build;
 mod built;
 mod check;
 mod input;
 mod one_or_each;
+#[doc(hidden)]
+pub mod serial;
 mod table;
 mod weights;
 
 pub use argument::Argument;
+pub use build::Build;
 #[doc(hidden)]
 pub use built::{ConfigArguments, Configurable};
-pub(crate) use check::{Part, above_0, between, fitting_count, positive, positive_sizes};
+pub(crate) use check::{Part, fitting_count};
+pub use check::{above_0, between, positive, positive_sizes};
 pub(crate) use input::input;
 pub use one_or_each::OneOrEach;
 pub(crate) use one_or_each::tuple;
-pub(crate) use table::{config, read_field};
+pub(crate) use table::config;
 pub use weights::Weights;

@@ -28,13 +28,23 @@ pub enum OneOrEach<T> {
 }
 
 impl<T: Copy> OneOrEach<T> {
-    /// `count` of them; an error of the argument `name` if there is another number.
-    pub(crate) fn get(
-        &self,
-        layer: &'static str,
-        name: &'static str,
-        count: usize,
-    ) -> Result<Vec<T>>
+    /// One for each of `count` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// Another number of them, with the name of the layer and of its argument.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::OneOrEach;
+    ///
+    /// assert_eq!(OneOrEach::from(2_usize).get("Upsample", "size", 3)?, [2, 2, 2]);
+    /// let two: OneOrEach<usize> = OneOrEach::Each(vec![2, 4]);
+    /// assert!(two.get("Upsample", "size", 3).is_err());
+    /// # Ok::<(), module_nn::Error>(())
+    /// ```
+    pub fn get(&self, layer: &'static str, name: &'static str, count: usize) -> Result<Vec<T>>
     where
         Self: fmt::Display,
     {

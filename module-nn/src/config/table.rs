@@ -1,41 +1,87 @@
 //! The macro that writes a configuration from the table of its arguments.
 
-use serde::de::{Deserialize, Error, MapAccess};
-
 /// A configuration from the table of its arguments: PyTorch's names, types, defaults and what they
-/// mean, each said once.
+/// mean, each said once. All layers and losses are written with it.
 ///
-/// ```text
-/// config! {
-///     /// The arguments of [`Linear`].
-///     pub struct LinearConfig => Linear {
+/// It writes
+///
+/// - the struct, as visible as it is written, with public fields, `Clone`, `Debug` and `PartialEq`,
+/// - `new` with the required arguments, and a setter for each optional one,
+/// - serde, in which optional arguments may be missing and unknown ones are errors,
+/// - with `=> Scale` the method `build`, which calls the [`Build`](crate::Build) that is written below the table,
+///   and `Scale::new` with the required arguments, if there are any.
+///
+/// What is given and the defaults go through [`Argument`](crate::Argument), so that `0` is a default of
+/// `Sizes<2>`; a default may name arguments above it. A configuration of layers over several numbers of dimensions is
+/// `ConvConfig<const N: usize> => Conv`. A block without arguments is left out. What arguments must hold is
+/// checked by the functions of the module [`config`](mod@crate::config).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::config::{above_0, positive};
+/// use module_nn::init::Constant;
+/// use module_nn::prelude::*;
+///
+/// /// Multiplies each feature by a number that is learned.
+/// #[derive(Module)]
+/// #[module(debug)]
+/// pub struct Scale {
+///     features: usize,
+///     weight: Parameter,
+/// }
+///
+/// module_nn::config! {
+///     /// The arguments of [`Scale`].
+///     pub struct ScaleConfig => Scale {
 ///         required {
-///             /// The size of each input.
-///             in_features: usize,
+///             /// The number of features.
+///             features: usize,
 ///         }
 ///         optional {
-///             /// Whether a bias is learned.
-///             bias: bool = true,
+///             /// What the numbers are at first.
+///             start: f64 = 1.0,
 ///         }
 ///     }
 /// }
-/// ```
 ///
-/// This writes the struct with public fields, `LinearConfig::new(in_features)`, a setter for each
-/// optional argument, serde in which optional arguments may be missing and others are errors, and
-/// with `=> Linear` also `Linear::new(in_features)`, which calls the `build` that is written below the
-/// table. What is given and the defaults go through [`Argument`](crate::Argument), so that `0` is a
-/// default of `Sizes<2>`; a default may name arguments above it. A configuration of layers over several
-/// numbers of dimensions is `ConvConfig<const N: usize> => Conv`. A block without arguments is left out.
+/// impl Build for ScaleConfig {
+///     type Output = Scale;
+///
+///     fn build(&self) -> Result<Scale> {
+///         positive("Scale", "features", self.features)?;
+///         above_0("Scale", "start", self.start)?;
+///         Ok(Scale {
+///             features: self.features,
+///             weight: Parameter::with_init(self.features, Constant(self.start))?,
+///         })
+///     }
+/// }
+///
+/// impl Forward for Scale {
+///     type Output = Tensor;
+///
+///     fn forward(&self, input: Tensor) -> Result<Tensor> {
+///         input.mul(&self.weight.tensor())
+///     }
+/// }
+///
+/// let scale = ScaleConfig::new(2).start(0.5).build()?;
+/// assert_eq!(scale.call(Tensor::from([2.0_f32, 4.0]))?.to_vec::<f32>()?, [1.0, 2.0]);
+/// assert_eq!(format!("{:?}", Scale::new(3)?), "Scale(features=3)");
+/// assert!(Scale::new(0).is_err());
+/// # Ok::<(), Error>(())
+/// ```
+#[macro_export]
 macro_rules! config {
     (@write
-        [$(#[$doc:meta])*] $config:ident [$($n:ident)?]
+        [$(#[$doc:meta])*] [$vis:vis] $config:ident [$($n:ident)?]
         required {$($(#[$required_doc:meta])* $required:ident: $required_type:ty,)*}
         optional {$($(#[$optional_doc:meta])* $optional:ident: $optional_type:ty = $default:expr,)*}
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $config $(<const $n: usize>)? {
+        $vis struct $config $(<const $n: usize>)? {
             $($(#[$required_doc])* pub $required: $required_type,)*
             $(
                 $(#[$optional_doc])*
@@ -67,62 +113,72 @@ macro_rules! config {
             )*
         }
 
-        impl $(<const $n: usize>)? serde::Serialize for $config $(<$n>)? {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl $(<const $n: usize>)? $crate::config::serial::Serialize for $config $(<$n>)? {
+            fn serialize<S: $crate::config::serial::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
                 let names: &[&str] = &[$(stringify!($required),)* $(stringify!($optional),)*];
                 #[allow(unused_mut)]
                 let mut fields = serializer.serialize_struct(stringify!($config), names.len())?;
-                $(serde::ser::SerializeStruct::serialize_field(
+                $($crate::config::serial::SerializeStruct::serialize_field(
                     &mut fields,
                     stringify!($required),
                     &self.$required,
                 )?;)*
-                $(serde::ser::SerializeStruct::serialize_field(
+                $($crate::config::serial::SerializeStruct::serialize_field(
                     &mut fields,
                     stringify!($optional),
                     &self.$optional,
                 )?;)*
-                serde::ser::SerializeStruct::end(fields)
+                $crate::config::serial::SerializeStruct::end(fields)
             }
         }
 
-        impl<'de $(, const $n: usize)?> serde::Deserialize<'de> for $config $(<$n>)? {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de $(, const $n: usize)?> $crate::config::serial::Deserialize<'de> for $config $(<$n>)? {
+            fn deserialize<D: $crate::config::serial::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
                 const NAMES: &[&str] = &[$(stringify!($required),)* $(stringify!($optional),)*];
 
                 struct Arguments $(<const $n: usize>)?;
 
-                impl<'de $(, const $n: usize)?> serde::de::Visitor<'de> for Arguments $(<$n>)? {
+                impl<'de $(, const $n: usize)?> $crate::config::serial::MapVisitor<'de> for Arguments $(<$n>)? {
                     type Value = $config $(<$n>)?;
 
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                         f.write_str(concat!("the arguments of a ", stringify!($config)))
                     }
 
                     #[allow(unused_mut)]
-                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                    fn visit_map<A: $crate::config::serial::MapAccess<'de>>(
                         self,
                         mut map: A,
-                    ) -> Result<Self::Value, A::Error> {
-                        $(let mut $required: Option<$required_type> = None;)*
-                        $(let mut $optional: Option<$optional_type> = None;)*
-                        while let Some(name) = serde::de::MapAccess::next_key::<String>(&mut map)? {
+                    ) -> ::core::result::Result<Self::Value, A::Error> {
+                        $(let mut $required: ::core::option::Option<$required_type> = None;)*
+                        $(let mut $optional: ::core::option::Option<$optional_type> = None;)*
+                        while let Some(name) =
+                            $crate::config::serial::MapAccess::next_key::<::std::string::String>(&mut map)?
+                        {
                             match name.as_str() {
-                                $(stringify!($required) => $crate::config::read_field(
+                                $(stringify!($required) => $crate::config::serial::read_field(
                                     stringify!($required),
                                     &mut $required,
                                     &mut map,
                                 )?,)*
-                                $(stringify!($optional) => $crate::config::read_field(
+                                $(stringify!($optional) => $crate::config::serial::read_field(
                                     stringify!($optional),
                                     &mut $optional,
                                     &mut map,
                                 )?,)*
-                                name => return Err(serde::de::Error::unknown_field(name, NAMES)),
+                                name => {
+                                    return Err($crate::config::serial::DeserializeError::unknown_field(name, NAMES));
+                                }
                             }
                         }
                         $(let Some($required) = $required else {
-                            return Err(serde::de::Error::missing_field(stringify!($required)));
+                            let name = stringify!($required);
+                            return Err($crate::config::serial::DeserializeError::missing_field(name));
                         };)*
                         $(let $optional: $optional_type = match $optional {
                             Some($optional) => $optional,
@@ -136,8 +192,21 @@ macro_rules! config {
             }
         }
     };
-    (@layer [] $($rest:tt)*) => {};
-    (@layer [$layer:ident] $config:ident [$($n:ident)?]
+    (@build [] $($rest:tt)*) => {};
+    (@build [$layer:ident] $config:ident [$($n:ident)?]) => {
+        impl $(<const $n: usize>)? $config $(<$n>)? {
+            #[doc = concat!("The [`", stringify!($layer), "`].")]
+            ///
+            /// # Errors
+            ///
+            /// Those that [`Build`](module_nn::Build) of this configuration lists.
+            pub fn build(&self) -> $crate::Result<$layer $(<$n>)?> {
+                $crate::Build::build(self)
+            }
+        }
+    };
+    (@new [] $($rest:tt)*) => {};
+    (@new [$layer:ident] $config:ident [$($n:ident)?]
         required {$($(#[$required_doc:meta])* $required:ident: $required_type:ty,)*}
     ) => {
         impl $(<const $n: usize>)? $layer $(<$n>)? {
@@ -146,34 +215,37 @@ macro_rules! config {
             /// # Errors
             ///
             #[doc = concat!("As [`", stringify!($config), "::build`].")]
+            #[allow(clippy::too_many_arguments)]
             pub fn new($($required: impl $crate::Argument<$required_type>),*) -> $crate::Result<Self> {
-                $config::new($($required),*).build()
+                $crate::Build::build(&$config::new($($required),*))
             }
         }
     };
     (
         $(#[$doc:meta])*
-        pub struct $config:ident $(<const $n:ident: usize>)? $(=> $layer:ident)? {
+        $vis:vis struct $config:ident $(<const $n:ident: usize>)? $(=> $layer:ident)? {
             required $required:tt
             $(optional { $($optional:tt)* })?
         }
     ) => {
-        $crate::config::config! { @write [$(#[$doc])*] $config [$($n)?]
+        $crate::config! { @write [$(#[$doc])*] [$vis] $config [$($n)?]
             required $required
             optional { $($($optional)*)? }
         }
-        $crate::config::config! { @layer [$($layer)?] $config [$($n)?] required $required }
+        $crate::config! { @build [$($layer)?] $config [$($n)?] }
+        $crate::config! { @new [$($layer)?] $config [$($n)?] required $required }
     };
     (
         $(#[$doc:meta])*
-        pub struct $config:ident $(<const $n:ident: usize>)? {
+        $vis:vis struct $config:ident $(<const $n:ident: usize>)? $(=> $layer:ident)? {
             $(optional { $($optional:tt)* })?
         }
     ) => {
-        $crate::config::config! { @write [$(#[$doc])*] $config [$($n)?]
+        $crate::config! { @write [$(#[$doc])*] [$vis] $config [$($n)?]
             required {}
             optional { $($($optional)*)? }
         }
+        $crate::config! { @build [$($layer)?] $config [$($n)?] }
 
         impl $(<const $n: usize>)? Default for $config $(<$n>)? {
             fn default() -> Self {
@@ -183,16 +255,3 @@ macro_rules! config {
     };
 }
 pub(crate) use config;
-
-/// Reads the value of one argument, which must not have been given before.
-pub(crate) fn read_field<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
-    name: &'static str,
-    field: &mut Option<T>,
-    map: &mut A,
-) -> Result<(), A::Error> {
-    if field.is_some() {
-        return Err(A::Error::duplicate_field(name));
-    }
-    *field = Some(map.next_value()?);
-    Ok(())
-}

@@ -4,7 +4,7 @@ use module_core::{Forward, Module, Result, Tensor};
 
 use super::spatial::of_dims;
 use crate::OneOrEach;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The mean of each window, where the windows cut the input into a given size: place `i` of `n` stands for
 /// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
@@ -69,13 +69,15 @@ pub type AdaptiveAvgPool2dConfig = AdaptiveAvgPoolConfig<2>;
 /// The arguments of [`AdaptiveAvgPool3d`].
 pub type AdaptiveAvgPool3dConfig = AdaptiveAvgPoolConfig<3>;
 
-impl<const N: usize> AdaptiveAvgPoolConfig<N> {
+impl<const N: usize> Build for AdaptiveAvgPoolConfig<N> {
+    type Output = AdaptiveAvgPool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Sizes for another number of dimensions.
-    pub fn build(&self) -> Result<AdaptiveAvgPool<N>> {
+    fn build(&self) -> Result<AdaptiveAvgPool<N>> {
         let given = self
             .output_size
             .get(AdaptiveAvgPool::<N>::NAME, "output_size", N)?;

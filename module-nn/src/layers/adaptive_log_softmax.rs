@@ -1,7 +1,7 @@
 use module_core::{Call, Error, ErrorKind, Forward, Integers, Module, Result, Sequential, Tensor};
 
 use super::{Linear, LinearConfig};
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 
 /// The log-probability of a class among very many, of which few are frequent: the head knows the
 /// frequent classes and one place for each cluster of rarer ones, and the tails, ever smaller, know
@@ -73,14 +73,16 @@ config! {
 
 const NAME: &str = "AdaptiveLogSoftmaxWithLoss";
 
-impl AdaptiveLogSoftmaxWithLossConfig {
+impl Build for AdaptiveLogSoftmaxWithLossConfig {
+    type Output = AdaptiveLogSoftmaxWithLoss;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// Cutoffs that do not rise from 1 to at most `n_classes - 1`, or are none; a size of 0; a
     /// `div_value` that leaves a cluster without hidden units.
-    pub fn build(&self) -> Result<AdaptiveLogSoftmaxWithLoss> {
+    fn build(&self) -> Result<AdaptiveLogSoftmaxWithLoss> {
         let &Self {
             in_features,
             n_classes,
@@ -120,7 +122,9 @@ impl AdaptiveLogSoftmaxWithLossConfig {
             tail,
         })
     }
+}
 
+impl AdaptiveLogSoftmaxWithLossConfig {
     /// The first class of each cluster, and the number of classes.
     fn bounds(&self) -> Vec<usize> {
         let cutoffs = self.cutoffs.iter().copied();

@@ -5,7 +5,7 @@ use module_core::{Forward, Module, Result, Tensor};
 use super::WithIndices;
 use super::spatial::of_dims;
 use crate::OneOrEach;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The greatest element of each window, where the windows cut the input into a given size: place `i` of `n` stands for
 /// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
@@ -73,13 +73,15 @@ pub type AdaptiveMaxPool2dConfig = AdaptiveMaxPoolConfig<2>;
 /// The arguments of [`AdaptiveMaxPool3d`].
 pub type AdaptiveMaxPool3dConfig = AdaptiveMaxPoolConfig<3>;
 
-impl<const N: usize> AdaptiveMaxPoolConfig<N> {
+impl<const N: usize> Build for AdaptiveMaxPoolConfig<N> {
+    type Output = AdaptiveMaxPool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Sizes for another number of dimensions.
-    pub fn build(&self) -> Result<AdaptiveMaxPool<N>> {
+    fn build(&self) -> Result<AdaptiveMaxPool<N>> {
         let given = self
             .output_size
             .get(AdaptiveMaxPool::<N>::NAME, "output_size", N)?;

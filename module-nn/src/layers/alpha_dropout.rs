@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// Dropout for [`SELU`](super::SELU), which keeps mean 0 and variance 1: in training, an element
 /// becomes the lower bound of `SELU` with probability `p`, and all are then scaled and shifted; in
@@ -39,7 +39,7 @@ pub struct AlphaDropout {
 
 config! {
     /// The arguments of [`AlphaDropout`].
-    pub struct AlphaDropoutConfig {
+    pub struct AlphaDropoutConfig => AlphaDropout {
         optional {
             /// The probability that an element is zeroed.
             p: Number = 0.5,
@@ -47,13 +47,15 @@ config! {
     }
 }
 
-impl AlphaDropoutConfig {
+impl Build for AlphaDropoutConfig {
+    type Output = AlphaDropout;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<AlphaDropout> {
+    fn build(&self) -> Result<AlphaDropout> {
         between("AlphaDropout", "p", *self.p, [0.0, 1.0])?;
         Ok(AlphaDropout {
             p: self.p,

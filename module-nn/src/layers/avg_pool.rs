@@ -4,7 +4,7 @@ use module_core::{AvgPoolOptions, Error, Forward, Module, Result, Sizes, Tensor}
 
 use super::max_pool::check_windows;
 use super::spatial::of_dims;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The mean of each window.
 ///
@@ -77,13 +77,15 @@ pub type AvgPool2dConfig = AvgPoolConfig<2>;
 /// The arguments of [`AvgPool3d`].
 pub type AvgPool3dConfig = AvgPoolConfig<3>;
 
-impl<const N: usize> AvgPoolConfig<N> {
+impl<const N: usize> Build for AvgPoolConfig<N> {
+    type Output = AvgPool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A zero window, stride or divisor, padding of more than half the window.
-    pub fn build(&self) -> Result<AvgPool<N>> {
+    fn build(&self) -> Result<AvgPool<N>> {
         let name = AvgPool::<N>::NAME;
         check_windows(name, self.kernel_size, self.stride, self.padding)?;
         if self.divisor_override == Some(0) {

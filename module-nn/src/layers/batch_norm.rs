@@ -6,7 +6,7 @@ use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 use super::channel_norm::ChannelNorm;
 use super::spatial::{of_dims, sizes};
 use super::sync_batch_norm::Sync;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// Batch normalisation of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
 ///
@@ -109,13 +109,15 @@ pub type BatchNorm2dConfig = BatchNormConfig<2>;
 /// The arguments of [`BatchNorm3d`].
 pub type BatchNorm3dConfig = BatchNormConfig<3>;
 
-impl<const N: usize> BatchNormConfig<N> {
+impl<const N: usize> Build for BatchNormConfig<N> {
+    type Output = BatchNorm<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<BatchNorm<N>> {
+    fn build(&self) -> Result<BatchNorm<N>> {
         Ok(BatchNorm {
             norm: ChannelNorm::new(BatchNorm::<N>::NAME, self.clone())?,
             sync: Sync::default(),

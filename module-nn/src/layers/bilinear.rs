@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional;
 use crate::init::Uniform;
 
@@ -64,13 +64,15 @@ config! {
     }
 }
 
-impl BilinearConfig {
+impl Build for BilinearConfig {
+    type Output = Bilinear;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, sizes that exceed memory.
-    pub fn build(&self) -> Result<Bilinear> {
+    fn build(&self) -> Result<Bilinear> {
         let &Self {
             in1_features,
             in2_features,

@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `max(x, 0) + min(0, α (e^(x/α) - 1))`, elementwise: an [`ELU`](super::ELU) whose slope is
 /// continuous for every `α`.
@@ -33,7 +33,7 @@ pub struct CELU {
 
 config! {
     /// The arguments of [`CELU`].
-    pub struct CELUConfig {
+    pub struct CELUConfig => CELU {
         optional {
             /// The `α` of the negative side.
             alpha: Number = 1.0,
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl CELUConfig {
+impl Build for CELUConfig {
+    type Output = CELU;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// An `alpha` of 0.
-    pub fn build(&self) -> Result<CELU> {
+    fn build(&self) -> Result<CELU> {
         let &Self { alpha } = self;
         if *alpha == 0.0 {
             return Err(Error::argument("CELU", "alpha", alpha, "must not be 0"));

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional;
 
 /// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
@@ -42,13 +42,15 @@ config! {
     }
 }
 
-impl ChannelShuffleConfig {
+impl Build for ChannelShuffleConfig {
+    type Output = ChannelShuffle;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A 0.
-    pub fn build(&self) -> Result<ChannelShuffle> {
+    fn build(&self) -> Result<ChannelShuffle> {
         let groups = self.groups;
         positive("ChannelShuffle", "groups", groups)?;
         Ok(ChannelShuffle { groups })

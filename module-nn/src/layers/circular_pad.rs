@@ -4,7 +4,7 @@ use module_core::{Forward, Module, PadMode, Result, Tensor};
 
 use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
-use crate::config::{config, tuple};
+use crate::config::{Build, config, tuple};
 
 /// The input going on at its other end.
 ///
@@ -66,13 +66,15 @@ pub type CircularPad2dConfig = CircularPadConfig<2>;
 /// The arguments of [`CircularPad3d`].
 pub type CircularPad3dConfig = CircularPadConfig<3>;
 
-impl<const N: usize> CircularPadConfig<N> {
+impl<const N: usize> Build for CircularPadConfig<N> {
+    type Output = CircularPad<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Amounts for another number of dimensions.
-    pub fn build(&self) -> Result<CircularPad<N>> {
+    fn build(&self) -> Result<CircularPad<N>> {
         let amounts = self.padding.get(CircularPad::<N>::NAME, "padding", 2 * N)?;
         Ok(CircularPad { amounts })
     }

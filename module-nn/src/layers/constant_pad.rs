@@ -5,7 +5,7 @@ use module_core::{Error, Forward, Module, PadMode, Result, Scalar, Tensor};
 
 use super::spatial::of_dims;
 use crate::OneOrEach;
-use crate::config::{config, tuple};
+use crate::config::{Build, config, tuple};
 
 /// A number around the last dimensions; of an integer tensor it must be whole.
 ///
@@ -70,13 +70,15 @@ pub type ConstantPad2dConfig = ConstantPadConfig<2>;
 /// The arguments of [`ConstantPad3d`].
 pub type ConstantPad3dConfig = ConstantPadConfig<3>;
 
-impl<const N: usize> ConstantPadConfig<N> {
+impl<const N: usize> Build for ConstantPadConfig<N> {
+    type Output = ConstantPad<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Amounts for another number of dimensions.
-    pub fn build(&self) -> Result<ConstantPad<N>> {
+    fn build(&self) -> Result<ConstantPad<N>> {
         let amounts = self.padding.get(ConstantPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();
         Ok(ConstantPad { config, amounts })

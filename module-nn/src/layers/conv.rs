@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spatial::{check_channels, of_dims};
 use crate::PadMode;
-use crate::config::{config, positive, positive_sizes};
+use crate::config::{Build, config, positive, positive_sizes};
 use crate::init::{KaimingUniform, Uniform};
 use crate::parametrize::WithWeight;
 
@@ -123,14 +123,16 @@ pub type Conv2dConfig = ConvConfig<2>;
 /// The arguments of [`Conv3d`].
 pub type Conv3dConfig = ConvConfig<3>;
 
-impl<const N: usize> ConvConfig<N> {
+impl<const N: usize> Build for ConvConfig<N> {
+    type Output = Conv<N>;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, groups that do not divide both numbers of channels, `Same` padding with a
     /// stride, sizes that exceed memory.
-    pub fn build(&self) -> Result<Conv<N>> {
+    fn build(&self) -> Result<Conv<N>> {
         let lead = [self.out_channels, self.in_channels];
         let (weight, bias) = self.parameters(Conv::<N>::NAME, lead)?;
         let config = self.clone();
@@ -140,7 +142,9 @@ impl<const N: usize> ConvConfig<N> {
             bias,
         })
     }
+}
 
+impl<const N: usize> ConvConfig<N> {
     /// A fresh weight, whose first two sizes are the channels `lead` with the second divided into
     /// groups, and a fresh bias, drawn after it.
     pub(super) fn parameters(

@@ -1,7 +1,7 @@
 use module_core::{Forward, Layer, Module, Result, Sequential, Tensor};
 
 use super::{ActivationLayer, Conv2dConfig, NormLayer, Padding, Sizes};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// A convolution, a normalization and an activation, one after the other: torchvision's
 /// `Conv2dNormActivation`.
@@ -76,18 +76,22 @@ config! {
     }
 }
 
-impl Conv2dNormActivationConfig {
+impl Build for Conv2dNormActivationConfig {
+    type Output = Conv2dNormActivation;
+
     /// A block with fresh weights.
     ///
     /// # Errors
     ///
     /// As [`Conv2dConfig::build`].
-    pub fn build(&self) -> Result<Conv2dNormActivation> {
+    fn build(&self) -> Result<Conv2dNormActivation> {
         let norm = self.norm_layer.map(|norm| norm.build(self.out_channels));
         let activation = self.activation_layer.map(ActivationLayer::build);
         self.build_with(norm.transpose()?, activation.transpose()?)
     }
+}
 
+impl Conv2dNormActivationConfig {
     /// A block with layers of one's own in the place of `norm_layer` and `activation_layer`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use module_core::{
 use super::conv::add_bias;
 use super::spatial::{check_channels, of_dims};
 use super::{ConvConfig, PaddingMode};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The transposed convolution: each place of the input adds the learned kernel times its value to the
 /// output, over an image `y[n, o, i·s + a·d - p, j·s + b·d - p] += x[n, c, i, j] · w[c, o, a, b]`, and
@@ -111,14 +111,16 @@ pub type ConvTranspose2dConfig = ConvTransposeConfig<2>;
 /// The arguments of [`ConvTranspose3d`].
 pub type ConvTranspose3dConfig = ConvTransposeConfig<3>;
 
-impl<const N: usize> ConvTransposeConfig<N> {
+impl<const N: usize> Build for ConvTransposeConfig<N> {
+    type Output = ConvTranspose<N>;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, groups that do not divide both numbers of channels, a padding mode other than zeros,
     /// sizes that exceed memory.
-    pub fn build(&self) -> Result<ConvTranspose<N>> {
+    fn build(&self) -> Result<ConvTranspose<N>> {
         if self.padding_mode != PaddingMode::Zeros {
             let mode = format_args!("{:?}", self.padding_mode);
             let problem = "must be zeros in a transposed convolution";
@@ -138,7 +140,9 @@ impl<const N: usize> ConvTransposeConfig<N> {
             bias,
         })
     }
+}
 
+impl<const N: usize> ConvTransposeConfig<N> {
     /// The arguments that a convolution has too.
     fn shared(&self) -> ConvConfig<N> {
         ConvConfig {

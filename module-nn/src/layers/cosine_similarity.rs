@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 use crate::functional;
 
 /// The cosine of the angle between vectors along a dimension:
@@ -33,7 +33,7 @@ pub struct CosineSimilarity {
 
 config! {
     /// The arguments of [`CosineSimilarity`].
-    pub struct CosineSimilarityConfig {
+    pub struct CosineSimilarityConfig => CosineSimilarity {
         optional {
             /// The dimension of the vectors; a negative one counts from the end.
             dim: isize = 1,
@@ -43,13 +43,15 @@ config! {
     }
 }
 
-impl CosineSimilarityConfig {
+impl Build for CosineSimilarityConfig {
+    type Output = CosineSimilarity;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// An `eps` below 0.
-    pub fn build(&self) -> Result<CosineSimilarity> {
+    fn build(&self) -> Result<CosineSimilarity> {
         let &Self { dim, eps } = self;
         between("CosineSimilarity", "eps", eps, [0.0, f64::INFINITY])?;
         Ok(CosineSimilarity { dim, eps })

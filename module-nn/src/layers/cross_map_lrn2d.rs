@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{AvgPoolOptions, ErrorKind, Forward, Module, PadMode, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 
 /// Division of each element by a power of what lies in the neighboring channels, as Torch 7 had it:
 ///
@@ -62,13 +62,15 @@ config! {
     }
 }
 
-impl CrossMapLRN2dConfig {
+impl Build for CrossMapLRN2dConfig {
+    type Output = CrossMapLRN2d;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0.
-    pub fn build(&self) -> Result<CrossMapLRN2d> {
+    fn build(&self) -> Result<CrossMapLRN2d> {
         positive("CrossMapLRN2d", "size", self.size)?;
         let config = self.clone();
         Ok(CrossMapLRN2d { config })

@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// In training, zeroes each element with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
@@ -39,7 +39,7 @@ pub struct Dropout {
 
 config! {
     /// The arguments of [`Dropout`].
-    pub struct DropoutConfig {
+    pub struct DropoutConfig => Dropout {
         optional {
             /// The probability that an element is zeroed.
             p: Number = 0.5,
@@ -47,13 +47,15 @@ config! {
     }
 }
 
-impl DropoutConfig {
+impl Build for DropoutConfig {
+    type Output = Dropout;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<Dropout> {
+    fn build(&self) -> Result<Dropout> {
         between("Dropout", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout {
             p: self.p,

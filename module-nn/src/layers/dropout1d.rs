@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
@@ -39,7 +39,7 @@ pub struct Dropout1d {
 
 config! {
     /// The arguments of [`Dropout1d`].
-    pub struct Dropout1dConfig {
+    pub struct Dropout1dConfig => Dropout1d {
         optional {
             /// The probability that an element is zeroed.
             p: Number = 0.5,
@@ -47,13 +47,15 @@ config! {
     }
 }
 
-impl Dropout1dConfig {
+impl Build for Dropout1dConfig {
+    type Output = Dropout1d;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<Dropout1d> {
+    fn build(&self) -> Result<Dropout1d> {
         between("Dropout1d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout1d {
             p: self.p,

@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
@@ -40,7 +40,7 @@ pub struct Dropout2d {
 
 config! {
     /// The arguments of [`Dropout2d`].
-    pub struct Dropout2dConfig {
+    pub struct Dropout2dConfig => Dropout2d {
         optional {
             /// The probability that an element is zeroed.
             p: Number = 0.5,
@@ -48,13 +48,15 @@ config! {
     }
 }
 
-impl Dropout2dConfig {
+impl Build for Dropout2dConfig {
+    type Output = Dropout2d;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<Dropout2d> {
+    fn build(&self) -> Result<Dropout2d> {
         between("Dropout2d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout2d {
             p: self.p,

@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
@@ -40,7 +40,7 @@ pub struct Dropout3d {
 
 config! {
     /// The arguments of [`Dropout3d`].
-    pub struct Dropout3dConfig {
+    pub struct Dropout3dConfig => Dropout3d {
         optional {
             /// The probability that an element is zeroed.
             p: Number = 0.5,
@@ -48,13 +48,15 @@ config! {
     }
 }
 
-impl Dropout3dConfig {
+impl Build for Dropout3dConfig {
+    type Output = Dropout3d;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<Dropout3d> {
+    fn build(&self) -> Result<Dropout3d> {
         between("Dropout3d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout3d {
             p: self.p,

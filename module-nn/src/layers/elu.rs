@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `max(x, 0) + min(0, α (eˣ - 1))`, elementwise.
 ///
@@ -33,7 +33,7 @@ pub struct ELU {
 
 config! {
     /// The arguments of [`ELU`].
-    pub struct ELUConfig {
+    pub struct ELUConfig => ELU {
         optional {
             /// The `α` of the negative side.
             alpha: Number = 1.0,
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl ELUConfig {
+impl Build for ELUConfig {
+    type Output = ELU;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: every number is served.
-    pub fn build(&self) -> Result<ELU> {
+    fn build(&self) -> Result<ELU> {
         let &Self { alpha } = self;
         Ok(ELU { alpha })
     }

@@ -6,7 +6,7 @@ use module_core::{
     no_grad,
 };
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional::by_frequency;
 use crate::init::Normal;
 
@@ -89,19 +89,23 @@ config! {
     }
 }
 
-impl EmbeddingConfig {
+impl Build for EmbeddingConfig {
+    type Output = Embedding;
+
     /// A table with fresh rows.
     ///
     /// # Errors
     ///
     /// A size of 0, a padding row that is out of range, `sparse`, sizes that exceed memory.
-    pub fn build(&self) -> Result<Embedding> {
+    fn build(&self) -> Result<Embedding> {
         let padding_idx = self.checked()?;
         let shape = [self.num_embeddings, self.embedding_dim];
         let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
         self.with_weight(padding_idx, weight)
     }
+}
 
+impl EmbeddingConfig {
     /// A table with these rows: PyTorch's `Embedding.from_pretrained`, whose `freeze` is true by
     /// default.
     ///

@@ -4,7 +4,7 @@ use module_core::module::Number;
 use module_core::{Forward, Integers, Module, Parameter, Result, Tensor};
 
 use super::embedding::{TableInit, check_table, norm_repr, pretrained, renormalise};
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{self, BagMode, EmbeddingBagOptions};
 
 /// A table of learned vectors, looked up in bags of which each gives the sum, the mean or the maximum
@@ -76,19 +76,23 @@ config! {
     }
 }
 
-impl EmbeddingBagConfig {
+impl Build for EmbeddingBagConfig {
+    type Output = EmbeddingBag;
+
     /// A table with fresh rows.
     ///
     /// # Errors
     ///
     /// A size of 0, a padding row that is out of range, `sparse`, sizes that exceed memory.
-    pub fn build(&self) -> Result<EmbeddingBag> {
+    fn build(&self) -> Result<EmbeddingBag> {
         let padding_idx = self.checked()?;
         let shape = [self.num_embeddings, self.embedding_dim];
         let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
         Ok(self.with_weight(padding_idx, weight))
     }
+}
 
+impl EmbeddingBagConfig {
     /// A table with these rows: PyTorch's `EmbeddingBag.from_pretrained`, whose `freeze` is true by
     /// default.
     ///

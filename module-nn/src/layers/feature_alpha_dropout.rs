@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// [`AlphaDropout`](super::AlphaDropout) of whole channels.
 ///
@@ -37,7 +37,7 @@ pub struct FeatureAlphaDropout {
 
 config! {
     /// The arguments of [`FeatureAlphaDropout`].
-    pub struct FeatureAlphaDropoutConfig {
+    pub struct FeatureAlphaDropoutConfig => FeatureAlphaDropout {
         optional {
             /// The probability that an element is zeroed.
             p: Number = 0.5,
@@ -45,13 +45,15 @@ config! {
     }
 }
 
-impl FeatureAlphaDropoutConfig {
+impl Build for FeatureAlphaDropoutConfig {
+    type Output = FeatureAlphaDropout;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<FeatureAlphaDropout> {
+    fn build(&self) -> Result<FeatureAlphaDropout> {
         between("FeatureAlphaDropout", "p", *self.p, [0.0, 1.0])?;
         Ok(FeatureAlphaDropout {
             p: self.p,

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// Joins a range of dimensions, by default all but the first.
 ///
@@ -30,7 +30,7 @@ pub struct Flatten {
 
 config! {
     /// The arguments of [`Flatten`].
-    pub struct FlattenConfig {
+    pub struct FlattenConfig => Flatten {
         optional {
             /// The first of the dimensions that are joined.
             start_dim: isize = 1,
@@ -40,13 +40,15 @@ config! {
     }
 }
 
-impl FlattenConfig {
+impl Build for FlattenConfig {
+    type Output = Flatten;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// None: whether the dimensions exist depends on the input.
-    pub fn build(&self) -> Result<Flatten> {
+    fn build(&self) -> Result<Flatten> {
         Ok(Flatten::range(self.start_dim, self.end_dim))
     }
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::{Forward, Module, Result, Sizes, Tensor};
 
 use super::UnfoldConfig;
-use crate::config::{config, positive_sizes};
+use crate::config::{Build, config, positive_sizes};
 
 /// Columns added to an image at the windows that they belong to: [`Tensor::col2im`].
 ///
@@ -55,13 +55,15 @@ config! {
     }
 }
 
-impl FoldConfig {
+impl Build for FoldConfig {
+    type Output = Fold;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// An empty image, a zero window, dilation or stride.
-    pub fn build(&self) -> Result<Fold> {
+    fn build(&self) -> Result<Fold> {
         positive_sizes("Fold", "output_size", self.output_size)?;
         let windows = UnfoldConfig {
             kernel_size: self.kernel_size,

@@ -2,7 +2,7 @@ use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::WithIndices;
 use super::spatial::{check_images, of_dims};
-use crate::config::{config, positive_sizes};
+use crate::config::{Build, config, positive_sizes};
 
 /// The greatest element of each window, where the windows are spread over the input at random, so that any
 /// output size is reached: [`Tensor::fractional_max_pool`] says how.
@@ -72,14 +72,16 @@ pub type FractionalMaxPool2dConfig = FractionalMaxPoolConfig<2>;
 /// The arguments of [`FractionalMaxPool3d`].
 pub type FractionalMaxPool3dConfig = FractionalMaxPoolConfig<3>;
 
-impl<const N: usize> FractionalMaxPoolConfig<N> {
+impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
+    type Output = FractionalMaxPool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A zero window or output, a ratio that is not between 0 and 1, neither `output_size` nor `output_ratio` or
     /// both.
-    pub fn build(&self) -> Result<FractionalMaxPool<N>> {
+    fn build(&self) -> Result<FractionalMaxPool<N>> {
         let name = FractionalMaxPool::<N>::NAME;
         positive_sizes(name, "kernel_size", self.kernel_size)?;
         match (self.output_size, self.output_ratio) {
@@ -101,6 +103,18 @@ impl<const N: usize> FractionalMaxPoolConfig<N> {
         }
         let config = self.clone();
         Ok(FractionalMaxPool { config })
+    }
+}
+
+/// By hand, because no layer is made of the required argument alone, as `new` would.
+impl<const N: usize> FractionalMaxPoolConfig<N> {
+    /// The [`FractionalMaxPool`].
+    ///
+    /// # Errors
+    ///
+    /// Those that [`Build`] of this configuration lists.
+    pub fn build(&self) -> Result<FractionalMaxPool<N>> {
+        Build::build(self)
     }
 }
 

@@ -1,7 +1,7 @@
 pub use module_core::Approximate;
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `x Φ(x)`, elementwise, with the normal distribution function `Φ`, or `approximate = "tanh"`:
 /// `x · ½ (1 + tanh(√(2/π) (x + 0.044715 x³)))`.
@@ -36,7 +36,7 @@ pub struct GELU {
 
 config! {
     /// The arguments of [`GELU`].
-    pub struct GELUConfig {
+    pub struct GELUConfig => GELU {
         optional {
             /// `"none"`, or `"tanh"` for the form by the hyperbolic tangent.
             approximate: Approximate = Approximate::None,
@@ -44,13 +44,15 @@ config! {
     }
 }
 
-impl GELUConfig {
+impl Build for GELUConfig {
+    type Output = GELU;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: both forms are served.
-    pub fn build(&self) -> Result<GELU> {
+    fn build(&self) -> Result<GELU> {
         let &Self { approximate } = self;
         Ok(GELU { approximate })
     }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The first half along a dimension times the sigmoid of the second.
 ///
@@ -31,7 +31,7 @@ pub struct GLU {
 
 config! {
     /// The arguments of [`GLU`].
-    pub struct GLUConfig {
+    pub struct GLUConfig => GLU {
         optional {
             /// The dimension; a negative one counts from the end.
             dim: isize = -1,
@@ -39,13 +39,15 @@ config! {
     }
 }
 
-impl GLUConfig {
+impl Build for GLUConfig {
+    type Output = GLU;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: the dimension is checked against each input.
-    pub fn build(&self) -> Result<GLU> {
+    fn build(&self) -> Result<GLU> {
         let &Self { dim } = self;
         Ok(GLU { dim })
     }

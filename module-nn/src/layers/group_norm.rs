@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Error, ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use crate::config::{between, config, positive};
+use crate::config::{Build, between, config, positive};
 use crate::init::{ones, zeros};
 
 /// Normalisation of groups of channels, each element of the batch by itself:
@@ -67,13 +67,15 @@ config! {
     }
 }
 
-impl GroupNormConfig {
+impl Build for GroupNormConfig {
+    type Output = GroupNorm;
+
     /// A layer with fresh parameters.
     ///
     /// # Errors
     ///
     /// No groups or channels, channels that the groups do not divide, an `eps` below 0.
-    pub fn build(&self) -> Result<GroupNorm> {
+    fn build(&self) -> Result<GroupNorm> {
         let (groups, channels, affine) = (self.num_groups, self.num_channels, self.affine);
         positive("GroupNorm", "num_groups", groups)?;
         positive("GroupNorm", "num_channels", channels)?;

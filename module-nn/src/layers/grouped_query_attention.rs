@@ -7,7 +7,7 @@ use module_core::{
 use super::causal::{blocked, seen};
 use super::rotary_embedding::positions;
 use super::{KeyValueCache, Linear, LinearConfig, RotaryEmbedding, RotaryEmbeddingConfig};
-use crate::config::{between, config, input, positive};
+use crate::config::{Build, between, config, input, positive};
 
 /// Self-attention in which several heads of the query share one of key and value, as decoders of language
 /// models have it: with one head for all it is multi-query attention, with one for each that of
@@ -116,14 +116,16 @@ config! {
     }
 }
 
-impl GroupedQueryAttentionConfig {
+impl Build for GroupedQueryAttentionConfig {
+    type Output = GroupedQueryAttention;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, `num_heads` that is no multiple of `num_kv_heads`, `embed_dim` that is no multiple of `num_heads` where
     /// `head_dim` is absent, a probability outside `[0, 1]`, rotary positions of another `head_dim`.
-    pub fn build(&self) -> Result<GroupedQueryAttention> {
+    fn build(&self) -> Result<GroupedQueryAttention> {
         let &Self {
             embed_dim,
             num_heads,
@@ -175,7 +177,9 @@ impl GroupedQueryAttentionConfig {
             training: Training::new(),
         })
     }
+}
 
+impl GroupedQueryAttentionConfig {
     fn shared_heads(&self) -> usize {
         self.num_kv_heads.unwrap_or(self.num_heads)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use module_core::{Module, Result, Tensor};
 
 use super::recurrent::{Arguments, Recurrent, calls};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// A gated recurrent unit.
 ///
@@ -89,13 +89,15 @@ config! {
     }
 }
 
-impl GRUConfig {
+impl Build for GRUConfig {
+    type Output = GRU;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0, a `dropout` outside `[0, 1]`.
-    pub fn build(&self) -> Result<GRU> {
+    fn build(&self) -> Result<GRU> {
         let layers = Recurrent::new(Arguments {
             layer: "GRU",
             op: RecurrentOp::Gru,

@@ -4,7 +4,7 @@ use std::fmt;
 use module_core::{Forward, Module, Result, Tensor};
 
 use super::recurrent_cell::RecurrentCell;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// One step of a [`GRU`](super::GRU).
 ///
@@ -71,13 +71,15 @@ config! {
     }
 }
 
-impl GRUCellConfig {
+impl Build for GRUCellConfig {
+    type Output = GRUCell;
+
     /// The cell.
     ///
     /// # Errors
     ///
     /// A size of 0.
-    pub fn build(&self) -> Result<GRUCell> {
+    fn build(&self) -> Result<GRUCell> {
         let sizes = [self.input_size, self.hidden_size];
         let cell = RecurrentCell::new("GRUCell", RecurrentOp::Gru, sizes, self.bias)?;
         Ok(GRUCell { cell })

@@ -1,7 +1,7 @@
 use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// 0 where `|x| ≤ λ`, else `x`, elementwise; NaN stays NaN.
 ///
@@ -30,7 +30,7 @@ pub struct Hardshrink {
 
 config! {
     /// The arguments of [`Hardshrink`].
-    pub struct HardshrinkConfig {
+    pub struct HardshrinkConfig => Hardshrink {
         optional {
             /// The `λ`.
             lambd: Number = 0.5,
@@ -38,13 +38,15 @@ config! {
     }
 }
 
-impl HardshrinkConfig {
+impl Build for HardshrinkConfig {
+    type Output = Hardshrink;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: every number is served.
-    pub fn build(&self) -> Result<Hardshrink> {
+    fn build(&self) -> Result<Hardshrink> {
         let &Self { lambd } = self;
         Ok(Hardshrink { lambd })
     }

@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `min(max(x, min_val), max_val)`, elementwise.
 ///
@@ -31,7 +31,7 @@ pub struct Hardtanh {
 
 config! {
     /// The arguments of [`Hardtanh`].
-    pub struct HardtanhConfig {
+    pub struct HardtanhConfig => Hardtanh {
         optional {
             /// The lower bound.
             min_val: Number = -1.0,
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl HardtanhConfig {
+impl Build for HardtanhConfig {
+    type Output = Hardtanh;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// A `min_val` that is not below `max_val`.
-    pub fn build(&self) -> Result<Hardtanh> {
+    fn build(&self) -> Result<Hardtanh> {
         let &Self { min_val, max_val } = self;
         // So that a NaN fails.
         let ordered = *min_val < *max_val;

@@ -6,7 +6,7 @@ use module_core::{ErrorKind, Forward, Module, Result, Tensor};
 use super::BatchNormConfig;
 use super::channel_norm::ChannelNorm;
 use super::spatial::{of_dims, sizes};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// Instance normalisation, of each channel of each element of the batch by itself:
 /// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the biased variance.
@@ -111,17 +111,21 @@ pub type InstanceNorm2dConfig = InstanceNormConfig<2>;
 /// The arguments of [`InstanceNorm3d`].
 pub type InstanceNorm3dConfig = InstanceNormConfig<3>;
 
-impl<const N: usize> InstanceNormConfig<N> {
+impl<const N: usize> Build for InstanceNormConfig<N> {
+    type Output = InstanceNorm<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
-    pub fn build(&self) -> Result<InstanceNorm<N>> {
+    fn build(&self) -> Result<InstanceNorm<N>> {
         let norm = ChannelNorm::new(InstanceNorm::<N>::NAME, self.shared())?;
         Ok(InstanceNorm { norm })
     }
+}
 
+impl<const N: usize> InstanceNormConfig<N> {
     /// The arguments as those of a batch normalisation, which has the same and more.
     fn shared(&self) -> BatchNormConfig<N> {
         BatchNormConfig {

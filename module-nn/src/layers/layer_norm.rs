@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 use crate::init::{ones, zeros};
 
 /// Normalisation over the last dimensions: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with
@@ -64,13 +64,15 @@ config! {
     }
 }
 
-impl LayerNormConfig {
+impl Build for LayerNormConfig {
+    type Output = LayerNorm;
+
     /// A layer with fresh parameters.
     ///
     /// # Errors
     ///
     /// No size, an `eps` below 0, sizes that exceed memory.
-    pub fn build(&self) -> Result<LayerNorm> {
+    fn build(&self) -> Result<LayerNorm> {
         let shape = &self.normalized_shape;
         check("LayerNorm", shape, *self.eps)?;
         let affine = self.elementwise_affine;

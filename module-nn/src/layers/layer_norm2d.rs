@@ -1,7 +1,7 @@
 use module_core::{ErrorKind, Forward, Module, Result, Shape, Tensor};
 
 use super::{LayerNorm, LayerNormConfig};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// Normalization over the channels of each place of an image: a [`LayerNorm`] for images whose channels
 /// come second, as torchvision's ConvNeXt has it.
@@ -59,13 +59,15 @@ config! {
     }
 }
 
-impl LayerNorm2dConfig {
+impl Build for LayerNorm2dConfig {
+    type Output = LayerNorm2d;
+
     /// A layer with fresh parameters.
     ///
     /// # Errors
     ///
     /// As [`LayerNormConfig::build`].
-    pub fn build(&self) -> Result<LayerNorm2d> {
+    fn build(&self) -> Result<LayerNorm2d> {
         let norm = LayerNormConfig::new(self.normalized_shape.clone())
             .eps(self.eps)
             .elementwise_affine(self.elementwise_affine)

@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `x` where it is positive, else `negative_slope · x`, elementwise.
 ///
@@ -32,7 +32,7 @@ pub struct LeakyReLU {
 
 config! {
     /// The arguments of [`LeakyReLU`].
-    pub struct LeakyReLUConfig {
+    pub struct LeakyReLUConfig => LeakyReLU {
         optional {
             /// The slope of the negative side.
             negative_slope: Number = 0.01,
@@ -40,13 +40,15 @@ config! {
     }
 }
 
-impl LeakyReLUConfig {
+impl Build for LeakyReLUConfig {
+    type Output = LeakyReLU;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: every number is served.
-    pub fn build(&self) -> Result<LeakyReLU> {
+    fn build(&self) -> Result<LeakyReLU> {
         let &Self { negative_slope } = self;
         Ok(LeakyReLU { negative_slope })
     }

@@ -1,7 +1,7 @@
 use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional;
 use crate::init::{KaimingUniform, Uniform};
 use crate::parametrize::WithWeight;
@@ -69,13 +69,15 @@ config! {
     }
 }
 
-impl LinearConfig {
+impl Build for LinearConfig {
+    type Output = Linear;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, sizes that exceed memory.
-    pub fn build(&self) -> Result<Linear> {
+    fn build(&self) -> Result<Linear> {
         let &Self {
             in_features,
             out_features,

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional;
 
 /// Division of each element by a power of what lies in the neighbouring channels:
@@ -60,13 +60,15 @@ config! {
     }
 }
 
-impl LocalResponseNormConfig {
+impl Build for LocalResponseNormConfig {
+    type Output = LocalResponseNorm;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0.
-    pub fn build(&self) -> Result<LocalResponseNorm> {
+    fn build(&self) -> Result<LocalResponseNorm> {
         positive("LocalResponseNorm", "size", self.size)?;
         Ok(LocalResponseNorm {
             config: self.clone(),

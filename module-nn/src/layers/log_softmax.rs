@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::{Forward, Module, Result, Tensor};
 
 use super::softmax::{implicit, repr};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `xᵢ - ln Σⱼ exⱼ` along a dimension.
 ///
@@ -33,7 +33,7 @@ pub struct LogSoftmax {
 
 config! {
     /// The arguments of [`LogSoftmax`].
-    pub struct LogSoftmaxConfig {
+    pub struct LogSoftmaxConfig => LogSoftmax {
         optional {
             /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
             /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
@@ -42,13 +42,15 @@ config! {
     }
 }
 
-impl LogSoftmaxConfig {
+impl Build for LogSoftmaxConfig {
+    type Output = LogSoftmax;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: the dimension is checked against each input.
-    pub fn build(&self) -> Result<LogSoftmax> {
+    fn build(&self) -> Result<LogSoftmax> {
         Ok(LogSoftmax { dim: self.dim })
     }
 }

@@ -4,7 +4,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::spatial::of_dims;
-use crate::config::{config, positive_sizes};
+use crate::config::{Build, config, positive_sizes};
 use crate::functional::{LpPoolOptions, lp_pool};
 
 /// The norm of each window, `(Σ xᵖ)^(1/p)`: the sum with `p = 1`, with `p = ∞` the greatest size of an
@@ -77,13 +77,15 @@ pub type LPPool2dConfig = LPPoolConfig<2>;
 /// The arguments of [`LPPool3d`].
 pub type LPPool3dConfig = LPPoolConfig<3>;
 
-impl<const N: usize> LPPoolConfig<N> {
+impl<const N: usize> Build for LPPoolConfig<N> {
+    type Output = LPPool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A power of 0 or NaN, a zero window or stride.
-    pub fn build(&self) -> Result<LPPool<N>> {
+    fn build(&self) -> Result<LPPool<N>> {
         let name = LPPool::<N>::NAME;
         positive_sizes(name, "kernel_size", self.kernel_size)?;
         positive_sizes(name, "stride", self.stride.unwrap_or(self.kernel_size))?;

@@ -4,7 +4,7 @@ use std::fmt;
 use module_core::{Module, Result, Tensor};
 
 use super::recurrent::{Arguments, Recurrent, calls};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// A long short-term memory.
 ///
@@ -102,13 +102,15 @@ config! {
     }
 }
 
-impl LSTMConfig {
+impl Build for LSTMConfig {
+    type Output = LSTM;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0, a `dropout` outside `[0, 1]`, a `proj_size` that is not less than `hidden_size`.
-    pub fn build(&self) -> Result<LSTM> {
+    fn build(&self) -> Result<LSTM> {
         let layers = Recurrent::new(Arguments {
             layer: "LSTM",
             op: RecurrentOp::Lstm,

@@ -4,7 +4,7 @@ use std::fmt;
 use module_core::{Forward, Module, Result, Tensor};
 
 use super::recurrent_cell::RecurrentCell;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// One step of an [`LSTM`](super::LSTM).
 ///
@@ -70,13 +70,15 @@ config! {
     }
 }
 
-impl LSTMCellConfig {
+impl Build for LSTMCellConfig {
+    type Output = LSTMCell;
+
     /// The cell.
     ///
     /// # Errors
     ///
     /// A size of 0.
-    pub fn build(&self) -> Result<LSTMCell> {
+    fn build(&self) -> Result<LSTMCell> {
         let sizes = [self.input_size, self.hidden_size];
         let cell = RecurrentCell::new("LSTMCell", RecurrentOp::Lstm, sizes, self.bias)?;
         Ok(LSTMCell { cell })

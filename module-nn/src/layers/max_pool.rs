@@ -5,7 +5,7 @@ use module_core::{Error, Forward, Module, PoolOptions, Result, Sizes, Tensor};
 
 use super::WithIndices;
 use super::spatial::of_dims;
-use crate::config::{config, positive_sizes};
+use crate::config::{Build, config, positive_sizes};
 
 /// The greatest element of each window; NaN wins.
 ///
@@ -78,20 +78,24 @@ pub type MaxPool2dConfig = MaxPoolConfig<2>;
 /// The arguments of [`MaxPool3d`].
 pub type MaxPool3dConfig = MaxPoolConfig<3>;
 
-impl<const N: usize> MaxPoolConfig<N> {
+impl<const N: usize> Build for MaxPoolConfig<N> {
+    type Output = MaxPool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A zero window, stride or dilation, padding of more than half the window.
-    pub fn build(&self) -> Result<MaxPool<N>> {
+    fn build(&self) -> Result<MaxPool<N>> {
         let name = MaxPool::<N>::NAME;
         check_windows(name, self.kernel_size, self.stride, self.padding)?;
         positive_sizes(name, "dilation", self.dilation)?;
         let config = self.clone();
         Ok(MaxPool { config })
     }
+}
 
+impl<const N: usize> MaxPoolConfig<N> {
     fn options(&self) -> PoolOptions<N> {
         PoolOptions {
             kernel_size: self.kernel_size.get(),

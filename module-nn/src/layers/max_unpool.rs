@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::spatial::of_dims;
-use crate::config::{config, positive_sizes};
+use crate::config::{Build, config, positive_sizes};
 
 /// Zeros with the elements where [`MaxPool`](super::MaxPool) found them.
 ///
@@ -78,13 +78,15 @@ pub type MaxUnpool2dConfig = MaxUnpoolConfig<2>;
 /// The arguments of [`MaxUnpool3d`].
 pub type MaxUnpool3dConfig = MaxUnpoolConfig<3>;
 
-impl<const N: usize> MaxUnpoolConfig<N> {
+impl<const N: usize> Build for MaxUnpoolConfig<N> {
+    type Output = MaxUnpool<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A zero window or stride.
-    pub fn build(&self) -> Result<MaxUnpool<N>> {
+    fn build(&self) -> Result<MaxUnpool<N>> {
         positive_sizes(MaxUnpool::<N>::NAME, "kernel_size", self.kernel_size)?;
         positive_sizes(MaxUnpool::<N>::NAME, "stride", self.stride)?;
         let config = self.clone();

@@ -4,7 +4,7 @@ mod pass;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor, Training};
 
 use crate::Error;
-use crate::config::{between, config, input, positive};
+use crate::config::{Build, between, config, input, positive};
 use crate::init::{XavierNormal, XavierUniform, zeros};
 
 pub use output_projection::NonDynamicallyQuantizableLinear;
@@ -121,14 +121,16 @@ config! {
     }
 }
 
-impl MultiheadAttentionConfig {
+impl Build for MultiheadAttentionConfig {
+    type Output = MultiheadAttention;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, heads that do not divide `embed_dim`, a probability outside `[0, 1]`, sizes that
     /// exceed memory.
-    pub fn build(&self) -> Result<MultiheadAttention> {
+    fn build(&self) -> Result<MultiheadAttention> {
         const NAME: &str = "MultiheadAttention";
         let &Self {
             embed_dim,
@@ -175,7 +177,9 @@ impl MultiheadAttentionConfig {
             training: Training::new(),
         })
     }
+}
 
+impl MultiheadAttentionConfig {
     fn key_and_value_dim(&self) -> [usize; 2] {
         [self.kdim, self.vdim].map(|size| size.unwrap_or(self.embed_dim))
     }

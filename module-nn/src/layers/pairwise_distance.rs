@@ -1,6 +1,6 @@
 use module_core::{Error, Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional;
 
 /// The `p`-norm of `x1 - x2 + eps` over the last dimension.
@@ -33,7 +33,7 @@ pub struct PairwiseDistance {
 
 config! {
     /// The arguments of [`PairwiseDistance`].
-    pub struct PairwiseDistanceConfig {
+    pub struct PairwiseDistanceConfig => PairwiseDistance {
         optional {
             /// The `p` of the norm.
             p: f64 = 2.0,
@@ -45,13 +45,15 @@ config! {
     }
 }
 
-impl PairwiseDistanceConfig {
+impl Build for PairwiseDistanceConfig {
+    type Output = PairwiseDistance;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A `p` that is NaN.
-    pub fn build(&self) -> Result<PairwiseDistance> {
+    fn build(&self) -> Result<PairwiseDistance> {
         if self.p.is_nan() {
             let problem = "must be a number";
             return Err(Error::argument("PairwiseDistance", "p", self.p, problem));

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The dimensions in another order, without a copy: torchvision's `Permute`.
 ///
@@ -38,13 +38,15 @@ config! {
     }
 }
 
-impl PermuteConfig {
+impl Build for PermuteConfig {
+    type Output = Permute;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// None: whether the dimensions exist depends on the input.
-    pub fn build(&self) -> Result<Permute> {
+    fn build(&self) -> Result<Permute> {
         let dims = self.dims.clone();
         Ok(Permute { dims })
     }

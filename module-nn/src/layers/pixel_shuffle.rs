@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional;
 
 /// Channels spread over places: `r²` channels become a square of `r` by `r` places of one.
@@ -43,13 +43,15 @@ config! {
     }
 }
 
-impl PixelShuffleConfig {
+impl Build for PixelShuffleConfig {
+    type Output = PixelShuffle;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A 0.
-    pub fn build(&self) -> Result<PixelShuffle> {
+    fn build(&self) -> Result<PixelShuffle> {
         let upscale_factor = self.upscale_factor;
         positive("PixelShuffle", "upscale_factor", upscale_factor)?;
         Ok(PixelShuffle { upscale_factor })

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::functional;
 
 /// Places gathered into channels: the inverse of [`PixelShuffle`](super::PixelShuffle).
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl PixelUnshuffleConfig {
+impl Build for PixelUnshuffleConfig {
+    type Output = PixelUnshuffle;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A 0.
-    pub fn build(&self) -> Result<PixelUnshuffle> {
+    fn build(&self) -> Result<PixelUnshuffle> {
         let downscale_factor = self.downscale_factor;
         positive("PixelUnshuffle", "downscale_factor", downscale_factor)?;
         Ok(PixelUnshuffle { downscale_factor })

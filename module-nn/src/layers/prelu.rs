@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Parameter, Result, Tensor};
 
-use crate::config::{config, positive};
+use crate::config::{Build, config, positive};
 use crate::init::Constant;
 
 /// `x` where it is positive, else `x` times a learned slope, one for all or one for each channel.
@@ -43,7 +43,7 @@ pub struct PReLU {
 
 config! {
     /// The arguments of [`PReLU`].
-    pub struct PReLUConfig {
+    pub struct PReLUConfig => PReLU {
         optional {
             /// The number of slopes: 1, or the number of channels.
             num_parameters: usize = 1,
@@ -53,13 +53,15 @@ config! {
     }
 }
 
-impl PReLUConfig {
+impl Build for PReLUConfig {
+    type Output = PReLU;
+
     /// A layer with fresh slopes.
     ///
     /// # Errors
     ///
     /// No parameters, more than memory holds.
-    pub fn build(&self) -> Result<PReLU> {
+    fn build(&self) -> Result<PReLU> {
         let &Self {
             num_parameters,
             init,

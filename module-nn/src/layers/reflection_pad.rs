@@ -4,7 +4,7 @@ use module_core::{Forward, Module, PadMode, Result, Tensor};
 
 use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
-use crate::config::{config, tuple};
+use crate::config::{Build, config, tuple};
 
 /// The input mirrored at its edges, which are not repeated.
 ///
@@ -66,13 +66,15 @@ pub type ReflectionPad2dConfig = ReflectionPadConfig<2>;
 /// The arguments of [`ReflectionPad3d`].
 pub type ReflectionPad3dConfig = ReflectionPadConfig<3>;
 
-impl<const N: usize> ReflectionPadConfig<N> {
+impl<const N: usize> Build for ReflectionPadConfig<N> {
+    type Output = ReflectionPad<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Amounts for another number of dimensions.
-    pub fn build(&self) -> Result<ReflectionPad<N>> {
+    fn build(&self) -> Result<ReflectionPad<N>> {
         let amounts = self
             .padding
             .get(ReflectionPad::<N>::NAME, "padding", 2 * N)?;

@@ -4,7 +4,7 @@ use module_core::{Forward, Module, PadMode, Result, Tensor};
 
 use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
-use crate::config::{config, tuple};
+use crate::config::{Build, config, tuple};
 
 /// The edges of the input repeated.
 ///
@@ -66,13 +66,15 @@ pub type ReplicationPad2dConfig = ReplicationPadConfig<2>;
 /// The arguments of [`ReplicationPad3d`].
 pub type ReplicationPad3dConfig = ReplicationPadConfig<3>;
 
-impl<const N: usize> ReplicationPadConfig<N> {
+impl<const N: usize> Build for ReplicationPadConfig<N> {
+    type Output = ReplicationPad<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Amounts for another number of dimensions.
-    pub fn build(&self) -> Result<ReplicationPad<N>> {
+    fn build(&self) -> Result<ReplicationPad<N>> {
         let amounts = self
             .padding
             .get(ReplicationPad::<N>::NAME, "padding", 2 * N)?;

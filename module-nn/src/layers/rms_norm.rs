@@ -4,7 +4,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
 use super::layer_norm::{check, tuple};
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::init::ones;
 
 /// Division by the root of the mean square over the last dimensions:
@@ -64,13 +64,15 @@ config! {
     }
 }
 
-impl RMSNormConfig {
+impl Build for RMSNormConfig {
+    type Output = RMSNorm;
+
     /// A layer with fresh parameters.
     ///
     /// # Errors
     ///
     /// No size, an `eps` below 0, sizes that exceed memory.
-    pub fn build(&self) -> Result<RMSNorm> {
+    fn build(&self) -> Result<RMSNorm> {
         let shape = &self.normalized_shape;
         check("RMSNorm", shape, self.eps.map_or(0.0, Number::get))?;
         let weight = || Parameter::with_init(shape, ones());

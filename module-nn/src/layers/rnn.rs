@@ -5,7 +5,7 @@ use module_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::recurrent::{Arguments, Recurrent, calls};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// A recurrent network of Elman's.
 ///
@@ -108,13 +108,15 @@ config! {
     }
 }
 
-impl RNNConfig {
+impl Build for RNNConfig {
+    type Output = RNN;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0, a `dropout` outside `[0, 1]`.
-    pub fn build(&self) -> Result<RNN> {
+    fn build(&self) -> Result<RNN> {
         let layers = Recurrent::new(Arguments {
             layer: "RNN",
             op: self.nonlinearity.op(),

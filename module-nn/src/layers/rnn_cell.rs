@@ -4,7 +4,7 @@ use module_core::{Forward, Module, Result, Tensor};
 
 use super::recurrent_cell::RecurrentCell;
 use super::rnn::RNNNonlinearity;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// One step of an [`RNN`](super::RNN).
 ///
@@ -70,13 +70,15 @@ config! {
     }
 }
 
-impl RNNCellConfig {
+impl Build for RNNCellConfig {
+    type Output = RNNCell;
+
     /// The cell.
     ///
     /// # Errors
     ///
     /// A size of 0.
-    pub fn build(&self) -> Result<RNNCell> {
+    fn build(&self) -> Result<RNNCell> {
         let sizes = [self.input_size, self.hidden_size];
         let cell = RecurrentCell::new("RNNCell", self.nonlinearity.op(), sizes, self.bias)?;
         Ok(RNNCell { cell })

@@ -5,7 +5,7 @@ use module_core::{DType, Error, ErrorKind, Forward, Marker, Module, Result, Tens
 use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
-use crate::config::{between, config, positive};
+use crate::config::{Build, between, config, positive};
 use crate::rnn::listed;
 
 /// Turns pairs of features by angles that grow with the position, so that the product of a query and a
@@ -170,14 +170,16 @@ config! {
     }
 }
 
-impl RotaryEmbeddingConfig {
+impl Build for RotaryEmbeddingConfig {
+    type Output = RotaryEmbedding;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0, a `rotary_dim` that is odd or greater than `head_dim`, a base or a scaling that is not
     /// positive.
-    pub fn build(&self) -> Result<RotaryEmbedding> {
+    fn build(&self) -> Result<RotaryEmbedding> {
         const NAME: &str = "RotaryEmbedding";
         let &Self {
             head_dim,
@@ -209,7 +211,9 @@ impl RotaryEmbeddingConfig {
             marker: Marker::new(),
         })
     }
+}
 
+impl RotaryEmbeddingConfig {
     fn turned(&self) -> usize {
         self.rotary_dim.unwrap_or(self.head_dim)
     }

@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Error, Forward, Module, Result, Tensor, Training};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::rrelu;
 
 /// In training `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`; in
@@ -39,7 +39,7 @@ pub struct RReLU {
 
 config! {
     /// The arguments of [`RReLU`].
-    pub struct RReLUConfig {
+    pub struct RReLUConfig => RReLU {
         optional {
             /// The least slope.
             lower: Number = 1.0 / 8.0,
@@ -49,13 +49,15 @@ config! {
     }
 }
 
-impl RReLUConfig {
+impl Build for RReLUConfig {
+    type Output = RReLU;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// A `lower` above `upper`.
-    pub fn build(&self) -> Result<RReLU> {
+    fn build(&self) -> Result<RReLU> {
         let &Self { lower, upper } = self;
         // So that a NaN fails.
         let ordered = *lower <= *upper;

@@ -2,7 +2,7 @@ use module_core::module::Repr;
 use module_core::{Buffer, Error, ErrorKind, Forward, Module, Result, Tensor, default_dtype};
 
 use super::position::{PositionLayout, cos_sin};
-use crate::config::{between, config, positive};
+use crate::config::{Build, between, config, positive};
 use crate::rnn::listed;
 
 /// Adds to each element of a sequence a vector of waves that says where it stands:
@@ -71,14 +71,16 @@ config! {
     }
 }
 
-impl SinusoidalPositionEmbeddingConfig {
+impl Build for SinusoidalPositionEmbeddingConfig {
+    type Output = SinusoidalPositionEmbedding;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size of 0, a base that is not positive, a shift that leaves no frequencies, sizes that exceed
     /// memory.
-    pub fn build(&self) -> Result<SinusoidalPositionEmbedding> {
+    fn build(&self) -> Result<SinusoidalPositionEmbedding> {
         const NAME: &str = "SinusoidalPositionEmbedding";
         let &Self {
             embedding_dim,

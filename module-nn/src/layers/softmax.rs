@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `exᵢ / Σⱼ exⱼ` along a dimension.
 ///
@@ -32,7 +32,7 @@ pub struct Softmax {
 
 config! {
     /// The arguments of [`Softmax`].
-    pub struct SoftmaxConfig {
+    pub struct SoftmaxConfig => Softmax {
         optional {
             /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
             /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl SoftmaxConfig {
+impl Build for SoftmaxConfig {
+    type Output = Softmax;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: the dimension is checked against each input.
-    pub fn build(&self) -> Result<Softmax> {
+    fn build(&self) -> Result<Softmax> {
         Ok(Softmax { dim: self.dim })
     }
 }

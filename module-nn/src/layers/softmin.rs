@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::{Forward, Module, Result, Tensor};
 
 use super::softmax::{implicit, repr};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `e⁻xᵢ / Σⱼ e⁻xⱼ` along a dimension.
 ///
@@ -33,7 +33,7 @@ pub struct Softmin {
 
 config! {
     /// The arguments of [`Softmin`].
-    pub struct SoftminConfig {
+    pub struct SoftminConfig => Softmin {
         optional {
             /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
             /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
@@ -42,13 +42,15 @@ config! {
     }
 }
 
-impl SoftminConfig {
+impl Build for SoftminConfig {
+    type Output = Softmin;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: the dimension is checked against each input.
-    pub fn build(&self) -> Result<Softmin> {
+    fn build(&self) -> Result<Softmin> {
         Ok(Softmin { dim: self.dim })
     }
 }

@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `ln(1 + e^(βx)) / β`, elementwise; `x` itself where `βx` exceeds the threshold.
 ///
@@ -31,7 +31,7 @@ pub struct Softplus {
 
 config! {
     /// The arguments of [`Softplus`].
-    pub struct SoftplusConfig {
+    pub struct SoftplusConfig => Softplus {
         optional {
             /// The `β`.
             beta: Number = 1.0,
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl SoftplusConfig {
+impl Build for SoftplusConfig {
+    type Output = Softplus;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: every number is served.
-    pub fn build(&self) -> Result<Softplus> {
+    fn build(&self) -> Result<Softplus> {
         let &Self { beta, threshold } = self;
         Ok(Softplus { beta, threshold })
     }

@@ -1,7 +1,7 @@
 use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise.
 ///
@@ -30,7 +30,7 @@ pub struct Softshrink {
 
 config! {
     /// The arguments of [`Softshrink`].
-    pub struct SoftshrinkConfig {
+    pub struct SoftshrinkConfig => Softshrink {
         optional {
             /// The `λ`.
             lambd: Number = 0.5,
@@ -38,13 +38,15 @@ config! {
     }
 }
 
-impl SoftshrinkConfig {
+impl Build for SoftshrinkConfig {
+    type Output = Softshrink;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// A `lambd` below 0.
-    pub fn build(&self) -> Result<Softshrink> {
+    fn build(&self) -> Result<Softshrink> {
         let &Self { lambd } = self;
         between("Softshrink", "lambd", *lambd, [0.0, f64::INFINITY])?;
         Ok(Softshrink { lambd })

@@ -1,7 +1,7 @@
 use module_core::{Call, Forward, Layer, Module, Result, Tensor};
 
 use super::{ActivationLayer, AdaptiveAvgPool2d, Conv2d};
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// A weight for each channel, computed of the means of all: torchvision's `SqueezeExcitation`.
 ///
@@ -66,13 +66,15 @@ config! {
     }
 }
 
-impl SqueezeExcitationConfig {
+impl Build for SqueezeExcitationConfig {
+    type Output = SqueezeExcitation;
+
     /// A block with fresh weights.
     ///
     /// # Errors
     ///
     /// No channels, sizes that exceed memory.
-    pub fn build(&self) -> Result<SqueezeExcitation> {
+    fn build(&self) -> Result<SqueezeExcitation> {
         let (inputs, squeezed) = (self.input_channels, self.squeeze_channels);
         Ok(SqueezeExcitation {
             avgpool: AdaptiveAvgPool2d::new(1)?,

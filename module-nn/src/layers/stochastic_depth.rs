@@ -2,7 +2,7 @@ use module_core::module::Repr;
 use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 
 /// In training, zeroes the branches of a residual network: each row of the batch, or the whole batch, with
 /// probability `p`, and scales the rest by `1/(1 - p)`; in evaluation, returns its input. It is
@@ -61,13 +61,15 @@ config! {
     }
 }
 
-impl StochasticDepthConfig {
+impl Build for StochasticDepthConfig {
+    type Output = StochasticDepth;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A probability outside `[0, 1]`.
-    pub fn build(&self) -> Result<StochasticDepth> {
+    fn build(&self) -> Result<StochasticDepth> {
         let &Self { p, mode } = self;
         between("StochasticDepth", "p", p, [0.0, 1.0])?;
         let training = Training::new();

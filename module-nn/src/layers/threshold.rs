@@ -1,7 +1,7 @@
 use module_core::module::Number;
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// `x` where it exceeds the threshold, else `value`, elementwise; NaN stays NaN.
 ///
@@ -41,13 +41,15 @@ config! {
     }
 }
 
-impl ThresholdConfig {
+impl Build for ThresholdConfig {
+    type Output = Threshold;
+
     /// The activation.
     ///
     /// # Errors
     ///
     /// None: every number is served.
-    pub fn build(&self) -> Result<Threshold> {
+    fn build(&self) -> Result<Threshold> {
         let &Self { threshold, value } = self;
         Ok(Threshold { threshold, value })
     }

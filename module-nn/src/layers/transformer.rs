@@ -11,7 +11,7 @@ use module_core::{Call, DType, Device, Forward, Module, ModuleExt, Result, Tenso
 use self::stack::check_count;
 use super::LayerNormConfig;
 use super::causal::{blocked, seen};
-use crate::config::{config, input};
+use crate::config::{Build, config, input};
 use crate::init::XavierUniform;
 
 pub use activation::TransformerActivation;
@@ -77,7 +77,7 @@ config! {
     /// The arguments of [`Transformer`].
     ///
     /// PyTorch's `custom_encoder` and `custom_decoder` are a module of one's own with two fields.
-    pub struct TransformerConfig {
+    pub struct TransformerConfig => Transformer {
         optional {
             /// The size of inputs and outputs.
             d_model: usize = 512_usize,
@@ -105,13 +105,15 @@ config! {
     }
 }
 
-impl TransformerConfig {
+impl Build for TransformerConfig {
+    type Output = Transformer;
+
     /// A model with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
-    pub fn build(&self) -> Result<Transformer> {
+    fn build(&self) -> Result<Transformer> {
         const NAME: &str = "Transformer";
         let encoder_layer = TransformerEncoderLayerConfig {
             d_model: self.d_model,

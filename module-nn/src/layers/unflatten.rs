@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{Error, Forward, Module, Result, Tensor};
 
-use crate::config::{config, tuple};
+use crate::config::{Build, config, tuple};
 
 /// One dimension as several.
 ///
@@ -42,13 +42,15 @@ config! {
     }
 }
 
-impl UnflattenConfig {
+impl Build for UnflattenConfig {
+    type Output = Unflatten;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A size below -1, and more than one that is to be found.
-    pub fn build(&self) -> Result<Unflatten> {
+    fn build(&self) -> Result<Unflatten> {
         let sizes = &self.unflattened_size;
         let problem = match sizes.iter().filter(|&&size| size < 0).count() {
             0 => None,

@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{Forward, Module, Result, Sizes, Tensor, UnfoldOptions};
 
-use crate::config::{config, positive_sizes};
+use crate::config::{Build, config, positive_sizes};
 
 /// The windows over an image as columns: [`Tensor::im2col`].
 ///
@@ -52,18 +52,22 @@ config! {
     }
 }
 
-impl UnfoldConfig {
+impl Build for UnfoldConfig {
+    type Output = Unfold;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// A zero window, dilation or stride.
-    pub fn build(&self) -> Result<Unfold> {
+    fn build(&self) -> Result<Unfold> {
         self.check("Unfold")?;
         let config = self.clone();
         Ok(Unfold { config })
     }
+}
 
+impl UnfoldConfig {
     /// What must hold of the windows of a layer that lays them out or adds them up.
     pub(super) fn check(&self, layer: &'static str) -> Result<()> {
         positive_sizes(layer, "kernel_size", self.kernel_size)?;

@@ -6,7 +6,7 @@ use module_core::{
 };
 
 use crate::OneOrEach;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The input at another size: [`Tensor::interpolate`], which says how each mode reads between places.
 ///
@@ -39,7 +39,7 @@ pub struct Upsample {
 
 config! {
     /// The arguments of [`Upsample`], of which either `size` or `scale_factor` is given.
-    pub struct UpsampleConfig {
+    pub struct UpsampleConfig => Upsample {
         optional {
             /// The sizes of the output, one for all dimensions or one for each.
             size: Option<OneOrEach<usize>> = None,
@@ -57,14 +57,16 @@ config! {
     }
 }
 
-impl UpsampleConfig {
+impl Build for UpsampleConfig {
+    type Output = Upsample;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Neither `size` nor `scale_factor` or both, a size of 0, a factor that is not positive and finite,
     /// `align_corners` for a mode that has none, `recompute_scale_factor` without a factor.
-    pub fn build(&self) -> Result<Upsample> {
+    fn build(&self) -> Result<Upsample> {
         let resizing = Resizing::new("Upsample", self)?;
         Ok(Upsample { resizing })
     }

@@ -5,7 +5,7 @@ use module_core::{Forward, InterpolateMode, Module, Result, Tensor};
 use super::UpsampleConfig;
 use super::upsample::Resizing;
 use crate::OneOrEach;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// An image at another size, read on lines between its places, of which the corners stay where they are.
 ///
@@ -38,7 +38,7 @@ pub struct UpsamplingBilinear2d {
 
 config! {
     /// The arguments of [`UpsamplingBilinear2d`], of which one is given.
-    pub struct UpsamplingBilinear2dConfig {
+    pub struct UpsamplingBilinear2dConfig => UpsamplingBilinear2d {
         optional {
             /// The height and the width of the output; one number is for both.
             size: Option<OneOrEach<usize>> = None,
@@ -48,13 +48,15 @@ config! {
     }
 }
 
-impl UpsamplingBilinear2dConfig {
+impl Build for UpsamplingBilinear2dConfig {
+    type Output = UpsamplingBilinear2d;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Neither argument or both, a size of 0, a factor that is not positive and finite.
-    pub fn build(&self) -> Result<UpsamplingBilinear2d> {
+    fn build(&self) -> Result<UpsamplingBilinear2d> {
         let config = UpsampleConfig {
             size: self.size.clone(),
             scale_factor: self.scale_factor.clone(),

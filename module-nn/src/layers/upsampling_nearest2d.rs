@@ -5,7 +5,7 @@ use module_core::{Forward, InterpolateMode, Module, Result, Tensor};
 use super::UpsampleConfig;
 use super::upsample::Resizing;
 use crate::OneOrEach;
-use crate::config::config;
+use crate::config::{Build, config};
 
 /// The nearest places of an image at another size.
 ///
@@ -38,7 +38,7 @@ pub struct UpsamplingNearest2d {
 
 config! {
     /// The arguments of [`UpsamplingNearest2d`], of which one is given.
-    pub struct UpsamplingNearest2dConfig {
+    pub struct UpsamplingNearest2dConfig => UpsamplingNearest2d {
         optional {
             /// The height and the width of the output; one number is for both.
             size: Option<OneOrEach<usize>> = None,
@@ -48,13 +48,15 @@ config! {
     }
 }
 
-impl UpsamplingNearest2dConfig {
+impl Build for UpsamplingNearest2dConfig {
+    type Output = UpsamplingNearest2d;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Neither argument or both, a size of 0, a factor that is not positive and finite.
-    pub fn build(&self) -> Result<UpsamplingNearest2d> {
+    fn build(&self) -> Result<UpsamplingNearest2d> {
         let config = UpsampleConfig {
             size: self.size.clone(),
             scale_factor: self.scale_factor.clone(),

@@ -4,7 +4,7 @@ use module_core::{Forward, Module, PadMode, Result, Tensor};
 
 use super::spatial::of_dims;
 use crate::OneOrEach;
-use crate::config::{config, tuple};
+use crate::config::{Build, config, tuple};
 
 /// Zeros around the last dimensions.
 ///
@@ -65,13 +65,15 @@ pub type ZeroPad2dConfig = ZeroPadConfig<2>;
 /// The arguments of [`ZeroPad3d`].
 pub type ZeroPad3dConfig = ZeroPadConfig<3>;
 
-impl<const N: usize> ZeroPadConfig<N> {
+impl<const N: usize> Build for ZeroPadConfig<N> {
+    type Output = ZeroPad<N>;
+
     /// The layer.
     ///
     /// # Errors
     ///
     /// Amounts for another number of dimensions.
-    pub fn build(&self) -> Result<ZeroPad<N>> {
+    fn build(&self) -> Result<ZeroPad<N>> {
         let amounts = self.padding.get(ZeroPad::<N>::NAME, "padding", 2 * N)?;
         Ok(ZeroPad { amounts })
     }

@@ -1,7 +1,7 @@
 use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy};
 use crate::loss::{buffer, defaults};
 
@@ -52,7 +52,7 @@ config! {
     /// let criterion = BCELossConfig::new().reduction(Reduction::Sum).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct BCELossConfig {
+    pub struct BCELossConfig => BCELoss {
         optional {
             /// A weight of the losses, to which it broadcasts.
             weight: Option<Weights> = None,
@@ -62,13 +62,15 @@ config! {
     }
 }
 
-impl BCELossConfig {
+impl Build for BCELossConfig {
+    type Output = BCELoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<BCELoss> {
+    fn build(&self) -> Result<BCELoss> {
         Ok(BCELoss::of(self))
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy_with_logits};
 use crate::loss::{buffer, defaults};
 
@@ -54,7 +54,7 @@ config! {
     /// let criterion = BCEWithLogitsLossConfig::new().pos_weight(Tensor::from([2.0_f32, 1.0])).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct BCEWithLogitsLossConfig {
+    pub struct BCEWithLogitsLossConfig => BCEWithLogitsLoss {
         optional {
             /// A weight of the losses, to which it broadcasts.
             weight: Option<Weights> = None,
@@ -66,13 +66,15 @@ config! {
     }
 }
 
-impl BCEWithLogitsLossConfig {
+impl Build for BCEWithLogitsLossConfig {
+    type Output = BCEWithLogitsLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<BCEWithLogitsLoss> {
+    fn build(&self) -> Result<BCEWithLogitsLoss> {
         Ok(BCEWithLogitsLoss::of(self))
     }
 }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, cosine_embedding_loss};
 use crate::loss::defaults;
 
@@ -45,7 +45,7 @@ config! {
     /// let criterion = CosineEmbeddingLossConfig::new().margin(0.5).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct CosineEmbeddingLossConfig {
+    pub struct CosineEmbeddingLossConfig => CosineEmbeddingLoss {
         optional {
             /// How much cosine is left to vectors that belong apart, from -1 to 1.
             margin: f64 = 0.0,
@@ -55,13 +55,15 @@ config! {
     }
 }
 
-impl CosineEmbeddingLossConfig {
+impl Build for CosineEmbeddingLossConfig {
+    type Output = CosineEmbeddingLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<CosineEmbeddingLoss> {
+    fn build(&self) -> Result<CosineEmbeddingLoss> {
         Ok(CosineEmbeddingLoss::of(self))
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 use crate::functional::{CrossEntropyOptions, Reduction, cross_entropy};
 
 /// The cross-entropy between logits and classes or probabilities:
@@ -54,7 +54,7 @@ config! {
     /// let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct CrossEntropyLossConfig {
+    pub struct CrossEntropyLossConfig => CrossEntropyLoss {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
@@ -68,13 +68,15 @@ config! {
     }
 }
 
-impl CrossEntropyLossConfig {
+impl Build for CrossEntropyLossConfig {
+    type Output = CrossEntropyLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// A weight that has not one dimension, smoothing outside `[0, 1]`.
-    pub fn build(&self) -> Result<CrossEntropyLoss> {
+    fn build(&self) -> Result<CrossEntropyLoss> {
         const NAME: &str = "CrossEntropyLoss";
         between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
         let weight = self.weight.as_ref().map(Weights::tensor);

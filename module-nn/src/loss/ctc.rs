@@ -1,6 +1,6 @@
 use module_core::{Forward, Lengths, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, ctc_loss};
 use crate::loss::defaults;
 
@@ -54,7 +54,7 @@ config! {
     /// let criterion = CTCLossConfig::new().zero_infinity(true).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct CTCLossConfig {
+    pub struct CTCLossConfig => CTCLoss {
         optional {
             /// The label that stands for no letter.
             blank: usize = 0_usize,
@@ -67,13 +67,15 @@ config! {
     }
 }
 
-impl CTCLossConfig {
+impl Build for CTCLossConfig {
+    type Output = CTCLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<CTCLoss> {
+    fn build(&self) -> Result<CTCLoss> {
         Ok(CTCLoss::of(self))
     }
 }

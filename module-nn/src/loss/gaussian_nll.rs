@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{above_0, config};
+use crate::config::{Build, above_0, config};
 use crate::functional::{Reduction, gaussian_nll_loss};
 use crate::loss::defaults;
 
@@ -49,7 +49,7 @@ config! {
     /// let criterion = GaussianNLLLossConfig::new().full(true).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct GaussianNLLLossConfig {
+    pub struct GaussianNLLLossConfig => GaussianNLLLoss {
         optional {
             /// Whether the constant counts.
             full: bool = false,
@@ -61,18 +61,22 @@ config! {
     }
 }
 
-impl GaussianNLLLossConfig {
+impl Build for GaussianNLLLossConfig {
+    type Output = GaussianNLLLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// An `eps` that is not above 0.
-    pub fn build(&self) -> Result<GaussianNLLLoss> {
+    fn build(&self) -> Result<GaussianNLLLoss> {
         const NAME: &str = "GaussianNLLLoss";
         self.check(NAME)?;
         Ok(GaussianNLLLoss::of(self))
     }
+}
 
+impl GaussianNLLLossConfig {
     /// Refuses an `eps` that is not above 0.
     pub(crate) fn check(&self, op: &'static str) -> Result<()> {
         above_0(op, "eps", self.eps)

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, hinge_embedding_loss};
 use crate::loss::defaults;
 
@@ -44,7 +44,7 @@ config! {
     /// let criterion = HingeEmbeddingLossConfig::new().margin(0.5).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct HingeEmbeddingLossConfig {
+    pub struct HingeEmbeddingLossConfig => HingeEmbeddingLoss {
         optional {
             /// How far apart is far enough.
             margin: f64 = 1.0,
@@ -54,13 +54,15 @@ config! {
     }
 }
 
-impl HingeEmbeddingLossConfig {
+impl Build for HingeEmbeddingLossConfig {
+    type Output = HingeEmbeddingLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<HingeEmbeddingLoss> {
+    fn build(&self) -> Result<HingeEmbeddingLoss> {
         Ok(HingeEmbeddingLoss::of(self))
     }
 }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{above_0, config};
+use crate::config::{Build, above_0, config};
 use crate::functional::{Reduction, huber_loss};
 use crate::loss::defaults;
 
@@ -47,7 +47,7 @@ config! {
     /// let criterion = HuberLossConfig::new().delta(0.5).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct HuberLossConfig {
+    pub struct HuberLossConfig => HuberLoss {
         optional {
             /// The distance up to which the loss is a square.
             delta: f64 = 1.0,
@@ -57,13 +57,15 @@ config! {
     }
 }
 
-impl HuberLossConfig {
+impl Build for HuberLossConfig {
+    type Output = HuberLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// A `delta` that is not above 0.
-    pub fn build(&self) -> Result<HuberLoss> {
+    fn build(&self) -> Result<HuberLoss> {
         const NAME: &str = "HuberLoss";
         above_0(NAME, "delta", self.delta)?;
         Ok(HuberLoss::of(self))

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{KLDivReduction, kl_div};
 use crate::loss::defaults;
 
@@ -48,7 +48,7 @@ config! {
     /// let criterion = KLDivLossConfig::new().log_target(true).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct KLDivLossConfig {
+    pub struct KLDivLossConfig => KLDivLoss {
         optional {
             /// Whether the target holds logarithms of probabilities.
             log_target: bool = false,
@@ -58,13 +58,15 @@ config! {
     }
 }
 
-impl KLDivLossConfig {
+impl Build for KLDivLossConfig {
+    type Output = KLDivLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<KLDivLoss> {
+    fn build(&self) -> Result<KLDivLoss> {
         Ok(KLDivLoss::of(self))
     }
 }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, l1_loss};
 use crate::loss::defaults;
 
@@ -44,7 +44,7 @@ config! {
     /// let criterion = L1LossConfig::new().reduction(Reduction::Sum).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct L1LossConfig {
+    pub struct L1LossConfig => L1Loss {
         optional {
             /// How the losses of the elements are joined.
             reduction: Reduction = Reduction::Mean,
@@ -52,13 +52,15 @@ config! {
     }
 }
 
-impl L1LossConfig {
+impl Build for L1LossConfig {
+    type Output = L1Loss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<L1Loss> {
+    fn build(&self) -> Result<L1Loss> {
         Ok(L1Loss::of(self))
     }
 }

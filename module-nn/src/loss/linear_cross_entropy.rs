@@ -5,7 +5,7 @@ use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Parameter, Result, 
 
 use super::shared::buffer;
 use crate::Weights;
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 use crate::functional::{
     LinearCrossEntropyArguments, LinearCrossEntropyOptions, Reduction, linear_cross_entropy,
 };
@@ -83,14 +83,16 @@ config! {
     }
 }
 
-impl LinearCrossEntropyLossConfig {
+impl Build for LinearCrossEntropyLossConfig {
+    type Output = LinearCrossEntropyLoss;
+
     /// The loss, with fresh weights of its linear layer.
     ///
     /// # Errors
     ///
     /// A size of 0, a weight that is not `[num_classes]`, smoothing outside `[0, 1]`, options that mean
     /// nothing, sizes that exceed memory.
-    pub fn build(&self) -> Result<LinearCrossEntropyLoss> {
+    fn build(&self) -> Result<LinearCrossEntropyLoss> {
         const NAME: &str = "LinearCrossEntropyLoss";
         between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
         if let Some(options) = &self.options {

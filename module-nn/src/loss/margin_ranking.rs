@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, margin_ranking_loss};
 use crate::loss::defaults;
 
@@ -45,7 +45,7 @@ config! {
     /// let criterion = MarginRankingLossConfig::new().margin(0.5).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct MarginRankingLossConfig {
+    pub struct MarginRankingLossConfig => MarginRankingLoss {
         optional {
             /// By how much the one should be greater.
             margin: f64 = 0.0,
@@ -55,13 +55,15 @@ config! {
     }
 }
 
-impl MarginRankingLossConfig {
+impl Build for MarginRankingLossConfig {
+    type Output = MarginRankingLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<MarginRankingLoss> {
+    fn build(&self) -> Result<MarginRankingLoss> {
         Ok(MarginRankingLoss::of(self))
     }
 }

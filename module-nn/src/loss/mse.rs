@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, mse_loss};
 use crate::loss::defaults;
 
@@ -44,7 +44,7 @@ config! {
     /// let criterion = MSELossConfig::new().reduction(Reduction::Sum).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct MSELossConfig {
+    pub struct MSELossConfig => MSELoss {
         optional {
             /// How the losses of the elements are joined.
             reduction: Reduction = Reduction::Mean,
@@ -52,13 +52,15 @@ config! {
     }
 }
 
-impl MSELossConfig {
+impl Build for MSELossConfig {
+    type Output = MSELoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<MSELoss> {
+    fn build(&self) -> Result<MSELoss> {
         Ok(MSELoss::of(self))
     }
 }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, multilabel_margin_loss};
 use crate::loss::defaults;
 
@@ -45,7 +45,7 @@ config! {
     /// let criterion = MultiLabelMarginLossConfig::new().reduction(Reduction::Sum).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct MultiLabelMarginLossConfig {
+    pub struct MultiLabelMarginLossConfig => MultiLabelMarginLoss {
         optional {
             /// How the losses of the elements are joined.
             reduction: Reduction = Reduction::Mean,
@@ -53,13 +53,15 @@ config! {
     }
 }
 
-impl MultiLabelMarginLossConfig {
+impl Build for MultiLabelMarginLossConfig {
+    type Output = MultiLabelMarginLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<MultiLabelMarginLoss> {
+    fn build(&self) -> Result<MultiLabelMarginLoss> {
         Ok(MultiLabelMarginLoss::of(self))
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, multilabel_soft_margin_loss};
 use crate::loss::{buffer, defaults};
 
@@ -51,7 +51,7 @@ config! {
     /// let criterion = MultiLabelSoftMarginLossConfig::new().reduction(Reduction::Sum).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct MultiLabelSoftMarginLossConfig {
+    pub struct MultiLabelSoftMarginLossConfig => MultiLabelSoftMarginLoss {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
@@ -61,13 +61,15 @@ config! {
     }
 }
 
-impl MultiLabelSoftMarginLossConfig {
+impl Build for MultiLabelSoftMarginLossConfig {
+    type Output = MultiLabelSoftMarginLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<MultiLabelSoftMarginLoss> {
+    fn build(&self) -> Result<MultiLabelSoftMarginLoss> {
         Ok(MultiLabelSoftMarginLoss::of(self))
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, check_p, multi_margin_loss};
 use crate::loss::{buffer, defaults, one_dimension};
 
@@ -49,7 +49,7 @@ config! {
     /// let criterion = MultiMarginLossConfig::new().p(2).margin(0.5).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct MultiMarginLossConfig {
+    pub struct MultiMarginLossConfig => MultiMarginLoss {
         optional {
             /// The power of the shortfall, 1 or 2.
             p: u32 = 1_u32,
@@ -63,13 +63,15 @@ config! {
     }
 }
 
-impl MultiMarginLossConfig {
+impl Build for MultiMarginLossConfig {
+    type Output = MultiMarginLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// A `p` other than 1 and 2, a weight that has not one dimension.
-    pub fn build(&self) -> Result<MultiMarginLoss> {
+    fn build(&self) -> Result<MultiMarginLoss> {
         const NAME: &str = "MultiMarginLoss";
         check_p(NAME, self.p)?;
         one_dimension(NAME, self.weight.as_ref())?;

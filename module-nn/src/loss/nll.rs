@@ -1,7 +1,7 @@
 use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{NllLossOptions, Reduction, nll_loss};
 use crate::loss::{buffer, defaults, one_dimension};
 
@@ -52,7 +52,7 @@ config! {
     /// let criterion = NLLLossConfig::new().ignore_index(0).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct NLLLossConfig {
+    pub struct NLLLossConfig => NLLLoss {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
@@ -64,13 +64,15 @@ config! {
     }
 }
 
-impl NLLLossConfig {
+impl Build for NLLLossConfig {
+    type Output = NLLLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// A weight that has not one dimension.
-    pub fn build(&self) -> Result<NLLLoss> {
+    fn build(&self) -> Result<NLLLoss> {
         const NAME: &str = "NLLLoss";
         one_dimension(NAME, self.weight.as_ref())?;
         Ok(NLLLoss::of(self))

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, poisson_nll_loss};
 use crate::loss::defaults;
 
@@ -45,7 +45,7 @@ config! {
     /// let criterion = PoissonNLLLossConfig::new().full(true).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct PoissonNLLLossConfig {
+    pub struct PoissonNLLLossConfig => PoissonNLLLoss {
         optional {
             /// Whether the input is the logarithm of the mean.
             log_input: bool = true,
@@ -60,13 +60,15 @@ config! {
     }
 }
 
-impl PoissonNLLLossConfig {
+impl Build for PoissonNLLLossConfig {
+    type Output = PoissonNLLLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<PoissonNLLLoss> {
+    fn build(&self) -> Result<PoissonNLLLoss> {
         Ok(PoissonNLLLoss::of(self))
     }
 }

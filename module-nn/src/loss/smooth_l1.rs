@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{between, config};
+use crate::config::{Build, between, config};
 use crate::functional::{Reduction, smooth_l1_loss};
 use crate::loss::defaults;
 
@@ -47,7 +47,7 @@ config! {
     /// let criterion = SmoothL1LossConfig::new().beta(0.5).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct SmoothL1LossConfig {
+    pub struct SmoothL1LossConfig => SmoothL1Loss {
         optional {
             /// The distance up to which the loss is a square; 0 makes it that of [`L1Loss`](crate::L1Loss).
             beta: f64 = 1.0,
@@ -57,13 +57,15 @@ config! {
     }
 }
 
-impl SmoothL1LossConfig {
+impl Build for SmoothL1LossConfig {
+    type Output = SmoothL1Loss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// A `beta` below 0.
-    pub fn build(&self) -> Result<SmoothL1Loss> {
+    fn build(&self) -> Result<SmoothL1Loss> {
         const NAME: &str = "SmoothL1Loss";
         between(NAME, "beta", self.beta, [0.0, f64::INFINITY])?;
         Ok(SmoothL1Loss::of(self))

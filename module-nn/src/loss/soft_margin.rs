@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::config;
+use crate::config::{Build, config};
 use crate::functional::{Reduction, soft_margin_loss};
 use crate::loss::defaults;
 
@@ -43,7 +43,7 @@ config! {
     /// let criterion = SoftMarginLossConfig::new().reduction(Reduction::Sum).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct SoftMarginLossConfig {
+    pub struct SoftMarginLossConfig => SoftMarginLoss {
         optional {
             /// How the losses of the elements are joined.
             reduction: Reduction = Reduction::Mean,
@@ -51,13 +51,15 @@ config! {
     }
 }
 
-impl SoftMarginLossConfig {
+impl Build for SoftMarginLossConfig {
+    type Output = SoftMarginLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// None.
-    pub fn build(&self) -> Result<SoftMarginLoss> {
+    fn build(&self) -> Result<SoftMarginLoss> {
         Ok(SoftMarginLoss::of(self))
     }
 }

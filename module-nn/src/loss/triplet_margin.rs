@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{above_0, config};
+use crate::config::{Build, above_0, config};
 use crate::functional::{Reduction, triplet_margin_loss};
 use crate::loss::defaults;
 
@@ -48,7 +48,7 @@ config! {
     /// let criterion = TripletMarginLossConfig::new().margin(0.5).swap(true).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct TripletMarginLossConfig {
+    pub struct TripletMarginLossConfig => TripletMarginLoss {
         optional {
             /// By how much the positive should be nearer.
             margin: f64 = 1.0,
@@ -64,13 +64,15 @@ config! {
     }
 }
 
-impl TripletMarginLossConfig {
+impl Build for TripletMarginLossConfig {
+    type Output = TripletMarginLoss;
+
     /// The loss.
     ///
     /// # Errors
     ///
     /// A margin that is not above 0.
-    pub fn build(&self) -> Result<TripletMarginLoss> {
+    fn build(&self) -> Result<TripletMarginLoss> {
         const NAME: &str = "TripletMarginLoss";
         above_0(NAME, "margin", self.margin)?;
         Ok(TripletMarginLoss::of(self))

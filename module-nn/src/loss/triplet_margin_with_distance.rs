@@ -1,7 +1,7 @@
 use module_core::{Call, Forward, Module, Result, Tensor};
 
 use crate::PairwiseDistance;
-use crate::config::{above_0, config};
+use crate::config::{Build, above_0, config};
 use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 
 /// [`TripletMarginLoss`](crate::TripletMarginLoss) with a distance of one's own: brings an anchor
@@ -66,7 +66,7 @@ config! {
     /// let criterion = TripletMarginWithDistanceLossConfig::new().swap(true).build()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub struct TripletMarginWithDistanceLossConfig {
+    pub struct TripletMarginWithDistanceLossConfig => TripletMarginWithDistanceLoss {
         optional {
             /// By how much the positive should be nearer.
             margin: f64 = 1.0,
@@ -78,16 +78,20 @@ config! {
     }
 }
 
-impl TripletMarginWithDistanceLossConfig {
+impl Build for TripletMarginWithDistanceLossConfig {
+    type Output = TripletMarginWithDistanceLoss;
+
     /// The loss with [`PairwiseDistance`].
     ///
     /// # Errors
     ///
     /// A margin that is not above 0.
-    pub fn build(&self) -> Result<TripletMarginWithDistanceLoss> {
+    fn build(&self) -> Result<TripletMarginWithDistanceLoss> {
         self.with_distance(PairwiseDistance::new())
     }
+}
 
+impl TripletMarginWithDistanceLossConfig {
     /// The loss with another distance.
     ///
     /// # Errors

@@ -2,7 +2,7 @@ use module_core::{Call, Forward, Layer, Module, Result, Tensor};
 
 use super::stack::{LastNorm, copies, is_causal};
 use super::{TransformerDecoderLayer, TransformerDecoderLayerConfig, TransformerDecoderLayerInput};
-use crate::config::{config, input};
+use crate::config::{Build, config, input};
 use crate::layers::{LayerNorm, LayerNormConfig};
 
 /// [`TransformerDecoderLayer`]s one after the other, and perhaps a normalisation behind them.
@@ -66,13 +66,15 @@ config! {
     }
 }
 
-impl TransformerDecoderConfig {
+impl Build for TransformerDecoderConfig {
+    type Output = TransformerDecoder;
+
     /// A stack with fresh weights.
     ///
     /// # Errors
     ///
     /// No layer, those of a layer and of the normalisation.
-    pub fn build(&self) -> Result<TransformerDecoder> {
+    fn build(&self) -> Result<TransformerDecoder> {
         let build = || self.decoder_layer.build();
         let layers = copies("TransformerDecoder", self.num_layers, build)?;
         let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;

@@ -2,7 +2,7 @@ use module_core::{Call, Forward, Module, Result, Tensor};
 
 use super::TransformerActivation;
 use super::feedforward::Feedforward;
-use crate::config::{config, input};
+use crate::config::{Build, config, input};
 use crate::layers::{
     Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
     MultiheadAttentionInput,
@@ -98,13 +98,15 @@ config! {
     }
 }
 
-impl TransformerDecoderLayerConfig {
+impl Build for TransformerDecoderLayerConfig {
+    type Output = TransformerDecoderLayer;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
-    pub fn build(&self) -> Result<TransformerDecoderLayer> {
+    fn build(&self) -> Result<TransformerDecoderLayer> {
         let &Self {
             d_model,
             nhead,

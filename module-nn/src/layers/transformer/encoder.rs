@@ -2,7 +2,7 @@ use module_core::{Call, Forward, Layer, Module, Result, Tensor};
 
 use super::stack::{LastNorm, copies, is_causal};
 use super::{TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerEncoderLayerInput};
-use crate::config::{config, input};
+use crate::config::{Build, config, input};
 use crate::layers::{LayerNorm, LayerNormConfig};
 
 /// [`TransformerEncoderLayer`]s one after the other, and perhaps a normalisation behind them.
@@ -70,13 +70,15 @@ config! {
     }
 }
 
-impl TransformerEncoderConfig {
+impl Build for TransformerEncoderConfig {
+    type Output = TransformerEncoder;
+
     /// A stack with fresh weights.
     ///
     /// # Errors
     ///
     /// No layer, those of a layer and of the normalisation.
-    pub fn build(&self) -> Result<TransformerEncoder> {
+    fn build(&self) -> Result<TransformerEncoder> {
         let build = || self.encoder_layer.build();
         let layers = copies("TransformerEncoder", self.num_layers, build)?;
         let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;

@@ -2,7 +2,7 @@ use module_core::{Call, Forward, Module, Result, Tensor};
 
 use super::TransformerActivation;
 use super::feedforward::Feedforward;
-use crate::config::{config, input};
+use crate::config::{Build, config, input};
 use crate::layers::{
     Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
     MultiheadAttentionInput,
@@ -102,13 +102,15 @@ config! {
     }
 }
 
-impl TransformerEncoderLayerConfig {
+impl Build for TransformerEncoderLayerConfig {
+    type Output = TransformerEncoderLayer;
+
     /// A layer with fresh weights.
     ///
     /// # Errors
     ///
     /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
-    pub fn build(&self) -> Result<TransformerEncoderLayer> {
+    fn build(&self) -> Result<TransformerEncoderLayer> {
         let &Self {
             d_model,
             nhead,

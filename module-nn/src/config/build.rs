@@ -1,0 +1,40 @@
+use crate::Result;
+
+/// A configuration, which a layer or a loss is built from.
+///
+/// What [`config!`](crate::config!) writes with `=> Layer` calls this, so that `Linear::new(4, 2)` and
+/// `LinearConfig::new(4, 2).build()` work without importing the trait. By the trait itself, functions are written for every
+/// configuration.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// fn stack<C>(config: &C, count: usize) -> Result<Vec<C::Output>>
+/// where
+///     C: Build,
+/// {
+///     (0..count).map(|_| config.build()).collect()
+/// }
+///
+/// let layers = stack(&LinearConfig::new(4, 4).bias(false), 3)?;
+/// assert_eq!(layers.len(), 3);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what is built from it",
+    label = "no `Build`",
+    note = "write `impl Build for {Self}` below the table of its arguments"
+)]
+pub trait Build {
+    /// The layer or the loss.
+    type Output;
+
+    /// Checks the arguments, and makes the layer with parameters that are drawn anew.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that the layer refuses.
+    fn build(&self) -> Result<Self::Output>;
+}

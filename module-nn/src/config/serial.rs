@@ -1,0 +1,22 @@
+//! What `config!` needs of serde, so that a crate that writes a configuration depends on this one alone.
+//!
+//! Item by item, and not serde as a whole: the compiler would see its private `Option` too, and print the full paths of the
+//! standard one in every message.
+
+pub use serde::de::{
+    Deserialize, Deserializer, Error as DeserializeError, MapAccess, Visitor as MapVisitor,
+};
+pub use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// Reads the value of one argument, which must not have been given before.
+pub fn read_field<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    name: &'static str,
+    field: &mut Option<T>,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if field.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *field = Some(map.next_value()?);
+    Ok(())
+}

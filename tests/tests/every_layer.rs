@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod every_layer {
+    mod configured;
     mod mirror;
     mod recorded;
 }

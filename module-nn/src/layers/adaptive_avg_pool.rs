@@ -98,6 +98,11 @@ impl<const N: usize> AdaptiveAvgPool<N> {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "output_size={}", self.config.output_size)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> AdaptiveAvgPoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for AdaptiveAvgPool<N> {

@@ -182,6 +182,11 @@ impl AdaptiveLogSoftmaxWithLoss {
             }
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> AdaptiveLogSoftmaxWithLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for AdaptiveLogSoftmaxWithLoss {

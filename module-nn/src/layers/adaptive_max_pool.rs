@@ -102,6 +102,11 @@ impl<const N: usize> AdaptiveMaxPool<N> {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "output_size={}", self.config.output_size)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> AdaptiveMaxPoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for AdaptiveMaxPool<N> {

@@ -120,6 +120,11 @@ impl<const N: usize> AvgPool<N> {
             "kernel_size={kernel_size}, stride={stride}, padding={padding}"
         )
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> AvgPoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for AvgPool<N> {

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::Number;
-use module_core::{ErrorKind, Forward, Module, Result, Tensor};
+use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use super::channel_norm::ChannelNorm;
 use super::spatial::{of_dims, sizes};
@@ -128,6 +128,16 @@ impl<const N: usize> Build for BatchNormConfig<N> {
 impl<const N: usize> BatchNorm<N> {
     const NAME: &'static str = of_dims::<N>(["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]);
 
+    /// The scale, `[num_features]`, if the layer has one.
+    pub fn weight(&self) -> &Maybe<Parameter> {
+        &self.norm.weight
+    }
+
+    /// The shift, `[num_features]`, if the layer has one.
+    pub fn bias(&self) -> &Maybe<Parameter> {
+        &self.norm.bias
+    }
+
     pub(super) fn sync(&self) -> &Sync {
         &self.sync
     }
@@ -168,6 +178,11 @@ impl<const N: usize> BatchNorm<N> {
         let unbiased = var.mul(count as f64 / (count as f64 - 1.0))?;
         self.norm.blend(factor, mean, &unbiased)?;
         counter.set(batches)
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> BatchNormConfig<N> {
+        self.norm.config.clone()
     }
 }
 

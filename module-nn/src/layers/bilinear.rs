@@ -93,6 +93,16 @@ impl Build for BilinearConfig {
 }
 
 impl Bilinear {
+    /// The weight, `[out_features, in1_features, in2_features]`.
+    pub fn weight(&self) -> &Parameter {
+        &self.weight
+    }
+
+    /// The bias, `[out_features]`.
+    pub fn bias(&self) -> &Bias {
+        &self.bias
+    }
+
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BilinearConfig {
             in1_features,
@@ -106,6 +116,11 @@ impl Bilinear {
              out_features={out_features}, bias={}",
             Repr(bias)
         )
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> BilinearConfig {
+        self.config.clone()
     }
 }
 

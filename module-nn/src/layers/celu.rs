@@ -63,6 +63,11 @@ impl CELU {
     pub fn new() -> Self {
         Self { alpha: 1.0.into() }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> CELUConfig {
+        CELUConfig { alpha: self.alpha }
+    }
 }
 
 impl Default for CELU {

@@ -57,6 +57,15 @@ impl Build for ChannelShuffleConfig {
     }
 }
 
+impl ChannelShuffle {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ChannelShuffleConfig {
+        ChannelShuffleConfig {
+            groups: self.groups,
+        }
+    }
+}
+
 impl Forward for ChannelShuffle {
     type Output = Tensor;
 

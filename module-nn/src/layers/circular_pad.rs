@@ -33,6 +33,8 @@ use crate::config::{Build, config, tuple};
 #[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct CircularPad<const N: usize> {
     #[module(skip)]
+    config: CircularPadConfig<N>,
+    #[module(skip)]
     amounts: Vec<isize>,
 }
 
@@ -76,7 +78,8 @@ impl<const N: usize> Build for CircularPadConfig<N> {
     /// Amounts for another number of dimensions.
     fn build(&self) -> Result<CircularPad<N>> {
         let amounts = self.padding.get(CircularPad::<N>::NAME, "padding", 2 * N)?;
-        Ok(CircularPad { amounts })
+        let config = self.clone();
+        Ok(CircularPad { config, amounts })
     }
 }
 
@@ -85,6 +88,11 @@ impl<const N: usize> CircularPad<N> {
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         tuple(f, self.amounts.iter())
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> CircularPadConfig<N> {
+        self.config.clone()
     }
 }
 

@@ -93,6 +93,11 @@ impl<const N: usize> ConstantPad<N> {
         tuple(f, self.amounts.iter())?;
         write!(f, ", value={}", Repr(&self.config.value))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ConstantPadConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for ConstantPad<N> {

@@ -274,6 +274,11 @@ impl<const N: usize> Conv<N> {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.config.print(f, [0; N])
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ConvConfig<N> {
+        self.config.clone()
+    }
 }
 
 /// A value for each channel added to an output.

@@ -43,7 +43,7 @@ pub struct Conv2dNormActivation {
     #[module(flatten)]
     layers: Sequential,
     #[module(skip)]
-    out_channels: usize,
+    config: Conv2dNormActivationConfig,
 }
 
 config! {
@@ -126,23 +126,26 @@ impl Conv2dNormActivationConfig {
         for layer in [norm, activation].into_iter().flatten() {
             layers = layers.push(layer);
         }
-        let out_channels = self.out_channels;
-        Ok(Conv2dNormActivation {
-            layers,
-            out_channels,
-        })
+        let config = self.clone();
+        Ok(Conv2dNormActivation { layers, config })
     }
 }
 
 impl Conv2dNormActivation {
     /// The number of channels of the output.
     pub fn out_channels(&self) -> usize {
-        self.out_channels
+        self.config.out_channels
     }
 
     /// The layers.
     pub fn layers(&self) -> &Sequential {
         &self.layers
+    }
+
+    /// The arguments that it was built from, without the layers that
+    /// [`Conv2dNormActivationConfig::build_with`] was given beside them.
+    pub fn config(&self) -> Conv2dNormActivationConfig {
+        self.config.clone()
     }
 }
 

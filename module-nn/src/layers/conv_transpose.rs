@@ -235,6 +235,11 @@ impl<const N: usize> ConvTranspose<N> {
         }
         Ok(padding)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ConvTransposeConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for ConvTranspose<N> {

@@ -69,6 +69,14 @@ impl CosineSimilarity {
     fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Ok(())
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> CosineSimilarityConfig {
+        CosineSimilarityConfig {
+            dim: self.dim,
+            eps: self.eps,
+        }
+    }
 }
 
 impl Default for CosineSimilarity {

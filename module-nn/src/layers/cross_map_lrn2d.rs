@@ -92,6 +92,11 @@ impl CrossMapLRN2d {
             false => write!(f, "k={}", Repr(k)),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> CrossMapLRN2dConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for CrossMapLRN2d {

@@ -77,6 +77,11 @@ impl Dropout {
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "p={}, inplace=False", Repr(&self.p))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> DropoutConfig {
+        DropoutConfig { p: self.p }
+    }
 }
 
 impl Forward for Dropout {

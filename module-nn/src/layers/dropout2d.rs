@@ -78,6 +78,11 @@ impl Dropout2d {
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "p={}, inplace=False", Repr(&self.p))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> Dropout2dConfig {
+        Dropout2dConfig { p: self.p }
+    }
 }
 
 impl Forward for Dropout2d {

@@ -60,6 +60,11 @@ impl ELU {
     pub fn new() -> Self {
         Self { alpha: 1.0.into() }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ELUConfig {
+        ELUConfig { alpha: self.alpha }
+    }
 }
 
 impl Default for ELU {

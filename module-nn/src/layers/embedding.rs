@@ -281,6 +281,11 @@ impl Embedding {
         let scaled = config.scale_grad_by_freq;
         norm_repr(f, config.max_norm, config.norm_type, scaled)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> EmbeddingConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for Embedding {

@@ -154,6 +154,11 @@ impl EmbeddingBag {
             None => Ok(()),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> EmbeddingBagConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for EmbeddingBag {

@@ -75,6 +75,11 @@ impl FeatureAlphaDropout {
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "p={}, inplace=False", Repr(&self.p))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> FeatureAlphaDropoutConfig {
+        FeatureAlphaDropoutConfig { p: self.p }
+    }
 }
 
 impl Forward for FeatureAlphaDropout {

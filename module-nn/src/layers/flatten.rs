@@ -63,6 +63,14 @@ impl Flatten {
     pub const fn range(start_dim: isize, end_dim: isize) -> Self {
         Self { start_dim, end_dim }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> FlattenConfig {
+        FlattenConfig {
+            start_dim: self.start_dim,
+            end_dim: self.end_dim,
+        }
+    }
 }
 
 impl Default for Flatten {

@@ -85,6 +85,24 @@ impl Fold {
         write!(f, "output_size={}, ", self.output_size.as_given())?;
         self.windows.print(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> FoldConfig {
+        let UnfoldConfig {
+            kernel_size,
+            dilation,
+            padding,
+            stride,
+        } = self.windows;
+        let output_size = self.output_size;
+        FoldConfig {
+            output_size,
+            kernel_size,
+            dilation,
+            padding,
+            stride,
+        }
+    }
 }
 
 impl Forward for Fold {

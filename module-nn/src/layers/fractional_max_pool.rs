@@ -129,6 +129,11 @@ impl<const N: usize> FractionalMaxPool<N> {
     fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Ok(())
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> FractionalMaxPoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for FractionalMaxPool<N> {

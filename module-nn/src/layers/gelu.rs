@@ -72,6 +72,13 @@ impl GELU {
         };
         write!(f, "approximate='{form}'")
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GELUConfig {
+        GELUConfig {
+            approximate: self.approximate,
+        }
+    }
 }
 
 impl Default for GELU {

@@ -58,6 +58,11 @@ impl GLU {
     pub fn new() -> Self {
         Self { dim: -1 }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GLUConfig {
+        GLUConfig { dim: self.dim }
+    }
 }
 
 impl Default for GLU {

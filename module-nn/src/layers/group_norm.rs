@@ -100,6 +100,16 @@ impl Build for GroupNormConfig {
 }
 
 impl GroupNorm {
+    /// The scale, `[num_channels]`, if the layer has one.
+    pub fn weight(&self) -> &Maybe<Parameter> {
+        &self.weight
+    }
+
+    /// The shift, `[num_channels]`, if the layer has one.
+    pub fn bias(&self) -> &Maybe<Parameter> {
+        &self.bias
+    }
+
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -110,6 +120,11 @@ impl GroupNorm {
             Repr(&self.config.affine),
             Repr(&self.bias.is_present()),
         )
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GroupNormConfig {
+        self.config.clone()
     }
 }
 

@@ -214,9 +214,9 @@ input! {
 }
 
 impl GroupedQueryAttention {
-    /// The arguments.
-    pub fn config(&self) -> &GroupedQueryAttentionConfig {
-        &self.config
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GroupedQueryAttentionConfig {
+        self.config.clone()
     }
 
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -118,6 +118,29 @@ impl GRU {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.layers.extra_repr(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GRUConfig {
+        let &Arguments {
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            ..
+        } = self.layers.arguments();
+        GRUConfig {
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+        }
+    }
 }
 
 calls! { GRU: Tensor }

@@ -90,6 +90,17 @@ impl GRUCell {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cell.extra_repr(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GRUCellConfig {
+        let (input_size, hidden_size) = self.cell.sizes();
+        let bias = self.cell.has_bias();
+        GRUCellConfig {
+            input_size,
+            hidden_size,
+            bias,
+        }
+    }
 }
 
 impl Forward for GRUCell {

@@ -61,6 +61,11 @@ impl Hardshrink {
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", Repr(&self.lambd))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> HardshrinkConfig {
+        HardshrinkConfig { lambd: self.lambd }
+    }
 }
 
 impl Default for Hardshrink {

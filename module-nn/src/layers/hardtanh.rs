@@ -69,6 +69,14 @@ impl Hardtanh {
             max_val: 1.0.into(),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> HardtanhConfig {
+        HardtanhConfig {
+            min_val: self.min_val,
+            max_val: self.max_val,
+        }
+    }
 }
 
 impl Default for Hardtanh {

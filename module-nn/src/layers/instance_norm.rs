@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::Number;
-use module_core::{ErrorKind, Forward, Module, Result, Tensor};
+use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use super::BatchNormConfig;
 use super::channel_norm::ChannelNorm;
@@ -142,6 +142,16 @@ impl<const N: usize> InstanceNormConfig<N> {
 impl<const N: usize> InstanceNorm<N> {
     const NAME: &'static str = of_dims::<N>(["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]);
 
+    /// The scale, `[num_features]`, if the layer has one.
+    pub fn weight(&self) -> &Maybe<Parameter> {
+        &self.norm.weight
+    }
+
+    /// The shift, `[num_features]`, if the layer has one.
+    pub fn bias(&self) -> &Maybe<Parameter> {
+        &self.norm.bias
+    }
+
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.norm.extra_repr(f)
     }
@@ -163,6 +173,28 @@ impl<const N: usize> InstanceNorm<N> {
         };
         let (op, got) = ("instance_norm", input.shape().clone());
         Err(ErrorKind::Shape { op, expected, got }.into())
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> InstanceNormConfig<N> {
+        let BatchNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        } = self.norm.config;
+        // An instance normalisation always has a momentum.
+        let momentum = momentum.unwrap_or(Number::from(0.1));
+        InstanceNormConfig {
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            bias,
+        }
     }
 }
 

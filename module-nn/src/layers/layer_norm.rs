@@ -105,6 +105,16 @@ pub(super) fn tuple(shape: &Shape) -> impl fmt::Display {
 }
 
 impl LayerNorm {
+    /// The scale, `normalized_shape`, if the layer has one.
+    pub fn weight(&self) -> &Maybe<Parameter> {
+        &self.weight
+    }
+
+    /// The shift, `normalized_shape`, if the layer has one.
+    pub fn bias(&self) -> &Maybe<Parameter> {
+        &self.bias
+    }
+
     pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -114,6 +124,11 @@ impl LayerNorm {
             Repr(&self.config.elementwise_affine),
             Repr(&self.bias.is_present()),
         )
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LayerNormConfig {
+        self.config.clone()
     }
 }
 

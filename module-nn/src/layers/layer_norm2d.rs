@@ -1,4 +1,4 @@
-use module_core::{ErrorKind, Forward, Module, Result, Shape, Tensor};
+use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
 use super::{LayerNorm, LayerNormConfig};
 use crate::config::{Build, config};
@@ -78,8 +78,34 @@ impl Build for LayerNorm2dConfig {
 }
 
 impl LayerNorm2d {
+    /// The scale, `normalized_shape`, if the layer has one.
+    pub fn weight(&self) -> &Maybe<Parameter> {
+        self.norm.weight()
+    }
+
+    /// The shift, `normalized_shape`, if the layer has one.
+    pub fn bias(&self) -> &Maybe<Parameter> {
+        self.norm.bias()
+    }
+
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.norm.extra_repr(f)
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LayerNorm2dConfig {
+        let LayerNormConfig {
+            normalized_shape,
+            eps,
+            elementwise_affine,
+            bias,
+        } = self.norm.config();
+        LayerNorm2dConfig {
+            normalized_shape,
+            eps: *eps,
+            elementwise_affine,
+            bias,
+        }
     }
 }
 

@@ -61,6 +61,13 @@ impl LeakyReLU {
             negative_slope: 0.01.into(),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LeakyReLUConfig {
+        LeakyReLUConfig {
+            negative_slope: self.negative_slope,
+        }
+    }
 }
 
 impl Default for LeakyReLU {

@@ -146,6 +146,15 @@ impl Linear {
             "in_features={in_features}, out_features={out_features}, bias={bias}"
         )
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LinearConfig {
+        LinearConfig {
+            in_features: self.in_features,
+            out_features: self.out_features,
+            bias: self.bias.is_present(),
+        }
+    }
 }
 
 impl Forward for Linear {

@@ -87,6 +87,11 @@ impl LocalResponseNorm {
         let [alpha, beta, k] = [alpha, beta, k].map(|number| Repr(number));
         write!(f, "{size}, alpha={alpha}, beta={beta}, k={k}")
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LocalResponseNormConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for LocalResponseNorm {

@@ -68,6 +68,11 @@ impl LogSoftmax {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         repr(self.dim, f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LogSoftmaxConfig {
+        LogSoftmaxConfig { dim: self.dim }
+    }
 }
 
 impl Forward for LogSoftmax {

@@ -113,6 +113,11 @@ impl<const N: usize> LPPool<N> {
             Repr(&config.ceil_mode),
         )
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LPPoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for LPPool<N> {

@@ -131,6 +131,31 @@ impl LSTM {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.layers.extra_repr(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LSTMConfig {
+        let &Arguments {
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            ..
+        } = self.layers.arguments();
+        LSTMConfig {
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+        }
+    }
 }
 
 calls! { LSTM: (Tensor, Tensor) }

@@ -89,6 +89,17 @@ impl LSTMCell {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cell.extra_repr(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LSTMCellConfig {
+        let (input_size, hidden_size) = self.cell.sizes();
+        let bias = self.cell.has_bias();
+        LSTMCellConfig {
+            input_size,
+            hidden_size,
+            bias,
+        }
+    }
 }
 
 impl Forward for LSTMCell {

@@ -139,6 +139,11 @@ impl<const N: usize> MaxPool<N> {
             Repr(&config.ceil_mode),
         )
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> MaxPoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 impl<const N: usize> Forward for MaxPool<N> {

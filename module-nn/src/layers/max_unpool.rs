@@ -136,6 +136,11 @@ impl<const N: usize> MaxUnpool<N> {
         }
         Ok(sizes)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> MaxUnpoolConfig<N> {
+        self.config.clone()
+    }
 }
 
 /// The elements and their places.

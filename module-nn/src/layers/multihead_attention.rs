@@ -232,9 +232,9 @@ input! {
 }
 
 impl MultiheadAttention {
-    /// The arguments.
-    pub fn config(&self) -> &MultiheadAttentionConfig {
-        &self.config
+    /// The arguments that it was built from.
+    pub fn config(&self) -> MultiheadAttentionConfig {
+        self.config.clone()
     }
 
     /// The projection of the joined heads.

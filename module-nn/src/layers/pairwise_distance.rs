@@ -76,6 +76,11 @@ impl PairwiseDistance {
     fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Ok(())
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> PairwiseDistanceConfig {
+        self.config.clone()
+    }
 }
 
 impl Default for PairwiseDistance {

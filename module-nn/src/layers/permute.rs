@@ -52,6 +52,15 @@ impl Build for PermuteConfig {
     }
 }
 
+impl Permute {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> PermuteConfig {
+        PermuteConfig {
+            dims: self.dims.clone(),
+        }
+    }
+}
+
 impl Forward for Permute {
     type Output = Tensor;
 

@@ -58,6 +58,15 @@ impl Build for PixelShuffleConfig {
     }
 }
 
+impl PixelShuffle {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> PixelShuffleConfig {
+        PixelShuffleConfig {
+            upscale_factor: self.upscale_factor,
+        }
+    }
+}
+
 impl Forward for PixelShuffle {
     type Output = Tensor;
 

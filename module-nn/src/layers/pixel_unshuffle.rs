@@ -56,6 +56,15 @@ impl Build for PixelUnshuffleConfig {
     }
 }
 
+impl PixelUnshuffle {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> PixelUnshuffleConfig {
+        PixelUnshuffleConfig {
+            downscale_factor: self.downscale_factor,
+        }
+    }
+}
+
 impl Forward for PixelUnshuffle {
     type Output = Tensor;
 

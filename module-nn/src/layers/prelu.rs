@@ -38,6 +38,8 @@ use crate::init::Constant;
 #[module(debug)]
 pub struct PReLU {
     num_parameters: usize,
+    #[module(skip)]
+    init: f64,
     weight: Parameter,
 }
 
@@ -69,6 +71,7 @@ impl Build for PReLUConfig {
         positive("PReLU", "num_parameters", num_parameters)?;
         Ok(PReLU {
             num_parameters,
+            init,
             weight: Parameter::with_init(num_parameters, Constant(init))?,
         })
     }
@@ -87,6 +90,14 @@ impl PReLU {
     /// The slopes, `[num_parameters]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> PReLUConfig {
+        PReLUConfig {
+            num_parameters: self.num_parameters,
+            init: self.init,
+        }
     }
 }
 

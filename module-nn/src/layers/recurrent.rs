@@ -91,6 +91,11 @@ impl Recurrent {
         })
     }
 
+    /// What the layer was built from.
+    pub(super) fn arguments(&self) -> &Arguments {
+        &self.arguments
+    }
+
     fn shape_error(&self, got: &Tensor, expected: String) -> Error {
         let (op, got) = (self.arguments.layer, got.shape().clone());
         ErrorKind::Shape { op, expected, got }.into()

@@ -46,9 +46,19 @@ impl RecurrentCell {
         })
     }
 
-    fn sizes(&self) -> (usize, usize) {
+    pub(super) fn sizes(&self) -> (usize, usize) {
         let size = |weight: &Parameter| weight.shape().last().copied().unwrap_or(0);
         (size(&self.weight_ih), size(&self.weight_hh))
+    }
+
+    /// Whether it has biases.
+    pub(super) fn has_bias(&self) -> bool {
+        self.bias_ih.is_present()
+    }
+
+    /// What a step computes.
+    pub(super) fn op(&self) -> RecurrentOp {
+        self.op
     }
 
     /// The next state, from zeros if none is given.

@@ -33,6 +33,8 @@ use crate::config::{Build, config, tuple};
 #[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct ReflectionPad<const N: usize> {
     #[module(skip)]
+    config: ReflectionPadConfig<N>,
+    #[module(skip)]
     amounts: Vec<isize>,
 }
 
@@ -78,7 +80,8 @@ impl<const N: usize> Build for ReflectionPadConfig<N> {
         let amounts = self
             .padding
             .get(ReflectionPad::<N>::NAME, "padding", 2 * N)?;
-        Ok(ReflectionPad { amounts })
+        let config = self.clone();
+        Ok(ReflectionPad { config, amounts })
     }
 }
 
@@ -88,6 +91,11 @@ impl<const N: usize> ReflectionPad<N> {
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         tuple(f, self.amounts.iter())
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ReflectionPadConfig<N> {
+        self.config.clone()
     }
 }
 

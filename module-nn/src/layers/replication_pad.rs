@@ -33,6 +33,8 @@ use crate::config::{Build, config, tuple};
 #[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct ReplicationPad<const N: usize> {
     #[module(skip)]
+    config: ReplicationPadConfig<N>,
+    #[module(skip)]
     amounts: Vec<isize>,
 }
 
@@ -78,7 +80,8 @@ impl<const N: usize> Build for ReplicationPadConfig<N> {
         let amounts = self
             .padding
             .get(ReplicationPad::<N>::NAME, "padding", 2 * N)?;
-        Ok(ReplicationPad { amounts })
+        let config = self.clone();
+        Ok(ReplicationPad { config, amounts })
     }
 }
 
@@ -88,6 +91,11 @@ impl<const N: usize> ReplicationPad<N> {
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         tuple(f, self.amounts.iter())
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ReplicationPadConfig<N> {
+        self.config.clone()
     }
 }
 

@@ -84,6 +84,11 @@ impl Build for RMSNormConfig {
 }
 
 impl RMSNorm {
+    /// The scale, `normalized_shape`, if the layer has one.
+    pub fn weight(&self) -> &Maybe<Parameter> {
+        &self.weight
+    }
+
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, eps=", tuple(&self.config.normalized_shape))?;
         match &self.config.eps {
@@ -92,6 +97,11 @@ impl RMSNorm {
         }
         let affine = Repr(&self.config.elementwise_affine);
         write!(f, ", elementwise_affine={affine}")
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> RMSNormConfig {
+        self.config.clone()
     }
 }
 

@@ -73,6 +73,14 @@ pub enum RNNNonlinearity {
 }
 
 impl RNNNonlinearity {
+    /// Of an operation of RNNs, which `Relu` or `Tanh` is.
+    pub(super) fn of(op: RecurrentOp) -> Self {
+        match op {
+            RecurrentOp::Relu => Self::Relu,
+            RecurrentOp::Tanh | RecurrentOp::Gru | RecurrentOp::Lstm => Self::Tanh,
+        }
+    }
+
     pub(super) fn op(self) -> RecurrentOp {
         match self {
             Self::Tanh => RecurrentOp::Tanh,
@@ -136,6 +144,32 @@ impl Build for RNNConfig {
 impl RNN {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.layers.extra_repr(f)
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> RNNConfig {
+        let &Arguments {
+            op,
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            ..
+        } = self.layers.arguments();
+        let nonlinearity = RNNNonlinearity::of(op);
+        RNNConfig {
+            input_size,
+            hidden_size,
+            num_layers,
+            nonlinearity,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+        }
     }
 }
 

@@ -89,6 +89,18 @@ impl RNNCell {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cell.extra_repr(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> RNNCellConfig {
+        let (input_size, hidden_size) = self.cell.sizes();
+        let bias = self.cell.has_bias();
+        RNNCellConfig {
+            input_size,
+            hidden_size,
+            bias,
+            nonlinearity: RNNNonlinearity::of(self.cell.op()),
+        }
+    }
 }
 
 impl Forward for RNNCell {

@@ -290,6 +290,11 @@ impl RotaryEmbedding {
             false => Tensor::cat(&[out, x.narrow(-1, turned..size)?], -1),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> RotaryEmbeddingConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for RotaryEmbedding {

@@ -82,6 +82,14 @@ impl RReLU {
             training: Training::new(),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> RReLUConfig {
+        RReLUConfig {
+            lower: self.lower,
+            upper: self.upper,
+        }
+    }
 }
 
 impl Default for RReLU {

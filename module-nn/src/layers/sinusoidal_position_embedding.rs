@@ -141,6 +141,11 @@ impl SinusoidalPositionEmbedding {
             "{embedding_dim}, max_len={max_len}, base={base}, layout={layout}"
         )
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SinusoidalPositionEmbeddingConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for SinusoidalPositionEmbedding {

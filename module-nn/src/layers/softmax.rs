@@ -67,6 +67,11 @@ impl Softmax {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         repr(self.dim, f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SoftmaxConfig {
+        SoftmaxConfig { dim: self.dim }
+    }
 }
 
 /// The dimension that PyTorch chooses where none is given.

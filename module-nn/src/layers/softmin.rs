@@ -68,6 +68,11 @@ impl Softmin {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         repr(self.dim, f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SoftminConfig {
+        SoftminConfig { dim: self.dim }
+    }
 }
 
 impl Forward for Softmin {

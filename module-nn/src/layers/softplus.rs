@@ -63,6 +63,14 @@ impl Softplus {
             threshold: 20.0.into(),
         }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SoftplusConfig {
+        SoftplusConfig {
+            beta: self.beta,
+            threshold: self.threshold,
+        }
+    }
 }
 
 impl Default for Softplus {

@@ -62,6 +62,11 @@ impl Softshrink {
     fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", Repr(&self.lambd))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SoftshrinkConfig {
+        SoftshrinkConfig { lambd: self.lambd }
+    }
 }
 
 impl Default for Softshrink {

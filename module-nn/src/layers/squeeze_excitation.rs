@@ -41,6 +41,8 @@ use crate::config::{Build, config};
 #[derive(Module)]
 #[module(debug)]
 pub struct SqueezeExcitation {
+    #[module(skip)]
+    config: SqueezeExcitationConfig,
     avgpool: AdaptiveAvgPool2d,
     fc1: Conv2d,
     fc2: Conv2d,
@@ -77,12 +79,20 @@ impl Build for SqueezeExcitationConfig {
     fn build(&self) -> Result<SqueezeExcitation> {
         let (inputs, squeezed) = (self.input_channels, self.squeeze_channels);
         Ok(SqueezeExcitation {
+            config: self.clone(),
             avgpool: AdaptiveAvgPool2d::new(1)?,
             fc1: Conv2d::new(inputs, squeezed, 1)?,
             fc2: Conv2d::new(squeezed, inputs, 1)?,
             activation: self.activation.build()?,
             scale_activation: self.scale_activation.build()?,
         })
+    }
+}
+
+impl SqueezeExcitation {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SqueezeExcitationConfig {
+        self.config.clone()
     }
 }
 

@@ -85,6 +85,14 @@ impl StochasticDepth {
         };
         write!(f, "p={}, mode={mode}", Repr(&self.p))
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> StochasticDepthConfig {
+        StochasticDepthConfig {
+            p: self.p,
+            mode: self.mode,
+        }
+    }
 }
 
 impl Forward for StochasticDepth {

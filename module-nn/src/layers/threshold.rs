@@ -55,6 +55,16 @@ impl Build for ThresholdConfig {
     }
 }
 
+impl Threshold {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ThresholdConfig {
+        ThresholdConfig {
+            threshold: self.threshold,
+            value: self.value,
+        }
+    }
+}
+
 impl Forward for Threshold {
     type Output = Tensor;
 

@@ -69,6 +69,8 @@ pub use encoder_layer::{
 #[derive(Module)]
 #[module(debug)]
 pub struct Transformer {
+    #[module(skip)]
+    config: TransformerConfig,
     encoder: TransformerEncoder,
     decoder: TransformerDecoder,
 }
@@ -149,6 +151,7 @@ impl Build for TransformerConfig {
             .eps(self.layer_norm_eps)
             .bias(self.bias);
         let transformer = Transformer {
+            config: self.clone(),
             encoder: TransformerEncoderConfig::new(encoder_layer, self.num_encoder_layers)
                 .norm(norm.clone())
                 .build()?,
@@ -223,6 +226,11 @@ impl Transformer {
         device: &Device,
     ) -> Result<Tensor> {
         blocked(&seen(sz, sz, 0, device)?, dtype)
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> TransformerConfig {
+        self.config.clone()
     }
 }
 

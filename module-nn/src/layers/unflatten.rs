@@ -77,6 +77,11 @@ impl Unflatten {
         write!(f, "dim={}, unflattened_size=", self.config.dim)?;
         tuple(f, self.config.unflattened_size.iter())
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> UnflattenConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for Unflatten {

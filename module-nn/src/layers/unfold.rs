@@ -100,6 +100,11 @@ impl Unfold {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.config.print(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> UnfoldConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward for Unfold {

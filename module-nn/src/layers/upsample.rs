@@ -76,6 +76,11 @@ impl Upsample {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.resizing.print(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> UpsampleConfig {
+        self.resizing.config.clone()
+    }
 }
 
 impl Forward for Upsample {
@@ -88,6 +93,7 @@ impl Forward for Upsample {
 
 /// What the layers of this family do; the arguments have been checked.
 pub(super) struct Resizing {
+    pub(super) config: UpsampleConfig,
     options: InterpolateOptions,
     /// As it is printed.
     by: String,
@@ -150,6 +156,7 @@ impl Resizing {
             antialias: false,
         };
         Ok(Self {
+            config: config.clone(),
             options,
             by,
             recompute,

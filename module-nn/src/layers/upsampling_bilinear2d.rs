@@ -73,6 +73,14 @@ impl UpsamplingBilinear2d {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.resizing.print(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> UpsamplingBilinear2dConfig {
+        let UpsampleConfig {
+            size, scale_factor, ..
+        } = self.resizing.config.clone();
+        UpsamplingBilinear2dConfig { size, scale_factor }
+    }
 }
 
 impl Forward for UpsamplingBilinear2d {

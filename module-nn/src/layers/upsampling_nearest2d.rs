@@ -73,6 +73,14 @@ impl UpsamplingNearest2d {
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.resizing.print(f)
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> UpsamplingNearest2dConfig {
+        let UpsampleConfig {
+            size, scale_factor, ..
+        } = self.resizing.config.clone();
+        UpsamplingNearest2dConfig { size, scale_factor }
+    }
 }
 
 impl Forward for UpsamplingNearest2d {

@@ -32,6 +32,8 @@ use crate::config::{Build, config, tuple};
 #[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct ZeroPad<const N: usize> {
     #[module(skip)]
+    config: ZeroPadConfig<N>,
+    #[module(skip)]
     amounts: Vec<isize>,
 }
 
@@ -75,7 +77,8 @@ impl<const N: usize> Build for ZeroPadConfig<N> {
     /// Amounts for another number of dimensions.
     fn build(&self) -> Result<ZeroPad<N>> {
         let amounts = self.padding.get(ZeroPad::<N>::NAME, "padding", 2 * N)?;
-        Ok(ZeroPad { amounts })
+        let config = self.clone();
+        Ok(ZeroPad { config, amounts })
     }
 }
 
@@ -84,6 +87,11 @@ impl<const N: usize> ZeroPad<N> {
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         tuple(f, self.amounts.iter())
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> ZeroPadConfig<N> {
+        self.config.clone()
     }
 }
 

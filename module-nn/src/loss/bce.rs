@@ -3,7 +3,7 @@ use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 use crate::Weights;
 use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy};
-use crate::loss::{buffer, defaults};
+use crate::loss::{buffer, defaults, weights};
 
 /// The cross-entropy of probabilities with targets between 0 and 1:
 /// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
@@ -86,6 +86,14 @@ impl BCELoss {
                 weight: None,
                 ..config.clone()
             },
+        }
+    }
+
+    /// The arguments that it was built from, with the present weights.
+    pub fn config(&self) -> BCELossConfig {
+        BCELossConfig {
+            weight: weights(&self.weight),
+            ..self.config.clone()
         }
     }
 }

@@ -3,7 +3,7 @@ use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 use crate::Weights;
 use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy_with_logits};
-use crate::loss::{buffer, defaults};
+use crate::loss::{buffer, defaults, weights};
 
 /// The cross-entropy of logits with targets between 0 and 1:
 /// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow. A `pos_weight` (`p`) above 1
@@ -92,6 +92,15 @@ impl BCEWithLogitsLoss {
                 pos_weight: None,
                 ..config.clone()
             },
+        }
+    }
+
+    /// The arguments that it was built from, with the present weights.
+    pub fn config(&self) -> BCEWithLogitsLossConfig {
+        BCEWithLogitsLossConfig {
+            weight: weights(&self.weight),
+            pos_weight: weights(&self.pos_weight),
+            ..self.config.clone()
         }
     }
 }

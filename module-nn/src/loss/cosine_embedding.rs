@@ -75,6 +75,11 @@ impl CosineEmbeddingLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> CosineEmbeddingLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor, Tensor)> for CosineEmbeddingLoss {

@@ -3,6 +3,7 @@ use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Result, Tensor};
 use crate::Weights;
 use crate::config::{Build, between, config};
 use crate::functional::{CrossEntropyOptions, Reduction, cross_entropy};
+use crate::loss::weights;
 
 /// The cross-entropy between logits and classes or probabilities:
 /// `-Σ wᶜ · tᶜ · log softmax(x)ᶜ`.
@@ -121,6 +122,16 @@ impl CrossEntropyLoss {
     /// PyTorch prints no arguments.
     fn extra_repr(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Ok(())
+    }
+
+    /// The arguments that it was built from, with the present weights.
+    pub fn config(&self) -> CrossEntropyLossConfig {
+        CrossEntropyLossConfig {
+            weight: weights(&self.weight),
+            ignore_index: self.ignore_index,
+            reduction: self.reduction,
+            label_smoothing: self.label_smoothing,
+        }
     }
 }
 

@@ -87,6 +87,11 @@ impl CTCLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> CTCLossConfig {
+        self.config.clone()
+    }
 }
 
 impl<A, B> Forward<(Tensor, Tensor, A, B)> for CTCLoss

@@ -90,6 +90,11 @@ impl GaussianNLLLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> GaussianNLLLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor, Tensor)> for GaussianNLLLoss {

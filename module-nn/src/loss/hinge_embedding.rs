@@ -74,6 +74,11 @@ impl HingeEmbeddingLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> HingeEmbeddingLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for HingeEmbeddingLoss {

@@ -78,6 +78,11 @@ impl KLDivLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> KLDivLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for KLDivLoss {

@@ -170,6 +170,11 @@ impl LinearCrossEntropyLoss {
         }
         f.write_str(", acc_policy='auto', acc_dtype=None)")
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> LinearCrossEntropyLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for LinearCrossEntropyLoss {

@@ -75,6 +75,11 @@ impl MarginRankingLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> MarginRankingLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor, Tensor)> for MarginRankingLoss {

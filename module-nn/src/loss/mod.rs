@@ -45,7 +45,7 @@ pub use multi_margin::{MultiMarginLoss, MultiMarginLossConfig};
 pub use nll::{NLLLoss, NLLLossConfig};
 pub use of_two::Loss;
 pub use poisson_nll::{PoissonNLLLoss, PoissonNLLLossConfig};
-use shared::{buffer, defaults, one_dimension};
+use shared::{buffer, defaults, one_dimension, weights};
 pub use smooth_l1::{SmoothL1Loss, SmoothL1LossConfig};
 pub use soft_margin::{SoftMarginLoss, SoftMarginLossConfig};
 pub use triplet_margin::{TripletMarginLoss, TripletMarginLossConfig};

@@ -72,6 +72,11 @@ impl MSELoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> MSELossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for MSELoss {

@@ -73,6 +73,11 @@ impl MultiLabelMarginLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> MultiLabelMarginLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for MultiLabelMarginLoss {

@@ -3,7 +3,7 @@ use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 use crate::Weights;
 use crate::config::{Build, config};
 use crate::functional::{Reduction, multilabel_soft_margin_loss};
-use crate::loss::{buffer, defaults};
+use crate::loss::{buffer, defaults, weights};
 
 /// The mean over the classes of the cross-entropies of logits with targets between 0 and 1:
 /// `-w (y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`.
@@ -85,6 +85,14 @@ impl MultiLabelSoftMarginLoss {
                 weight: None,
                 ..config.clone()
             },
+        }
+    }
+
+    /// The arguments that it was built from, with the present weights.
+    pub fn config(&self) -> MultiLabelSoftMarginLossConfig {
+        MultiLabelSoftMarginLossConfig {
+            weight: weights(&self.weight),
+            ..self.config.clone()
         }
     }
 }

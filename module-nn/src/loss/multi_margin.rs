@@ -3,7 +3,7 @@ use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 use crate::Weights;
 use crate::config::{Build, config};
 use crate::functional::{Reduction, check_p, multi_margin_loss};
-use crate::loss::{buffer, defaults, one_dimension};
+use crate::loss::{buffer, defaults, one_dimension, weights};
 
 /// The right class `y` against all others: `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
 ///
@@ -90,6 +90,14 @@ impl MultiMarginLoss {
                 weight: None,
                 ..config.clone()
             },
+        }
+    }
+
+    /// The arguments that it was built from, with the present weights.
+    pub fn config(&self) -> MultiMarginLossConfig {
+        MultiMarginLossConfig {
+            weight: weights(&self.weight),
+            ..self.config.clone()
         }
     }
 }

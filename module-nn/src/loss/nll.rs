@@ -3,7 +3,7 @@ use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 use crate::Weights;
 use crate::config::{Build, config};
 use crate::functional::{NllLossOptions, Reduction, nll_loss};
-use crate::loss::{buffer, defaults, one_dimension};
+use crate::loss::{buffer, defaults, one_dimension, weights};
 
 /// The negative log-likelihood of classes under logarithms of probabilities: `-wᶜ · xᶜ` at the class `c` of
 /// each element. The mean divides by the sum of the weights.
@@ -90,6 +90,14 @@ impl NLLLoss {
                 weight: None,
                 ..config.clone()
             },
+        }
+    }
+
+    /// The arguments that it was built from, with the present weights.
+    pub fn config(&self) -> NLLLossConfig {
+        NLLLossConfig {
+            weight: weights(&self.weight),
+            ..self.config.clone()
         }
     }
 }

@@ -80,6 +80,11 @@ impl PoissonNLLLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> PoissonNLLLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for PoissonNLLLoss {

@@ -31,6 +31,11 @@ pub(super) fn buffer(weights: Option<&Weights>) -> Maybe<Buffer> {
     }
 }
 
+/// The weights that a buffer holds now.
+pub(super) fn weights(buffer: &Maybe<Buffer>) -> Option<Weights> {
+    buffer.get().map(|buffer| Weights::from(buffer.tensor()))
+}
+
 /// Refuses weights of the classes in another form than a list.
 pub(super) fn one_dimension(op: &'static str, weights: Option<&Weights>) -> Result<()> {
     let Some(weights) = weights.filter(|weights| weights.tensor().rank() != 1) else {

@@ -79,6 +79,11 @@ impl SmoothL1Loss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SmoothL1LossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for SmoothL1Loss {

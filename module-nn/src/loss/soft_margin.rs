@@ -71,6 +71,11 @@ impl SoftMarginLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SoftMarginLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor)> for SoftMarginLoss {

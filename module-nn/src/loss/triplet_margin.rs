@@ -86,6 +86,11 @@ impl TripletMarginLoss {
         let config = config.clone();
         Self { config }
     }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> TripletMarginLossConfig {
+        self.config.clone()
+    }
 }
 
 impl Forward<(Tensor, Tensor, Tensor)> for TripletMarginLoss {

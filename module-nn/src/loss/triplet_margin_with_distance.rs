@@ -109,6 +109,13 @@ impl TripletMarginWithDistanceLossConfig {
     }
 }
 
+impl<D: Module> TripletMarginWithDistanceLoss<D> {
+    /// The arguments that it was built from, without the distance.
+    pub fn config(&self) -> TripletMarginWithDistanceLossConfig {
+        self.config.clone()
+    }
+}
+
 impl<D> Forward<(Tensor, Tensor, Tensor)> for TripletMarginWithDistanceLoss<D>
 where
     D: Forward<(Tensor, Tensor), Output = Tensor>,

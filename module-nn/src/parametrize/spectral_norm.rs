@@ -96,6 +96,11 @@ pub fn spectral_norm<I, L: WithWeight<I>>(
 }
 
 impl SpectralNorm {
+    /// The arguments that it was built from.
+    pub fn config(&self) -> SpectralNormConfig {
+        self.config.clone()
+    }
+
     fn of(weight: &Tensor, config: &SpectralNormConfig) -> Result<Self> {
         const NAME: &str = "spectral_norm";
         let &SpectralNormConfig {

@@ -5,7 +5,7 @@ use super::{Arguments, Entry, module};
 pub(super) fn entries() -> Vec<Entry> {
     vec![module(
         "MultiheadAttention",
-        MultiheadAttentionConfig::build,
+        MultiheadAttention::config,
         multihead_attention,
     )]
 }

@@ -4,7 +4,7 @@ use super::{Entry, layer};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("BatchNorm1d", BatchNorm1dConfig::build),
-        layer("BatchNorm2d", BatchNorm2dConfig::build),
+        layer("BatchNorm1d", BatchNorm1d::config),
+        layer("BatchNorm2d", BatchNorm2d::config),
     ]
 }

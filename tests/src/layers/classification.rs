@@ -3,5 +3,5 @@ use module_nn::prelude::*;
 use super::{Entry, loss};
 
 pub(super) fn entries() -> Vec<Entry> {
-    vec![loss("CrossEntropyLoss", CrossEntropyLossConfig::build)]
+    vec![loss("CrossEntropyLoss", CrossEntropyLoss::config)]
 }

@@ -4,12 +4,12 @@ use super::{Arguments, Entry, layer, layer_with};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("Conv1d", Conv1dConfig::build),
-        layer("Conv2d", Conv2dConfig::build),
-        layer("Conv3d", Conv3dConfig::build),
-        layer_with("ConvTranspose1d", ConvTranspose1dConfig::build, transpose),
-        layer_with("ConvTranspose2d", ConvTranspose2dConfig::build, transpose),
-        layer_with("ConvTranspose3d", ConvTranspose3dConfig::build, transpose),
+        layer("Conv1d", Conv1d::config),
+        layer("Conv2d", Conv2d::config),
+        layer("Conv3d", Conv3d::config),
+        layer_with("ConvTranspose1d", ConvTranspose1d::config, transpose),
+        layer_with("ConvTranspose2d", ConvTranspose2d::config, transpose),
+        layer_with("ConvTranspose3d", ConvTranspose3d::config, transpose),
     ]
 }
 

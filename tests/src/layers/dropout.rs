@@ -4,11 +4,11 @@ use super::{Entry, layer};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("AlphaDropout", AlphaDropoutConfig::build),
-        layer("Dropout", DropoutConfig::build),
-        layer("Dropout1d", Dropout1dConfig::build),
-        layer("Dropout2d", Dropout2dConfig::build),
-        layer("Dropout3d", Dropout3dConfig::build),
-        layer("FeatureAlphaDropout", FeatureAlphaDropoutConfig::build),
+        layer("AlphaDropout", AlphaDropout::config),
+        layer("Dropout", Dropout::config),
+        layer("Dropout1d", Dropout1d::config),
+        layer("Dropout2d", Dropout2d::config),
+        layer("Dropout3d", Dropout3d::config),
+        layer("FeatureAlphaDropout", FeatureAlphaDropout::config),
     ]
 }

@@ -18,6 +18,15 @@ pub struct Entry {
     build: Make<Box<dyn Built>>,
     layer: Make<Box<dyn Layer>>,
     round_trip: Make<RoundTrip>,
+    rebuild: Make<Option<Rebuilt>>,
+}
+
+/// A module, and the one that is built from its `config()`.
+pub struct Rebuilt {
+    /// Whether its `config()` equals the configuration that it was built from.
+    pub equal: bool,
+    /// The two.
+    pub modules: [Box<dyn Built>; 2],
 }
 
 /// What a configuration is after it was written as JSON and read back.
@@ -73,57 +82,99 @@ impl<M: Module + Debug> Built for Bound<M> {
     }
 }
 
-/// A layer from one tensor to one tensor: `layer("Linear", LinearConfig::build)`.
-pub fn layer<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+/// A layer from one tensor to one tensor: `layer("Linear", Linear::config)`.
+pub fn layer<C, L>(name: &'static str, config: fn(&L) -> C) -> Entry
 where
-    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
     L: Layer + Forward<Tensor, Output = Tensor> + Debug,
 {
-    layer_with(name, build, |layer, arguments| {
-        Ok(vec![layer.call(arguments.tensor(0)?)?])
-    })
+    layer_with(name, config, call)
 }
 
 /// A layer that may also be called with more than a tensor.
-pub fn layer_with<C, L>(name: &'static str, build: fn(&C) -> Result<L>, run: Run<L>) -> Entry
+pub fn layer_with<C, L>(name: &'static str, config: fn(&L) -> C, run: Run<L>) -> Entry
+where
+    C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
+    L: Layer + Forward<Tensor, Output = Tensor> + Debug,
+{
+    Entry {
+        layer: Box::new(move |kwargs| Ok(Box::new(read::<C>(name, kwargs)?.build()?))),
+        ..module(name, config, run)
+    }
+}
+
+/// A layer without arguments: `plain("ReLU", ReLU::new)`.
+pub fn plain<L>(name: &'static str, new: fn() -> L) -> Entry
+where
+    L: Layer + Forward<Tensor, Output = Tensor> + Debug,
+{
+    built(name, move |_: &NoArguments| Ok(new()))
+}
+
+/// A layer that does not know what it was built from.
+pub fn built<C, L>(name: &'static str, build: impl Fn(&C) -> Result<L> + Copy + 'static) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
     L: Layer + Forward<Tensor, Output = Tensor> + Debug,
 {
     Entry {
-        layer: Box::new(move |kwargs| Ok(Box::new(build(&config(name, kwargs)?)?))),
-        ..module(name, build, run)
+        layer: Box::new(move |kwargs| Ok(Box::new(build(&read(name, kwargs)?)?))),
+        ..made(name, build, call)
     }
 }
 
 /// A loss of an input and a target.
-pub fn loss<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+pub fn loss<C, L>(name: &'static str, config: fn(&L) -> C) -> Entry
 where
-    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
     L: Forward<(Tensor, Tensor), Output = Tensor> + Debug,
 {
     let run: Run<L> = |loss, arguments| {
         let pair = (arguments.tensor(0)?, arguments.tensor(1)?);
         Ok(vec![loss.call(pair)?])
     };
-    module(name, build, run)
+    module(name, config, run)
 }
 
 /// A loss of three tensors.
-pub fn triple<C, L>(name: &'static str, build: fn(&C) -> Result<L>) -> Entry
+pub fn triple<C, L>(name: &'static str, config: fn(&L) -> C) -> Entry
 where
-    C: Serialize + DeserializeOwned + PartialEq + 'static,
+    C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
     L: Forward<(Tensor, Tensor, Tensor), Output = Tensor> + Debug,
 {
     let run: Run<L> = |loss, arguments| {
         let [a, b, c] = [0, 1, 2].map(|place| arguments.tensor(place));
         Ok(vec![loss.call((a?, b?, c?))?])
     };
-    module(name, build, run)
+    module(name, config, run)
 }
 
 /// A module with a signature of its own.
-pub fn module<C, M>(name: &'static str, build: fn(&C) -> Result<M>, run: Run<M>) -> Entry
+pub fn module<C, M>(name: &'static str, config: fn(&M) -> C, run: Run<M>) -> Entry
+where
+    C: Build<Output = M> + Serialize + DeserializeOwned + PartialEq + 'static,
+    M: Module + Debug,
+{
+    Entry {
+        rebuild: Box::new(move |kwargs| {
+            let given: C = read(name, kwargs)?;
+            let first = given.build()?;
+            let known = config(&first);
+            let modules = [first, known.build()?];
+            let modules =
+                modules.map(|module| -> Box<dyn Built> { Box::new(Bound { module, run }) });
+            let equal = known == given;
+            Ok(Some(Rebuilt { equal, modules }))
+        }),
+        ..made(name, C::build, run)
+    }
+}
+
+fn made<C, M>(
+    name: &'static str,
+    build: impl Fn(&C) -> Result<M> + Copy + 'static,
+    run: Run<M>,
+) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
     M: Module + Debug,
@@ -131,19 +182,27 @@ where
     Entry {
         name,
         build: Box::new(move |kwargs| {
-            let module = build(&config(name, kwargs)?)?;
+            let module = build(&read(name, kwargs)?)?;
             Ok(Box::new(Bound { module, run }))
         }),
         layer: Box::new(move |_| Err(Error::custom(format!("{name} is no layer")))),
         round_trip: Box::new(move |kwargs| {
-            let first: C = config(name, kwargs)?;
+            let first: C = read(name, kwargs)?;
             let written = serde_json::to_value(&first).map_err(Error::custom)?;
-            Ok(match config::<C>(name, &written)? == first {
+            Ok(match read::<C>(name, &written)? == first {
                 true => RoundTrip::Same(written),
                 false => RoundTrip::Changed,
             })
         }),
+        rebuild: Box::new(|_| Ok(None)),
     }
+}
+
+fn call<L>(layer: &L, arguments: &Arguments<'_>) -> Result<Vec<Tensor>>
+where
+    L: Layer + Forward<Tensor, Output = Tensor>,
+{
+    Ok(vec![layer.call(arguments.tensor(0)?)?])
 }
 
 impl Entry {
@@ -152,15 +211,15 @@ impl Entry {
         name: &'static str,
         build: fn(&Value) -> Result<L>,
     ) -> Self {
-        let run: Run<L> = |layer, arguments| Ok(vec![layer.call(arguments.tensor(0)?)?]);
         Self {
             name,
             build: Box::new(move |kwargs| {
-                let module = build(kwargs)?;
+                let (module, run) = (build(kwargs)?, call as Run<L>);
                 Ok(Box::new(Bound { module, run }))
             }),
             layer: Box::new(move |kwargs| Ok(Box::new(build(kwargs)?))),
             round_trip: Box::new(|_| Ok(RoundTrip::NoConfiguration)),
+            rebuild: Box::new(|_| Ok(None)),
         }
     }
 
@@ -191,6 +250,15 @@ impl Entry {
         (self.round_trip)(kwargs)
     }
 
+    /// The module beside the one that is built from its `config()`; nothing for a module that has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn rebuild(&self, kwargs: &Value) -> Result<Option<Rebuilt>> {
+        (self.rebuild)(kwargs)
+    }
+
     /// Whether the constructor takes no arguments, so that none can be wrong.
     pub fn takes_no_arguments(&self) -> bool {
         let none = Value::Object(serde_json::Map::new());
@@ -199,7 +267,7 @@ impl Entry {
 }
 
 /// The configuration from the arguments; what serde refuses is an error of the layer.
-fn config<C: DeserializeOwned>(name: &'static str, kwargs: &Value) -> Result<C> {
+fn read<C: DeserializeOwned>(name: &'static str, kwargs: &Value) -> Result<C> {
     let refused =
         |error: serde_json::Error| Error::argument(name, "kwargs", kwargs, error.to_string());
     C::deserialize(Extreme(kwargs)).map_err(refused)

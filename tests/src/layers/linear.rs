@@ -1,10 +1,10 @@
 use module_nn::prelude::*;
 
-use super::{Entry, NoArguments, layer};
+use super::{Entry, layer, plain};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("Identity", |_: &NoArguments| Ok(Identity::new())),
-        layer("Linear", LinearConfig::build),
+        plain("Identity", Identity::new),
+        layer("Linear", Linear::config),
     ]
 }

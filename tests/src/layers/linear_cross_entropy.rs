@@ -5,6 +5,6 @@ use super::{Entry, loss};
 pub(super) fn entries() -> Vec<Entry> {
     vec![loss(
         "LinearCrossEntropyLoss",
-        LinearCrossEntropyLossConfig::build,
+        LinearCrossEntropyLoss::config,
     )]
 }

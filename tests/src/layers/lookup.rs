@@ -6,22 +6,22 @@ pub(super) fn entries() -> Vec<Entry> {
     vec![
         module(
             "AdaptiveLogSoftmaxWithLoss",
-            AdaptiveLogSoftmaxWithLossConfig::build,
+            AdaptiveLogSoftmaxWithLoss::config,
             |layer, given| {
                 let (output, loss) = layer.call(pair(given)?)?;
                 Ok(vec![output, loss])
             },
         ),
-        module("Bilinear", BilinearConfig::build, |layer, given| {
+        module("Bilinear", Bilinear::config, |layer, given| {
             Ok(vec![layer.call(pair(given)?)?])
         }),
         module(
             "CosineSimilarity",
-            CosineSimilarityConfig::build,
+            CosineSimilarity::config,
             |layer, given| Ok(vec![layer.call(pair(given)?)?]),
         ),
-        layer("Embedding", EmbeddingConfig::build),
-        module("EmbeddingBag", EmbeddingBagConfig::build, |bag, given| {
+        layer("Embedding", Embedding::config),
+        module("EmbeddingBag", EmbeddingBag::config, |bag, given| {
             let offsets = given.maybe_tensor(1, "offsets");
             let weights = given.maybe_tensor(2, "per_sample_weights");
             Ok(vec![match (given.tensor(0)?, offsets, weights) {
@@ -32,7 +32,7 @@ pub(super) fn entries() -> Vec<Entry> {
         }),
         module(
             "PairwiseDistance",
-            PairwiseDistanceConfig::build,
+            PairwiseDistance::config,
             |layer, given| Ok(vec![layer.call(pair(given)?)?]),
         ),
     ]

@@ -4,14 +4,14 @@ use super::{Entry, loss, triple};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        loss("BCELoss", BCELossConfig::build),
-        loss("BCEWithLogitsLoss", BCEWithLogitsLossConfig::build),
-        triple("GaussianNLLLoss", GaussianNLLLossConfig::build),
-        loss("HuberLoss", HuberLossConfig::build),
-        loss("KLDivLoss", KLDivLossConfig::build),
-        loss("L1Loss", L1LossConfig::build),
-        loss("MSELoss", MSELossConfig::build),
-        loss("PoissonNLLLoss", PoissonNLLLossConfig::build),
-        loss("SmoothL1Loss", SmoothL1LossConfig::build),
+        loss("BCELoss", BCELoss::config),
+        loss("BCEWithLogitsLoss", BCEWithLogitsLoss::config),
+        triple("GaussianNLLLoss", GaussianNLLLoss::config),
+        loss("HuberLoss", HuberLoss::config),
+        loss("KLDivLoss", KLDivLoss::config),
+        loss("L1Loss", L1Loss::config),
+        loss("MSELoss", MSELoss::config),
+        loss("PoissonNLLLoss", PoissonNLLLoss::config),
+        loss("SmoothL1Loss", SmoothL1Loss::config),
     ]
 }

@@ -4,21 +4,18 @@ use super::{Entry, loss, triple};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        triple("CosineEmbeddingLoss", CosineEmbeddingLossConfig::build),
-        loss("HingeEmbeddingLoss", HingeEmbeddingLossConfig::build),
-        triple("MarginRankingLoss", MarginRankingLossConfig::build),
-        loss("MultiLabelMarginLoss", MultiLabelMarginLossConfig::build),
-        loss(
-            "MultiLabelSoftMarginLoss",
-            MultiLabelSoftMarginLossConfig::build,
-        ),
-        loss("MultiMarginLoss", MultiMarginLossConfig::build),
-        loss("NLLLoss", NLLLossConfig::build),
-        loss("SoftMarginLoss", SoftMarginLossConfig::build),
-        triple("TripletMarginLoss", TripletMarginLossConfig::build),
+        triple("CosineEmbeddingLoss", CosineEmbeddingLoss::config),
+        loss("HingeEmbeddingLoss", HingeEmbeddingLoss::config),
+        triple("MarginRankingLoss", MarginRankingLoss::config),
+        loss("MultiLabelMarginLoss", MultiLabelMarginLoss::config),
+        loss("MultiLabelSoftMarginLoss", MultiLabelSoftMarginLoss::config),
+        loss("MultiMarginLoss", MultiMarginLoss::config),
+        loss("NLLLoss", NLLLoss::config),
+        loss("SoftMarginLoss", SoftMarginLoss::config),
+        triple("TripletMarginLoss", TripletMarginLoss::config),
         triple(
             "TripletMarginWithDistanceLoss",
-            TripletMarginWithDistanceLossConfig::build,
+            TripletMarginWithDistanceLoss::config,
         ),
     ]
 }

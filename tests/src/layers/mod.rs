@@ -32,7 +32,10 @@ mod entry;
 mod extreme;
 
 pub use arguments::Arguments;
-pub use entry::{Built, Entry, NoArguments, RoundTrip, layer, layer_with, loss, module, triple};
+pub use entry::{
+    Built, Entry, NoArguments, Rebuilt, RoundTrip, built, layer, layer_with, loss, module, plain,
+    triple,
+};
 
 use module_nn::prelude::*;
 use serde_json::Value;

@@ -4,13 +4,13 @@ use super::{Entry, layer};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("BatchNorm3d", BatchNorm3dConfig::build),
-        layer("GroupNorm", GroupNormConfig::build),
-        layer("InstanceNorm1d", InstanceNorm1dConfig::build),
-        layer("InstanceNorm2d", InstanceNorm2dConfig::build),
-        layer("InstanceNorm3d", InstanceNorm3dConfig::build),
-        layer("LayerNorm", LayerNormConfig::build),
-        layer("LocalResponseNorm", LocalResponseNormConfig::build),
-        layer("RMSNorm", RMSNormConfig::build),
+        layer("BatchNorm3d", BatchNorm3d::config),
+        layer("GroupNorm", GroupNorm::config),
+        layer("InstanceNorm1d", InstanceNorm1d::config),
+        layer("InstanceNorm2d", InstanceNorm2d::config),
+        layer("InstanceNorm3d", InstanceNorm3d::config),
+        layer("LayerNorm", LayerNorm::config),
+        layer("LocalResponseNorm", LocalResponseNorm::config),
+        layer("RMSNorm", RMSNorm::config),
     ]
 }

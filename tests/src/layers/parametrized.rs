@@ -2,14 +2,14 @@ use module_nn::parametrize::{SpectralNormConfig, WithWeight, spectral_norm, weig
 use module_nn::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, layer};
+use super::{Entry, built};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("ParametrizedConv2d", |norm| {
+        built("ParametrizedConv2d", |norm| {
             parametrized(norm, Conv2dConfig::build)
         }),
-        layer("ParametrizedLinear", |norm| {
+        built("ParametrizedLinear", |norm| {
             parametrized(norm, LinearConfig::build)
         }),
     ]

@@ -6,13 +6,13 @@ pub(super) fn entries() -> Vec<Entry> {
     vec![
         module(
             "SinusoidalPositionEmbedding",
-            SinusoidalPositionEmbeddingConfig::build,
+            SinusoidalPositionEmbedding::config,
             sinusoidal,
         ),
-        module("RotaryEmbedding", RotaryEmbeddingConfig::build, rotary),
+        module("RotaryEmbedding", RotaryEmbedding::config, rotary),
         module(
             "GroupedQueryAttention",
-            GroupedQueryAttentionConfig::build,
+            GroupedQueryAttention::config,
             grouped,
         ),
     ]

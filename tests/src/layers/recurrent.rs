@@ -7,12 +7,12 @@ use super::{Arguments, Entry, module};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        module("GRU", GRUConfig::build, layer),
-        module("GRUCell", GRUCellConfig::build, cell),
-        module("LSTM", LSTMConfig::build, layer),
-        module("LSTMCell", LSTMCellConfig::build, cell),
-        module("RNN", RNNConfig::build, layer),
-        module("RNNCell", RNNCellConfig::build, cell),
+        module("GRU", GRU::config, layer),
+        module("GRUCell", GRUCell::config, cell),
+        module("LSTM", LSTM::config, layer),
+        module("LSTMCell", LSTMCell::config, cell),
+        module("RNN", RNN::config, layer),
+        module("RNNCell", RNNCell::config, cell),
     ]
 }
 

@@ -4,15 +4,15 @@ use super::{Entry, layer};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("ChannelShuffle", ChannelShuffleConfig::build),
-        layer("Flatten", FlattenConfig::build),
-        layer("Fold", FoldConfig::build),
-        layer("PixelShuffle", PixelShuffleConfig::build),
-        layer("PixelUnshuffle", PixelUnshuffleConfig::build),
-        layer("Unflatten", UnflattenConfig::build),
-        layer("Unfold", UnfoldConfig::build),
-        layer("Upsample", UpsampleConfig::build),
-        layer("UpsamplingBilinear2d", UpsamplingBilinear2dConfig::build),
-        layer("UpsamplingNearest2d", UpsamplingNearest2dConfig::build),
+        layer("ChannelShuffle", ChannelShuffle::config),
+        layer("Flatten", Flatten::config),
+        layer("Fold", Fold::config),
+        layer("PixelShuffle", PixelShuffle::config),
+        layer("PixelUnshuffle", PixelUnshuffle::config),
+        layer("Unflatten", Unflatten::config),
+        layer("Unfold", Unfold::config),
+        layer("Upsample", Upsample::config),
+        layer("UpsamplingBilinear2d", UpsamplingBilinear2d::config),
+        layer("UpsamplingNearest2d", UpsamplingNearest2d::config),
     ]
 }

@@ -6,25 +6,25 @@ pub(super) fn entries() -> Vec<Entry> {
     vec![
         module(
             "TransformerEncoderLayer",
-            TransformerEncoderLayerConfig::build,
+            TransformerEncoderLayer::config,
             encoder_layer,
         ),
         module(
             "TransformerDecoderLayer",
-            TransformerDecoderLayerConfig::build,
+            TransformerDecoderLayer::config,
             decoder_layer,
         ),
         module(
             "TransformerEncoder",
-            TransformerEncoderConfig::build,
+            |stack: &TransformerEncoder| stack.config().expect("built from it"),
             encoder,
         ),
         module(
             "TransformerDecoder",
-            TransformerDecoderConfig::build,
+            |stack: &TransformerDecoder| stack.config().expect("built from it"),
             decoder,
         ),
-        module("Transformer", TransformerConfig::build, transformer),
+        module("Transformer", Transformer::config, transformer),
     ]
 }
 

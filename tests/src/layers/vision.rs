@@ -4,11 +4,11 @@ use super::{Entry, layer};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        layer("Conv2dNormActivation", Conv2dNormActivationConfig::build),
-        layer("CrossMapLRN2d", CrossMapLRN2dConfig::build),
-        layer("LayerNorm2d", LayerNorm2dConfig::build),
-        layer("Permute", PermuteConfig::build),
-        layer("SqueezeExcitation", SqueezeExcitationConfig::build),
-        layer("StochasticDepth", StochasticDepthConfig::build),
+        layer("Conv2dNormActivation", Conv2dNormActivation::config),
+        layer("CrossMapLRN2d", CrossMapLRN2d::config),
+        layer("LayerNorm2d", LayerNorm2d::config),
+        layer("Permute", Permute::config),
+        layer("SqueezeExcitation", SqueezeExcitation::config),
+        layer("StochasticDepth", StochasticDepth::config),
     ]
 }

@@ -38,6 +38,11 @@ impl NonDynamicallyQuantizableLinear {
         &self.linear
     }
 
+    /// The weight, `[embed_dim, embed_dim]`.
+    pub fn weight(&self) -> &Parameter {
+        self.linear.weight()
+    }
+
     /// The bias, `[embed_dim]`.
     pub fn bias(&self) -> &Bias {
         self.linear.bias()

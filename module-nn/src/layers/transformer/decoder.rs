@@ -45,6 +45,8 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 #[derive(Module)]
 #[module(debug)]
 pub struct TransformerDecoder {
+    #[module(skip)]
+    config: Option<TransformerDecoderConfig>,
     layers: Vec<TransformerDecoderLayer>,
     #[module(flatten)]
     norm: LastNorm,
@@ -78,7 +80,9 @@ impl Build for TransformerDecoderConfig {
         let build = || self.decoder_layer.build();
         let layers = copies("TransformerDecoder", self.num_layers, build)?;
         let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;
-        Ok(TransformerDecoder::from_layers::<LayerNorm>(layers, norm))
+        let config = Some(self.clone());
+        let decoder = TransformerDecoder::from_layers::<LayerNorm>(layers, norm);
+        Ok(TransformerDecoder { config, ..decoder })
     }
 }
 
@@ -114,13 +118,22 @@ input! {
 impl TransformerDecoder {
     /// These layers, and perhaps any layer behind them.
     pub fn from_layers<L: Layer>(layers: Vec<TransformerDecoderLayer>, norm: Option<L>) -> Self {
-        let norm = LastNorm::new(norm);
-        Self { layers, norm }
+        let (config, norm) = (None, LastNorm::new(norm));
+        Self {
+            config,
+            layers,
+            norm,
+        }
     }
 
     /// The layers.
     pub fn layers(&self) -> &[TransformerDecoderLayer] {
         &self.layers
+    }
+
+    /// The arguments that it was built from; `None` if it was made of layers by [`from_layers`](Self::from_layers).
+    pub fn config(&self) -> Option<TransformerDecoderConfig> {
+        self.config.clone()
     }
 }
 

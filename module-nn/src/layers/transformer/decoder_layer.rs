@@ -57,6 +57,8 @@ use crate::layers::{
 #[derive(Module)]
 #[module(debug, extra_repr = Self::extra_repr)]
 pub struct TransformerDecoderLayer {
+    #[module(skip)]
+    config: TransformerDecoderLayerConfig,
     self_attn: MultiheadAttention,
     multihead_attn: MultiheadAttention,
     #[module(flatten)]
@@ -129,6 +131,7 @@ impl Build for TransformerDecoderLayerConfig {
                 .build()
         };
         Ok(TransformerDecoderLayer {
+            config: self.clone(),
             self_attn: attention.build()?,
             multihead_attn: attention.build()?,
             feedforward: Feedforward::new(sizes, dropout, &self.activation, bias)?,
@@ -201,6 +204,11 @@ impl TransformerDecoderLayer {
 
     fn feed(&self, x: Tensor) -> Result<Tensor> {
         self.dropout3.call(self.feedforward.run(x)?)
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> TransformerDecoderLayerConfig {
+        self.config.clone()
     }
 }
 

@@ -46,6 +46,8 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 #[derive(Module)]
 #[module(debug)]
 pub struct TransformerEncoder {
+    #[module(skip)]
+    config: Option<TransformerEncoderConfig>,
     layers: Vec<TransformerEncoderLayer>,
     #[module(flatten)]
     norm: LastNorm,
@@ -82,7 +84,9 @@ impl Build for TransformerEncoderConfig {
         let build = || self.encoder_layer.build();
         let layers = copies("TransformerEncoder", self.num_layers, build)?;
         let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;
-        Ok(TransformerEncoder::from_layers::<LayerNorm>(layers, norm))
+        let config = Some(self.clone());
+        let encoder = TransformerEncoder::from_layers::<LayerNorm>(layers, norm);
+        Ok(TransformerEncoder { config, ..encoder })
     }
 }
 
@@ -121,13 +125,22 @@ impl TransformerEncoder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_layers<L: Layer>(layers: Vec<TransformerEncoderLayer>, norm: Option<L>) -> Self {
-        let norm = LastNorm::new(norm);
-        Self { layers, norm }
+        let (config, norm) = (None, LastNorm::new(norm));
+        Self {
+            config,
+            layers,
+            norm,
+        }
     }
 
     /// The layers.
     pub fn layers(&self) -> &[TransformerEncoderLayer] {
         &self.layers
+    }
+
+    /// The arguments that it was built from; `None` if it was made of layers by [`from_layers`](Self::from_layers).
+    pub fn config(&self) -> Option<TransformerEncoderConfig> {
+        self.config.clone()
     }
 }
 

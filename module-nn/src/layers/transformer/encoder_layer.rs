@@ -53,6 +53,8 @@ use crate::layers::{
 #[derive(Module)]
 #[module(debug, extra_repr = Self::extra_repr)]
 pub struct TransformerEncoderLayer {
+    #[module(skip)]
+    config: TransformerEncoderLayerConfig,
     self_attn: MultiheadAttention,
     #[module(flatten)]
     feedforward: Feedforward,
@@ -134,6 +136,7 @@ impl Build for TransformerEncoderLayerConfig {
                 .build()
         };
         Ok(TransformerEncoderLayer {
+            config: self.clone(),
             self_attn,
             feedforward: Feedforward::new(sizes, dropout, &self.activation, bias)?,
             norm1: norm()?,
@@ -184,6 +187,11 @@ impl TransformerEncoderLayer {
 
     fn feed(&self, x: Tensor) -> Result<Tensor> {
         self.dropout2.call(self.feedforward.run(x)?)
+    }
+
+    /// The arguments that it was built from.
+    pub fn config(&self) -> TransformerEncoderLayerConfig {
+        self.config.clone()
     }
 }
 

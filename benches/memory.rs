@@ -84,7 +84,7 @@ impl Forward for Norm {
     }
 }
 
-/// A layer that normalises first.
+/// A layer that normalizes first.
 #[derive(Module)]
 struct EncoderLayer {
     norm1: Norm,

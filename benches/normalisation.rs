@@ -1,4 +1,4 @@
-//! Normalisations, softmax, attention and cross-entropy, forward and with their gradients.
+//! Normalizations, softmax, attention and cross-entropy, forward and with their gradients.
 //!
 //! `cargo bench --bench normalisation`; `python benches/peers/normalisation.py` measures PyTorch's.
 

@@ -14,7 +14,7 @@ enum Skip {
 #[derive(Module)]
 pub struct Block {
     conv1: Conv2d,
-    /// The normalisation between the convolutions.
+    /// The normalization between the convolutions.
     pub bn1: BatchNorm2d,
     conv2: Conv2d,
     bn2: BatchNorm2d,

@@ -174,7 +174,7 @@ pub trait ModuleExt: Module {
 
     /// Freezes what `select` covers, and returns the paths: parameters are trained no more and lose their
     /// gradients ([`Parameter::freeze`]), and the running statistics of modules all of whose buffers are covered stand still, so
-    /// that a frozen batch normalisation behaves as in evaluation.
+    /// that a frozen batch normalization behaves as in evaluation.
     ///
     /// [`train`](Self::train) does not undo it. An optimizer drops the state that it keeps of a frozen
     /// parameter, such as momentum; [`set_requires_grad`](Self::set_requires_grad) pauses training and keeps
@@ -296,7 +296,7 @@ pub trait ModuleExt: Module {
     ///
     /// Where another thread loads a state dict meanwhile, the snapshot is from before or from after,
     /// never a mixture; a hook before collecting ([`register_state_dict_pre_hook`]) may change the
-    /// module, so that what comes after such a hook is read when its turn comes. An optimiser's
+    /// module, so that what comes after such a hook is read when its turn comes. An optimizer's
     /// step, a cast, a move or a reset in another thread sets one tensor after the other, and a
     /// snapshot beside it can hold some from before and some from after.
     ///
@@ -421,18 +421,18 @@ pub trait ModuleExt: Module {
         self.load_state_dict_with(&StateDict::load_with(path, &read)?, options)
     }
 
-    /// Draws every parameter of the tree anew by its own initialiser, from the default generator,
+    /// Draws every parameter of the tree anew by its own initializer, from the default generator,
     /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
     /// values by this, where it loads none.
     ///
-    /// Every initialiser that they were given runs again, in the order of the construction, and of those
+    /// Every initializer that they were given runs again, in the order of the construction, and of those
     /// whose values were overwritten at least the generator goes on: the seed that a model was built
     /// with gives the values that it was built with. In a part of a model, or for the fresh parameters
     /// of a partial load, only theirs run.
     ///
     /// # Errors
     ///
-    /// Parameters that own no initialiser, by their paths; those of the initialisers. Then nothing
+    /// Parameters that own no initializer, by their paths; those of the initializers. Then nothing
     /// is changed.
     fn reset_parameters(&self) -> Result<()> {
         convert::reset(self.as_module(), None, &|_| true)

@@ -15,7 +15,7 @@ pub struct Block {
 /// The shortcut of a block.
 #[derive(Module, Forward)]
 pub enum Skip {
-    /// A strided 1×1 convolution with its normalisation.
+    /// A strided 1×1 convolution with its normalization.
     Project(Sequential),
     /// The input itself.
     Identity(Identity),

@@ -1,4 +1,4 @@
-//! What the tests of whole behaviour share.
+//! What the tests of whole behavior share.
 
 pub mod digits;
 pub mod files;

@@ -1,4 +1,4 @@
-//! Corners of trees, resets, freezing, optimisers, hooks and files in which something could go wrong
+//! Corners of trees, resets, freezing, optimizers, hooks and files in which something could go wrong
 //! without a word.
 #![allow(clippy::unwrap_used)]
 

@@ -101,7 +101,7 @@ fn resetting_draws_what_the_constructor_drew() {
     }
 }
 
-/// The initialiser that a call of `torch.nn.init` is.
+/// The initializer that a call of `torch.nn.init` is.
 fn initialiser(name: &str, kwargs: &Value) -> Box<dyn Init> {
     let number = |name: &str, default: f64| kwargs[name].as_f64().unwrap_or(default);
     let nonlinearity = match kwargs["nonlinearity"].as_str() {

@@ -1,4 +1,4 @@
-//! Optimisers move parameters as PyTorch's do, step by step.
+//! Optimizers move parameters as PyTorch's do, step by step.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Snapshot;

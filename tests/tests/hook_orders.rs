@@ -430,7 +430,7 @@ fn grad_mode(log: &Log) -> Result<()> {
 }
 
 fn modes(log: &Log) -> Result<()> {
-    // Only modules whose behaviour differs have a mode.
+    // Only modules whose behavior differs have a mode.
     let net = Sequential::new().push(Dropout::new(0.0)?).push(add(1.0));
     let writer = log.clone();
     let _hook = net.layer(0)?.register_forward_hook(move |call| {

@@ -1,4 +1,4 @@
-//! Initialisers on parameters, by type over a tree, and as recommended.
+//! Initializers on parameters, by type over a tree, and as recommended.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::init::{self, Constant, Nonlinearity, Normal, Recommended, XavierUniform};

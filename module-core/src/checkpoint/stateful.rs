@@ -10,7 +10,7 @@ use crate::{Error, Module, ModuleExt, Result, StateDict, Tensor};
 
 /// What decides how something goes on: everything that training must find again after a break.
 ///
-/// Modules, optimisers and generators have it; schedules and averages of one's own can.
+/// Modules, optimizers and generators have it; schedules and averages of one's own can.
 ///
 /// # Example
 ///

@@ -15,7 +15,7 @@ use crate::error::suggest;
 use crate::{Error, Result};
 use module_tensor::error::quote;
 
-/// All that training needs to go on where it was: the states of a model, its optimiser, the generator
+/// All that training needs to go on where it was: the states of a model, its optimizer, the generator
 /// and whatever else is [`Stateful`], with the epoch and the step, in one directory.
 ///
 /// # Example

@@ -1,4 +1,4 @@
-//! Containers with a behaviour of their own; plain lists and maps are modules already.
+//! Containers with a behavior of their own; plain lists and maps are modules already.
 
 mod dict;
 mod identity;

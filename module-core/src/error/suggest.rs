@@ -23,7 +23,7 @@ pub(crate) fn suggest<'a>(
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// The number of letters to insert, remove, replace or swap with their neighbour.
+/// The number of letters to insert, remove, replace or swap with their neighbor.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     // The rows of the last letter of `a` and of the one before it; no swap ends at the first.

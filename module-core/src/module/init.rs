@@ -1,7 +1,7 @@
 use crate::rng::Generator;
 use crate::{DType, Result, Shape, Tensor};
 
-/// How a parameter gets its first values; it owns its initialiser, so that it can be drawn anew.
+/// How a parameter gets its first values; it owns its initializer, so that it can be drawn anew.
 ///
 /// `module-nn`'s `init` holds PyTorch's.
 ///
@@ -30,7 +30,7 @@ pub trait Init: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// A shape that the initialiser does not serve.
+    /// A shape that the initializer does not serve.
     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor>;
 
     /// Takes from `generator` what [`init`](Self::init) takes, where the values are not wanted because

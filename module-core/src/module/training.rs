@@ -52,7 +52,7 @@ impl Training {
     }
 
     /// Whether the module takes statistics from its inputs and keeps them: it is in training mode and
-    /// not frozen. A batch normalisation that does not normalises by the statistics that it has.
+    /// not frozen. A batch normalization that does not normalizes by the statistics that it has.
     pub fn tracks_statistics(&self) -> bool {
         self.0.load(Ordering::Relaxed) & (TRAINING | FROZEN) == TRAINING
     }

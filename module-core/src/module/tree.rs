@@ -7,7 +7,7 @@ use crate::{DType, Tensor};
 /// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
 ///
 /// A module without children is one line, `Name(extra)`; children are indented by two, and so is what stands
-/// beside them. In a `ModuleList`, equal neighbours are folded: `(0-2): 3 x Linear(…)`.
+/// beside them. In a `ModuleList`, equal neighbors are folded: `(0-2): 3 x Linear(…)`.
 #[derive(Clone, Copy)]
 pub struct Tree<'m> {
     module: &'m dyn Module,

@@ -11,7 +11,7 @@ use regex_lite::Regex;
 use crate::error::suggest;
 use crate::{ModuleError, Result};
 
-/// Which paths of a model are meant: for freezing, loading, optimiser groups, features.
+/// Which paths of a model are meant: for freezing, loading, optimizer groups, features.
 ///
 /// A text is a pattern for dotted paths:
 ///

@@ -309,7 +309,7 @@ fn unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) -> Ve
     unknown.into_iter().map(str::to_owned).collect()
 }
 
-/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalisation; the module keeps
+/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalization; the module keeps
 /// its own, which is 0 in a fresh one.
 fn is_batch_counter(key: &str, value: &Tensor) -> bool {
     let name = key.rsplit('.').next();

@@ -38,14 +38,14 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    /// Draws the parameters that stay fresh by their own initialisers, from the default generator, and
+    /// Draws the parameters that stay fresh by their own initializers, from the default generator, and
     /// gives the buffers among them their first values; nothing else changes.
     ///
     /// `model` is the one that was loaded.
     ///
     /// # Errors
     ///
-    /// A fresh parameter that owns no initialiser, a key that the model lacks; then nothing is
+    /// A fresh parameter that owns no initializer, a key that the model lacks; then nothing is
     /// changed.
     ///
     /// # Example

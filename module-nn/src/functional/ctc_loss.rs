@@ -20,7 +20,7 @@ const NEVER: f64 = -1e30;
 /// `log_softmax` and this loss; both give the same gradient to what `log_softmax` was taken of. A
 /// target that no path can spell has the gradient 0.
 ///
-/// Source: Graves et al., *Connectionist Temporal Classification: Labelling Unsegmented Sequence
+/// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence
 /// Data with Recurrent Neural Networks* (2006).
 ///
 /// # Shapes
@@ -271,7 +271,7 @@ mod tests {
     fn gradients_are_exact_also_twice() -> Result<()> {
         let (time, letters) = (Tensor::from([5_i64, 4]), Tensor::from([2_i64, 1]));
         let targets = Tensor::from([[1_i64, 1], [2, -7]]);
-        // Not normalised: the gradient is that of the loss alone.
+        // Not normalized: the gradient is that of the loss alone.
         let x = [Tensor::randn([5, 2, 3], DType::F64)?];
         let transposed = [x[0].transpose(0, 2)?.contiguous()?.transpose(0, 2)?];
         for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {

@@ -21,7 +21,7 @@ pub enum Nonlinearity {
     Relu,
     /// A rectifier with this slope below 0; PyTorch's is 0.01.
     LeakyRelu(f64),
-    /// The self-normalising ELU.
+    /// The self-normalizing ELU.
     Selu,
 }
 

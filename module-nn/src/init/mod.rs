@@ -1,6 +1,6 @@
-//! Initialisers: how parameters get their first values, bit for bit as PyTorch draws them.
+//! Initializers: how parameters get their first values, bit for bit as PyTorch draws them.
 //!
-//! An initialiser is a value. A parameter is made with one by
+//! An initializer is a value. A parameter is made with one by
 //! [`Parameter::with_init`](crate::Parameter::with_init), or given another by
 //! [`Parameter::initialise`](crate::Parameter::initialise); it owns the last one it was given, and
 //! `reset_parameters` draws by it again. [`apply`] and [`each`] reach the modules of a tree, and

@@ -2,7 +2,7 @@ use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 
 use super::zeros;
 
-/// Zeros after the draws of another initialiser, where PyTorch overwrites what a layer within a layer
+/// Zeros after the draws of another initializer, where PyTorch overwrites what a layer within a layer
 /// drew for itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Overwritten<I>(pub(crate) I);

@@ -130,7 +130,7 @@ impl Init for Sparse {
     }
 }
 
-/// Blocks of equally many rows, one under the other, each by an initialiser of its own: the gates of a
+/// Blocks of equally many rows, one under the other, each by an initializer of its own: the gates of a
 /// recurrent layer, or the three projections of attention.
 ///
 /// # Example
@@ -152,7 +152,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// `count` blocks, all by one initialiser.
+    /// `count` blocks, all by one initializer.
     pub fn of(count: usize, init: impl Init) -> Self {
         Self {
             count,
@@ -161,7 +161,7 @@ impl Blocks {
         }
     }
 
-    /// One block by another initialiser.
+    /// One block by another initializer.
     #[must_use]
     pub fn with(self, block: usize, init: impl Init) -> Self {
         Self {
@@ -186,7 +186,7 @@ impl Blocks {
         Ok(Shape::from(part))
     }
 
-    /// The initialiser of each block.
+    /// The initializer of each block.
     fn each(&self) -> impl Iterator<Item = &dyn Init> {
         (0..self.count).map(|number| {
             let own = self.one.as_ref().filter(|(block, _)| *block == number);

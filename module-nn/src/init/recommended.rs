@@ -11,7 +11,7 @@ use super::{
     XavierUniform, apply, ones, zeros,
 };
 
-/// Gives every parameter of a tree the initialiser that usually suits its layer and the nonlinearity
+/// Gives every parameter of a tree the initializer that usually suits its layer and the nonlinearity
 /// of the network, except to those that were loaded.
 ///
 /// | layer | weights | biases |
@@ -23,10 +23,10 @@ use super::{
 /// | attention | Xavier, uniform, for each projection | 0 |
 /// | LSTM, GRU, RNN | of the input Xavier, of the hidden state orthogonal, each gate for itself | 0; of the gate of an LSTM that forgets [`forget_bias`](Self::forget_bias) |
 /// | embedding | N(0, 1), the padding row 0 | |
-/// | normalisation | 1 | 0 |
+/// | normalization | 1 | 0 |
 /// | last layer of a residual branch, see [`residual`](Self::residual) | as above, times a small gain | 0 |
 ///
-/// Layers are known by PyTorch's names. What belongs to another module keeps its initialiser and is
+/// Layers are known by PyTorch's names. What belongs to another module keeps its initializer and is
 /// listed in the report.
 ///
 /// # Example
@@ -53,7 +53,7 @@ pub struct Recommended {
 #[must_use = "the report tells which parameters keep their values"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InitReport {
-    /// Drawn anew, by an initialiser that they now own.
+    /// Drawn anew, by an initializer that they now own.
     pub set: Vec<String>,
     /// Kept because they were loaded.
     pub loaded: Vec<String>,
@@ -106,7 +106,7 @@ impl Recommended {
     ///
     /// # Errors
     ///
-    /// An initialiser that does not serve a parameter's shape. Those before it are then drawn.
+    /// An initializer that does not serve a parameter's shape. Those before it are then drawn.
     pub fn apply(&self, root: &(impl Module + ?Sized)) -> Result<InitReport> {
         let mut report = InitReport::default();
         apply(root, |path, module| {
@@ -132,7 +132,7 @@ impl Recommended {
         Ok(report)
     }
 
-    /// The initialiser of one parameter of a module.
+    /// The initializer of one parameter of a module.
     fn choose(&self, path: &str, module: &dyn Module, name: &str) -> Option<Chosen> {
         let kind = module.kind();
         let gain = match self.is_residual(path) {
@@ -226,7 +226,7 @@ impl Recommended {
     }
 }
 
-/// An initialiser with what is done to its draws.
+/// An initializer with what is done to its draws.
 struct Chosen {
     init: Box<dyn Init>,
     gain: f64,

@@ -1,4 +1,4 @@
-//! Initialisers over the modules of a tree.
+//! Initializers over the modules of a tree.
 
 use std::any::Any;
 
@@ -8,7 +8,7 @@ use module_core::{Module, ModuleExt, Result};
 /// `model.apply(init_weights)`.
 ///
 /// Parameters are changed through a shared reference, so that a model that is shared can be
-/// initialised too.
+/// initialized too.
 ///
 /// # Errors
 ///

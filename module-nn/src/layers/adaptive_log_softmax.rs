@@ -21,7 +21,7 @@ use crate::config::{Build, config, positive};
 /// cluster `tail.{i}.0.weight` `[hidden, in_features]` and `tail.{i}.1.weight` `[classes, hidden]`,
 /// where `hidden` is `in_features / div_value^(i+1)`, rounded down.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// As [`Linear`], the head first.
 ///

@@ -8,7 +8,7 @@ use super::spatial::{of_dims, sizes};
 use super::sync_batch_norm::Sync;
 use crate::config::{Build, config};
 
-/// Batch normalisation of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
+/// Batch normalization of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
 ///
 /// In training the statistics are the batch's, with the biased variance, and move the running
 /// ones, with the unbiased variance; in evaluation they are the running ones.
@@ -27,7 +27,7 @@ use crate::config::{Build, config};
 /// `weight`, `bias`, `running_mean`, `running_var`, all `[channels]`, and `num_batches_tracked`,
 /// an `I64` without dimensions; less what the configuration leaves out.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Weight and running variance 1, bias and running mean 0, without a draw.
 ///
@@ -57,13 +57,13 @@ pub struct BatchNorm<const N: usize> {
     sync: Sync,
 }
 
-/// The batch normalisation of vectors or sequences, [`BatchNorm`] over one dimension.
+/// The batch normalization of vectors or sequences, [`BatchNorm`] over one dimension.
 pub type BatchNorm1d = BatchNorm<1>;
 
-/// The batch normalisation of images, [`BatchNorm`] over two dimensions.
+/// The batch normalization of images, [`BatchNorm`] over two dimensions.
 pub type BatchNorm2d = BatchNorm<2>;
 
-/// The batch normalisation of volumes, [`BatchNorm`] over three dimensions.
+/// The batch normalization of volumes, [`BatchNorm`] over three dimensions.
 pub type BatchNorm3d = BatchNorm<3>;
 
 config! {

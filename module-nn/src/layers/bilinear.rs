@@ -19,7 +19,7 @@ use crate::init::Uniform;
 /// `weight` `[out_features, in1_features, in2_features]` and, unless `bias` is false, `bias`
 /// `[out_features]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Both uniform in `±1/√in1_features`, the weight first: PyTorch's, bit for bit.
 ///

@@ -1,4 +1,4 @@
-//! What batch and instance normalisations share: their members, and how these are printed and moved.
+//! What batch and instance normalizations share: their members, and how these are printed and moved.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::BatchNormConfig;
 use crate::config::{between, positive};
 use crate::init::{ones, zeros};
 
-/// The members of a normalisation with running statistics of each channel; the layers flatten it into
+/// The members of a normalization with running statistics of each channel; the layers flatten it into
 /// themselves.
 #[derive(Module)]
 #[module(debug)]

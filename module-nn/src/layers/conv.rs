@@ -29,7 +29,7 @@ use crate::parametrize::WithWeight;
 /// `weight` `[out_channels, in_channels / groups, kernel size…]` and, unless `bias` is false, `bias`
 /// `[out_channels]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Both uniform in `±1/√fan_in` with `fan_in = in_channels / groups · kernel places`, the weight
 /// first: PyTorch's, bit for bit.
@@ -102,7 +102,7 @@ config! {
             stride: Sizes<N> = 1,
             /// What is added around the input: sizes, [`Padding::Same`] or [`Padding::Valid`].
             padding: Padding<N> = 0,
-            /// The distance between neighbours of the kernel.
+            /// The distance between neighbors of the kernel.
             dilation: Sizes<N> = 1,
             /// The number of blocks into which the channels fall.
             groups: usize = 1,

@@ -30,7 +30,7 @@ use crate::config::{Build, config};
 /// `weight` `[in_channels, out_channels / groups, kernel size…]` and, unless `bias` is false, `bias`
 /// `[out_channels]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Both uniform in `±1/√fan_in` with `fan_in = out_channels / groups · kernel places`, the weight
 /// first: PyTorch's, bit for bit.
@@ -84,7 +84,7 @@ config! {
             kernel_size: Sizes<N>,
         }
         optional {
-            /// How far apart neighbours of the input lie in the output.
+            /// How far apart neighbors of the input lie in the output.
             stride: Sizes<N> = 1,
             /// How many places are cut off the output on both sides.
             padding: Sizes<N> = 0,
@@ -94,7 +94,7 @@ config! {
             groups: usize = 1,
             /// Whether a bias is learned.
             bias: bool = true,
-            /// The distance between neighbours of the kernel.
+            /// The distance between neighbors of the kernel.
             dilation: Sizes<N> = 1,
             /// Zeros, as in PyTorch, which knows no other here.
             padding_mode: PaddingMode = PaddingMode::Zeros,

@@ -23,7 +23,7 @@ use crate::init::Normal;
 ///
 /// `weight` `[num_embeddings, embedding_dim]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Normal of mean 0 and standard deviation 1, all rows, and then the padding row 0: PyTorch's, bit
 /// for bit.

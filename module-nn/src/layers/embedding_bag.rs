@@ -20,7 +20,7 @@ use crate::functional::{self, BagMode, EmbeddingBagOptions};
 ///
 /// `weight` `[num_embeddings, embedding_dim]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// As [`Embedding`](super::Embedding).
 ///

@@ -6,7 +6,7 @@ use module_core::{Error, ErrorKind, Forward, Maybe, Module, Parameter, Result, T
 use crate::config::{Build, between, config, positive};
 use crate::init::{ones, zeros};
 
-/// Normalisation of groups of channels, each element of the batch by itself:
+/// Normalization of groups of channels, each element of the batch by itself:
 /// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the mean and the biased variance over
 /// `num_channels / num_groups` channels.
 ///
@@ -20,13 +20,13 @@ use crate::init::{ones, zeros};
 ///
 /// `weight` and `bias`, both `[num_channels]`; less what the configuration leaves out.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Weight 1, bias 0, without a draw.
 ///
 /// # Errors
 ///
-/// Fewer than two dimensions, another number of channels, a single value to normalise.
+/// Fewer than two dimensions, another number of channels, a single value to normalize.
 ///
 /// # Example
 ///

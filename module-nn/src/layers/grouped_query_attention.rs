@@ -41,7 +41,7 @@ use crate::config::{Build, between, config, input, positive};
 /// `[num_kv_heads · head_dim, embed_dim]`, `o_proj.weight` `[embed_dim, num_heads · head_dim]`, and with `bias` or `out_bias` their
 /// biases: the keys of Llama's checkpoints.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// The four as [`Linear`], in this order.
 ///

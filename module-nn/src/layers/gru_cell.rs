@@ -27,7 +27,7 @@ use crate::config::{Build, config};
 /// `weight_ih` `[3·hidden_size, input_size]`, `weight_hh` `[3·hidden_size, hidden_size]`, and unless
 /// `bias` is false `bias_ih` and `bias_hh` `[3·hidden_size]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// All uniform in `±1/√hidden_size`, in the order of the state dict.
 ///

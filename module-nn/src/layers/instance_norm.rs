@@ -8,7 +8,7 @@ use super::channel_norm::ChannelNorm;
 use super::spatial::{of_dims, sizes};
 use crate::config::{Build, config};
 
-/// Instance normalisation, of each channel of each element of the batch by itself:
+/// Instance normalization, of each channel of each element of the batch by itself:
 /// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the biased variance.
 ///
 /// With `track_running_stats` the mean of the elements' statistics, with the unbiased variance,
@@ -29,7 +29,7 @@ use crate::config::{Build, config};
 /// `running_var` `[channels]` and `num_batches_tracked`, an `I64` without dimensions that stays 0,
 /// with `track_running_stats`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Weight and running variance 1, bias and running mean 0, without a draw.
 ///
@@ -58,13 +58,13 @@ pub struct InstanceNorm<const N: usize> {
     norm: ChannelNorm<N>,
 }
 
-/// The instance normalisation of sequences, [`InstanceNorm`] over one dimension.
+/// The instance normalization of sequences, [`InstanceNorm`] over one dimension.
 pub type InstanceNorm1d = InstanceNorm<1>;
 
-/// The instance normalisation of images, [`InstanceNorm`] over two dimensions.
+/// The instance normalization of images, [`InstanceNorm`] over two dimensions.
 pub type InstanceNorm2d = InstanceNorm<2>;
 
-/// The instance normalisation of volumes, [`InstanceNorm`] over three dimensions.
+/// The instance normalization of volumes, [`InstanceNorm`] over three dimensions.
 pub type InstanceNorm3d = InstanceNorm<3>;
 
 config! {
@@ -126,7 +126,7 @@ impl<const N: usize> Build for InstanceNormConfig<N> {
 }
 
 impl<const N: usize> InstanceNormConfig<N> {
-    /// The arguments as those of a batch normalisation, which has the same and more.
+    /// The arguments as those of a batch normalization, which has the same and more.
     fn shared(&self) -> BatchNormConfig<N> {
         BatchNormConfig {
             num_features: self.num_features,
@@ -185,7 +185,7 @@ impl<const N: usize> InstanceNorm<N> {
             track_running_stats,
             bias,
         } = self.norm.config;
-        // An instance normalisation always has a momentum.
+        // An instance normalization always has a momentum.
         let momentum = momentum.unwrap_or(Number::from(0.1));
         InstanceNormConfig {
             num_features,

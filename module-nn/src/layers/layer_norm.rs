@@ -6,7 +6,7 @@ use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tenso
 use crate::config::{Build, between, config};
 use crate::init::{ones, zeros};
 
-/// Normalisation over the last dimensions: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with
+/// Normalization over the last dimensions: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with
 /// the mean and the biased variance over the dimensions of `normalized_shape`.
 ///
 /// Source: Ba, Kiros and Hinton, *Layer Normalization* (2016).
@@ -19,13 +19,13 @@ use crate::init::{ones, zeros};
 ///
 /// `weight` and `bias`, both `normalized_shape`; less what the configuration leaves out.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Weight 1, bias 0, without a draw.
 ///
 /// # Errors
 ///
-/// An input that does not end with the normalised shape, another dtype or device than the weight's.
+/// An input that does not end with the normalized shape, another dtype or device than the weight's.
 ///
 /// # Example
 ///
@@ -84,7 +84,7 @@ impl Build for LayerNormConfig {
     }
 }
 
-/// Refuses an empty normalised shape, and an `eps` below 0.
+/// Refuses an empty normalized shape, and an `eps` below 0.
 pub(super) fn check(layer: &'static str, shape: &Shape, eps: f64) -> Result<()> {
     if shape.rank() == 0 {
         let problem = "must have at least one size";

@@ -16,7 +16,7 @@ use crate::parametrize::WithWeight;
 ///
 /// `weight` `[out_features, in_features]` and, unless `bias` is false, `bias` `[out_features]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Both uniform in `±1/√in_features`, the weight first: PyTorch's, bit for bit.
 ///

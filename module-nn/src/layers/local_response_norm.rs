@@ -6,7 +6,7 @@ use module_core::{Forward, Module, Result, Tensor};
 use crate::config::{Build, config, positive};
 use crate::functional;
 
-/// Division of each element by a power of what lies in the neighbouring channels:
+/// Division of each element by a power of what lies in the neighboring channels:
 ///
 /// ```text
 /// y[n, c, …] = x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta
@@ -46,7 +46,7 @@ config! {
     /// The arguments of [`LocalResponseNorm`].
     pub struct LocalResponseNormConfig => LocalResponseNorm {
         required {
-            /// The number of neighbouring channels.
+            /// The number of neighboring channels.
             size: usize,
         }
         optional {

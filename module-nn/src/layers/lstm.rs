@@ -40,7 +40,7 @@ use crate::config::{Build, config};
 /// with `proj_size` `weight_hr_l{k}` `[proj_size, hidden_size]`; with `bidirectional` the same once
 /// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · width`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// All uniform in `±1/√hidden_size`, in the order of the state dict.
 ///

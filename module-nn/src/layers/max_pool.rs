@@ -61,7 +61,7 @@ config! {
             stride: Sizes<N> = kernel_size,
             /// Places around the input that never win; at most half the window.
             padding: Sizes<N> = 0,
-            /// The distance between neighbours of the window.
+            /// The distance between neighbors of the window.
             dilation: Sizes<N> = 1,
             /// Whether a last window that starts inside but ends outside counts.
             ceil_mode: bool = false,

@@ -37,7 +37,7 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 /// `k_proj_weight` `[E, kdim]` and `v_proj_weight` `[E, vdim]`; `in_proj_bias` `[3·E]` with `bias`; `bias_k` and `bias_v` `[1, 1, E]` with
 /// `add_bias_kv`; `out_proj.weight` `[E, E]` and, with `bias`, `out_proj.bias` `[E]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// `out_proj` as a [`Linear`](super::Linear), the projections by [`XavierUniform`], both biases 0, then `bias_k` and
 /// `bias_v` by [`XavierNormal`]: PyTorch's, bit for bit.

@@ -16,7 +16,7 @@ use crate::init::Constant;
 ///
 /// `weight` `[num_parameters]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// `init`, without a draw.
 ///

@@ -23,13 +23,13 @@ use crate::init::ones;
 ///
 /// `weight`, `normalized_shape`, unless `elementwise_affine` is false.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// 1, without a draw.
 ///
 /// # Errors
 ///
-/// An input that does not end with the normalised shape, another dtype or device than the weight's.
+/// An input that does not end with the normalized shape, another dtype or device than the weight's.
 ///
 /// # Example
 ///

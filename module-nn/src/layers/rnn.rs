@@ -34,7 +34,7 @@ use crate::config::{Build, config};
 /// `[hidden_size, hidden_size]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[hidden_size]`; with `bidirectional` the same once
 /// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · hidden_size`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// All uniform in `±1/√hidden_size`, in the order of the state dict.
 ///

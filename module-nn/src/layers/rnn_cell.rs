@@ -24,7 +24,7 @@ use crate::config::{Build, config};
 /// `weight_ih` `[hidden_size, input_size]`, `weight_hh` `[hidden_size, hidden_size]`, and unless
 /// `bias` is false `bias_ih` and `bias_hh` `[hidden_size]`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// All uniform in `±1/√hidden_size`, in the order of the state dict.
 ///

@@ -5,7 +5,7 @@ use module_core::{Module, ModuleExt, Result, Tensor};
 
 use super::{BatchNorm1d, BatchNorm2d, BatchNorm3d};
 
-/// Batch normalisation in training by the statistics of all processes: what a crate for
+/// Batch normalization in training by the statistics of all processes: what a crate for
 /// distributed training implements, for [`convert_sync_batchnorm`].
 ///
 /// # Example
@@ -37,7 +37,7 @@ use super::{BatchNorm1d, BatchNorm2d, BatchNorm3d};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait SyncBatchNorm: Send + std::marker::Sync + 'static {
-    /// The normalised input of this process, the mean and the biased variance `[channels]` over
+    /// The normalized input of this process, the mean and the biased variance `[channels]` over
     /// the inputs of all processes, and how many values each channel has in all of them.
     ///
     /// The output carries the gradient to the input, the weight and the bias.
@@ -54,7 +54,7 @@ pub trait SyncBatchNorm: Send + std::marker::Sync + 'static {
     ) -> Result<(Tensor, Tensor, Tensor, usize)>;
 }
 
-/// Lets every batch normalisation of a module compute its statistics by `sync` in training, or by
+/// Lets every batch normalization of a module compute its statistics by `sync` in training, or by
 /// its own batch again if there is none; returns how many there are.
 ///
 /// PyTorch's `SyncBatchNorm.convert_sync_batchnorm` puts other layers in their place. Here they
@@ -69,7 +69,7 @@ pub fn convert_sync_batchnorm(module: &dyn Module, sync: Option<Arc<dyn SyncBatc
     norms.map(|norm| norm.set(sync.clone())).count()
 }
 
-/// What a batch normalisation holds of it.
+/// What a batch normalization holds of it.
 #[derive(Default)]
 pub(super) struct Sync(RwLock<Option<Arc<dyn SyncBatchNorm>>>);
 

@@ -25,7 +25,7 @@ pub use encoder_layer::{
 };
 
 /// An encoder that reads one sequence and a decoder that writes another: `decoder(tgt, encoder(src))`, both with a
-/// normalisation behind them.
+/// normalization behind them.
 ///
 /// It is called with `src` and `tgt`, or with a [`TransformerInput`] for masks.
 ///
@@ -40,7 +40,7 @@ pub use encoder_layer::{
 ///
 /// `encoder.*` of a [`TransformerEncoder`] and `decoder.*` of a [`TransformerDecoder`], both with `norm`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// Encoder and decoder, then every parameter of two or more dimensions by [`XavierUniform`].
 ///
@@ -95,13 +95,13 @@ config! {
             dropout: f64 = 0.1,
             /// The function between the linear maps of each layer.
             activation: TransformerActivation = TransformerActivation::Relu,
-            /// What the normalisations add to the variance.
+            /// What the normalizations add to the variance.
             layer_norm_eps: f64 = 1e-5,
             /// Whether the batch is the first dimension rather than the second.
             batch_first: bool = false,
-            /// Whether the normalisations of each layer come first rather than last.
+            /// Whether the normalizations of each layer come first rather than last.
             norm_first: bool = false,
-            /// Whether the linear maps and the normalisations have biases.
+            /// Whether the linear maps and the normalizations have biases.
             bias: bool = true,
         }
     }

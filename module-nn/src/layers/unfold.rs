@@ -42,7 +42,7 @@ config! {
             kernel_size: Sizes<2>,
         }
         optional {
-            /// The distance between neighbours of the window.
+            /// The distance between neighbors of the window.
             dilation: Sizes<2> = 1,
             /// Zeros around the image.
             padding: Sizes<2> = 0,

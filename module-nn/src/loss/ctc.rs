@@ -11,7 +11,7 @@ use crate::loss::defaults;
 /// The gradient is exact for any input; PyTorch's holds together with that of `log_softmax` before it,
 /// where both agree. A target that no path can spell has the gradient 0.
 ///
-/// Source: Graves et al., *Connectionist Temporal Classification: Labelling Unsegmented Sequence Data with
+/// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence Data with
 /// Recurrent Neural Networks* (2006).
 ///
 /// # Shapes

@@ -43,7 +43,7 @@ pub trait WithWeight<Input = Tensor>: Forward<Input> {
 ///
 /// # Example
 ///
-/// A weight that is symmetric whatever the optimiser does:
+/// A weight that is symmetric whatever the optimizer does:
 ///
 /// ```
 /// use module_nn::parametrize::{Parametrization, parametrize};
@@ -198,7 +198,7 @@ impl<L: Module, P: Parametrization> Parametrized<L, P> {
 
     /// The plain layer, whose weight is the computed one.
     ///
-    /// Its parameter is the original of the same shape, if there is one, so that an optimiser goes on
+    /// Its parameter is the original of the same shape, if there is one, so that an optimizer goes on
     /// with it.
     ///
     /// # Errors

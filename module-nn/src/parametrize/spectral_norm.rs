@@ -26,7 +26,7 @@ const FIRST_ITERATIONS: usize = 15;
 ///
 /// `_u` and `_v`, buffers: estimates of the singular vectors.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// `_u`, then `_v`, normal, of length 1, then 15 steps and those of one call.
 ///

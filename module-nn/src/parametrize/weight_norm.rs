@@ -21,7 +21,7 @@ use super::{Parametrization, Parametrized, WithWeight, parametrize};
 /// `original0` is `g`, of size 1 in all dimensions but the one that is left out, or without
 /// dimensions; `original1` is `v`, in the shape of the weight.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// `v` as the layer's weight, `g` its length, so that the weight is the same.
 ///

@@ -25,7 +25,7 @@ pub struct ConvGeometry {
     pub stride: Vec<usize>,
     /// Zeros before each spatial dimension; after it there are as many as the output reaches.
     pub padding: Vec<usize>,
-    /// The distance between neighbours of the window in each spatial dimension.
+    /// The distance between neighbors of the window in each spatial dimension.
     pub dilation: Vec<usize>,
     /// The number of blocks into which the channels fall.
     pub groups: usize,
@@ -44,7 +44,7 @@ pub struct UnfoldGeometry {
     pub stride: Vec<usize>,
     /// Zeros before each spatial dimension.
     pub padding: Vec<usize>,
-    /// The distance between neighbours of the window in each spatial dimension.
+    /// The distance between neighbors of the window in each spatial dimension.
     pub dilation: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ pub enum Outside {
 }
 
 /// How images `[batch, channels, size…]` are read at `[batch, dimensions, locations]`: at each location
-/// neighbours in each dimension, each with a weight of `[batch, taps…, locations]`, to
+/// neighbors in each dimension, each with a weight of `[batch, taps…, locations]`, to
 /// `[batch, channels, locations]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleGeometry {
@@ -76,7 +76,7 @@ pub struct SampleGeometry {
     pub sizes: Vec<usize>,
     /// How many locations are read.
     pub locations: usize,
-    /// How many neighbours are read in each dimension.
+    /// How many neighbors are read in each dimension.
     pub taps: usize,
     /// Where the first of them lies after the place at or before the location.
     pub first: i64,
@@ -90,7 +90,7 @@ impl SampleGeometry {
         self.sizes.iter().product()
     }
 
-    /// How many neighbours a location has.
+    /// How many neighbors a location has.
     pub fn all_taps(&self) -> usize {
         self.taps.pow(self.sizes.len() as u32)
     }
@@ -107,7 +107,7 @@ pub enum NormOver {
     Given,
 }
 
-/// How an input `[batch, groups, channels, inner]` is normalised:
+/// How an input `[batch, groups, channels, inner]` is normalized:
 /// `(x - mean) / √(var + eps) · weight + bias` with a weight and a bias `[groups, channels]`.
 ///
 /// Over the batch there is one channel in each group.

@@ -447,7 +447,7 @@ pub trait Backend: Any + Send + Sync {
         None
     }
 
-    /// Layer, group, instance and batch normalisation.
+    /// Layer, group, instance and batch normalization.
     fn normalization(&self) -> Option<&dyn NormKernels> {
         None
     }

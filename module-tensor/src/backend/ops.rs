@@ -311,7 +311,7 @@ impl ArgReduceOp {
     }
 }
 
-/// Normalised exponentials.
+/// Normalized exponentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SoftmaxOp {

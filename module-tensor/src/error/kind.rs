@@ -324,7 +324,7 @@ pub enum ErrorKind {
     Io(#[from] std::io::Error),
 
     /// The error of another crate, or anything that user code raises from a `forward`, a hook or an
-    /// initialiser; [`Error::downcast_ref`](super::Error::downcast_ref) finds its type.
+    /// initializer; [`Error::downcast_ref`](super::Error::downcast_ref) finds its type.
     #[error(transparent)]
     Custom(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -69,7 +69,7 @@ impl Error {
         of(op, name, &value, problem.into())
     }
 
-    /// Anything else that user code raises from a `forward`, a hook or an initialiser: a message or
+    /// Anything else that user code raises from a `forward`, a hook or an initializer: a message or
     /// another crate's error.
     ///
     /// # Example

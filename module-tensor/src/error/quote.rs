@@ -47,7 +47,7 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// Whether a character moves the cursor, changes colours, or turns the order of others.
+/// Whether a character moves the cursor, changes colors, or turns the order of others.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')

@@ -48,7 +48,7 @@ impl Layout {
         &self.shape
     }
 
-    /// How many elements of the storage lie between neighbours in each dimension.
+    /// How many elements of the storage lie between neighbors in each dimension.
     pub fn strides(&self) -> &[usize] {
         &self.strides
     }

@@ -1,4 +1,4 @@
-//! The step of an optimiser.
+//! The step of an optimizer.
 
 use super::fused::or_composed;
 use crate::backend::{AdamWMemory, AdamWStep};

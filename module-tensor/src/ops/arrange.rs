@@ -160,7 +160,7 @@ impl Tensor {
             .reshape_to(&pairs().map(|(n, size)| n * size).collect())
     }
 
-    /// The differences of neighbours along `dim`, taken `n` times.
+    /// The differences of neighbors along `dim`, taken `n` times.
     ///
     /// Truth values differ where they are not equal.
     ///

@@ -1,4 +1,4 @@
-//! Normalisation of channels over a batch.
+//! Normalization of channels over a batch.
 
 use super::normalise::{Norm, Normalised};
 use crate::backend::{NormGeometry, NormOver};
@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use crate::{Error, Result};
 
 impl Tensor {
-    /// Normalises each channel by a mean and a variance that are given, as in evaluation:
+    /// Normalizes each channel by a mean and a variance that are given, as in evaluation:
     ///
     /// ```text
     /// y = (x - mean) / √(var + eps) · weight + bias
@@ -44,7 +44,7 @@ impl Tensor {
         Ok(out.output)
     }
 
-    /// Normalises each channel by its own mean and biased variance, as in training, and returns both
+    /// Normalizes each channel by its own mean and biased variance, as in training, and returns both
     /// `[channels]`, untracked, for running statistics; in `F32` for half precision, so that they
     /// are rounded only where they are kept.
     ///

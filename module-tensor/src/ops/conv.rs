@@ -17,7 +17,7 @@ pub struct ConvOptions<const N: usize> {
     pub stride: [usize; N],
     /// Zeros around the input.
     pub padding: Padding<N>,
-    /// The distance between neighbours of the window.
+    /// The distance between neighbors of the window.
     pub dilation: [usize; N],
     /// The number of blocks into which the channels fall.
     pub groups: usize,

@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result, Shape};
 /// [`Tensor::conv_transpose3d`], with PyTorch's names and defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvTransposeOptions<const N: usize> {
-    /// How far apart neighbours of the input lie in the output.
+    /// How far apart neighbors of the input lie in the output.
     pub stride: [usize; N],
     /// How many places are cut off the output on both sides.
     pub padding: [usize; N],
@@ -18,7 +18,7 @@ pub struct ConvTransposeOptions<const N: usize> {
     pub output_padding: [usize; N],
     /// The number of blocks into which the channels fall.
     pub groups: usize,
-    /// The distance between neighbours of the window.
+    /// The distance between neighbors of the window.
     pub dilation: [usize; N],
 }
 

@@ -141,7 +141,7 @@ impl Tensor {
             .collect();
         out.checked_numel(NAME, size_of::<f64>())?;
         let locations = places.iter().product();
-        // Of each location there are up to sixteen neighbours, of which some steps are counted.
+        // Of each location there are up to sixteen neighbors, of which some steps are counted.
         Shape::from([batch, 64, locations]).checked_numel(NAME, size_of::<f64>())?;
         let outside = match (mode, padding_mode) {
             (_, GridPaddingMode::Zeros) => Outside::Zero,
@@ -337,7 +337,7 @@ impl Axis {
     }
 }
 
-/// The weights of all neighbours, `[batch, taps…, locations]`, from those along each dimension, which
+/// The weights of all neighbors, `[batch, taps…, locations]`, from those along each dimension, which
 /// `weights` gives by how far the location lies after the place before it.
 fn products(axes: &[Tensor], weights: impl Fn(&Tensor) -> Result<Vec<Tensor>>) -> Result<Tensor> {
     let mut all: Vec<Tensor> = Vec::new();

@@ -1,4 +1,4 @@
-//! Normalisation of each element of a batch by itself.
+//! Normalization of each element of a batch by itself.
 
 use super::normalise::{Norm, Normalised};
 use crate::backend::{NormGeometry, NormOver};
@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use crate::{Error, Result, Shape};
 
 impl Tensor {
-    /// Normalises over the last dimensions:
+    /// Normalizes over the last dimensions:
     ///
     /// ```text
     /// y = (x - mean) / √(var + eps) · weight + bias
@@ -16,11 +16,11 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `[…, normalized_shape]`; the weight and the bias have the normalised shape.
+    /// `[…, normalized_shape]`; the weight and the bias have the normalized shape.
     ///
     /// # Errors
     ///
-    /// An empty normalised shape, or one that this tensor does not end with; a weight or a bias of
+    /// An empty normalized shape, or one that this tensor does not end with; a weight or a bias of
     /// another shape, dtype or device; a dtype that is not floating-point.
     ///
     /// # Example
@@ -137,7 +137,7 @@ impl Tensor {
         Ok(norm.run()?.output)
     }
 
-    /// Normalises groups of channels, each element of the batch by itself, as
+    /// Normalizes groups of channels, each element of the batch by itself, as
     /// [`layer_norm`](Self::layer_norm) does; weight and bias belong to the channels.
     ///
     /// # Shapes
@@ -147,7 +147,7 @@ impl Tensor {
     /// # Errors
     ///
     /// Fewer than two dimensions, channels that `num_groups` does not divide, groups without a value, a
-    /// single value to normalise; a weight or a bias of another shape, dtype or device; a dtype that is not
+    /// single value to normalize; a weight or a bias of another shape, dtype or device; a dtype that is not
     /// floating-point.
     ///
     /// # Example
@@ -204,7 +204,7 @@ impl Tensor {
         Ok(norm.run()?.output)
     }
 
-    /// Normalises each channel of each element of the batch, or, where `statistics` (a mean and a
+    /// Normalizes each channel of each element of the batch, or, where `statistics` (a mean and a
     /// variance `[channels]`) are given, by these, as [`batch_norm`](Self::batch_norm) does.
     ///
     /// # Shapes

@@ -1,4 +1,4 @@
-//! What every normalisation is computed by.
+//! What every normalization is computed by.
 
 use super::fused::{gradient, or_composed};
 use crate::backend::{NormGeometry, NormInputs, NormOver, Saved, Storage};
@@ -16,7 +16,7 @@ pub(super) struct Norm<'a> {
     pub(super) geometry: NormGeometry,
 }
 
-/// What is normalised, and if they are asked for the means and biased variances, untracked and in the
+/// What is normalized, and if they are asked for the means and biased variances, untracked and in the
 /// dtype of the computation.
 pub(super) struct Normalised {
     pub(super) output: Tensor,
@@ -56,7 +56,7 @@ impl Norm<'_> {
         Ok(())
     }
 
-    /// Normalises; [`check`](Self::check) was called.
+    /// Normalizes; [`check`](Self::check) was called.
     pub(super) fn run(&self) -> Result<Normalised> {
         let tracked = self.statistics.iter().flatten().any(|x| x.requires_grad());
         if tracked && is_grad_enabled() {

@@ -15,7 +15,7 @@ pub struct PoolOptions<const N: usize> {
     pub stride: [usize; N],
     /// Places around the input that never win; at most half the window.
     pub padding: [usize; N],
-    /// The distance between neighbours of the window.
+    /// The distance between neighbors of the window.
     pub dilation: [usize; N],
     /// Whether a last window that starts inside but ends outside counts.
     pub ceil_mode: bool,

@@ -745,7 +745,7 @@ fn half_precision_is_rounded_once() {
     assert_eq!(number(x.mean(.., false).unwrap()), 100.0);
     assert_eq!(number(x.var(.., 1.0, false).unwrap()), 0.0);
     assert_eq!(number(x.sum(.., false).unwrap()), f64::INFINITY);
-    // 2⁵⁴ + 2³⁰ + 1 lies just above the middle of two neighbours in f32.
+    // 2⁵⁴ + 2³⁰ + 1 lies just above the middle of two neighbors in f32.
     let x = Tensor::from([(1_i64 << 54) + (1 << 30) + 1]);
     let y = x.to_dtype(DType::F32).unwrap().item::<f32>().unwrap();
     assert_eq!(y, ((1_i64 << 54) + (1 << 31)) as f32);

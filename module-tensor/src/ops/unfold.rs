@@ -10,7 +10,7 @@ use crate::{Result, Shape};
 pub struct UnfoldOptions<const N: usize> {
     /// The size of the window.
     pub kernel_size: [usize; N],
-    /// The distance between neighbours of the window.
+    /// The distance between neighbors of the window.
     pub dilation: [usize; N],
     /// Zeros around the image.
     pub padding: [usize; N],

@@ -180,7 +180,7 @@ impl Tolerance {
         exact: false,
     };
 
-    /// What is left of larger numbers that cancel, as in the gradients of a normalisation: the rounding
+    /// What is left of larger numbers that cancel, as in the gradients of a normalization: the rounding
     /// errors are those of the larger ones, and relative to 1 at least.
     pub const DIFFERENCE: Self = Self {
         floor: 1.0,

@@ -93,7 +93,7 @@ impl Case<'_> {
         self.input(0).numel() == 0
     }
 
-    /// What makes it another case than its neighbours, whatever the memory, the dtype and the mode.
+    /// What makes it another case than its neighbors, whatever the memory, the dtype and the mode.
     fn configuration(&self) -> String {
         let count = self.case["inputs"].as_array().map_or(0, Vec::len);
         let shapes: Vec<&Shape> = (0..count).map(|i| self.input(i).shape()).collect();

@@ -118,7 +118,7 @@ fn pitfall_29_frozen_statistics_do_not_drift() {
         assert!(model.is_training());
         let y = model.call(images(1)).unwrap();
         assert!(statistics(&model).equal(&before).unwrap());
-        // It normalises by what it knows, as in evaluation.
+        // It normalizes by what it knows, as in evaluation.
         model.eval();
         assert!(model.call(images(1)).unwrap().equal(&y).unwrap());
 

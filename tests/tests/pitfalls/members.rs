@@ -198,7 +198,7 @@ fn pitfall_23_ties_survive_everything_and_count_once() {
     assert_tied(&deferred);
     assert!(saved.equal(&deferred.state_dict().unwrap()).unwrap());
 
-    // The optimiser moves the tensor once, by the sum of both gradients.
+    // The optimizer moves the tensor once, by the sum of both gradients.
     let weight = other.encoder.weight();
     let start = weight.detach();
     let mut optimizer = SGD::new(&other, 0.5).unwrap();

@@ -1,4 +1,4 @@
-//! Optimisers, gradients and losses.
+//! Optimizers, gradients and losses.
 
 use module_nn::functional::{
     CrossEntropyOptions, Reduction, cross_entropy, l1_loss, mse_loss, soft_margin_loss,

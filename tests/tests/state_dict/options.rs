@@ -246,7 +246,7 @@ fn exactly_what_stays_fresh_is_drawn_anew() {
         let now = after.get(key).unwrap();
         assert!(now.equal(value).unwrap(), "{key}");
     }
-    // Another model lacks the keys; a parameter that was made of a tensor has no initialiser.
+    // Another model lacks the keys; a parameter that was made of a tensor has no initializer.
     let error = report.reset_fresh(&Linear::new(1, 1).unwrap()).unwrap_err();
     assert!(
         matches!(error.downcast_ref(), Some(ModuleError::NoSuchMember { .. })),

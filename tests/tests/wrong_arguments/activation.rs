@@ -1,4 +1,4 @@
-//! Activations, dropouts and normalisations of instances.
+//! Activations, dropouts and normalizations of instances.
 
 use module_nn::functional;
 

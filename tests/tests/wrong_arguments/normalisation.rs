@@ -1,4 +1,4 @@
-//! Normalisations, attention, losses of classification.
+//! Normalizations, attention, losses of classification.
 
 use module_core::{
     AttentionOptions, CrossEntropyOptions, DType, NllLossOptions, Reduction, Result, Tensor,

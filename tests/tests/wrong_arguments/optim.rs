@@ -1,4 +1,4 @@
-//! Steps of optimisers.
+//! Steps of optimizers.
 
 use crate::fuzz;
 use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};

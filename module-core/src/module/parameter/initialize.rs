@@ -15,7 +15,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A shape that exceeds memory or that the initialiser does not serve.
+    /// A shape that exceeds memory or that the initializer does not serve.
     pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
         let shape = shape.into();
         let dtype = default_dtype();
@@ -31,7 +31,7 @@ impl Parameter {
         Self::from_parts(value, History::of(Draw::next(Arc::new(init), stream)))
     }
 
-    /// Whether the parameter owns an initialiser.
+    /// Whether the parameter owns an initializer.
     pub fn can_reset(&self) -> bool {
         self.initializer().is_some()
     }
@@ -53,7 +53,7 @@ impl Parameter {
     }
 
     /// Draws the values anew by `init`, from the default generator, and drops the gradient; the
-    /// parameter owns the initialiser from now on, so that [`reset`](Self::reset) repeats it. Inside
+    /// parameter owns the initializer from now on, so that [`reset`](Self::reset) repeats it. Inside
     /// [`deferred`](crate::deferred) nothing is drawn, and the parameter has no values until a reset.
     ///
     /// A parameter remembers the initializers that it had before, the last 15 of them since the
@@ -62,7 +62,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A shape that the initialiser does not serve. The parameter is then as it was.
+    /// A shape that the initializer does not serve. The parameter is then as it was.
     ///
     /// # Example
     ///
@@ -135,11 +135,11 @@ impl Parameter {
         self.0.loaded.store(loaded, Ordering::Relaxed);
     }
 
-    /// Draws the values anew from the parameter's own initialiser and drops the gradient.
+    /// Draws the values anew from the parameter's own initializer and drops the gradient.
     ///
     /// # Errors
     ///
-    /// A parameter that was made from a tensor and owns none; those of the initialiser. The
+    /// A parameter that was made from a tensor and owns none; those of the initializer. The
     /// parameter is then as it was.
     pub fn reset(&self, generator: &Generator) -> Result<()> {
         self.replace(self.drawn(generator)?, None);
@@ -148,7 +148,7 @@ impl Parameter {
     }
 
     /// When a tree is drawn anew, this parameter is drawn right before `next`, and not where it was
-    /// made: for an initialiser that depends on what `next` will draw.
+    /// made: for an initializer that depends on what `next` will draw.
     #[must_use]
     pub fn drawn_before(self, next: &Self) -> Self {
         let next = next.history();
@@ -156,7 +156,7 @@ impl Parameter {
         self
     }
 
-    /// Values that the parameter's own initialiser draws; the parameter stays as it is.
+    /// Values that the parameter's own initializer draws; the parameter stays as it is.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ impl Parameter {
     }
 }
 
-/// An initialiser must give what it was asked for.
+/// An initializer must give what it was asked for.
 fn check_drawn(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
     check_shape(op, shape, value)?;
     if value.dtype() == dtype {

@@ -5,7 +5,7 @@ use super::{TransformerDecoderLayer, TransformerDecoderLayerConfig, TransformerD
 use crate::config::{Build, config, input};
 use crate::layers::{LayerNorm, LayerNormConfig};
 
-/// [`TransformerDecoderLayer`]s one after the other, and perhaps a normalisation behind them.
+/// [`TransformerDecoderLayer`]s one after the other, and perhaps a normalization behind them.
 ///
 /// It is called with a sequence and the memory that an encoder gave, or with a
 /// [`TransformerDecoderInput`] for masks.
@@ -20,7 +20,7 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 ///
 /// `layers.0.*`, `layers.1.*`, … and, with `norm`, `norm.*`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// The first layer draws its weights and the others start with the same, as in PyTorch;
 /// `reset_parameters` draws those of each layer, and so does
@@ -62,7 +62,7 @@ config! {
             num_layers: usize,
         }
         optional {
-            /// The normalisation behind the last layer.
+            /// The normalization behind the last layer.
             norm: Option<LayerNormConfig> = None,
         }
     }
@@ -75,7 +75,7 @@ impl Build for TransformerDecoderConfig {
     ///
     /// # Errors
     ///
-    /// No layer, those of a layer and of the normalisation.
+    /// No layer, those of a layer and of the normalization.
     fn build(&self) -> Result<TransformerDecoder> {
         let build = || self.decoder_layer.build();
         let layers = copies("TransformerDecoder", self.num_layers, build)?;

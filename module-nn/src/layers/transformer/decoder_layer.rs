@@ -9,7 +9,7 @@ use crate::layers::{
 };
 
 /// Self-attention, attention to what an encoder gave, and a small network for each element, each with a
-/// residual and a normalisation:
+/// residual and a normalization:
 ///
 /// ```text
 /// norm_first = false: x = norm1(x + attention(x))
@@ -34,7 +34,7 @@ use crate::layers::{
 /// `self_attn.*` and `multihead_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`, `norm3.*`; with
 /// `bias` false no biases.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// As the layers of which it consists, in this order.
 ///
@@ -88,13 +88,13 @@ config! {
             dropout: f64 = 0.1,
             /// The function between `linear1` and `linear2`.
             activation: TransformerActivation = TransformerActivation::Relu,
-            /// What the normalisations add to the variance.
+            /// What the normalizations add to the variance.
             layer_norm_eps: f64 = 1e-5,
             /// Whether the batch is the first dimension rather than the second.
             batch_first: bool = false,
-            /// Whether the normalisations come first rather than last.
+            /// Whether the normalizations come first rather than last.
             norm_first: bool = false,
-            /// Whether the linear maps and the normalisations have biases.
+            /// Whether the linear maps and the normalizations have biases.
             bias: bool = true,
         }
     }

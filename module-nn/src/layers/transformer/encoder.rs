@@ -5,7 +5,7 @@ use super::{TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerE
 use crate::config::{Build, config, input};
 use crate::layers::{LayerNorm, LayerNormConfig};
 
-/// [`TransformerEncoderLayer`]s one after the other, and perhaps a normalisation behind them.
+/// [`TransformerEncoderLayer`]s one after the other, and perhaps a normalization behind them.
 ///
 /// It is called with a tensor, or with a [`TransformerEncoderInput`] for masks.
 ///
@@ -19,7 +19,7 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 ///
 /// `layers.0.*`, `layers.1.*`, … and, with `norm`, `norm.*`.
 ///
-/// # Initialisation
+/// # Initialization
 ///
 /// The first layer draws its weights and the others start with the same, as in PyTorch;
 /// `reset_parameters` draws those of each layer, and so does
@@ -66,7 +66,7 @@ config! {
             num_layers: usize,
         }
         optional {
-            /// The normalisation behind the last layer.
+            /// The normalization behind the last layer.
             norm: Option<LayerNormConfig> = None,
         }
     }
@@ -79,7 +79,7 @@ impl Build for TransformerEncoderConfig {
     ///
     /// # Errors
     ///
-    /// No layer, those of a layer and of the normalisation.
+    /// No layer, those of a layer and of the normalization.
     fn build(&self) -> Result<TransformerEncoder> {
         let build = || self.encoder_layer.build();
         let layers = copies("TransformerEncoder", self.num_layers, build)?;

@@ -1,4 +1,4 @@
-//! What the stacks of layers share: their start as copies of one, the last normalisation, masks that are
+//! What the stacks of layers share: their start as copies of one, the last normalization, masks that are
 //! found to be causal.
 
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
@@ -36,7 +36,7 @@ pub(super) fn check_count<M: Module>(
     fitting_count(name, argument, count, Part::of(layer.as_module()))
 }
 
-/// The normalisation behind the last layer, under the key `norm`; the stacks flatten it into themselves.
+/// The normalization behind the last layer, under the key `norm`; the stacks flatten it into themselves.
 #[derive(Module)]
 #[module(debug)]
 pub(super) enum LastNorm {

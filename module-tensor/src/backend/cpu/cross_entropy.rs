@@ -183,7 +183,7 @@ impl FloatKernel for Gradient<'_> {
                 own: class.map(|class| (class, number(grad * weight))),
             })
         };
-        // The slopes of neighbours, part by part, so that the loops over them are plain.
+        // The slopes of neighbors, part by part, so that the loops over them are plain.
         check_allocatable::<[T; 4]>(lanes.inner)?;
         let [mut highs, mut lows, mut pulls, mut evens] =
             [(); 4].map(|()| Vec::with_capacity(lanes.inner));

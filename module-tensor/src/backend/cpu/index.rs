@@ -76,12 +76,12 @@ struct Row<'a> {
     op: &'static str,
     places: &'a [i64],
     size: usize,
-    /// How far apart the elements lie that neighbouring numbers name, and those of neighbours in the row.
+    /// How far apart the elements lie that neighboring numbers name, and those of neighbors in the row.
     steps: [usize; 2],
 }
 
 impl Row<'_> {
-    /// Where the row's elements lie after its beginning, each with its neighbour in `others`.
+    /// Where the row's elements lie after its beginning, each with its neighbor in `others`.
     fn for_each<U>(
         &self,
         others: impl IntoIterator<Item = U>,

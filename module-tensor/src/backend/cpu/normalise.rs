@@ -1,4 +1,4 @@
-//! Normalisation by the mean and the variance of each row or channel.
+//! Normalization by the mean and the variance of each row or channel.
 //!
 //! Three loops serve all of them: over rows with one scale for each element, over planes with one
 //! scale for each plane, and over rows with statistics down the columns. Statistics are kept in
@@ -67,7 +67,7 @@ impl FloatKernel for Normalise<'_> {
             statistics.mean.resize(geometry.statistics(), 0.0);
             statistics.var.resize(geometry.statistics(), 0.0);
         } else if geometry.over == NormOver::Row {
-            // Each row is normalised while it is near.
+            // Each row is normalized while it is near.
             let row = geometry.row();
             let count = x.len() / row;
             statistics.mean.resize(count, 0.0);
@@ -344,7 +344,7 @@ impl NormGeometry {
         self.channels * self.inner
     }
 
-    /// Whether neighbours in memory have different statistics.
+    /// Whether neighbors in memory have different statistics.
     fn in_columns(&self) -> bool {
         self.over != NormOver::Row && self.row() == 1
     }

@@ -1,4 +1,4 @@
-//! Sums over neighbours along one dimension after another: average pooling, interpolation and their
+//! Sums over neighbors along one dimension after another: average pooling, interpolation and their
 //! gradients.
 
 use std::cmp::Ordering;

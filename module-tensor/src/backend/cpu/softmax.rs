@@ -1,7 +1,7 @@
 //! Softmax, its logarithm, and the logarithms of sums of exponentials.
 //!
 //! Along the last dimension the loops run over rows. Along another one they run over tiles of
-//! neighbouring columns, so that memory is read in order there too.
+//! neighboring columns, so that memory is read in order there too.
 
 use super::float::Float;
 use super::lanes::{exp, map, map2, max, number, raise, sum, sum_of2, update, update2};

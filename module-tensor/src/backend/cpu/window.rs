@@ -37,7 +37,7 @@ const TILE: usize = 1 << 17;
 /// Windows of a tile, below which packing the other matrix anew for each would show.
 const PLACES: usize = 256;
 
-/// Some channels of windows that are neighbours: whole lines, or a part of one.
+/// Some channels of windows that are neighbors: whole lines, or a part of one.
 #[derive(Clone)]
 pub(super) struct Tile {
     channels: Range<usize>,
@@ -67,7 +67,7 @@ struct Block {
     before: usize,
     inside: usize,
     after: usize,
-    /// Where the first place inside lies in the input; neighbours are `stride[2]` apart, lines
+    /// Where the first place inside lies in the input; neighbors are `stride[2]` apart, lines
     /// `stride[1]` lines.
     input: usize,
 }

@@ -1,4 +1,4 @@
-//! Normalisations, attention and the losses of classification: their gradients, the kernels beside
+//! Normalizations, attention and the losses of classification: their gradients, the kernels beside
 //! what stands in for them, and accuracy where numbers lie far from zero.
 
 use super::*;

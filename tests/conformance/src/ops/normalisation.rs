@@ -1,4 +1,4 @@
-//! Normalisations, attention, losses of classification, from a file of their own.
+//! Normalizations, attention, losses of classification, from a file of their own.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{

@@ -1,4 +1,4 @@
-//! The gradients of normalisation.
+//! The gradients of normalization.
 //!
 //! With `x̂ = (x - mean) / √(var + eps)` and `g` the gradient of the output times the weight,
 //!

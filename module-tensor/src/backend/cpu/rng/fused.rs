@@ -54,7 +54,7 @@ pub(super) fn fused_by_f64(a: f32, b: f32, c: f32) -> f32 {
     let virtual_c = sum - product;
     let lost = (product - (sum - virtual_c)) + (c - virtual_c);
     let bits = sum.to_bits();
-    // Half a unit was lost at most, so that the neighbour on the side of what was lost has the odd
+    // Half a unit was lost at most, so that the neighbor on the side of what was lost has the odd
     // mantissa when `sum` has not. A NaN in `lost` (an infinite sum) must change nothing.
     let inexact = u64::from(lost.abs() > 0.0);
     let even = !bits & 1;

@@ -75,7 +75,7 @@ impl Mt19937 {
         join(words)
     }
 
-    /// Fills `out` with the next words, a block at a time so that the loops vectorise.
+    /// Fills `out` with the next words, a block at a time so that the loops vectorize.
     pub(super) fn fill(&mut self, mut out: &mut [u32]) {
         while !out.is_empty() {
             if self.remaining == 0 {

@@ -1,8 +1,9 @@
 //! Hooks that a call on another thread misses.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Thread, ThreadId};
 
@@ -19,6 +20,14 @@ struct Elsewhere {
 }
 
 static NOTICES: Table<Elsewhere> = Table::new(0);
+
+/// How many notices there are.
+static ALL: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// How many of them are of this thread.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
 
 /// That a module has a hook of this thread, until this is dropped.
 pub(super) struct Notice {
@@ -37,13 +46,18 @@ impl Notice {
             reported: AtomicBool::new(false),
         };
         let number = NOTICES.add(id, notice);
+        ALL.fetch_add(1, Ordering::Relaxed);
+        OWN.set(OWN.get() + 1);
         Self { module: id, number }
     }
 }
 
+/// It is dropped on its thread: a handle does not leave it, and what a leaked one leaves goes with the thread.
 impl Drop for Notice {
     fn drop(&mut self) {
         drop(NOTICES.remove(self.module, self.number));
+        ALL.fetch_sub(1, Ordering::Relaxed);
+        let _ = OWN.try_with(|own| own.set(own.get().saturating_sub(1)));
     }
 }
 
@@ -114,9 +128,10 @@ pub fn missed_hooks() -> Vec<MissedHook> {
         .clone()
 }
 
-/// Whether other threads may have hooks on a module.
+/// Whether other threads may have hooks on a module. Where only this thread has hooks, two numbers tell.
 pub(super) fn concerns(id: ModuleId) -> bool {
-    NOTICES.read(id, |_| true)
+    let own = OWN.try_with(Cell::get).unwrap_or_default();
+    ALL.load(Ordering::Relaxed) > own && NOTICES.read(id, |_| true)
 }
 
 /// Records the hooks of other threads that a call on this one misses.

@@ -98,14 +98,14 @@ impl Gpt2 {
             std: 0.02,
         };
         init::each(&model, |_, linear: &Linear| {
-            linear.weight().initialise(normal)?;
+            linear.weight().initialize(normal)?;
             linear
                 .bias()
                 .get()
-                .map_or(Ok(()), |bias| bias.initialise(zeros()))
+                .map_or(Ok(()), |bias| bias.initialize(zeros()))
         })?;
         init::each(&model, |_, table: &Embedding| {
-            table.weight().initialise(normal)
+            table.weight().initialize(normal)
         })?;
         Ok(model)
     }

@@ -16,7 +16,7 @@ LAYERS, WIDTH, HEADS, HIDDEN, BATCH, LENGTH = 12, 256, 4, 1024, 8, 128
 
 
 class EncoderLayer(nn.Module):
-    """A layer that normalises first."""
+    """A layer that normalizes first."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""pytorch_digits*.safetensors: the example's network as PyTorch initialises, saves and runs it."""
+"""pytorch_digits*.safetensors: the example's network as PyTorch initializes, saves and runs it."""
 
 import torch
 from safetensors.torch import save_file

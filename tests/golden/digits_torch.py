@@ -92,7 +92,7 @@ def train(
     dropout=0.1,
     epochs=10,
     batch=32,
-    optimiser="sgd",
+    optimizer="sgd",
     lr=0.1,
     weight_decay=1e-3,
     smoothing=0.1,
@@ -109,7 +109,7 @@ def train(
     train_ids, test_ids = split(len(images), split_seed)
     torch.manual_seed(seed)
     model = Digits(width, dropout)
-    if optimiser == "adamw":
+    if optimizer == "adamw":
         opt = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay)
     else:
         opt = torch.optim.SGD(

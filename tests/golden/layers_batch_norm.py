@@ -1,4 +1,4 @@
-"""layers_batch_norm.safetensors: batch normalisation."""
+"""layers_batch_norm.safetensors: batch normalization."""
 
 from common import random
 from layer_family import Family, Input
@@ -28,7 +28,7 @@ def write():
             both(affine=False, mode="eval")
             both(bias=False, warmup=1)
             both(track_running_stats=False)
-            both(track_running_stats=False, mode="eval", label="without statistics, eval normalises by the batch")
+            both(track_running_stats=False, mode="eval", label="without statistics, eval normalizes by the batch")
             both(affine=False, track_running_stats=False)
             last = len(shape) - 1
             family.layouts(name, norm(3), shape, f"transposed:{last - 1},{last}")

@@ -174,7 +174,7 @@ def pools():
         edges(f"adaptive_avg_pool{dims}d", lambda t: mean(t, 2), shape, {"output_size": [2] * dims}, ("special",))
 
 
-def normalisations():
+def normalizations():
     x, weight, bias = [3, 4, 2], random([4], 206), random([4], 207)
     parts = {"parts": ["weight", "bias"], "eps": 1e-5}
     f = lambda t, w, b: F.group_norm(t, 2, w, b)
@@ -201,7 +201,7 @@ def losses():
 
 
 FILES = {
-    "ops_edges.safetensors": (parts_of_dimensions, views, copies, by_index, orders_and_folds, products, pools, normalisations, losses),
+    "ops_edges.safetensors": (parts_of_dimensions, views, copies, by_index, orders_and_folds, products, pools, normalizations, losses),
 }
 
 

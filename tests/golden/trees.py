@@ -91,7 +91,7 @@ class Parameters(nn.Module):
 
 
 class Folded(nn.Module):
-    """Equal neighbours are folded when printed, others are not."""
+    """Equal neighbors are folded when printed, others are not."""
 
     def __init__(self):
         super().__init__()

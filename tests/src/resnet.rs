@@ -103,11 +103,11 @@ impl ResNet {
         };
         init::each(&net, |_, conv: &Conv2d| {
             let kaiming = KaimingNormal::of(Nonlinearity::Relu).mode(FanMode::FanOut);
-            conv.weight().initialise(kaiming)
+            conv.weight().initialize(kaiming)
         })?;
         init::each(&net, |_, norm: &BatchNorm2d| {
-            norm.get_parameter("weight")?.initialise(ones())?;
-            norm.get_parameter("bias")?.initialise(zeros())
+            norm.get_parameter("weight")?.initialize(ones())?;
+            norm.get_parameter("bias")?.initialize(zeros())
         })?;
         Ok(net)
     }

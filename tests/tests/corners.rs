@@ -107,7 +107,7 @@ impl Init for Single {
 }
 
 #[test]
-fn an_initialiser_cannot_change_the_dtype() {
+fn an_initializer_cannot_change_the_dtype() {
     let pair = Pair {
         first: Parameter::with_init([2], Single).unwrap(),
         second: Parameter::with_init([2], init::ones()).unwrap(),
@@ -162,7 +162,7 @@ impl Forward for One {
 
 /// The memory of a model that has gone is soon that of the next one.
 #[test]
-fn an_optimiser_does_not_take_a_new_model_for_one_that_has_gone() {
+fn an_optimizer_does_not_take_a_new_model_for_one_that_has_gone() {
     let model = || One {
         weight: Parameter::new(Tensor::from([1.0_f32, 1.0])).unwrap(),
     };

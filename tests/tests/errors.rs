@@ -129,7 +129,7 @@ fn other_layers_refuse_numbers_out_of_range() {
 }
 
 #[test]
-fn optimisers_refuse_numbers_out_of_range() {
+fn optimizers_refuse_numbers_out_of_range() {
     let model = Linear::new(1, 1).unwrap();
     assert_error(
         SGDConfig::new(-1.0).build(&model),

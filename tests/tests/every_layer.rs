@@ -26,6 +26,7 @@ const NO_MODULES: &[&str] = &[
     "KLDivReduction",
     "KeyValueCache",
     "LinearCrossEntropyOptions",
+    "Loss",
     "ModuleDict",
     "ModuleList",
     "NonDynamicallyQuantizableLinear",

@@ -102,7 +102,7 @@ fn resetting_draws_what_the_constructor_drew() {
 }
 
 /// The initializer that a call of `torch.nn.init` is.
-fn initialiser(name: &str, kwargs: &Value) -> Box<dyn Init> {
+fn initializer(name: &str, kwargs: &Value) -> Box<dyn Init> {
     let number = |name: &str, default: f64| kwargs[name].as_f64().unwrap_or(default);
     let nonlinearity = match kwargs["nonlinearity"].as_str() {
         Some("relu") => Nonlinearity::Relu,
@@ -167,7 +167,7 @@ fn every_function_of_torch_nn_init_draws_the_same() {
         let sizes = case["shape"].as_array().unwrap().iter();
         let shape: Shape = sizes.map(|size| size.as_u64().unwrap() as usize).collect();
         let kind = dtype(&case["dtype"]);
-        let init = initialiser(name, &case["kwargs"]);
+        let init = initializer(name, &case["kwargs"]);
         let made = fork_rng(0, || {
             let out = init.init(&shape, kind, &default_generator())?;
             let next = Tensor::rand(2, DType::F32)?;

@@ -98,11 +98,11 @@ impl Case<'_> {
             .find_map(|dims| layer.strip_suffix(dims))
             .unwrap_or(layer);
         let exact = EXACT.contains(&layer) && what.contains("out/");
-        let normalises = layer.contains("Norm") || layer.starts_with("Transformer");
+        let normalizes = layer.contains("Norm") || layer.starts_with("Transformer");
         let gradient = what.starts_with("gin/") || what.starts_with("grad/");
         let tolerance = match exact {
             true => Tolerance::EXACT,
-            false if normalises && gradient => Tolerance::DIFFERENCE,
+            false if normalizes && gradient => Tolerance::DIFFERENCE,
             false => Tolerance::CONTRACTION,
         };
         let expected = self.get(what).ok_or(format!("{what} was not recorded"))?;

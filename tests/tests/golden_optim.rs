@@ -64,7 +64,7 @@ fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Saved>> {
             let config = config.amsgrad(kwargs.flag("amsgrad"));
             Box::new(config.maximize(kwargs.flag("maximize")).build(model)?)
         }
-        _ => panic!("an unknown optimiser: {}", case["optimizer"]),
+        _ => panic!("an unknown optimizer: {}", case["optimizer"]),
     };
     assert!(kwargs.0.is_empty(), "arguments left: {:?}", kwargs.0);
     Ok(optimizer)
@@ -145,7 +145,7 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
 }
 
 #[test]
-fn optimisers_step_as_pytorch_does() {
+fn optimizers_step_as_pytorch_does() {
     let mut names: Vec<String> = std::fs::read_dir(golden::path("optim"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

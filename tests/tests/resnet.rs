@@ -146,7 +146,7 @@ fn a_seed_gives_torchvisions_weights() {
 #[test]
 fn what_was_overwritten_before_a_seed_is_forgotten() {
     let layer = fork_rng(0, || Linear::new(4, 4)).unwrap();
-    let draw = |std| layer.weight().initialise(Normal { mean: 0.0, std });
+    let draw = |std| layer.weight().initialize(Normal { mean: 0.0, std });
     let one = fork_rng(1, || draw(1.0).map(|()| layer.weight().detach())).unwrap();
     let values = |seed| layer.weight().drawn(&Generator::new(seed)).unwrap();
     assert!(values(1).equal(&one).unwrap());

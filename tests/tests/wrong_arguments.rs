@@ -8,7 +8,7 @@ mod wrong_arguments {
     mod functions;
     mod losses;
     mod more;
-    mod normalisation;
+    mod normalization;
     mod optim;
     mod recurrent;
     mod windows;

@@ -128,10 +128,10 @@ pub enum ModuleError {
 
     /// Parameters that were made from a tensor and cannot be drawn anew.
     #[error(
-        "reset_parameters: {} made from a tensor and own no initialiser; use `Parameter::with_init`",
+        "reset_parameters: {} made from a tensor and own no initializer; use `Parameter::with_init`",
         list(paths, "was", "were")
     )]
-    NoInitialiser {
+    NoInitializer {
         /// The paths of the parameters.
         paths: Vec<String>,
     },

@@ -59,7 +59,7 @@ fn modules() -> Vec<ModuleError> {
             key: key(),
             suggestion: suggestion(),
         },
-        K::NoInitialiser {
+        K::NoInitializer {
             paths: vec![key(), key()],
         },
     ]
@@ -132,7 +132,7 @@ fn place_of_module(error: &ModuleError) -> usize {
         K::NothingSelected { .. } => 6,
         K::KeyCollision { .. } => 7,
         K::NoSuchKey { .. } => 8,
-        K::NoInitialiser { .. } => 9,
+        K::NoInitializer { .. } => 9,
     }
 }
 

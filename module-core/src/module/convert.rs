@@ -86,7 +86,7 @@ pub(crate) fn reset(
     let fixed = parameters.iter().filter(|(_, p)| !p.can_reset());
     let paths: Vec<String> = fixed.map(|(path, _)| path.clone()).collect();
     if !paths.is_empty() {
-        return Err(ModuleError::NoInitialiser { paths }.into());
+        return Err(ModuleError::NoInitializer { paths }.into());
     }
     let parameters: Vec<&Parameter> = parameters.into_iter().map(|(_, p)| p).collect();
     let drawn = replay(&parameters, generator)?;

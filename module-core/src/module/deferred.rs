@@ -7,7 +7,7 @@ thread_local! {
 /// Builds a model whose parameters have no values until they are loaded or drawn.
 ///
 /// Inside, on this thread, [`Parameter::with_init`](crate::Parameter::with_init) and
-/// [`Parameter::initialise`](crate::Parameter::initialise) keep the shape, the dtype and the initializer,
+/// [`Parameter::initialize`](crate::Parameter::initialize) keep the shape, the dtype and the initializer,
 /// and neither allocate nor draw, so that the generator stays as it is; a reset with a seed gives the
 /// values that the construction with that seed would have given, to the bit.
 /// Parameters and buffers that are made from tensors have their values as always. Then

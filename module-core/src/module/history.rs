@@ -98,7 +98,7 @@ pub(super) fn replay(
         let history = parameter.history();
         let Some(last) = history.0.len().checked_sub(1) else {
             let paths = vec!["parameter".into()];
-            return Err(ModuleError::NoInitialiser { paths }.into());
+            return Err(ModuleError::NoInitializer { paths }.into());
         };
         let own = history.0.into_iter().enumerate();
         draws.extend(own.map(|(i, draw)| (draw, place, i == last)));

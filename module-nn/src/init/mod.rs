@@ -2,7 +2,7 @@
 //!
 //! An initializer is a value. A parameter is made with one by
 //! [`Parameter::with_init`](crate::Parameter::with_init), or given another by
-//! [`Parameter::initialise`](crate::Parameter::initialise); it owns the last one it was given, and
+//! [`Parameter::initialize`](crate::Parameter::initialize); it owns the last one it was given, and
 //! `reset_parameters` draws by it again. [`apply`] and [`each`] reach the modules of a tree, and
 //! [`Recommended`] knows what usually suits them.
 //!
@@ -16,8 +16,8 @@
 //!
 //! let net = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new()).push(Linear::new(8, 2)?);
 //! init::each(&net, |_path, linear: &Linear| {
-//!     linear.weight().initialise(XavierUniform::new(1.0))?;
-//!     linear.bias().get().map_or(Ok(()), |bias| bias.initialise(zeros()))
+//!     linear.weight().initialize(XavierUniform::new(1.0))?;
+//!     linear.bias().get().map_or(Ok(()), |bias| bias.initialize(zeros()))
 //! })?;
 //! net.reset_parameters()?; // Draws by Xavier's rule again.
 //! # Ok::<(), Error>(())

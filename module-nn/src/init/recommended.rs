@@ -121,7 +121,7 @@ impl Recommended {
                 }
                 match self.choose(path, module, &name) {
                     Some(init) => {
-                        parameter.initialise(init)?;
+                        parameter.initialize(init)?;
                         report.set.push(full);
                     }
                     None => report.unknown.push(full),

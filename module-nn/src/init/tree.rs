@@ -26,7 +26,7 @@ use module_core::{Module, ModuleExt, Result};
 /// init::apply(&net, |_path, module| {
 ///     let module: &dyn Any = module;
 ///     if let Some(linear) = module.downcast_ref::<Linear>() {
-///         linear.weight().initialise(Orthogonal::default())?;
+///         linear.weight().initialize(Orthogonal::default())?;
 ///     }
 ///     Ok(())
 /// })?;
@@ -68,7 +68,7 @@ fn visit(
 ///
 /// let net = Sequential::new().push(Linear::new(4, 4)?);
 /// let small = Normal { mean: 0.0, std: 0.02 };
-/// init::each(&net, |_path, linear: &Linear| linear.weight().initialise(small))?;
+/// init::each(&net, |_path, linear: &Linear| linear.weight().initialize(small))?;
 /// # Ok::<(), Error>(())
 /// ```
 pub fn each<M: Module>(

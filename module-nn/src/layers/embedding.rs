@@ -206,7 +206,7 @@ impl Init for TableInit {
 }
 
 /// Scales the rows that the indices name down to a norm, in the parameter.
-pub(super) fn renormalise(
+pub(super) fn renormalize(
     weight: &Parameter,
     indices: &Tensor,
     max_norm: Option<Number>,
@@ -294,7 +294,7 @@ impl Forward for Embedding {
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         let config = &self.config;
         let input = input.to_integers("embedding", Integers::Indices)?;
-        renormalise(&self.weight, &input, config.max_norm, config.norm_type)?;
+        renormalize(&self.weight, &input, config.max_norm, config.norm_type)?;
         let rows = self.weight.tensor().embedding(&input, self.padding_idx)?;
         if !config.scale_grad_by_freq {
             return Ok(rows);

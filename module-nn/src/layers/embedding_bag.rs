@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::Number;
 use module_core::{Forward, Integers, Module, Parameter, Result, Tensor};
 
-use super::embedding::{TableInit, check_table, norm_repr, pretrained, renormalise};
+use super::embedding::{TableInit, check_table, norm_repr, pretrained, renormalize};
 use crate::config::{Build, config};
 use crate::functional::{self, BagMode, EmbeddingBagOptions};
 
@@ -186,7 +186,7 @@ impl Forward<(Tensor, Option<Tensor>, Option<Tensor>)> for EmbeddingBag {
     ) -> Result<Tensor> {
         let config = &self.config;
         let input = input.to_integers("embedding_bag", Integers::Indices)?;
-        renormalise(&self.weight, &input, config.max_norm, config.norm_type)?;
+        renormalize(&self.weight, &input, config.max_norm, config.norm_type)?;
         let options = EmbeddingBagOptions {
             offsets: offsets.as_ref(),
             mode: config.mode,

@@ -145,7 +145,7 @@ config! {
     /// ```
     /// use module_nn::prelude::*;
     ///
-    /// // GPT-J: pairs of neighbours, of which only the first 64 features turn.
+    /// // GPT-J: pairs of neighbors, of which only the first 64 features turn.
     /// let rotary = RotaryEmbeddingConfig::new(256)
     ///     .rotary_dim(64)
     ///     .layout(PositionLayout::Interleaved)

@@ -161,7 +161,7 @@ impl Build for TransformerConfig {
         };
         for parameter in transformer.parameters() {
             if parameter.shape().rank() > 1 {
-                parameter.initialise(XavierUniform::default())?;
+                parameter.initialize(XavierUniform::default())?;
             }
         }
         Ok(transformer)

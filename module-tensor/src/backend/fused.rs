@@ -35,7 +35,7 @@ pub trait SoftmaxKernels {
 /// Normalization. Kernels fail as [`Backend::unary`](super::Backend::unary).
 pub trait NormKernels {
     /// The normalized elements in the dtype of `x`, and the statistics if they are asked for.
-    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised>;
+    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalized>;
 
     /// The gradients, from what [`forward`](Self::forward) saved of the same inputs.
     fn backward(
@@ -140,7 +140,7 @@ pub struct NormInputs {
 }
 
 /// What [`NormKernels::forward`] returns.
-pub struct Normalised {
+pub struct Normalized {
     /// In the shape of the input.
     pub output: Storage,
     /// The means and the biased variances in the dtype of the computation, if they are asked for.

@@ -28,7 +28,7 @@ pub use cpu::{num_threads, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
 pub use fused::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionInputs, AttentionKernels, CrossEntropyInputs,
-    CrossEntropyKernels, NormGradients, NormInputs, NormKernels, Normalised, RecurrentGradients,
+    CrossEntropyKernels, NormGradients, NormInputs, NormKernels, Normalized, RecurrentGradients,
     RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SoftmaxKernels,
 };
 pub use geometry::{

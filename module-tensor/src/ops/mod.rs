@@ -53,7 +53,7 @@ mod multinomial;
 mod nan_to_num;
 mod no_influence;
 mod norm;
-mod normalise;
+mod normalize;
 mod operators;
 mod order_keys;
 mod pad;

@@ -16,7 +16,7 @@ use crate::tensor::NodeKind;
 use crate::{BackwardOptions, Conv2dOptions, Device, Padding, Pool2dOptions, Shape};
 use crate::{fork_rng, tensor::Node};
 
-mod normalisation;
+mod normalization;
 mod recurrent;
 
 /// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
@@ -280,7 +280,7 @@ fn check_all() {
     });
     check("index_select", &[&[0, 3]], |x| x[0].index_select(1, &index));
 
-    normalisation::check_all();
+    normalization::check_all();
     recurrent::check_all();
     convolutions();
     windows::check_all();
@@ -507,7 +507,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
     (
-        "normalise::Normalise",
+        "normalize::Normalize",
         &[
             "layer_norm",
             "rms_norm",
@@ -624,7 +624,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "matmul",
     "no_influence",
     "norm",
-    "normalise",
+    "normalize",
     "operators",
     "pad",
     "parts",

@@ -6,7 +6,7 @@ use crate::differences::{Run, differences, is_refused};
 use crate::golden::{self, Case};
 use crate::ops::{
     self, Different, activations, counting, data, functions, grids, indexing, linalg, more,
-    normalisation, products, rest, running, shuffle, windows,
+    normalization, products, rest, running, shuffle, windows,
 };
 
 /// A family of operations: the calls of one recorded file, each with its gradients.
@@ -52,8 +52,8 @@ pub fn suites() -> Vec<Suite> {
         suite("ops_indexing", 209, indexing::run, &[]),
         suite("linalg", 618, linalg::run, linalg::DIFFERENT),
         suite("ops_more", 392, more::run, &[]),
-        suite("ops_normalisation", 259, normalisation::run_any, &[]),
-        suite("ops_losses", 203, normalisation::run_any, &[]),
+        suite("ops_normalization", 259, normalization::run_any, &[]),
+        suite("ops_losses", 203, normalization::run_any, &[]),
         suite("ops_products", 149, products::run, &[]),
         suite("ops_rest", 142, rest::run, rest::DIFFERENT_REST),
         suite("ops_edges", 192, rest::run_any, &[]),

@@ -3,7 +3,7 @@
 pub enum Family {
     /// `softmax_backward`, `logsumexp` and its gradient.
     Softmax,
-    /// `normalise` and its gradient.
+    /// `normalize` and its gradient.
     Norm,
     /// `cross_entropy` and its gradient.
     CrossEntropy,

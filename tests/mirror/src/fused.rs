@@ -3,7 +3,7 @@
 use module_tensor::backend::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
     Backend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
-    NormGradients, NormInputs, NormKernels, Normalised, Operand, RecurrentGeometry,
+    NormGradients, NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry,
     RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved,
     SoftmaxKernels, SoftmaxOp, Storage,
 };
@@ -54,10 +54,10 @@ impl SoftmaxKernels for Mirror {
 }
 
 impl NormKernels for Mirror {
-    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalized> {
         let inputs = self.take(Family::Norm, inputs)?;
         let out = of_cpu(|cpu| cpu.normalization())?.forward(inputs, geometry)?;
-        Ok(Normalised {
+        Ok(Normalized {
             output: self.hide(out.output),
             statistics: out.statistics.map(|all| self.hide_all(all)),
             saved: self.keep(out.saved),

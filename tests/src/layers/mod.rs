@@ -17,7 +17,7 @@ mod linear_cross_entropy;
 mod lookup;
 mod loss;
 mod margin;
-mod normalisation;
+mod normalization;
 mod pad;
 mod parametrized;
 mod pooling;
@@ -53,7 +53,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     linear::entries,
     linear_cross_entropy::entries,
     lookup::entries,
-    normalisation::entries,
+    normalization::entries,
     pad::entries,
     loss::entries,
     margin::entries,

@@ -76,7 +76,7 @@ fn pitfall_28_what_is_frozen_stays_to_the_last_bit_through_a_hundred_steps() {
 }
 
 #[test]
-fn pitfall_28_freezing_drops_the_state_of_the_optimiser() {
+fn pitfall_28_freezing_drops_the_state_of_the_optimizer() {
     for number in 0..2 {
         let values = [true, false].map(|anew| {
             let model = fork_rng(1, net);

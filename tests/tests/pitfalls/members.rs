@@ -100,7 +100,7 @@ fn pitfall_07_an_absent_bias_has_no_key_and_cannot_be_used() {
 }
 
 #[test]
-fn pitfall_18_initialisation_can_be_repeated_on_any_part() {
+fn pitfall_18_initialization_can_be_repeated_on_any_part() {
     let model = fork_rng(0, net);
     let before = model.state_dict().unwrap();
     fork_rng(1, || model.head.reset_parameters()).unwrap();
@@ -112,7 +112,7 @@ fn pitfall_18_initialisation_can_be_repeated_on_any_part() {
 }
 
 #[test]
-fn pitfall_18_a_parameter_without_initialiser_is_named() {
+fn pitfall_18_a_parameter_without_initializer_is_named() {
     #[derive(Module)]
     struct Scaled {
         layer: Linear,
@@ -305,16 +305,16 @@ fn pitfall_56_recipes_are_repeated_to_the_bit() {
     };
     let recipe = |net: &Sequential| -> Result<()> {
         init::each(net, |_, linear: &Linear| {
-            linear.weight().initialise(small_normal)
+            linear.weight().initialize(small_normal)
         })?;
         let report = Recommended::new(Nonlinearity::Relu)
             .residual(["3"], 0.1)
             .apply(net)?;
         assert!(report.set.contains(&"0.weight".to_owned()));
         // Fewer than 16 values come in pairs, of which the generator keeps one.
-        net.get_parameter("3.bias")?.initialise(small_normal)?;
-        net.get_parameter("1.bias")?.initialise(small_normal)?;
-        net.get_parameter("1.bias")?.initialise(init::zeros())
+        net.get_parameter("3.bias")?.initialize(small_normal)?;
+        net.get_parameter("1.bias")?.initialize(small_normal)?;
+        net.get_parameter("1.bias")?.initialize(init::zeros())
     };
     let build = || small().and_then(|net| recipe(&net).map(|()| net));
     let net = fork_rng(3, build).unwrap();

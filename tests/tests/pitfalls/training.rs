@@ -59,7 +59,7 @@ fn pitfall_28_a_gradient_from_before_freezing_is_dropped() {
 }
 
 #[test]
-fn pitfall_30_a_layer_replaced_after_the_optimiser_was_built_is_named() {
+fn pitfall_30_a_layer_replaced_after_the_optimizer_was_built_is_named() {
     let mut model = net();
     let mut optimizer = SGD::new(&model, 0.1).unwrap();
     model.head = Linear::new(4, 2).unwrap();
@@ -74,7 +74,7 @@ fn pitfall_30_a_layer_replaced_after_the_optimiser_was_built_is_named() {
 }
 
 #[test]
-fn pitfall_30_an_optimiser_of_a_part_is_an_error() {
+fn pitfall_30_an_optimizer_of_a_part_is_an_error() {
     let model = net();
     let mut optimizer = SGD::new(&model.head, 0.1).unwrap();
     backward(&model, images(1));

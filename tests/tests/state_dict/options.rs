@@ -258,7 +258,7 @@ fn exactly_what_stays_fresh_is_drawn_anew() {
     assert!(
         matches!(
             error.downcast_ref(),
-            Some(ModuleError::NoInitialiser { .. })
+            Some(ModuleError::NoInitializer { .. })
         ),
         "{error}"
     );

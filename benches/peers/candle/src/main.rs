@@ -1,4 +1,4 @@
-//! What `benches/tensor.rs`, `training.rs`, `normalisation.rs` and `convolution.rs` measure, in candle.
+//! What `benches/tensor.rs`, `training.rs`, `normalization.rs` and `convolution.rs` measure, in candle.
 //!
 //! `RAYON_NUM_THREADS=1 cargo run --release --manifest-path benches/peers/candle/Cargo.toml`
 

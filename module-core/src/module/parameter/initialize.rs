@@ -70,15 +70,15 @@ impl Parameter {
     /// use module_core::{Parameter, Tensor, module::ConstantInit};
     ///
     /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-    /// weight.initialise(ConstantInit(0.5))?;
+    /// weight.initialize(ConstantInit(0.5))?;
     /// assert_eq!(weight.tensor().to_vec::<f32>()?, [0.5, 0.5]);
     /// assert!(weight.can_reset());
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn initialise(&self, init: impl Init) -> Result<()> {
+    pub fn initialize(&self, init: impl Init) -> Result<()> {
         let generator = self.device().default_generator();
         let value = match is_deferred() {
-            true => Tensor::absent("initialise", &self.shape(), (self.dtype(), self.device()))?,
+            true => Tensor::absent("initialize", &self.shape(), (self.dtype(), self.device()))?,
             false => self.drawn_by(&init, &generator)?,
         };
         let stream = generator.stream();

@@ -4,11 +4,11 @@ use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
     CpuBackend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
-    NormGradients, NormInputs, NormKernels, Normalised, Operand, RecurrentGeometry,
+    NormGradients, NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry,
     RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved,
     SoftmaxKernels, SoftmaxOp, Storage,
 };
-use super::{adamw, attention, cross_entropy, map, normalise, recurrent, softmax};
+use super::{adamw, attention, cross_entropy, map, normalize, recurrent, softmax};
 use crate::layout::Layout;
 use crate::{DType, Result};
 
@@ -50,11 +50,11 @@ impl SoftmaxKernels for CpuBackend {
 }
 
 impl NormKernels for CpuBackend {
-    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
+    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalized> {
         let dtype = inputs.x.storage.dtype();
         let inputs = inputs.computed_in(geometry.compute)?;
-        let out = normalise::normalise(&inputs, geometry)?;
-        Ok(Normalised {
+        let out = normalize::normalize(&inputs, geometry)?;
+        Ok(Normalized {
             output: rounded(out.output, dtype)?,
             ..out
         })
@@ -75,7 +75,7 @@ impl NormKernels for CpuBackend {
             weight: inputs.weight.computed_in(geometry.compute)?,
             ..inputs
         };
-        let grads = normalise::normalise_backward(&grad, &inputs, saved, geometry)?;
+        let grads = normalize::normalize_backward(&grad, &inputs, saved, geometry)?;
         Ok(NormGradients {
             x: rounded(grads.x, dtype)?,
             weight: rounded_if(grads.weight, weight)?,

@@ -23,7 +23,7 @@ mod map;
 mod matmul;
 mod memory;
 mod nonzero;
-mod normalise;
+mod normalize;
 mod number;
 mod panels;
 mod pool;
@@ -57,7 +57,7 @@ use super::{
 use super::{
     AttentionGeometry, AttentionInputs, AttentionKernels, CrossEntropyGeometry, CrossEntropyInputs,
     CrossEntropyKernels, NormGeometry, NormGradients, NormInputs, NormKernels, NormOver,
-    Normalised, Saved, SoftmaxKernels,
+    Normalized, Saved, SoftmaxKernels,
 };
 use super::{DeviceGenerator, Outside, SampleGeometry, SampleOp};
 use super::{

@@ -119,9 +119,9 @@ impl FloatKernel for Softmax<'_> {
             for (i, place) in blocks.enumerate() {
                 let (out, x) = (out.at(i), &x[place * block..][..block]);
                 if lanes.inner == 1 {
-                    normalise_row(op, out, x, &mut buffer);
+                    normalize_row(op, out, x, &mut buffer);
                 } else {
-                    normalise_columns(op, out, x, lanes);
+                    normalize_columns(op, out, x, lanes);
                 }
             }
             Ok(())
@@ -132,7 +132,7 @@ impl FloatKernel for Softmax<'_> {
 
 /// The greatest is subtracted first, so that no exponential overflows. NaN is left out of the
 /// greatest and makes the sum, and so the whole lane, NaN.
-fn normalise_row<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], buffer: &mut Vec<T>) {
+fn normalize_row<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], buffer: &mut Vec<T>) {
     let most = max(x);
     match op {
         SoftmaxOp::Softmax => {
@@ -161,7 +161,7 @@ fn exponentials<T: Float>(x: &[T], shift: T, buffer: &mut Vec<T>) -> T {
     total
 }
 
-fn normalise_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lanes) {
+fn normalize_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lanes) {
     let (mut most, mut total) = ([T::zero(); TILE], [T::zero(); TILE]);
     for tile in lanes.tiles() {
         let (most, total) = (&mut most[..tile.len()], &mut total[..tile.len()]);

@@ -1,6 +1,6 @@
 //! Half precision and mixed dtypes at the seam: who widens, who rounds, and what the graph holds of it.
 
-use super::normalisation::close;
+use super::normalization::close;
 use super::*;
 use crate::backend::{NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved, Storage};
 use crate::fused::{RecurrentOp, RecurrentOptions, recurrent};
@@ -220,13 +220,13 @@ fn what_another_kernel_saved_is_refused() {
     };
     assert_eq!(
         backward(&Saved::default()),
-        "normalisation: saved = 0: storage(s) where 2 were to be kept; hand back what the forward pass of \
+        "normalization: saved = 0: storage(s) where 2 were to be kept; hand back what the forward pass of \
          this device returned"
     );
     let two = |len| [(); 2].map(|()| numbers([len], 1).storage().clone());
     assert_eq!(
         backward(&Saved::new(two(7))),
-        "normalisation: saved = 7: element(s) where 2 were kept; hand back what the forward pass returned"
+        "normalization: saved = 7: element(s) where 2 were kept; hand back what the forward pass returned"
     );
     let single = Tensor::from([1.0_f32, 2.0]).storage().clone();
     let message = backward(&Saved::new([single.clone(), single]));

@@ -1,6 +1,6 @@
 //! Recurrent layers: gradients, the kernel beside what stands in for it, and steps as they are defined.
 
-use super::normalisation::{agree, close};
+use super::normalization::{agree, close};
 use super::*;
 use crate::fused::{RecurrentOp, RecurrentOptions, RecurrentOutput, recurrent};
 

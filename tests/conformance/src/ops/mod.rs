@@ -10,7 +10,7 @@ pub(crate) mod grids;
 pub(crate) mod indexing;
 pub(crate) mod linalg;
 pub(crate) mod more;
-pub(crate) mod normalisation;
+pub(crate) mod normalization;
 pub(crate) mod products;
 pub(crate) mod reductions;
 pub(crate) mod rest;

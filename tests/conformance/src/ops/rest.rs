@@ -8,7 +8,7 @@ use module_nn::{CTCLossConfig, functional};
 use serde_json::Value;
 
 use super::{Different, dims, ints};
-use super::{data, more, normalisation, shuffle, windows};
+use super::{data, more, normalization, shuffle, windows};
 
 fn list(value: &Value) -> Vec<usize> {
     ints(value).iter().map(|&n| n as usize).collect()
@@ -135,6 +135,6 @@ pub(crate) fn run_any(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tens
     let second = first.or_else(|| data::run(case, inputs));
     let third = second.or_else(|| windows::run(case, inputs));
     let fourth = third.or_else(|| shuffle::run(case, inputs));
-    let fifth = fourth.or_else(|| normalisation::run(case, inputs));
+    let fifth = fourth.or_else(|| normalization::run(case, inputs));
     fifth.or_else(|| super::run(case, inputs))
 }

@@ -16,14 +16,14 @@ use super::memory::scratch;
 use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{
-    CpuStorage, NormGeometry, NormInputs, NormOver, Normalised, Operand, Saved, Storage,
+    CpuStorage, NormGeometry, NormInputs, NormOver, Normalized, Operand, Saved, Storage,
     check_allocatable,
 };
 use crate::Result;
 
-pub(super) use gradient::normalise_backward;
+pub(super) use gradient::normalize_backward;
 
-const NAME: &str = "normalisation";
+const NAME: &str = "normalization";
 
 /// How many rows are summed in the type of the elements before their sums are added in `f64`.
 const ROWS: usize = 64;
@@ -31,20 +31,20 @@ const ROWS: usize = 64;
 /// How many elements are asked about the mean first.
 const FEW: usize = 32;
 
-pub(super) fn normalise(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalised> {
-    run_float(inputs.x.storage.dtype(), Normalise(inputs, geometry))
+pub(super) fn normalize(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalized> {
+    run_float(inputs.x.storage.dtype(), Normalize(inputs, geometry))
 }
 
-struct Normalise<'a>(&'a NormInputs, &'a NormGeometry);
+struct Normalize<'a>(&'a NormInputs, &'a NormGeometry);
 
-impl FloatKernel for Normalise<'_> {
-    type Output = Normalised;
+impl FloatKernel for Normalize<'_> {
+    type Output = Normalized;
 
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn run<T: Float>(self) -> Result<Normalised> {
+    fn run<T: Float>(self) -> Result<Normalized> {
         let Self(inputs, geometry) = self;
         let x = to_cow::<T>(&inputs.x)?;
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
@@ -112,7 +112,7 @@ impl FloatKernel for Normalise<'_> {
         }
         let results = geometry.with_statistics.then(|| statistics.rounded::<T>());
         let Statistics { mean, var } = statistics;
-        Ok(Normalised {
+        Ok(Normalized {
             output: CpuStorage::wrap(out),
             statistics: results,
             saved: Saved::new([mean, var].map(CpuStorage::wrap)),

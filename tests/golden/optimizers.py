@@ -1,4 +1,4 @@
-"""optim/<name>.safetensors: twelve optimiser steps with gradients fixed in advance."""
+"""optim/<name>.safetensors: twelve optimizer steps with gradients fixed in advance."""
 
 import torch
 
@@ -28,7 +28,7 @@ ADAM = {
 }
 
 
-def optimiser_case(name, optimiser, kwargs, dtype="f32", rates=None, absent=None):
+def optimizer_case(name, optimizer, kwargs, dtype="f32", rates=None, absent=None):
     """Run the steps. `rates`: a learning rate per step; `absent`: steps in which p1 has no gradient."""
     kind = DTYPES[dtype]
     arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
@@ -36,7 +36,7 @@ def optimiser_case(name, optimiser, kwargs, dtype="f32", rates=None, absent=None
     tensors = {f"init.{key}": p.detach().clone() for key, p in params.items()}
     for i, (key, shape) in enumerate(SHAPES.items()):
         tensors[f"grads.{key}"] = random([STEPS] + shape, 210 + i, kind)
-    opt = getattr(torch.optim, optimiser)(params.values(), **arguments)
+    opt = getattr(torch.optim, optimizer)(params.values(), **arguments)
     history = {key: [] for key in params}
     for step in range(STEPS):
         for key, p in params.items():
@@ -52,7 +52,7 @@ def optimiser_case(name, optimiser, kwargs, dtype="f32", rates=None, absent=None
         for slot, value in opt.state[p].items():
             if value is not None:
                 tensors[f"state.{key}.{slot}"] = value
-    case = {"optimizer": optimiser, "kwargs": kwargs, "steps": STEPS, "dtype": dtype}
+    case = {"optimizer": optimizer, "kwargs": kwargs, "steps": STEPS, "dtype": dtype}
     if rates:
         case["rates"] = rates
     if absent:
@@ -63,27 +63,27 @@ def optimiser_case(name, optimiser, kwargs, dtype="f32", rates=None, absent=None
 def write():
     count = 0
     for name, kwargs in SGD.items():
-        optimiser_case(name, "SGD", kwargs)
+        optimizer_case(name, "SGD", kwargs)
         count += 1
-    for optimiser in ("AdamW", "Adam"):
+    for optimizer in ("AdamW", "Adam"):
         for suffix, kwargs in ADAM.items():
-            optimiser_case(optimiser.lower() + suffix, optimiser, kwargs)
+            optimizer_case(optimizer.lower() + suffix, optimizer, kwargs)
             count += 1
-    for name, optimiser, kwargs in (
+    for name, optimizer, kwargs in (
         ("sgd_momentum", "SGD", SGD["sgd_momentum"]),
         ("adamw", "AdamW", {}),
         ("adamw_all", "AdamW", ADAM["_all"]),
         ("adam", "Adam", {}),
     ):
-        optimiser_case(f"{name}_f64", optimiser, kwargs, dtype="f64")
+        optimizer_case(f"{name}_f64", optimizer, kwargs, dtype="f64")
         count += 1
     for name, dtype in (("", "f16"), ("_all", "bf16"), ("_amsgrad", "f16"), ("_betas", "bf16")):
-        optimiser_case(f"adamw{name}_{dtype}", "AdamW", ADAM[name], dtype=dtype)
+        optimizer_case(f"adamw{name}_{dtype}", "AdamW", ADAM[name], dtype=dtype)
         count += 1
     rates = [round(0.1 * (STEPS - i) / STEPS, 4) for i in range(STEPS)]
-    for name, optimiser in (("sgd_momentum", "SGD"), ("adamw", "AdamW")):
-        kwargs = {"lr": 0.1, **({"momentum": 0.9} if optimiser == "SGD" else {})}
-        optimiser_case(f"{name}_rates", optimiser, kwargs, rates=rates)
-        optimiser_case(f"{name}_absent", optimiser, kwargs, absent=[0, 1, 5, 6, 7])
+    for name, optimizer in (("sgd_momentum", "SGD"), ("adamw", "AdamW")):
+        kwargs = {"lr": 0.1, **({"momentum": 0.9} if optimizer == "SGD" else {})}
+        optimizer_case(f"{name}_rates", optimizer, kwargs, rates=rates)
+        optimizer_case(f"{name}_absent", optimizer, kwargs, absent=[0, 1, 5, 6, 7])
         count += 2
     return count

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""PyTorch's normalisations, softmax, attention and cross-entropy: the peer of `benches/normalisation.rs`.
+"""PyTorch's normalizations, softmax, attention and cross-entropy: the peer of `benches/normalization.rs`.
 
-Needs a Python with torch. Usage: python benches/peers/normalisation.py
+Needs a Python with torch. Usage: python benches/peers/normalization.py
 """
 
 import os

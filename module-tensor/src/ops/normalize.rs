@@ -18,16 +18,16 @@ pub(super) struct Norm<'a> {
 
 /// What is normalized, and if they are asked for the means and biased variances, untracked and in the
 /// dtype of the computation.
-pub(super) struct Normalised {
+pub(super) struct Normalized {
     pub(super) output: Tensor,
     pub(super) statistics: Option<[Tensor; 2]>,
 }
 
-impl Normalised {
+impl Normalized {
     /// The output, and the statistics in this shape.
     pub(super) fn with_statistics(self, shape: &Shape) -> Result<(Tensor, Tensor, Tensor)> {
         let device = self.output.device();
-        let missing = || device.unavailable("statistics of a normalisation");
+        let missing = || device.unavailable("statistics of a normalization");
         let [mean, var] = self.statistics.ok_or_else(missing)?;
         Ok((self.output, mean.reshape_to(shape)?, var.reshape_to(shape)?))
     }
@@ -57,7 +57,7 @@ impl Norm<'_> {
     }
 
     /// Normalizes; [`check`](Self::check) was called.
-    pub(super) fn run(&self) -> Result<Normalised> {
+    pub(super) fn run(&self) -> Result<Normalized> {
         let tracked = self.statistics.iter().flatten().any(|x| x.requires_grad());
         if tracked && is_grad_enabled() {
             // Statistics with a gradient of their own.
@@ -66,7 +66,7 @@ impl Norm<'_> {
         or_composed(self.kernel(), || self.composed())
     }
 
-    pub(super) fn composed(&self) -> Result<Normalised> {
+    pub(super) fn composed(&self) -> Result<Normalized> {
         let wide = |x: Option<&Tensor>| x.map(Tensor::widened).transpose();
         let x = self.x.widened()?;
         let [weight, bias] = [wide(self.weight)?, wide(self.bias)?];
@@ -85,7 +85,7 @@ impl Norm<'_> {
         }
         let count = Shape::from(self.geometry.statistics());
         let kept = |x: &Tensor| x.detach().reshape_to(&count);
-        Ok(Normalised {
+        Ok(Normalized {
             output: normal.reshape_to(x.shape())?.to_dtype(self.x.dtype())?,
             statistics: match self.geometry.with_statistics {
                 true => Some([kept(&mean)?, kept(&var)?]),
@@ -94,7 +94,7 @@ impl Norm<'_> {
         })
     }
 
-    fn kernel(&self) -> Result<Option<Normalised>> {
+    fn kernel(&self) -> Result<Option<Normalized>> {
         let Self { x, geometry, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
             return Ok(None);
@@ -108,7 +108,7 @@ impl Norm<'_> {
         let out = kernels.forward(inputs, geometry)?;
         let inputs = [Some(*x), self.weight, self.bias];
         let output = x.like_shape(out.output);
-        let output = output.record(inputs.into_iter().flatten(), |_| Normalise {
+        let output = output.record(inputs.into_iter().flatten(), |_| Normalize {
             name: self.name,
             x: (*x).clone(),
             weight: self.weight.cloned(),
@@ -119,7 +119,7 @@ impl Norm<'_> {
         });
         let fresh = |x: Storage| Tensor::fresh(x, geometry.statistics().into());
         let statistics = out.statistics.map(|all| all.map(fresh));
-        Ok(Some(Normalised { output, statistics }))
+        Ok(Some(Normalized { output, statistics }))
     }
 }
 
@@ -182,7 +182,7 @@ fn column(geometry: &NormGeometry) -> Shape {
     [1, geometry.groups, geometry.channels, 1].into()
 }
 
-struct Normalise {
+struct Normalize {
     name: &'static str,
     x: Tensor,
     weight: Option<Tensor>,
@@ -195,7 +195,7 @@ struct Normalise {
 /// The gradients of the input, and of the weight and the bias if there are any.
 type GateGrads = [Option<Tensor>; 3];
 
-impl Normalise {
+impl Normalize {
     fn kernel(&self, grad: &Tensor) -> Result<Option<GateGrads>> {
         let Self { x, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
@@ -257,7 +257,7 @@ impl Normalise {
     }
 }
 
-impl Function for Normalise {
+impl Function for Normalize {
     fn name(&self) -> &'static str {
         self.name
     }

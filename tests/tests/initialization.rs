@@ -9,9 +9,9 @@ fn numbers(parameter: &Parameter) -> Vec<f32> {
 }
 
 #[test]
-fn a_parameter_owns_the_initialiser_it_was_given_last() {
+fn a_parameter_owns_the_initializer_it_was_given_last() {
     let layer = Linear::new(4, 3).unwrap();
-    layer.weight().initialise(Constant(0.25)).unwrap();
+    layer.weight().initialize(Constant(0.25)).unwrap();
     layer
         .weight()
         .set(Tensor::zeros([3, 4], DType::F32).unwrap())
@@ -21,16 +21,16 @@ fn a_parameter_owns_the_initialiser_it_was_given_last() {
 
     // One that was made from a tensor can be drawn anew from then on; a refusal changes nothing.
     let parameter = Parameter::new(Tensor::from([1.0_f32, 2.0])).unwrap();
-    assert!(parameter.initialise(init::Eye).is_err());
+    assert!(parameter.initialize(init::Eye).is_err());
     assert!(!parameter.can_reset());
     assert_eq!(numbers(&parameter), [1.0, 2.0]);
-    parameter.initialise(Constant(3.0)).unwrap();
+    parameter.initialize(Constant(3.0)).unwrap();
     parameter.reset(&module_nn::Generator::new(0)).unwrap();
     assert_eq!(numbers(&parameter), [3.0, 3.0]);
 }
 
 #[test]
-fn initialisers_reach_the_modules_of_one_type() {
+fn initializers_reach_the_modules_of_one_type() {
     let net = Sequential::new()
         .push(Linear::new(2, 2).unwrap())
         .push(Conv2d::new(1, 1, 1).unwrap());
@@ -38,7 +38,7 @@ fn initialisers_reach_the_modules_of_one_type() {
     let mut paths = Vec::new();
     init::each(&net, |path, linear: &Linear| {
         paths.push(path.to_owned());
-        linear.weight().initialise(Constant(1.0))
+        linear.weight().initialize(Constant(1.0))
     })
     .unwrap();
     assert_eq!(paths, ["0", "2.0"]);
@@ -116,7 +116,7 @@ fn spread(parameter: &Parameter) -> f64 {
 }
 
 #[test]
-fn recommended_initialisers_have_the_spread_of_their_rules() {
+fn recommended_initializers_have_the_spread_of_their_rules() {
     let net = net();
     let report = fork_rng(0, || {
         Recommended::new(Nonlinearity::Relu)
@@ -225,7 +225,7 @@ fn loaded_weights_are_kept_unless_asked() {
     assert!(net.parameters().all(Parameter::is_loaded));
     net.hidden
         .weight()
-        .initialise(XavierUniform::default())
+        .initialize(XavierUniform::default())
         .unwrap();
     net.hidden.reset_parameters().unwrap();
     assert!(net.hidden.parameters().all(|p| !p.is_loaded()) && net.conv.weight().is_loaded());

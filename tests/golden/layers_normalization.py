@@ -1,4 +1,4 @@
-"""layers_normalisation.safetensors: the normalisations beside batch normalisation over one and two dimensions."""
+"""layers_normalization.safetensors: the normalizations beside batch normalization over one and two dimensions."""
 
 import itertools
 
@@ -94,7 +94,7 @@ def group_norm(family):
     family.case(name, norm(2, 6), [[3, 6]])
     family.case(name, norm(3, 6), [[2, 6, 5]])
     family.case(name, norm(1, 4, eps=0.01), [[2, 4, 3, 1]])
-    family.case(name, norm(4, 4), [[2, 4, 3, 2]], mode="eval", label="as instance normalisation")
+    family.case(name, norm(4, 4), [[2, 4, 3, 2]], mode="eval", label="as instance normalization")
     family.case(name, norm(2, 4, affine=False), [[2, 4, 2, 1, 3]])
     family.case(name, norm(2, 4, bias=False), [[2, 4, 3]])
     family.case(name, norm(2, 2), [[2, 2]], dtypes=["f64"], label="one value in each group")
@@ -126,7 +126,7 @@ def local_response_norm(family):
 
 
 def write():
-    family = Family("normalisation")
+    family = Family("normalization")
     for part in (batch_norm, instance_norm, layer_norm, rms_norm, group_norm, local_response_norm):
         part(family)
     return family.write()

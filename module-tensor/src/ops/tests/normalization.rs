@@ -2,7 +2,7 @@
 //! what stands in for them, and accuracy where numbers lie far from zero.
 
 use super::*;
-use crate::ops::{attention::AttentionOptions, normalise};
+use crate::ops::{attention::AttentionOptions, normalize};
 use crate::{CrossEntropyOptions, NllLossOptions, Reduction, backend};
 
 pub(super) fn check_all() {
@@ -293,7 +293,7 @@ fn what_stands_in_for_a_kernel_gives_the_same() {
     };
     let same = |geometry, statistics: Option<[Tensor; 2]>| {
         let given = statistics.as_ref().map(|[mean, var]| [mean, var]);
-        let norm = normalise::Norm {
+        let norm = normalize::Norm {
             name: "test",
             x: &x,
             weight: Some(&weight),
@@ -380,7 +380,7 @@ fn a_start_far_from_the_rest_does_not_spoil_the_variance() {
 }
 
 #[test]
-fn numbers_far_from_zero_are_normalised_as_near_it() {
+fn numbers_far_from_zero_are_normalized_as_near_it() {
     // One part in a thousand of noise: in f32 the mean itself is rounded by more than the result.
     let noise = numbers([3, 500], 1);
     let far = noise.add(1e4).unwrap().to_dtype(DType::F32).unwrap();

@@ -22,7 +22,7 @@ use super::{NAME, ROWS, Statistics, columns, parameter, settle};
 use crate::Result;
 
 /// The gradients of `x`, of the weight and of the bias.
-pub(in super::super) fn normalise_backward(
+pub(in super::super) fn normalize_backward(
     grad: &Operand,
     inputs: &NormInputs,
     saved: &Saved,
@@ -122,12 +122,12 @@ impl<T: Float> Work<'_, T> {
             _ => {
                 let count = (self.x.len() / self.scales.len()) as f64;
                 let pull = scale * scale * sums[1] / count;
-                let centre = if self.geometry.centred {
+                let center = if self.geometry.centred {
                     sums[0] / count
                 } else {
                     0.0
                 };
-                [pull, centre * scale - low.to_f64() * pull]
+                [pull, center * scale - low.to_f64() * pull]
             }
         };
         Line {
@@ -168,15 +168,15 @@ impl<T: Float> Work<'_, T> {
             );
             update(&mut bias_grad[group], grad, T::plus);
             let along = sum_of2(&weighted, &normal, T::times).to_f64() / count;
-            let centre = match self.geometry.centred {
+            let center = match self.geometry.centred {
                 true => sum(&weighted).to_f64() / count,
                 false => 0.0,
             };
-            let (along, centre) = (number::<T>(along), number::<T>(centre));
+            let (along, center) = (number::<T>(along), number::<T>(center));
             let pairs = weighted.iter().zip(&normal);
             self.out.extend(pairs.map(|(grad, &normal)| {
                 let pulled = normal.times(along);
-                grad.minus(centre).minus(pulled).times(scale)
+                grad.minus(center).minus(pulled).times(scale)
             }));
             if (i + 1) % (ROWS * groups) == 0 || i + 1 == rows {
                 settle(&mut self.sums, &mut partial);

@@ -1,4 +1,4 @@
-"""ops_normalisation.safetensors: normalisations and softmax; ops_losses.safetensors: attention and losses of classification."""
+"""ops_normalization.safetensors: normalizations and softmax; ops_losses.safetensors: attention and losses of classification."""
 
 import torch
 from torch.nn import functional as F
@@ -309,5 +309,5 @@ def record(file, *groups):
 
 
 def write():
-    norms = record("ops_normalisation.safetensors", layer_norms, rms_norms, channel_norms, softmaxes)
+    norms = record("ops_normalization.safetensors", layer_norms, rms_norms, channel_norms, softmaxes)
     return norms + record("ops_losses.safetensors", attentions, losses)

@@ -1,6 +1,6 @@
 //! Normalizations, softmax, attention and cross-entropy, forward and with their gradients.
 //!
-//! `cargo bench --bench normalisation`; `python benches/peers/normalisation.py` measures PyTorch's.
+//! `cargo bench --bench normalization`; `python benches/peers/normalization.py` measures PyTorch's.
 
 use std::hint::black_box;
 
@@ -124,8 +124,8 @@ fn benches(c: &mut Criterion) {
 }
 
 criterion_group! {
-    name = normalisation;
+    name = normalization;
     config = module_benches::criterion();
     targets = benches
 }
-criterion_main!(normalisation);
+criterion_main!(normalization);

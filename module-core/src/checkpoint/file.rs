@@ -25,7 +25,7 @@ impl StateDict {
     /// # Errors
     ///
     /// A directory that does not exist or cannot be written, a full disk, a path that is a directory or a
-    /// device: then the old file is as it was. [`FileError::NotDurable`]: the new file is in place, but a
+    /// device: then the old file is as it was. [`FileError::NotDurable`](crate::FileError::NotDurable): the new file is in place, but a
     /// crash of the system may bring back the old one.
     ///
     /// # Example
@@ -82,7 +82,7 @@ impl StateDict {
     /// # Errors
     ///
     /// Shards of no bytes; a directory with a `model.safetensors`, which readers prefer to an index; one
-    /// that cannot be made or written; a full disk: then the old state stands. [`FileError::NotDurable`],
+    /// that cannot be made or written; a full disk: then the old state stands. [`FileError::NotDurable`](crate::FileError::NotDurable),
     /// as [`save`](Self::save) has it: the new state stands.
     ///
     /// # Example

@@ -182,7 +182,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// A pattern that is none, a selection that selects nothing, with the nearest names.
+    /// An invalid pattern, a selection that selects nothing, with the nearest names.
     pub fn resolve<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'a str>> {
         self.resolve_by(paths.into_iter().collect(), true)
     }

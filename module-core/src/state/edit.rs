@@ -54,7 +54,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// A pattern that is none, a selection that covers no key.
+    /// An invalid pattern, a selection that covers no key.
     ///
     /// # Example
     ///

@@ -79,7 +79,7 @@ impl Transpose {
     ///
     /// # Errors
     ///
-    /// A pattern that is none, a rule that covers nothing.
+    /// An invalid pattern, a rule that covers nothing.
     pub(super) fn resolve<'e>(&self, entries: &'e [Entry<'_>]) -> Result<HashSet<&'e str>> {
         self.except.iter().try_for_each(Select::check)?;
         let mut covered = HashSet::new();

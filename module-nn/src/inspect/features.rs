@@ -103,7 +103,7 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
     ///
     /// # Errors
     ///
-    /// A pattern that is none or matches nothing, with the nearest name; nothing but lists of
+    /// An invalid pattern, or one that matches nothing, with the nearest name; nothing but lists of
     /// modules, which are never called.
     pub fn new(model: &'m M, select: impl Into<Select>) -> Result<Self> {
         let select = select.into();

@@ -107,7 +107,7 @@ impl<'m> GradientInspector<'m> {
     ///
     /// # Errors
     ///
-    /// A pattern that is none or matches nothing, with the nearest name.
+    /// An invalid pattern, or one that matches nothing, with the nearest name.
     pub fn new(model: &'m (impl Module + ?Sized), select: impl Into<Select>) -> Result<Self> {
         let select = select.into();
         let rows = model

@@ -14,7 +14,7 @@ use crate::{Error, Identity, Layer, Module, ModuleError, ModuleExt, Result, Sele
 ///
 /// # Errors
 ///
-/// A pattern that is none or matches nothing, with the nearest name; a selected module inside
+/// An invalid pattern, or one that matches nothing, with the nearest name; a selected module inside
 /// another one; a module that is shared by an `Arc`; a type that cannot change; what `make` fails
 /// with.
 ///

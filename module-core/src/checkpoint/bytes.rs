@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-use super::format::format_of;
+use super::format::read_by_format;
 use super::output::{Output, file_error};
 use super::{CheckpointReader, ReadOptions, damaged, safetensors};
 use crate::backend::SharedBytes;
@@ -141,9 +141,7 @@ pub(super) fn read(
         let problem = "it is an index of shards, which are found by its path; load the file itself";
         return Err(damaged(path, "checkpoint", problem.to_owned()));
     }
-    let format = format_of(path, reader.start())?;
-    let state = format.read(reader, options);
-    state.map_err(|problem| problem.in_file(path, format.name()))
+    read_by_format(path, reader, options)
 }
 
 /// Whether a checkpoint is JSON text, which unlike the other formats has no zero byte near its start.

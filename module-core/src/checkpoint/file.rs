@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::bytes::is_index;
-use super::format::format_of;
+use super::format::read_by_format;
 use super::output::file_error;
 use super::{CheckpointReader, ReadOptions, SaveHandle, atomic, safetensors, sharded};
 use crate::{Result, StateDict};
@@ -148,7 +148,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
     let file = open(path, options)?;
     match is_index(file.start()) {
         true => sharded::read(path, &whole(path, file)?, options),
-        false => read_opened(path, file, options),
+        false => read_by_format(path, file, options),
     }
 }
 
@@ -161,14 +161,4 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<CheckpointReade
 pub(super) fn whole(path: &Path, file: CheckpointReader<'_>) -> Result<Vec<u8>> {
     let bytes = file.read(0..file.length());
     bytes.map_err(|error| file_error(path, error))
-}
-
-pub(super) fn read_opened(
-    path: &Path,
-    file: CheckpointReader<'_>,
-    options: &ReadOptions,
-) -> Result<StateDict> {
-    let format = format_of(path, file.start())?;
-    let state = format.read(file, options);
-    state.map_err(|problem| problem.in_file(path, format.name()))
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::file::{open, read_opened};
+use super::file::open;
+use super::format::read_by_format;
 use super::output::file_error;
 use super::safetensors::{Unique, add_ties, without_ties, write_tensors};
 use super::{ReadOptions, atomic, damaged, directory};
@@ -68,7 +69,7 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
     let mut state = StateDict::new();
     for (file, count) in files {
         let shard = path.with_file_name(file);
-        let held = read_opened(&shard, open(&shard, options)?, options)?;
+        let held = read_by_format(&shard, open(&shard, options)?, options)?;
         for (key, tensor) in held.iter() {
             match places.get(key) {
                 Some(place) if place == file => state.insert(key, tensor.clone()),

@@ -5,7 +5,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::file::{open, read_opened, whole};
+use super::file::{open, whole};
+use super::format::read_by_format;
 use super::output::file_error;
 use super::safetensors::{self, Unique};
 use super::{
@@ -202,7 +203,7 @@ impl TrainingCheckpoint {
             named.map_err(|problem| damaged(format!("part `{}`: {problem}", quote(&name))))?;
             directory::check_name(&file).map_err(damaged)?;
             let (path, options) = (directory.join(file), ReadOptions::new());
-            let tensors = read_opened(&path, open(&path, &options)?, &options)?;
+            let tensors = read_by_format(&path, open(&path, &options)?, &options)?;
             let values = values.0;
             checkpoint.parts.insert(name, Snapshot { tensors, values });
         }

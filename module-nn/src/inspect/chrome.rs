@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::trace::{TensorInfo, Trace};
+use super::tensor_info::TensorInfo;
+use super::trace::Trace;
 
 impl Trace {
     /// The pass as JSON for `chrome://tracing` or [Perfetto](https://ui.perfetto.dev): one bar for

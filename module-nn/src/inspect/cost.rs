@@ -1,6 +1,7 @@
 //! Multiply-adds, by torchinfo's rules.
 
-use super::trace::{ParameterInfo, TensorInfo};
+use super::tensor_info::TensorInfo;
+use super::trace::ParameterInfo;
 
 /// Those of a module without modules in it, from its own parameters and its first output.
 pub(super) fn mult_adds(parameters: &[ParameterInfo], output: Option<&TensorInfo>) -> u64 {

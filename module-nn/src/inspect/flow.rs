@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::trace::TensorInfo;
+use super::tensor_info::TensorInfo;
 use crate::Tensor;
 
 /// A tensor that went from one place to another, as it was when it left the first.

@@ -22,7 +22,7 @@ use crate::{BackwardPreCall, DType, HookSet, Module, ModuleExt, Result, Select, 
 /// let inspector = GradientInspector::new(&model, "*")?;
 /// for _ in 0..3 {
 ///     let y = model.call(Tensor::randn([5, 4], DType::F32)?)?;
-///     y.mul(1000.0)?.sum(.., false)?.backward()?;
+///     y.mul(1000.0)?.sum(..)?.backward()?;
 /// }
 /// let report = inspector.report();
 /// let last = report.get("2").unwrap();
@@ -60,15 +60,15 @@ impl Running {
     /// Those of one gradient, computed in f64.
     fn of(grad: &Tensor) -> Result<Self> {
         let values = grad.to_dtype(DType::F64)?.abs()?;
-        let mean = values.mean(.., false)?;
+        let mean = values.mean(..)?;
         let apart = values.sub(&mean)?;
         Ok(Self {
             calls: 0,
             count: values.numel() as f64,
             mean: mean.item()?,
-            squares: apart.mul(&apart)?.sum(.., false)?.item()?,
-            min: values.amin(.., false)?.item()?,
-            max: values.amax(.., false)?.item()?,
+            squares: apart.mul(&apart)?.sum(..)?.item()?,
+            min: values.amin(..)?.item()?,
+            max: values.amax(..)?.item()?,
         })
     }
 

@@ -14,6 +14,7 @@ mod replace;
 mod rows;
 mod summary;
 mod table;
+mod tensor_info;
 mod trace;
 
 pub use features::{Feature, FeatureExtractor, Features};
@@ -22,4 +23,5 @@ pub use gradients::{GradientFlag, GradientInspector, GradientReport, GradientSta
 pub use picture::Picture;
 pub use replace::{replace, replace_typed, wrap};
 pub use summary::{Column, Summary, summary};
-pub use trace::{ParameterInfo, TensorInfo, Trace, TracedCall};
+pub use tensor_info::TensorInfo;
+pub use trace::{ParameterInfo, Trace, TracedCall};

@@ -8,9 +8,71 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::cost;
 use super::flow::{Flow, Origins, Place};
-use super::trace::{ParameterInfo, TensorInfo, Trace, TracedCall};
+use super::tensor_info::TensorInfo;
+use super::trace::{ParameterInfo, Trace, TracedCall};
 use crate::module::ModuleId;
-use crate::{HookOptions, Module, ModuleExt, Tensor, Walk};
+use crate::{Call, HookOptions, Module, ModuleExt, Result, Tensor, Tensors, Walk};
+
+/// Recording.
+impl Trace {
+    /// Calls the model under the caller's grad mode and records the pass.
+    ///
+    /// # Errors
+    ///
+    /// Those of the model.
+    pub fn record<I: Tensors, M>(model: &M, input: I) -> Result<Self>
+    where
+        M: Call<I, Output: Tensors> + ?Sized,
+    {
+        let (result, trace) = record(model.as_module(), false, || model.call(input));
+        result?;
+        Ok(trace)
+    }
+
+    /// As [`record`](Self::record), with [`flows`](Self::flows).
+    ///
+    /// It records the graph of all that is computed, whatever the grad mode, so as to know what
+    /// happened to tensors between calls: that two branches were added, say. Its activations stay
+    /// in memory until the pass is over.
+    ///
+    /// # Errors
+    ///
+    /// Those of the model.
+    pub fn record_flows<I: Tensors, M>(model: &M, mut input: I) -> Result<Self>
+    where
+        M: Call<I, Output: Tensors> + ?Sized,
+    {
+        crate::enable_grad(|| {
+            input.for_each_mut(&mut |tensor| {
+                // Indices have no gradient and need none: they are handed over as they are.
+                if let (false, Ok(leaf)) = (tensor.requires_grad(), tensor.with_grad()) {
+                    *tensor = leaf;
+                }
+            });
+            let (result, trace) = record(model.as_module(), true, || model.call(input));
+            result?;
+            Ok(trace)
+        })
+    }
+
+    /// Records the calls that `run` makes of modules of `model`, however many, and whether they
+    /// fail or not.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::inspect::Trace;
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = Linear::new(4, 8)?;
+    /// let (result, trace) = Trace::during(&layer, || layer.call(Tensor::from([1.0_f32])));
+    /// assert!(result.is_err() && trace.calls()[0].failed);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn during<R>(model: &(impl Module + ?Sized), run: impl FnOnce() -> R) -> (R, Self) {
+        record(model.as_module(), false, run)
+    }
+}
 
 /// What a pass has shown so far.
 struct Recorder {
@@ -190,7 +252,7 @@ fn kernel(module: &dyn Module) -> Option<String> {
 }
 
 /// Runs `run` with hooks on all modules of `model`; with `flows`, where tensors go is recorded too.
-pub(super) fn record<R>(model: &dyn Module, flows: bool, run: impl FnOnce() -> R) -> (R, Trace) {
+fn record<R>(model: &dyn Module, flows: bool, run: impl FnOnce() -> R) -> (R, Trace) {
     let recorder = Rc::new(RefCell::new(Recorder::new(flows)));
     let mut handles = Vec::new();
     for (path, module) in model.named_modules() {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::about::flags;
-use super::trace::{TensorInfo, Trace, TracedCall};
+use super::tensor_info::TensorInfo;
+use super::trace::{Trace, TracedCall};
 use crate::{Module, ModuleExt, TensorId};
 
 #[derive(Clone, Debug)]

@@ -4,7 +4,8 @@ use std::time::Duration;
 use super::about::{About, Modes, flags};
 use super::rows::{Row, rows};
 use super::table::Table;
-use super::trace::{TensorInfo, Trace};
+use super::tensor_info::TensorInfo;
+use super::trace::Trace;
 use crate::{Call, ModuleExt, Result, Tensors, no_grad};
 
 /// What a model is made of and what a forward pass through it costs, as
@@ -208,7 +209,7 @@ impl Summary {
             if number == 0 {
                 nothing()
             } else {
-                grouped(number)
+                group_digits(number)
             }
         };
         match column {
@@ -220,7 +221,7 @@ impl Summary {
                 "(recursive)".to_owned()
             }
             Column::Parameters if parameters > 0 && row.trainable == 0 => {
-                format!("({})", grouped(parameters as u64))
+                format!("({})", group_digits(parameters as u64))
             }
             Column::Parameters => number(parameters as u64),
             Column::Share if parameters > 0 => {
@@ -292,12 +293,12 @@ impl fmt::Display for Summary {
         ];
         writeln!(f, "{line}\n{}{line}", table.header())?;
         writeln!(f, "{}{line}", table.body())?;
-        writeln!(f, "Total params: {}", grouped(all as u64))?;
-        writeln!(f, "Trainable params: {}", grouped(trainable as u64))?;
+        writeln!(f, "Total params: {}", group_digits(all as u64))?;
+        writeln!(f, "Trainable params: {}", group_digits(trainable as u64))?;
         writeln!(
             f,
             "Non-trainable params: {}",
-            grouped((all - trainable) as u64)
+            group_digits((all - trainable) as u64)
         )?;
         writeln!(f, "Total mult-adds ({unit}): {mult_adds}\n{line}")?;
         for (name, bytes) in sizes {
@@ -369,7 +370,7 @@ fn time(time: Duration) -> String {
 }
 
 /// `12,345`
-pub(super) fn grouped(number: u64) -> String {
+pub(super) fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

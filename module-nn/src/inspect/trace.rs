@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::flow::Flow;
-use super::record::record;
-use crate::{Call, DType, Module, Result, Shape, TensorId, Tensors};
+use super::tensor_info::TensorInfo;
+use crate::TensorId;
 
 /// One recorded forward pass: every `call` of the model's modules, in the order in which they
 /// began.
@@ -67,31 +67,6 @@ pub struct TracedCall {
     pub mult_adds: u64,
 }
 
-/// What a tensor was like.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct TensorInfo {
-    /// Its shape.
-    pub shape: Shape,
-    /// Its dtype.
-    pub dtype: DType,
-}
-
-impl TensorInfo {
-    /// Of a tensor.
-    pub fn of(tensor: &crate::Tensor) -> Self {
-        Self {
-            shape: tensor.shape().clone(),
-            dtype: tensor.dtype(),
-        }
-    }
-
-    /// The bytes of its elements.
-    pub fn bytes(&self) -> usize {
-        self.shape.numel() * self.dtype.size_in_bytes()
-    }
-}
-
 /// What a parameter was like.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -114,64 +89,6 @@ impl TracedCall {
 }
 
 impl Trace {
-    /// Calls the model under the caller's grad mode and records the pass.
-    ///
-    /// # Errors
-    ///
-    /// Those of the model.
-    pub fn record<I: Tensors, M>(model: &M, input: I) -> Result<Self>
-    where
-        M: Call<I, Output: Tensors> + ?Sized,
-    {
-        let (result, trace) = record(model.as_module(), false, || model.call(input));
-        result?;
-        Ok(trace)
-    }
-
-    /// As [`record`](Self::record), with [`flows`](Self::flows).
-    ///
-    /// It records the graph of all that is computed, whatever the grad mode, so as to know what
-    /// happened to tensors between calls: that two branches were added, say. Its activations stay
-    /// in memory until the pass is over.
-    ///
-    /// # Errors
-    ///
-    /// Those of the model.
-    pub fn record_flows<I: Tensors, M>(model: &M, mut input: I) -> Result<Self>
-    where
-        M: Call<I, Output: Tensors> + ?Sized,
-    {
-        crate::enable_grad(|| {
-            input.for_each_mut(&mut |tensor| {
-                // Indices have no gradient and need none: they are handed over as they are.
-                if let (false, Ok(leaf)) = (tensor.requires_grad(), tensor.with_grad()) {
-                    *tensor = leaf;
-                }
-            });
-            let (result, trace) = record(model.as_module(), true, || model.call(input));
-            result?;
-            Ok(trace)
-        })
-    }
-
-    /// Records the calls that `run` makes of modules of `model`, however many, and whether they
-    /// fail or not.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_nn::inspect::Trace;
-    /// use module_nn::prelude::*;
-    ///
-    /// let layer = Linear::new(4, 8)?;
-    /// let (result, trace) = Trace::during(&layer, || layer.call(Tensor::from([1.0_f32])));
-    /// assert!(result.is_err() && trace.calls()[0].failed);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn during<R>(model: &(impl Module + ?Sized), run: impl FnOnce() -> R) -> (R, Self) {
-        record(model.as_module(), false, run)
-    }
-
     /// The calls, in the order in which they began.
     pub fn calls(&self) -> &[TracedCall] {
         &self.calls

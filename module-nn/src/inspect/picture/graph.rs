@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::inspect::summary::grouped;
+use crate::inspect::summary::group_digits;
 use crate::inspect::{Place, TensorInfo, Trace};
 
 /// Boxes in boxes, and lines between those that hold no others. Node 0 stands around all.
@@ -153,7 +153,7 @@ impl Graph {
             about.push_str(&about_tensors("\nin: ", &call.inputs));
             about.push_str(&about_tensors("\nout: ", &call.outputs));
             if own > 0 {
-                about.push_str(&format!("\nparameters: {}", grouped(own as u64)));
+                about.push_str(&format!("\nparameters: {}", group_digits(own as u64)));
             }
             about.push_str(&format!("\ntime: {:.3} ms", call.time.as_secs_f64() * 1e3));
             let id = format!("call{index}");

@@ -18,7 +18,6 @@ mod tile;
 
 use std::ops::Range;
 
-use super::float::Float;
 use super::memory::Workspace;
 use super::simd::Level;
 use super::threads::{SplitAt, parallel_for};
@@ -36,7 +35,7 @@ const WIDTH: usize = 256;
 const HEIGHT: usize = 1024;
 
 /// `out = scale · a · b`, added to what `out` holds if `add`.
-pub(super) fn multiply<T: Float>(
+pub(super) fn multiply<T: Tile>(
     scale: T,
     a: Matrix<'_, T>,
     b: Matrix<'_, T>,
@@ -46,7 +45,7 @@ pub(super) fn multiply<T: Float>(
     multiply_at(Level::highest(), scale, a, b, add, out);
 }
 
-fn multiply_at<T: Float>(
+fn multiply_at<T: Tile>(
     level: Level,
     scale: T,
     a: Matrix<'_, T>,
@@ -80,7 +79,7 @@ fn multiply_at<T: Float>(
 }
 
 /// The factor, copied if neither its rows nor its columns are contiguous.
-fn with_lines<'a, T: Float>(x: Matrix<'a, T>, copy: &'a mut Vec<T>) -> Matrix<'a, T> {
+fn with_lines<'a, T: Tile>(x: Matrix<'a, T>, copy: &'a mut Vec<T>) -> Matrix<'a, T> {
     if x.has_lines() {
         return x;
     }
@@ -90,7 +89,7 @@ fn with_lines<'a, T: Float>(x: Matrix<'a, T>, copy: &'a mut Vec<T>) -> Matrix<'a
 }
 
 /// Whether `bᵀ · aᵀ` takes less time, from what there is to multiply, to copy and to write.
-fn is_better_transposed<T: Float>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_, T>) -> bool {
+fn is_better_transposed<T: Tile>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_, T>) -> bool {
     let time = |left: &Matrix<'_, T>, right: &Matrix<'_, T>, transposed: bool| {
         let shape = T::shape(level);
         let (m, k, n) = (left.rows, left.columns, right.columns);
@@ -115,7 +114,7 @@ struct Product<'a, T> {
     transposed: bool,
 }
 
-impl<T: Float> Product<'_, T> {
+impl<T: Tile> Product<'_, T> {
     /// Shares the longer side among threads, whole tiles to each.
     fn parallel_for(&self, out: Vec<&mut [T]>) {
         let shape = T::shape(self.level);

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::super::float::Float;
 use super::super::memory::Workspace;
 use super::super::simd::Level;
+use super::Tile;
 use super::matrix::{Lines, Matrix};
 
 /// Rows of a factor in some of its columns: where they lie, or else copied to `copy`.
-pub(super) fn rows<'a, T: Float>(
+pub(super) fn rows<'a, T: Tile>(
     level: Level,
     x: &Matrix<'a, T>,
     [rows, inner]: [Range<usize>; 2],
@@ -25,7 +25,7 @@ pub(super) fn rows<'a, T: Float>(
 
 /// Some rows and columns of a factor, its columns side by side in panels of so many, with zeros beside
 /// the last.
-pub(super) fn panels<'a, T: Float>(
+pub(super) fn panels<'a, T: Tile>(
     level: Level,
     x: &Matrix<'_, T>,
     [inner, columns]: [Range<usize>; 2],
@@ -56,7 +56,7 @@ pub(super) fn panels<'a, T: Float>(
 }
 
 /// Cuts rows into panels of a width that the compiler knows.
-fn pack_rows<T: Float, const WIDTH: usize>(rows: Lines<'_, T>, panels: &mut [T]) {
+fn pack_rows<T: Tile, const WIDTH: usize>(rows: Lines<'_, T>, panels: &mut [T]) {
     let panels = panels.as_chunks_mut::<WIDTH>().0;
     for p in 0..rows.count {
         let (whole, rest) = rows.line(p).as_chunks::<WIDTH>();
@@ -74,7 +74,7 @@ fn pack_rows<T: Float, const WIDTH: usize>(rows: Lines<'_, T>, panels: &mut [T])
 const LINES: usize = 32;
 
 /// Writes each line as a column, into rows of `stride` elements.
-fn transpose<T: Float>(level: Level, lines: Lines<'_, T>, out: &mut [T], stride: usize) {
+fn transpose<T: Tile>(level: Level, lines: Lines<'_, T>, out: &mut [T], stride: usize) {
     for first in (0..lines.count).step_by(LINES) {
         let mut together: [&[T]; LINES] = [&[]; LINES];
         let count = LINES.min(lines.count - first);

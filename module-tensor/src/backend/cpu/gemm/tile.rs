@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use super::super::float::Float;
+use ndarray::LinalgScalar;
+
+use super::super::Element;
 use super::super::simd::{HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose};
 use super::DEPTH;
 use super::matrix::Lines;
@@ -57,7 +59,7 @@ pub(in super::super) struct Block<'a, 'b, T> {
     pub(super) level: Level,
     pub(super) left: Lines<'a, T>,
     pub(super) right: &'a [T],
-    /// Room for the rows of high tiles; nothing if there are none.
+    /// Memory for the rows of high tiles; nothing if there are none.
     pub(super) copied: &'a mut [T],
     /// How many columns a panel has.
     pub(super) width: usize,
@@ -72,7 +74,9 @@ pub(in super::super) struct Block<'a, 'b, T> {
 }
 
 /// The tiles of a type at each level.
-pub(in super::super) trait Tile: Transpose + HighTile {
+pub(in super::super) trait Tile:
+    Transpose + HighTile + Element + LinalgScalar
+{
     /// The sizes of tiles at a level.
     fn shape(level: Level) -> Shape;
 
@@ -149,7 +153,7 @@ macro_rules! tiles {
 tiles!(f32: 32 or 16, 16 or 8, 8 or 4);
 tiles!(f64: 16 or 8, 8 or 4, 4 or 2);
 
-impl<T: Float> Leveled for Block<'_, '_, T> {
+impl<T: Tile> Leveled for Block<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -168,7 +172,7 @@ impl<T: Float> Leveled for Block<'_, '_, T> {
     }
 }
 
-impl<T: Float> Block<'_, '_, T> {
+impl<T: Tile> Block<'_, '_, T> {
     #[inline(always)]
     fn run<const HIGH: bool, const ROWS: usize, const FEW: usize, const COLUMNS: usize>(
         mut self,
@@ -250,7 +254,7 @@ impl<T: Float> Block<'_, '_, T> {
         let columns = first..self.columns.end.min(first + COLUMNS);
         sums.as_flattened_mut()
             .iter_mut()
-            .for_each(|sum| *sum = sum.times(self.scale));
+            .for_each(|sum| *sum = *sum * self.scale);
         if self.transposed {
             let out = &mut self.out[columns];
             write_transposed(self.level, &sums, out, rows, self.add);
@@ -269,7 +273,7 @@ impl<T: Float> Block<'_, '_, T> {
 
 /// The sums of a tile, which stay in registers.
 #[inline(always)]
-fn sums_of<T: Float, const ROWS: usize, const COLUMNS: usize>(
+fn sums_of<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     rows: &[&[T]; ROWS],
     panel: &[[T; COLUMNS]],
     fused: impl Fn(T, T, T) -> T,
@@ -289,11 +293,11 @@ fn sums_of<T: Float, const ROWS: usize, const COLUMNS: usize>(
 }
 
 #[inline(always)]
-fn write<T: Float>(out: &mut [T], sums: &[T], add: bool) {
+fn write<T: Tile>(out: &mut [T], sums: &[T], add: bool) {
     if add {
         out.iter_mut()
             .zip(sums)
-            .for_each(|(out, &sum)| *out = out.plus(sum));
+            .for_each(|(out, &sum)| *out = *out + sum);
     } else {
         out.copy_from_slice(sums);
     }
@@ -303,7 +307,7 @@ fn write<T: Float>(out: &mut [T], sums: &[T], add: bool) {
 ///
 /// It is no part of the loop, so that sums are read from memory and not taken out of registers one by one.
 #[inline(never)]
-fn write_transposed<T: Float, const ROWS: usize, const COLUMNS: usize>(
+fn write_transposed<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     level: Level,
     sums: &[[T; COLUMNS]; ROWS],
     out: &mut [&mut [T]],

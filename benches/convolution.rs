@@ -42,12 +42,10 @@ fn measure(
 }
 
 fn conv<const N: usize>(stride: usize, padding: usize, groups: usize) -> ConvOptions<N> {
-    ConvOptions {
-        stride: [stride; N],
-        padding: Padding::Size([padding; N]),
-        groups,
-        ..Default::default()
-    }
+    ConvOptions::new()
+        .stride([stride; N])
+        .padding(Padding::Size([padding; N]))
+        .groups(groups)
 }
 
 fn convolutions(c: &mut Criterion) {
@@ -88,21 +86,14 @@ fn convolutions(c: &mut Criterion) {
         &[&[2, 16, 16, 28, 28], &[16, 16, 3, 3, 3]],
         |x| x[0].conv3d(&x[1], conv(1, 1, 1)),
     );
-    let doubling = ConvTransposeOptions {
-        stride: [2, 2],
-        padding: [1, 1],
-        ..Default::default()
-    };
+    let doubling = ConvTransposeOptions::new().stride([2, 2]).padding([1, 1]);
     measure(
         c,
         "conv_transpose2d 4x4, stride 2, 28x28",
         &[&[8, 64, 28, 28], &[64, 32, 4, 4]],
         |x| x[0].conv_transpose2d(&x[1], doubling),
     );
-    let window = UnfoldOptions {
-        padding: [1, 1],
-        ..UnfoldOptions::new([3, 3])
-    };
+    let window = UnfoldOptions::new([3, 3]).padding([1, 1]);
     measure(c, "im2col 3x3", &[image], |x| x[0].im2col(window));
 }
 
@@ -111,22 +102,14 @@ fn pooling(c: &mut Criterion) {
     measure(c, "max_pool2d 2x2", &[image], |x| {
         x[0].max_pool2d(PoolOptions::new([2, 2]))
     });
-    let overlapping = PoolOptions {
-        stride: [2, 2],
-        padding: [1, 1],
-        ..PoolOptions::new([3, 3])
-    };
+    let overlapping = PoolOptions::new([3, 3]).stride([2, 2]).padding([1, 1]);
     measure(c, "max_pool2d 3x3, stride 2", &[image], |x| {
         x[0].max_pool2d(overlapping)
     });
     measure(c, "avg_pool2d 2x2", &[image], |x| {
         x[0].avg_pool2d(AvgPoolOptions::new([2, 2]))
     });
-    let overlapping = AvgPoolOptions {
-        stride: [1, 1],
-        padding: [1, 1],
-        ..AvgPoolOptions::new([3, 3])
-    };
+    let overlapping = AvgPoolOptions::new([3, 3]).stride([1, 1]).padding([1, 1]);
     measure(c, "avg_pool2d 3x3, stride 1", &[image], |x| {
         x[0].avg_pool2d(overlapping)
     });

@@ -110,10 +110,10 @@ impl EncoderLayer {
     fn attention(&self, x: Tensor) -> Result<Tensor> {
         let shape = x.shape().clone();
         let qkv = self.in_proj.call(x)?;
-        let heads = [BATCH, LENGTH, HEADS, WIDTH / HEADS].into();
+        let heads = [BATCH, LENGTH, HEADS, WIDTH / HEADS];
         let part = |i: usize| {
             qkv.narrow(-1, i * WIDTH..(i + 1) * WIDTH)?
-                .reshape_to(&heads)?
+                .reshape(heads)?
                 .transpose(1, 2)
         };
         let (query, key, value) = (part(0)?, part(1)?, part(2)?);
@@ -121,7 +121,7 @@ impl EncoderLayer {
         let options = AttentionOptions::default();
         let y = query.scaled_dot_product_attention(&key, &value, options)?;
         drop((query, key, value));
-        self.out_proj.call(y.transpose(1, 2)?.reshape_to(&shape)?)
+        self.out_proj.call(y.transpose(1, 2)?.reshape(&shape)?)
     }
 }
 
@@ -180,7 +180,7 @@ fn main() -> Result<()> {
     report("model and input");
     for _ in 0..3 {
         model.zero_grad();
-        let loss = model.call(x.clone())?.mean(.., false)?;
+        let loss = model.call(x.clone())?.mean(..)?;
         report("forward");
         loss.backward()?;
         drop(loss);

@@ -85,10 +85,10 @@ fn all(c: &mut Criterion) -> Result<()> {
         x[0].log_softmax(1)
     })?;
     both(c, "logsumexp [256, 1024]", &[&[256, 1024]], |x| {
-        x[0].logsumexp(-1, false)
+        x[0].logsumexp(-1)
     })?;
     both(c, "logsumexp [8, 256, 128], 1", &[&[8, 256, 128]], |x| {
-        x[0].logsumexp(1, false)
+        x[0].logsumexp(1)
     })?;
     let classes = |count: i64| (0..count).map(|i| i * 37 % 100).collect::<Vec<_>>();
     let target = Tensor::from_vec(classes(256), [256])?;
@@ -106,10 +106,7 @@ fn all(c: &mut Criterion) -> Result<()> {
             if is_causal { ", causal" } else { "" }
         );
         both(c, &name, &[heads, heads, heads], |x| {
-            let options = AttentionOptions {
-                is_causal,
-                ..Default::default()
-            };
+            let options = AttentionOptions::new().is_causal(is_causal);
             x[0].scaled_dot_product_attention(&x[1], &x[2], options)
         })?;
     }

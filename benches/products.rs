@@ -109,10 +109,7 @@ fn layers() -> Result<()> {
     for (name, mask) in masks {
         let name = format!("attention [2, 8, 256, 64]{name}");
         both(&name, 2 * 8 * 256 * 256 * 128, &inputs, |x| {
-            let options = AttentionOptions {
-                attn_mask: mask.as_ref(),
-                ..Default::default()
-            };
+            let options = AttentionOptions::new().attn_mask(mask.as_ref());
             x[0].scaled_dot_product_attention(&x[1], &x[2], options)
         })?;
     }
@@ -132,10 +129,7 @@ fn layers() -> Result<()> {
         ];
         let products = batch * channels * channels * 9 * size * size;
         both(&name, products, &inputs, |x| {
-            let options = ConvOptions {
-                padding: Padding::Size([1, 1]),
-                ..Default::default()
-            };
+            let options = ConvOptions::new().padding(Padding::Size([1, 1]));
             x[0].conv2d(&x[1], options)
         })?;
     }

@@ -41,7 +41,7 @@ impl Forward for Mlp {
 fn step(model: &Mlp, optimizer: &mut dyn Optimizer, x: &Tensor, y: &Tensor) -> Result<()> {
     let distance = model.call(x.clone())?.sub(y)?;
     model.zero_grad();
-    distance.mul(&distance)?.mean(.., false)?.backward()?;
+    distance.mul(&distance)?.mean(..)?.backward()?;
     optimizer.step(model)
 }
 

@@ -39,7 +39,7 @@ fn main() -> Result<()> {
 
     let x = x.with_grad()?;
     let y = mish(&x)?;
-    y.sum(.., false)?.backward()?;
+    y.sum(..)?.backward()?;
     println!("mish {y}");
     if let Some(grad) = x.grad() {
         println!("grad {grad}");

@@ -37,11 +37,7 @@ fn accuracy(model: &DigitsNet, data: &Digits) -> Result<f64> {
     model.eval();
     let right = no_grad(|| {
         let logits = model.call(data.images.clone())?;
-        logits
-            .argmax(1, false)?
-            .eq(&data.labels)?
-            .sum(.., false)?
-            .item::<i64>()
+        logits.argmax(1)?.eq(&data.labels)?.sum(..)?.item::<i64>()
     })?;
     model.train();
     Ok(right as f64 / data.len() as f64)
@@ -149,7 +145,7 @@ fn main() -> Result<()> {
     println!(
         "layer1.bn1 put out {} with mean {:.4} for one image",
         activations.shape(),
-        activations.mean(.., false)?.item::<f32>()?
+        activations.mean(..)?.item::<f32>()?
     );
 
     std::fs::create_dir_all("target").map_err(Error::custom)?;

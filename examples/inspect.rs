@@ -92,7 +92,7 @@ fn show(directory: &Path) -> Result<()> {
     model
         .head
         .call(Tensor::randn([4, 16], DType::F32)?)?
-        .sum(.., false)?
+        .sum(..)?
         .backward()?;
     optimizer.step(&model)?;
     model.save(&later)?;

@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     manual_seed(0);
     // Points of the plane; is each inside the circle or outside?
     let points = Tensor::randn([512, 2], DType::F32)?;
-    let distance = points.mul(&points)?.sum(1, false)?;
+    let distance = points.mul(&points)?.sum(1)?;
     let inside = distance.lt(1.5)?.to_dtype(DType::I64)?;
 
     let model = Mlp::new()?;
@@ -48,8 +48,8 @@ fn main() -> Result<()> {
     model.save(&file)?;
     let restored = Mlp::new()?;
     println!("{}", restored.load(&file)?);
-    let right = restored.call(points)?.argmax(1, false)?.eq(&inside)?;
-    let count = right.sum(.., false)?.item::<i64>()?;
+    let right = restored.call(points)?.argmax(1)?.eq(&inside)?;
+    let count = right.sum(..)?.item::<i64>()?;
     println!("{count} of {} points right", right.numel());
     Ok(())
 }

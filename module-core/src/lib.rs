@@ -50,27 +50,4 @@ pub use state::{
 };
 
 // The tensor library, so that one dependency is enough.
-pub use module_tensor::BackwardOptions;
-#[cfg(feature = "linalg")]
-pub use module_tensor::linalg;
-pub use module_tensor::{
-    AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
-    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
-    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, MeshIndexing,
-    NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions, QuantileInterpolation, Reduction,
-    Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
-};
-pub use module_tensor::{
-    Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,
-    NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad,
-    is_grad_enabled, no_grad,
-};
-pub use module_tensor::{Complex, F8E4M3, F8E5M2};
-pub use module_tensor::{DType, Scalar, default_dtype, with_default_dtype};
-pub use module_tensor::{
-    Device, Element, default_device, num_threads, set_num_threads, with_default_device,
-};
-pub use module_tensor::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
-pub use module_tensor::{Error, ErrorKind, Result};
-pub use module_tensor::{Generator, fork_rng, manual_seed};
-pub use module_tensor::{autograd, backend, fused, ndarray, rng};
+pub use module_tensor::*;

@@ -19,7 +19,7 @@ pub use crate::{Result, Tensor};
 use crate::Call;
 
 /// A trait that holds for every [`Field`] and visits it as that does, with its own diagnostic.
-macro_rules! worded {
+macro_rules! diagnostic_alias {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
         pub trait $name {
@@ -63,7 +63,7 @@ macro_rules! worded {
     };
 }
 
-worded!(
+diagnostic_alias!(
     /// What is written `Option<_>`.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
@@ -75,7 +75,7 @@ worded!(
     OptionField
 );
 
-worded!(
+diagnostic_alias!(
     /// What is written `Option<usize>` or as an option of another constant.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
@@ -85,7 +85,7 @@ worded!(
     OptionSettingField
 );
 
-worded!(
+diagnostic_alias!(
     /// What is written `Tensor`.
     #[diagnostic::on_unimplemented(
         message = "a bare `Tensor` cannot be a field of a module",
@@ -95,7 +95,7 @@ worded!(
     TensorField
 );
 
-worded!(
+diagnostic_alias!(
     /// What is written `HashMap<…>`, or as another map or set of the standard library.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
@@ -105,7 +105,7 @@ worded!(
     MapField
 );
 
-worded!(
+diagnostic_alias!(
     /// What is written `Vec<usize>` or as another list of constants.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
@@ -115,7 +115,7 @@ worded!(
     NumbersField
 );
 
-worded!(
+diagnostic_alias!(
     /// What is written `Rc<_>`, `RefCell<_>`, `Mutex<_>` or as another cell.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",

@@ -5,17 +5,19 @@ mod packed_sequence;
 mod pad;
 
 pub use pack::{
-    PackOptions, PadPackedOptions, pack_padded_sequence, pack_sequence, pad_packed_sequence,
-    unpack_sequence,
+    PackOptions, PadPackedOptions, pack_padded_sequence, pack_sequence, pack_sequence_unsorted,
+    pad_packed_sequence, unpack_sequence,
 };
 pub use packed_sequence::{PackedSequence, invert_permutation};
-pub use pad::{PadSequenceOptions, PaddingSide, pad_sequence, unpad_sequence};
+pub use pad::{
+    PadSequenceOptions, PaddingSide, pad_sequence, unpad_sequence, unpad_sequence_batch_first,
+};
 
 use module_core::{Error, ErrorKind, Result, Shape, Tensor};
 
 /// The rows of `rows` that `places` names, in the order in which they fill `lead` dimensions; a place
 /// that is none is filled with `padding`.
-fn gathered(
+fn gather_rows(
     op: &'static str,
     rows: &Tensor,
     places: impl Iterator<Item = Option<usize>>,
@@ -30,7 +32,7 @@ fn gathered(
     let behind: Shape = [1].iter().chain(row).copied().collect();
     let behind = Tensor::full(behind, padding, (rows.dtype(), &rows.device()))?;
     let rows = Tensor::cat(&[rows, &behind], 0)?.index_select(0, &list)?;
-    rows.reshape_to(&shape)
+    rows.reshape(&shape)
 }
 
 /// An empty list with room for `count` items, which are about `x`.

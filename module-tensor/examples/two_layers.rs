@@ -52,17 +52,14 @@ fn main() -> Result<()> {
     manual_seed(0);
     // Points of the plane; is each inside the circle or outside?
     let points = Tensor::randn([512, 2], DType::F32)?;
-    let distance = points.mul(&points)?.sum(1, false)?;
+    let distance = points.mul(&points)?.sum(1)?;
     let inside = distance.lt(1.5)?.to_dtype(DType::I64)?;
     let wanted = inside.one_hot(2)?.to_dtype(DType::F32)?;
 
     let mut weights = Weights::new()?;
     for step in 0..=300 {
         let log_probabilities = weights.logits(&points)?.log_softmax(1)?;
-        let loss = log_probabilities
-            .mul(&wanted)?
-            .sum(1, false)?
-            .mean(.., false)?;
+        let loss = log_probabilities.mul(&wanted)?.sum(1)?.mean(..)?;
         let loss = loss.neg()?;
         if step % 100 == 0 {
             println!("step {step:3}  loss {:.4}", loss.item::<f32>()?);
@@ -70,8 +67,8 @@ fn main() -> Result<()> {
         loss.backward()?;
         weights = weights.step(0.5)?;
     }
-    let right = weights.logits(&points)?.argmax(1, false)?.eq(&inside)?;
-    let count = right.sum(.., false)?.item::<i64>()?;
+    let right = weights.logits(&points)?.argmax(1)?.eq(&inside)?;
+    let count = right.sum(..)?.item::<i64>()?;
     println!("{count} of {} points right", right.numel());
     if count < 490 {
         let problem = "are fewer than the 490 points that this recipe gets right";

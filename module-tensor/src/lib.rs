@@ -8,7 +8,7 @@
 //! manual_seed(0);
 //! let x = Tensor::randn([4, 3], DType::F32)?;
 //! let w = Tensor::randn([3, 2], DType::F32)?.with_grad()?;
-//! x.matmul(&w)?.tanh()?.sum(.., false)?.backward()?;
+//! x.matmul(&w)?.tanh()?.sum(..)?.backward()?;
 //! assert_eq!(w.grad().unwrap().shape(), w.shape());
 //! # Ok::<(), module_tensor::Error>(())
 //! ```
@@ -20,6 +20,7 @@ pub mod error;
 mod float8;
 mod layout;
 mod ops;
+mod option_table;
 pub mod rng;
 mod simd;
 mod tensor;
@@ -31,7 +32,7 @@ pub use backend::{
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{Error, ErrorKind, Result};
 pub use float8::{F8E4M3, F8E5M2};
-pub use layout::{Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
+pub use layout::{Dim, Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use ndarray;
 pub use num_complex::Complex;
 #[cfg(feature = "linalg")]
@@ -39,10 +40,12 @@ pub use ops::linalg;
 pub use ops::{
     AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
     ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
-    IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex, Lengths, MeshIndexing,
-    NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions, QuantileInterpolation, Reduction,
-    Repeats, Resize, ScatterReduce, Sizes, TensordotDims, UnfoldOptions, Unique, Value,
+    GridSampleOptions, IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex,
+    Lengths, MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
+    QuantileInterpolation, ReduceDim, Reduction, Repeats, Resize, ScatterReduce,
+    SearchSortedOptions, Sizes, TensordotDims, Tolerance, UnfoldOptions, Unique, Value,
 };
+pub use option_table::OptionValue;
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,

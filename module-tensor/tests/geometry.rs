@@ -209,13 +209,11 @@ fn pooling_is_what_its_geometry_says() {
         };
         let mut x = numbers(&geometry.input);
         if let (&[size], &[w]) = (&sizes[..], &windows[..]) {
-            let options = PoolOptions {
-                kernel_size: [w.kernel_size],
-                stride: [w.stride],
-                padding: [w.padding],
-                dilation: [w.dilation],
-                ceil_mode,
-            };
+            let options = PoolOptions::new([w.kernel_size])
+                .stride([w.stride])
+                .padding([w.padding])
+                .dilation([w.dilation])
+                .ceil_mode(ceil_mode);
             let y = tensor(&x, &geometry.input).max_pool(options).unwrap();
             assert_eq!(*y.shape(), geometry.output, "{size} {options:?}");
         }

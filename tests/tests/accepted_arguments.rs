@@ -8,7 +8,7 @@ use module_nn::functional::{
 };
 use module_nn::functional::{LpPoolOptions, lp_pool};
 use module_nn::prelude::*;
-use module_nn::rnn::{PackOptions, pack_padded_sequence, unpad_sequence};
+use module_nn::rnn::{PackOptions, pack_padded_sequence, unpad_sequence_batch_first};
 use module_nn::{CTCLoss, CTCLossConfig, CrossEntropyLossConfig};
 use module_tests::golden::{self, Tolerance};
 use module_tests::layers::{RoundTrip, find};
@@ -41,17 +41,11 @@ fn run(parts: &[&str], x: &[Tensor], all: &StateDict) -> Result<Tensor> {
             criterion.build()?.call((x[0].clone(), target))
         }
         ["cross_entropy", ..] => {
-            let options = CrossEntropyOptions {
-                reduction,
-                ..Default::default()
-            };
+            let options = CrossEntropyOptions::new().reduction(reduction);
             x[0].cross_entropy(&x[1], options)
         }
         ["nll_loss", ..] => {
-            let options = NllLossOptions {
-                reduction,
-                ..Default::default()
-            };
+            let options = NllLossOptions::new().reduction(reduction);
             x[0].nll_loss(&x[1], options)
         }
         ["multi_margin_loss", _, p, _] => {
@@ -78,14 +72,14 @@ fn run(parts: &[&str], x: &[Tensor], all: &StateDict) -> Result<Tensor> {
         ["truths", "minimum"] => x[0].minimum(&x[1]),
         ["truths", "add_true"] => x[0].add(true),
         ["truths", "mul_true"] => x[0].mul(true),
-        ["truths", "amax"] => x[0].amax(1, false),
-        ["truths", "amin"] => x[0].amin(1, false),
-        ["truths", "amax_all"] => x[0].amax(.., false),
-        ["truths", "amin_all"] => x[0].amin(.., false),
-        ["truths", "max"] => Ok(x[0].max(1, false)?.0),
-        ["truths", "min"] => Ok(x[0].min(1, false)?.0),
-        ["truths", "max_places"] => Ok(x[0].max(1, false)?.1),
-        ["truths", "min_places"] => Ok(x[0].min(1, false)?.1),
+        ["truths", "amax"] => x[0].amax(1),
+        ["truths", "amin"] => x[0].amin(1),
+        ["truths", "amax_all"] => x[0].amax(..),
+        ["truths", "amin_all"] => x[0].amin(..),
+        ["truths", "max"] => Ok(x[0].max(1)?.0),
+        ["truths", "min"] => Ok(x[0].min(1)?.0),
+        ["truths", "max_places"] => Ok(x[0].max(1)?.1),
+        ["truths", "min_places"] => Ok(x[0].min(1)?.1),
         ["hardtanh", "equal"] => x[0].hardtanh(0.0, 0.0),
         ["hardtanh", _] => x[0].hardtanh(1.0, 0.0),
         ["pad", mode, before, after] => {
@@ -99,7 +93,7 @@ fn run(parts: &[&str], x: &[Tensor], all: &StateDict) -> Result<Tensor> {
         ["batch_norm", "eps_0"] => x[0].batch_norm(&x[1].detach(), &x[2].detach(), None, None, 0.0),
         ["batch_norm", "eps_0_training"] => Ok(x[0].batch_norm_train(None, None, 0.0)?.0),
         ["batch_norm", _] => {
-            let zeros = x[0].mean([0, 2], false)?.zeros_like()?;
+            let zeros = x[0].mean([0, 2])?.zeros_like()?;
             x[0].batch_norm(&zeros, &zeros.ones_like()?, None, None, -1.0)
         }
         ["isclose" | "allclose", ..] => {
@@ -107,8 +101,12 @@ fn run(parts: &[&str], x: &[Tensor], all: &StateDict) -> Result<Tensor> {
             let (name, value) = (parts[1], number(&parts[2..].join(".")));
             let [rtol, atol] = ["rtol", "atol"].map(|of| if of == name { value } else { 0.1 });
             match parts[0] {
-                "isclose" => x[0].isclose(&x[0], rtol, atol, false),
-                _ => x[0].allclose(&x[0], rtol, atol, false).map(Tensor::from),
+                "isclose" => {
+                    x[0].isclose(&x[0], module_core::Tolerance::new().rtol(rtol).atol(atol))
+                }
+                _ => x[0]
+                    .allclose(&x[0], module_core::Tolerance::new().rtol(rtol).atol(atol))
+                    .map(Tensor::from),
             }
         }
         ["group_norm", ..] => x[0].group_norm(2, None, None, 1e-5),
@@ -205,7 +203,7 @@ fn differences(name: &str, inputs: &[Tensor], out: &Tensor, tensors: &StateDict)
     }
     let weights = Tensor::arange(1, out.numel() as i64 + 1, ()).unwrap();
     let weights = weights.to_dtype(out.dtype()).unwrap().reshape(out.shape());
-    let loss = out.mul(weights.unwrap()).unwrap().sum(.., false).unwrap();
+    let loss = out.mul(weights.unwrap()).unwrap().sum(..).unwrap();
     loss.backward().unwrap();
     for (i, input) in inputs.iter().enumerate() {
         let part = format!("gin{i}");
@@ -325,17 +323,14 @@ fn lengths_are_lists_or_tensors_of_any_integers() {
     let mixed = (log.clone(), targets, Tensor::from([4_u8, 3]), [2, 1]);
     assert!(expected.equal(&criterion.call(mixed).unwrap()).unwrap());
 
-    let options = PackOptions {
-        batch_first: true,
-        ..Default::default()
-    };
+    let options = PackOptions::new().batch_first(true);
     let padded = Tensor::from([[1_i64, 2, 3], [4, 0, 0]]);
     let list = pack_padded_sequence(&padded, [3, 1], options).unwrap();
     let tensor = pack_padded_sequence(&padded, Tensor::from([3_i32, 1]), options).unwrap();
     assert!(list.data().equal(tensor.data()).unwrap());
     let error = pack_padded_sequence(&padded, Tensor::from([3_i64, -1]), options).unwrap_err();
     assert!(error.to_string().contains("lengths = -1"), "{error}");
-    let error = unpad_sequence(&padded, Tensor::from([3.0_f32, 1.0]), true).unwrap_err();
+    let error = unpad_sequence_batch_first(&padded, Tensor::from([3.0_f32, 1.0])).unwrap_err();
     assert!(error.to_string().contains("float32"), "{error}");
 }
 

@@ -87,7 +87,7 @@ fn the_cache_carries_gradients() {
         let x = normal([1, 3, 12]);
         let grad = |y: Tensor| -> Result<Tensor> {
             attention.zero_grad();
-            y.sum(.., false)?.backward()?;
+            y.sum(..)?.backward()?;
             Ok(attention.get_parameter("k_proj.weight")?.grad().unwrap())
         };
         let whole = grad(attention.call(x.clone())?)?;
@@ -138,7 +138,7 @@ fn a_rotated_product_depends_on_the_distance_only() {
                 rotary.call((query.clone(), t))?,
                 rotary.call((key.clone(), s))?,
             );
-            query.mul(&key)?.sum(.., false)
+            query.mul(&key)?.sum(..)
         };
         let expected = product(5, 2)?;
         for far in [0, 7, 1000] {
@@ -242,7 +242,7 @@ fn a_reset_transformer_is_drawn_by_xavier() {
             let weight = model
                 .get_parameter("encoder.layers.1.linear1.weight")?
                 .detach();
-            let most = weight.abs()?.amax(.., false)?.item::<f64>()?;
+            let most = weight.abs()?.amax(..)?.item::<f64>()?;
             assert!(most <= bound && most > 8.0_f64.sqrt().recip(), "{most}");
             model.reset_parameters()?;
         }

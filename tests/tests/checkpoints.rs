@@ -274,12 +274,7 @@ where
         let x = Tensor::randn([8, 6], DType::F32).unwrap();
         model.zero_grad();
         let y = model.call(x).unwrap();
-        y.mul(&y)
-            .unwrap()
-            .mean(.., false)
-            .unwrap()
-            .backward()
-            .unwrap();
+        y.mul(&y).unwrap().mean(..).unwrap().backward().unwrap();
         // One that JSON must keep to the last bit.
         optimizer.set_lr(1e-2 / (1.0 + 0.1 * step as f64));
         optimizer.step(model).unwrap();

@@ -57,7 +57,7 @@ fn parameters_and_buffers_are_operands_with_gradients() -> Result<()> {
     assert_eq!(floats(&mean - &x), [-2.0, -4.0]);
     assert_eq!(floats((&x - &mean) / &weight), [1.0, 1.0]);
     assert_eq!(floats(x.mul(&weight)), [6.0, 20.0]);
-    (&x * &weight + &mean)?.sum(.., false)?.backward()?;
+    (&x * &weight + &mean)?.sum(..)?.backward()?;
     assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [3.0, 5.0]);
     Ok(())
 }

@@ -33,7 +33,7 @@ impl Forward for Net {
 
 fn loss(net: &impl Forward<Output = Tensor>) -> Tensor {
     let output = net.call(Tensor::from([[1.0_f32, 2.0]])).unwrap();
-    output.sum(.., false).unwrap()
+    output.sum(..).unwrap()
 }
 
 #[derive(Module)]

@@ -94,7 +94,7 @@ fn sequences_and_draws_are_those_of_pytorch() {
 #[test]
 fn a_draw_is_no_silent_cut() {
     let p = Tensor::from([0.5_f32, 0.25]).with_grad().unwrap();
-    let y = p.bernoulli().unwrap().sum(.., false).unwrap();
+    let y = p.bernoulli().unwrap().sum(..).unwrap();
     assert_eq!(
         y.backward().unwrap_err().to_string(),
         "backward: `bernoulli` has no gradient; use `detach` before it if none is wanted"

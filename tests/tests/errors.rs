@@ -231,10 +231,8 @@ fn cross_entropy_refuses_targets_that_do_not_fit() {
     assert!(loss(&Tensor::from([0_i64])).is_err());
     assert!(loss(&Tensor::from([[0_i64], [1]])).is_err());
     assert!(loss(&zeros([2])).is_err());
-    let options = CrossEntropyOptions {
-        weight: Some(&zeros([2])),
-        ..Default::default()
-    };
+    let weight = zeros([2]);
+    let options = CrossEntropyOptions::new().weight(&weight);
     assert_error(
         cross_entropy(&zeros([2, 3]), &Tensor::from([0_i64, 1]), options),
         "cross_entropy: expected a weight [3], got shape [2]",

@@ -89,7 +89,7 @@ fn attempt(entry: &Entry, kwargs: &Value, sample: &Sample) -> Result<()> {
 fn outputs(built: &dyn Built, arguments: &Arguments<'_>) -> Result<()> {
     for output in built.run(arguments)? {
         if output.requires_grad() {
-            output.sum(.., false)?.backward()?;
+            output.sum(..)?.backward()?;
         }
     }
     Ok(())

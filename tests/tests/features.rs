@@ -137,7 +137,7 @@ fn tracked_features_carry_gradients_and_others_are_cast() {
     features
         .get("pair.left")
         .unwrap()
-        .sum(.., false)
+        .sum(..)
         .unwrap()
         .backward()
         .unwrap();

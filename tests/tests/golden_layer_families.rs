@@ -248,10 +248,7 @@ impl Case<'_> {
             }
         }
         for (i, (output, grad)) in followed.iter().enumerate() {
-            let options = BackwardOptions {
-                retain_graph: i + 1 < followed.len(),
-                ..BackwardOptions::default()
-            };
+            let options = BackwardOptions::new().retain_graph(i + 1 < followed.len());
             output.backward_with(grad, options)?;
         }
         Ok(())

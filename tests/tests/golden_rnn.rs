@@ -4,8 +4,8 @@
 use module_core::{BackwardOptions, ErrorKind, Result, StateDict, Tensor};
 use module_nn::rnn::{
     PackOptions, PackedSequence, PadPackedOptions, PadSequenceOptions, PaddingSide,
-    invert_permutation, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence,
-    unpack_sequence, unpad_sequence,
+    invert_permutation, pack_padded_sequence, pack_sequence, pack_sequence_unsorted,
+    pad_packed_sequence, pad_sequence, unpack_sequence, unpad_sequence, unpad_sequence_batch_first,
 };
 use module_tests::golden::{Case, Tolerance, assert_close, load};
 use serde_json::Value;
@@ -29,24 +29,26 @@ fn packed(sequence: &PackedSequence) -> Vec<Tensor> {
 fn run(op: &str, args: &Value, x: &[Tensor]) -> Result<Vec<Tensor>> {
     let batch_first = args["batch_first"] == true;
     let enforce_sorted = args["enforce_sorted"] == true;
+    let pack = match enforce_sorted {
+        true => pack_sequence,
+        false => pack_sequence_unsorted,
+    };
     let lengths = args["lengths"].as_array().into_iter().flatten();
     let lengths: Vec<usize> = lengths.map(|n| n.as_u64().unwrap() as usize).collect();
     let padding_value = args["padding_value"].as_f64().unwrap_or(0.0);
     Ok(match op {
         "pack_padded_sequence" => {
-            let options = PackOptions {
-                batch_first,
-                enforce_sorted,
-            };
+            let options = PackOptions::new()
+                .batch_first(batch_first)
+                .enforce_sorted(enforce_sorted);
             packed(&pack_padded_sequence(&x[0], &lengths, options)?)
         }
         "pad_packed_sequence" => {
-            let options = PadPackedOptions {
-                batch_first,
-                padding_value,
-                total_length: args["total_length"].as_u64().map(|n| n as usize),
-            };
-            let (padded, lengths) = pad_packed_sequence(&pack_sequence(x, false)?, options)?;
+            let options = PadPackedOptions::new()
+                .batch_first(batch_first)
+                .padding_value(padding_value)
+                .total_length(args["total_length"].as_u64().map(|n| n as usize));
+            let (padded, lengths) = pad_packed_sequence(&pack_sequence_unsorted(x)?, options)?;
             vec![padded, list(&lengths)]
         }
         "pad_sequence" => {
@@ -54,16 +56,16 @@ fn run(op: &str, args: &Value, x: &[Tensor]) -> Result<Vec<Tensor>> {
                 Some("left") => PaddingSide::Left,
                 _ => PaddingSide::Right,
             };
-            let options = PadSequenceOptions {
-                batch_first,
-                padding_value,
-                padding_side,
-            };
+            let options = PadSequenceOptions::new()
+                .batch_first(batch_first)
+                .padding_value(padding_value)
+                .padding_side(padding_side);
             vec![pad_sequence(x, options)?]
         }
-        "unpad_sequence" => unpad_sequence(&x[0], &lengths, batch_first)?,
-        "pack_sequence" => packed(&pack_sequence(x, enforce_sorted)?),
-        "unpack_sequence" => unpack_sequence(&pack_sequence(x, enforce_sorted)?)?,
+        "unpad_sequence" if batch_first => unpad_sequence_batch_first(&x[0], &lengths)?,
+        "unpad_sequence" => unpad_sequence(&x[0], &lengths)?,
+        "pack_sequence" => packed(&pack(x)?),
+        "unpack_sequence" => unpack_sequence(&pack(x)?)?,
         "invert_permutation" => vec![invert_permutation(&x[0])?],
         _ => panic!("an unknown operation: {op}"),
     })
@@ -86,10 +88,7 @@ fn check(case: &Case, tensors: &StateDict) {
     }
     let followed: Vec<&Tensor> = outputs.iter().filter(|x| x.requires_grad()).collect();
     for (i, output) in followed.iter().enumerate() {
-        let options = BackwardOptions {
-            retain_graph: i + 1 < followed.len(),
-            ..BackwardOptions::default()
-        };
+        let options = BackwardOptions::new().retain_graph(i + 1 < followed.len());
         let grad = get(&format!("gout{i}")).unwrap();
         output.backward_with(grad, options).unwrap();
     }
@@ -139,24 +138,18 @@ fn what_is_no_sequence_is_refused() {
     refused(pack_padded_sequence(&none, [], options), &["[]"]);
 
     let packed = pack(&[2, 1, 1]).unwrap();
-    let options = PadPackedOptions {
-        total_length: Some(1),
-        ..PadPackedOptions::default()
-    };
+    let options = PadPackedOptions::new().total_length(1);
     refused(
         pad_packed_sequence(&packed, options),
         &["total_length = 1", "2"],
     );
     refused(packed.with_data(flat.clone()), &["4 rows", "[1]"]);
-    refused(pack_sequence(&[], true), &["[]"]);
+    refused(pack_sequence(&[]), &["[]"]);
     refused(
-        pack_sequence(&[flat.clone(), x.clone()], false),
+        pack_sequence_unsorted(&[flat.clone(), x.clone()]),
         &["[2, 3]"],
     );
-    refused(
-        unpad_sequence(&x, [2, 3, 1], false),
-        &["[2, 3, 1]", "2 steps"],
-    );
+    refused(unpad_sequence(&x, [2, 3, 1]), &["[2, 3, 1]", "2 steps"]);
     refused(
         invert_permutation(&Tensor::from([0_i64, 0])),
         &["0", "once"],

@@ -47,15 +47,13 @@ fn leaf(value: f64) -> Tensor {
     Tensor::from(value).with_grad().unwrap()
 }
 
-const RETAIN: BackwardOptions = BackwardOptions {
-    retain_graph: true,
-    create_graph: false,
-};
+fn retain() -> BackwardOptions {
+    BackwardOptions::new().retain_graph(true)
+}
 
-const CREATE: BackwardOptions = BackwardOptions {
-    retain_graph: true,
-    create_graph: true,
-};
+fn create() -> BackwardOptions {
+    BackwardOptions::new().create_graph(true)
+}
 
 fn again(y: &Tensor, options: BackwardOptions) -> Result<()> {
     y.backward_with(&y.ones_like()?, options)
@@ -122,7 +120,7 @@ fn removed(log: &Log) -> Result<()> {
     let (first, second) = (log.see(&x, "first")?, log.see(&x, "second")?);
     let y = x.mul(3.0)?;
     first.remove();
-    again(&y, RETAIN)?;
+    again(&y, retain())?;
     drop(second);
     y.backward()?;
     log.kept("x", &x)
@@ -139,7 +137,7 @@ fn removed_while_they_run(log: &Log) -> Result<()> {
     })?;
     *second.lock().unwrap() = Some(log.see(&x, "second")?);
     let y = x.mul(3.0)?;
-    again(&y, RETAIN)?;
+    again(&y, retain())?;
     y.backward()
 }
 
@@ -183,7 +181,7 @@ fn second_derivative(log: &Log) -> Result<()> {
     let x = leaf(2.0);
     let h = x.mul(&x)?;
     let _hook = log.change(&h, "h", |g| g.mul(g).map(Some))?;
-    let slope = grad_of(&h.mul(&h)?, &x, CREATE)?;
+    let slope = grad_of(&h.mul(&h)?, &x, create())?;
     log.write(format!("slope {}", slope.item::<f64>()?));
     slope.backward()?;
     log.kept("x", &x)
@@ -197,8 +195,8 @@ fn grad_mode(log: &Log) -> Result<()> {
         Ok(None)
     })?;
     let y = x.mul(&x)?;
-    again(&y, RETAIN)?;
-    again(&y, CREATE)
+    again(&y, retain())?;
+    again(&y, create())
 }
 
 fn retained(log: &Log) -> Result<()> {
@@ -208,9 +206,9 @@ fn retained(log: &Log) -> Result<()> {
     log.write(format!("retains {} {}", h.retains_grad(), x.retains_grad()));
     let _hook = log.change(&h, "h", |g| g.mul(10.0).map(Some))?;
     let y = h.mul(&h)?;
-    again(&y, RETAIN)?;
+    again(&y, retain())?;
     log.kept("h", &h)?;
-    again(&y, RETAIN)?;
+    again(&y, retain())?;
     log.kept("h", &h)?;
     grad_of(&y, &x, BackwardOptions::default())?;
     log.kept("h", &h)?;

@@ -44,7 +44,7 @@ const WIDTH: usize = 256;
 /// The most bytes that a backward pass takes beyond what was held when it began.
 fn peak_of_a_pass(net: &Sequential) -> usize {
     let y = net.call(Tensor::ones([1, WIDTH], DType::F32).unwrap());
-    let loss = y.unwrap().mean(.., false).unwrap();
+    let loss = y.unwrap().mean(..).unwrap();
     Device::cpu().empty_cache();
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

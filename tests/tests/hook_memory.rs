@@ -44,7 +44,7 @@ fn ten_thousand_captures_keep_memory_flat() {
         let y = net.call(x.clone()).unwrap();
         // The graph of every other pass is dropped as it is.
         if i.is_multiple_of(2) {
-            y.sum(.., false).unwrap().backward().unwrap();
+            y.sum(..).unwrap().backward().unwrap();
         }
     };
     (0..500).for_each(pass);

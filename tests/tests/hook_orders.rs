@@ -602,7 +602,7 @@ fn backward_without_tracked_input(log: &Log) -> Result<()> {
         writer.write(format!("grad_input {}", words(&call.grad_inputs())));
     });
     let x = Tensor::from([[1.0_f32]]);
-    linear.call(x)?.sum(.., false)?.backward()
+    linear.call(x)?.sum(..)?.backward()
 }
 
 fn backward_two_inputs_one_tracked(log: &Log) -> Result<()> {
@@ -810,15 +810,15 @@ fn backward_output_without_the_input(log: &Log) -> Result<()> {
     module.call(leaf(1.0))?.backward()
 }
 
-const ONCE: BackwardOptions = BackwardOptions {
-    retain_graph: false,
-    create_graph: false,
-};
+fn once() -> BackwardOptions {
+    BackwardOptions::new()
+        .retain_graph(false)
+        .create_graph(false)
+}
 
-const CREATE: BackwardOptions = BackwardOptions {
-    retain_graph: true,
-    create_graph: true,
-};
+fn create() -> BackwardOptions {
+    BackwardOptions::new().retain_graph(true).create_graph(true)
+}
 
 fn slope(y: &Tensor, x: &Tensor, options: BackwardOptions) -> Result<Tensor> {
     Ok(grad(&[y], &[x], options)?.remove(0).expect("a gradient"))
@@ -831,7 +831,7 @@ fn backward_of_some(log: &Log) -> Result<()> {
     let _hooks = log.watch(&module, "module");
     for of in [&w, &x] {
         let output = module.call((x.clone(), y.clone()))?;
-        log.write(format!("gradient {}", number(&slope(&output, of, ONCE)?)));
+        log.write(format!("gradient {}", number(&slope(&output, of, once())?)));
     }
     Ok(())
 }
@@ -842,7 +842,7 @@ fn backward_second_derivative(log: &Log) -> Result<()> {
     let functions: [fn(Tensor) -> Result<Tensor>; 2] = [|y| y.add(1.0), |y| y.mul(&y)];
     for function in functions {
         let x = leaf(2.0);
-        let slope = slope(&function(module.call(x.clone())?)?, &x, CREATE)?;
+        let slope = slope(&function(module.call(x.clone())?)?, &x, create())?;
         log.write(format!("slope {}", number(&slope)));
         slope.backward()?;
         log.gradient(&x);
@@ -857,9 +857,9 @@ fn backward_second_derivative_of_a_replaced_one(log: &Log) -> Result<()> {
         module.register_full_backward_hook(change_input(|grad| grad.mul(3.0))),
     ];
     let y = module.call(x.clone())?;
-    let first = slope(&y.mul(&y)?, &x, CREATE)?;
+    let first = slope(&y.mul(&y)?, &x, create())?;
     log.write(format!("slope {}", number(&first)));
-    log.write(format!("gradient {}", number(&slope(&first, &x, ONCE)?)));
+    log.write(format!("gradient {}", number(&slope(&first, &x, once())?)));
     Ok(())
 }
 
@@ -867,16 +867,17 @@ fn again(y: &Tensor, options: BackwardOptions) -> Result<()> {
     y.backward_with(&y.ones_like()?, options)
 }
 
-const RETAIN: BackwardOptions = BackwardOptions {
-    retain_graph: true,
-    create_graph: false,
-};
+fn retain() -> BackwardOptions {
+    BackwardOptions::new()
+        .retain_graph(true)
+        .create_graph(false)
+}
 
 fn backward_twice(log: &Log) -> Result<()> {
     let (times, x) = (times(3.0), leaf(1.0));
     let _hooks = log.watch(&times, "module");
     let y = times.call(x.clone())?;
-    again(&y, RETAIN)?;
+    again(&y, retain())?;
     y.backward()?;
     log.gradient(&x);
     Ok(())
@@ -897,7 +898,7 @@ fn backward_grad_mode(log: &Log) -> Result<()> {
         writer.write(format!("enabled {enabled} tracked {tracked}"));
     });
     module.call(leaf(2.0))?.backward()?;
-    again(&module.call(leaf(2.0))?, CREATE)?;
+    again(&module.call(leaf(2.0))?, create())?;
     let y = no_grad(|| module.call(leaf(2.0)))?;
     log.write(format!("tracked {}", python(y.requires_grad())));
     Ok(())
@@ -944,7 +945,7 @@ fn backward_hook_fails(log: &Log) -> Result<()> {
     let _after = log.watch(&times, "after");
     let y = times.call(x.clone())?;
     for _ in 0..2 {
-        log.raised(again(&y, RETAIN));
+        log.raised(again(&y, retain()));
     }
     log.write(format!("gradient {}", x.grad().map_or("None", |_| "there")));
     Ok(())

@@ -221,7 +221,7 @@ fn a_tracked_replacement_is_part_of_the_graph() {
     });
     let x = input().with_grad().unwrap();
     let y = layer.call(x.clone()).unwrap();
-    y.sum(.., false).unwrap().backward().unwrap();
+    y.sum(..).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [3.0, 3.0]);
 }
 

@@ -133,7 +133,7 @@ fn shared_hooks_run_on_every_thread_until_they_are_dropped() {
     assert_eq!(hooks.len(), 5);
     let run = || {
         let y = net.call(input()).unwrap();
-        y.sum(.., false).unwrap().backward().unwrap();
+        y.sum(..).unwrap().backward().unwrap();
     };
     thread::scope(|scope| {
         (0..8).for_each(|_| drop(scope.spawn(|| (0..10).for_each(|_| run()))));

@@ -1,6 +1,7 @@
 //! Initializers on parameters, by type over a tree, and as recommended.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_core::Tolerance;
 use module_nn::init::{self, Constant, Nonlinearity, Normal, Recommended, XavierUniform};
 use module_nn::prelude::*;
 
@@ -107,12 +108,7 @@ fn spread(parameter: &Parameter) -> f64 {
         .unwrap()
         .square()
         .unwrap();
-    square
-        .mean(.., false)
-        .unwrap()
-        .item::<f64>()
-        .unwrap()
-        .sqrt()
+    square.mean(..).unwrap().item::<f64>().unwrap().sqrt()
 }
 
 #[test]
@@ -149,7 +145,11 @@ fn recommended_initializers_have_the_spread_of_their_rules() {
     let gate = at("lstm.weight_hh_l0").detach().narrow(0, 16..32).unwrap();
     let products = gate.matmul(&gate.t().unwrap()).unwrap();
     let one = Tensor::eye(16, 16, DType::F32).unwrap();
-    assert!(products.allclose(&one, 0.0, 1e-5, false).unwrap());
+    assert!(
+        products
+            .allclose(&one, Tolerance::new().rtol(0.0).atol(1e-5))
+            .unwrap()
+    );
     let bias = numbers(at("lstm.bias_ih_l0"));
     assert!((0..64).all(|i| bias[i] == if (16..32).contains(&i) { 1.0 } else { 0.0 }));
     for zero in [

@@ -50,7 +50,7 @@ fn gradients_run_over_steps() {
             .unwrap()
             .mul(Tensor::from(grad))
             .unwrap()
-            .sum(.., false)
+            .sum(..)
             .unwrap()
             .backward()
             .unwrap();
@@ -84,7 +84,7 @@ fn gradients_that_vanish_explode_or_are_no_numbers_are_flagged() {
     let flags = |scale: f64| {
         inspector.reset();
         let y = model.call(ones()).unwrap().mul(scale).unwrap();
-        y.sum(.., false).unwrap().backward().unwrap();
+        y.sum(..).unwrap().backward().unwrap();
         let report = inspector.report();
         let paths: Vec<_> = report.rows().iter().map(|row| row.path.clone()).collect();
         assert_eq!(paths, ["stem", "left", "head"]);

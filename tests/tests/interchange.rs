@@ -54,10 +54,7 @@ fn a_file_of_pytorch_loads_strictly_and_gives_its_logits() {
         Tolerance::CONTRACTION,
         "train",
     );
-    let options = CrossEntropyOptions {
-        label_smoothing: 0.1,
-        ..Default::default()
-    };
+    let options = CrossEntropyOptions::new().label_smoothing(0.1);
     let loss = cross_entropy(&logits, get("labels"), options).unwrap();
     assert_close(&loss.detach(), get("loss"), Tolerance::CONTRACTION, "loss");
     loss.backward().unwrap();

@@ -149,9 +149,7 @@ fn without_any_one_of_the_fused_families_it_trains_as_well() -> Result<()> {
             let other = here.get(key).expect("the same keys");
             let close = value.to_dtype(DType::F64)?.allclose(
                 &other.to_dtype(DType::F64)?,
-                1e-2,
-                1e-2,
-                false,
+                module_core::Tolerance::new().rtol(1e-2).atol(1e-2),
             )?;
             assert!(close, "{family:?}: {key}");
         }

@@ -49,12 +49,7 @@ fn check(
         }
         let y = operation().unwrap();
         close(&y, &out, &format!("output, {threads} threads"));
-        y.mul(&grad)
-            .unwrap()
-            .sum(.., false)
-            .unwrap()
-            .backward()
-            .unwrap();
+        y.mul(&grad).unwrap().sum(..).unwrap().backward().unwrap();
         for (i, (leaf, expected)) in leaves.iter().zip(&grads).enumerate() {
             close(
                 &leaf.grad().unwrap(),
@@ -130,12 +125,10 @@ fn convolutions() {
         let x = draw(&[batch, inputs, height, width], 6);
         let weight = draw(&[outputs, inputs / groups, kernel, kernel], 7);
         assert!(x.numel() >= LARGE);
-        let options = ConvOptions {
-            padding: [1, 1].into(),
-            stride: [stride, stride],
-            groups,
-            ..Default::default()
-        };
+        let options = ConvOptions::new()
+            .padding([1, 1])
+            .stride([stride, stride])
+            .groups(groups);
         let size = |size: usize| (size + 2 - kernel) / stride + 1;
         let (rows, columns) = (size(height), size(width));
         check(
@@ -227,7 +220,7 @@ fn reductions() {
     let sums: Vec<f64> = values.chunks(columns).map(|row| row.iter().sum()).collect();
     check(
         &[&x],
-        || x.sum(1, false),
+        || x.sum(1),
         |grad| (sums.clone(), vec![of_rows(grad)]),
     );
     let across: Vec<f64> = transposed(&values, columns)
@@ -236,19 +229,19 @@ fn reductions() {
         .collect();
     check(
         &[&x],
-        || x.sum(0, false),
+        || x.sum(0),
         |grad| (across.clone(), vec![of_columns(grad)]),
     );
     let total: f64 = sums.iter().sum();
     check(
         &[&x],
-        || x.sum(.., false),
+        || x.sum(..),
         |grad| (vec![total], vec![vec![grad[0]; values.len()]]),
     );
     let share = 1.0 / values.len() as f64;
     check(
         &[&x],
-        || x.mean(.., false),
+        || x.mean(..),
         |grad| {
             (
                 vec![total * share],
@@ -259,7 +252,7 @@ fn reductions() {
     let squares: f64 = values.iter().map(|x| x * x).sum();
     check(
         &[&x],
-        || x.mul(&x)?.sum(.., false),
+        || x.mul(&x)?.sum(..),
         |grad| {
             (
                 vec![squares],
@@ -311,7 +304,7 @@ fn the_tail_of_gelu() {
             .with_grad()
             .unwrap();
         let y = x.gelu(Approximate::None).unwrap();
-        y.sum(.., false).unwrap().backward().unwrap();
+        y.sum(..).unwrap().backward().unwrap();
         let (outs, slopes) = (numbers(&y), numbers(&x.grad().unwrap()));
         for ((&x, out), slope) in values.iter().zip(outs).zip(slopes) {
             let share = 0.5 * erfc(-x * FRAC_1_SQRT_2);

@@ -18,17 +18,14 @@ fn results() -> Result<Vec<Vec<u8>>> {
     let tall = draw(&[1031, 517], 8)?;
     let many = draw(&[40, 65, 70], 9)?;
     type Operation = Box<dyn Fn(&Tensor) -> Result<Tensor>>;
-    let conv = ConvOptions {
-        padding: [1, 1].into(),
-        ..Default::default()
-    };
+    let conv = ConvOptions::new().padding([1, 1]);
     let scale = draw(&[1031], 10)?;
     let (steps, weight) = (draw(&[148, 600], 11)?, draw(&[600, 150], 12)?);
     let first = draw(&[37, 150], 13)?;
     let cases: Vec<(Tensor, Operation)> = vec![
         (wide.clone(), Box::new(|x| x.add(&x.mul(3.0)?))),
         (wide.clone(), Box::new(|x| x.tanh()?.exp())),
-        (wide.clone(), Box::new(|x| x.sum(.., false))),
+        (wide.clone(), Box::new(|x| x.sum(..))),
         (wide.clone(), Box::new(|x| x.softmax(-1))),
         (wide.clone(), Box::new(|x| x.log_softmax(0))),
         (
@@ -58,7 +55,7 @@ fn results() -> Result<Vec<Vec<u8>>> {
         }),
         (kernel.narrow(1, 0..3)?.contiguous()?, {
             let images = images.clone();
-            let grouped = ConvOptions { groups: 3, ..conv };
+            let grouped = conv.groups(3);
             Box::new(move |weight| images.conv2d(weight, grouped))
         }),
         (kernel.transpose(0, 1)?.contiguous()?, {
@@ -71,24 +68,17 @@ fn results() -> Result<Vec<Vec<u8>>> {
         (
             query,
             Box::new(move |x| {
-                let options = AttentionOptions {
-                    is_causal: true,
-                    ..Default::default()
-                };
+                let options = AttentionOptions::new().is_causal(true);
                 x.scaled_dot_product_attention(&key, &key, options)
             }),
         ),
         (
             steps,
             Box::new(move |x| {
-                let options = RecurrentOptions {
-                    op: RecurrentOp::Lstm,
-                    weight_hh: &weight,
-                    bias_hh: None,
-                    weight_hr: None,
-                    batch_sizes: &[37; 4],
-                    reverse: false,
-                };
+                let options = RecurrentOptions::new(RecurrentOp::Lstm, &weight, &[37; 4])
+                    .bias_hh(None)
+                    .weight_hr(None)
+                    .reverse(false);
                 Ok(recurrent(x, &first, Some(&first), &options)?.output)
             }),
         ),
@@ -98,7 +88,7 @@ fn results() -> Result<Vec<Vec<u8>>> {
         let x = x.with_grad()?;
         let y = operation(&x)?;
         bytes.push(y.to_host()?.to_le_bytes());
-        y.mul(&y)?.sum(.., false)?.backward()?;
+        y.mul(&y)?.sum(..)?.backward()?;
         bytes.push(x.grad().unwrap().to_host()?.to_le_bytes());
     }
     Ok(bytes)

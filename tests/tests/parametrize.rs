@@ -108,7 +108,7 @@ fn the_spectral_norm_comes_near_to_one_and_moves_in_training_only() {
     let trace = square
         .diagonal(0, 0, 1)
         .unwrap()
-        .sum(.., false)
+        .sum(..)
         .unwrap()
         .item::<f32>()
         .unwrap();
@@ -125,7 +125,7 @@ fn a_computed_weight_is_trained_through_its_originals() {
             .unwrap()
             .square()
             .unwrap()
-            .sum(.., false)
+            .sum(..)
             .unwrap()
     };
     let first = loss().item::<f32>().unwrap();

@@ -23,12 +23,7 @@ fn fifty_thousand_steps_keep_memory_flat() {
     let x = Tensor::randn([5, 3], DType::F32).unwrap();
     let mut pass = |_| {
         let y = net.call(x.clone()).unwrap();
-        y.mul(&y)
-            .unwrap()
-            .mean(.., false)
-            .unwrap()
-            .backward()
-            .unwrap();
+        y.mul(&y).unwrap().mean(..).unwrap().backward().unwrap();
         optimizer.step(&net).unwrap();
         optimizer.zero_grad(&net);
     };

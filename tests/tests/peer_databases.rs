@@ -189,10 +189,7 @@ fn gradients(
         return Ok(vec![None; leaves.len()]);
     }
     let at: Vec<&Tensor> = leaves.iter().map(|(_, leaf)| *leaf).collect();
-    let options = BackwardOptions {
-        create_graph,
-        ..BackwardOptions::default()
-    };
+    let options = BackwardOptions::new().create_graph(create_graph);
     grad_with(&of, &with, &at, options).map_err(|error| format!("backward: {error}"))
 }
 

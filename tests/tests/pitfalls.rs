@@ -48,7 +48,7 @@ fn images(seed: u64) -> Tensor {
 /// One backward pass, which leaves gradients.
 fn backward<M: Call<Tensor, Output = Tensor>>(model: &M, x: Tensor) {
     let y = model.call(x).unwrap();
-    let loss = y.mul(&y).unwrap().sum(.., false).unwrap();
+    let loss = y.mul(&y).unwrap().sum(..).unwrap();
     loss.backward().unwrap();
 }
 

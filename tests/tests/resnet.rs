@@ -148,7 +148,7 @@ fn what_was_overwritten_before_a_seed_is_forgotten() {
     let layer = fork_rng(0, || Linear::new(4, 4)).unwrap();
     let draw = |std| layer.weight().initialize(Normal { mean: 0.0, std });
     let one = fork_rng(1, || draw(1.0).map(|()| layer.weight().detach())).unwrap();
-    let values = |seed| layer.weight().drawn(&Generator::new(seed)).unwrap();
+    let values = |seed| layer.weight().draw(&Generator::new(seed)).unwrap();
     assert!(values(1).equal(&one).unwrap());
 
     // Many times from one seed: the last are remembered, and the cost is bounded.

@@ -110,7 +110,7 @@ impl Forward for ResNet18 {
         let x = self.relu.call(self.bn1.call(self.conv1.call(x)?)?)?;
         let x = self.layer1.call(self.maxpool.call(x)?)?;
         let x = self.layer4.call(self.layer3.call(self.layer2.call(x)?)?)?;
-        self.fc.call(x.mean([2, 3], false)?)
+        self.fc.call(x.mean([2, 3])?)
     }
 }
 

@@ -39,7 +39,7 @@ fn data() -> (Tensor, Tensor) {
     let rows = THREADS * SHARE;
     let values = (0..2 * rows).map(|i| (i as f64 * 0.618_033_988_749_895).fract() * 2.0 - 1.0);
     let x = Tensor::from_vec(values.collect(), [rows, 2]).unwrap();
-    let y = x.square().unwrap().sum(1, true).unwrap();
+    let y = x.square().unwrap().sum_keepdim(1).unwrap();
     (x, y)
 }
 
@@ -50,7 +50,7 @@ fn rows(x: &Tensor, first: usize, count: usize) -> Tensor {
 /// The squares of the errors, over the number of all rows.
 fn loss(net: &Net, x: Tensor, y: Tensor) -> Tensor {
     let error = net.call(x).unwrap().sub(y).unwrap();
-    let squares = error.square().unwrap().sum(.., false).unwrap();
+    let squares = error.square().unwrap().sum(..).unwrap();
     squares.mul(1.0 / (THREADS * SHARE) as f64).unwrap()
 }
 

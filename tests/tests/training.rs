@@ -43,7 +43,7 @@ fn a_state_that_a_cast_left_behind_is_an_error_before_anything_moves() {
         let dtype = model.weight().tensor().dtype();
         let x = Tensor::ones([3, 2], dtype)?;
         model.zero_grad();
-        model.call(x)?.sum(.., false)?.backward()?;
+        model.call(x)?.sum(..)?.backward()?;
         optimizer.step(model)
     }
 

@@ -14,6 +14,7 @@ mod wrong_arguments {
     mod windows;
 }
 
+use module_conformance::either;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use module_core::rng::CpuGenerator;
@@ -221,26 +222,23 @@ impl Draw {
     }
 
     fn conv(&mut self) -> Conv2dOptions {
-        Conv2dOptions {
-            stride: self.pair(),
-            padding: match self.below(4) {
+        Conv2dOptions::new()
+            .stride(self.pair())
+            .padding(match self.below(4) {
                 0 => Padding::Same,
                 1 => Padding::Size(self.pair()),
                 _ => Padding::Valid,
-            },
-            dilation: self.pair(),
-            groups: if self.often() { 1 } else { self.size() },
-        }
+            })
+            .dilation(self.pair())
+            .groups(if self.often() { 1 } else { self.size() })
     }
 
     fn pool(&mut self) -> Pool2dOptions {
-        Pool2dOptions {
-            kernel_size: self.pair(),
-            stride: self.pair(),
-            padding: if self.often() { [0, 1] } else { self.pair() },
-            dilation: self.pair(),
-            ceil_mode: self.often(),
-        }
+        Pool2dOptions::new(self.pair())
+            .stride(self.pair())
+            .padding(if self.often() { [0, 1] } else { self.pair() })
+            .dilation(self.pair())
+            .ceil_mode(self.often())
     }
 
     fn images(&mut self) -> Tensor {
@@ -446,31 +444,31 @@ fn logic() {
 fn reductions() {
     fuzz("sum", |d| {
         let x = d.tensor();
-        x.sum(d.dims(), d.often())
+        either!(d.often(), x, sum / sum_keepdim, d.dims())
     });
     fuzz("mean", |d| {
         let x = d.tensor();
-        x.mean(d.dims(), d.often())
+        either!(d.often(), x, mean / mean_keepdim, d.dims())
     });
     fuzz("var", |d| {
         let x = d.tensor();
-        x.var(d.dims(), d.number(), d.often())
+        either!(d.often(), x, var / var_keepdim, d.dims(), d.number())
     });
     fuzz("amax", |d| {
         let x = d.tensor();
-        x.amax(d.dims(), d.often())
+        either!(d.often(), x, amax / amax_keepdim, d.dims())
     });
     fuzz("amin", |d| {
         let x = d.tensor();
-        x.amin(d.dims(), d.often())
+        either!(d.often(), x, amin / amin_keepdim, d.dims())
     });
     fuzz("std", |d| {
         let x = d.tensor();
-        x.std(d.dims(), d.number(), d.often())
+        either!(d.often(), x, std / std_keepdim, d.dims(), d.number())
     });
     fuzz("prod", |d| {
         let x = d.tensor();
-        x.prod(d.dims(), d.often())
+        either!(d.often(), x, prod / prod_keepdim, d.dims())
     });
     fuzz("norm", |d| {
         let x = d.maybe_huge();
@@ -479,11 +477,11 @@ fn reductions() {
         } else {
             d.number()
         };
-        x.norm(p, d.dims(), d.often())
+        either!(d.often(), x, norm / norm_keepdim, p, d.dims())
     });
     fuzz("logsumexp", |d| {
         let x = d.maybe_huge();
-        x.logsumexp(d.dims(), d.often())
+        either!(d.often(), x, logsumexp / logsumexp_keepdim, d.dims())
     });
     fuzz("cumsum", |d| {
         let x = d.maybe_huge();
@@ -491,27 +489,27 @@ fn reductions() {
     });
     fuzz("max", |d| {
         let x = d.maybe_huge();
-        x.max(d.dim(), d.often()).map(|(values, _)| values)
+        either!(d.often(), x, max / max_keepdim, d.dim()).map(|(values, _)| values)
     });
     fuzz("min", |d| {
         let x = d.maybe_huge();
-        x.min(d.dim(), d.often()).map(|(values, _)| values)
+        either!(d.often(), x, min / min_keepdim, d.dim()).map(|(values, _)| values)
     });
     fuzz("any", |d| {
         let x = d.maybe_huge();
-        x.any(d.dims(), d.often())
+        either!(d.often(), x, any / any_keepdim, d.dims())
     });
     fuzz("all", |d| {
         let x = d.maybe_huge();
-        x.all(d.dims(), d.often())
+        either!(d.often(), x, all / all_keepdim, d.dims())
     });
     fuzz("argmax", |d| {
         let x = d.tensor();
-        x.argmax(d.dim(), d.often())
+        either!(d.often(), x, argmax / argmax_keepdim, d.dim())
     });
     fuzz("argmin", |d| {
         let x = d.tensor();
-        x.argmin(d.dim(), d.often())
+        either!(d.often(), x, argmin / argmin_keepdim, d.dim())
     });
     fuzz("softmax", |d| {
         let x = d.maybe_huge();
@@ -530,7 +528,7 @@ fn reductions() {
         let mut shape = d.shape();
         shape.push(0);
         let x = Tensor::zeros(shape, DType::F32)?;
-        x.with_grad()?.sum(d.dims(), d.often())
+        x.with_grad()?.sum(d.dims())
     });
 }
 
@@ -592,7 +590,7 @@ fn views() {
     });
     fuzz("reshape_to", |d| {
         let x = d.maybe_huge();
-        x.reshape_to(&Shape::from(d.shape()))
+        x.reshape(Shape::from(d.shape()))
     });
     fuzz("flatten", |d| {
         let x = d.maybe_huge();
@@ -796,12 +794,11 @@ fn gradients() {
     fuzz("grad", |d| {
         let x = d.tensor();
         let y = x.mul(d.like(&x))?;
-        let y = if d.often() { y.sum(.., false)? } else { y };
+        let y = if d.often() { y.sum(..)? } else { y };
         let other = d.like(&x);
-        let options = BackwardOptions {
-            retain_graph: d.often(),
-            create_graph: d.often(),
-        };
+        let options = BackwardOptions::new()
+            .retain_graph(d.often())
+            .create_graph(d.often());
         autograd::grad(&[&y], &[&x, &other][..d.below(3)], options).map(|_| y)
     });
 }
@@ -816,18 +813,9 @@ fn any_number_of_empty_rows_costs_nothing() {
         x.detach().to_string(),
         "tensor([], size=(1125899906842624, 0))"
     );
-    y.sum(.., false).unwrap().backward().unwrap();
+    y.sum(..).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().shape(), x.shape());
-    assert!(
-        x.add(&x)
-            .unwrap()
-            .exp()
-            .unwrap()
-            .argmax(0, false)
-            .unwrap()
-            .numel()
-            == 0
-    );
+    assert!(x.add(&x).unwrap().exp().unwrap().argmax(0).unwrap().numel() == 0);
 }
 
 #[test]
@@ -837,11 +825,9 @@ fn absurd_sizes_are_typed_errors() {
     let large = x.expand([1_usize << 60]).unwrap();
     let image = Tensor::zeros([1, 1, 2, 2], (DType::F32, &cpu)).unwrap();
     let padded = |padding: usize, stride: usize| {
-        let options = Conv2dOptions {
-            padding: Padding::Size([padding; 2]),
-            stride: [stride; 2],
-            ..Default::default()
-        };
+        let options = Conv2dOptions::new()
+            .padding(Padding::Size([padding; 2]))
+            .stride([stride; 2]);
         image.conv2d(&image, options)
     };
     let too_large = [
@@ -866,7 +852,7 @@ fn absurd_sizes_are_typed_errors() {
         Tensor::cat(&[&large, &large], 0),
         Tensor::zeros([0, 1 << 58], (DType::F32, &cpu))
             .unwrap()
-            .sum(0, false),
+            .sum(0),
         padded(1 << 62, 1),
         padded(1 << 30, 1),
     ];
@@ -883,10 +869,7 @@ fn absurd_sizes_are_typed_errors() {
         padded(1 << 40, 1 << 40).unwrap().shape().to_string(),
         "[1, 1, 3, 3]"
     );
-    let pool = Pool2dOptions {
-        dilation: [usize::MAX; 2],
-        ..Pool2dOptions::new([2, 2])
-    };
+    let pool = Pool2dOptions::new([2, 2]).dilation([usize::MAX; 2]);
     #[allow(clippy::reversed_empty_ranges)]
     let reversed = 2..1;
     let errors = [

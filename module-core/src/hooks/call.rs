@@ -91,7 +91,7 @@ where
         };
         match result {
             Ok(output) => Ok(output),
-            Err(error) => Err(located(self.as_module(), error)),
+            Err(error) => Err(locate(self.as_module(), error)),
         }
     }
 }
@@ -116,7 +116,7 @@ where
 
 /// The path grows from the inside out, each `call` adding its part as the error leaves it.
 #[cold]
-fn located(module: &dyn Module, mut error: Error) -> Error {
+fn locate(module: &dyn Module, mut error: Error) -> Error {
     let id: ModuleId = module.id();
     let trace = error.trace_mut();
     match trace {

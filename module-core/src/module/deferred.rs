@@ -27,12 +27,12 @@ thread_local! {
 /// let weights = deferred(|| Parameter::with_init([1000, 1000], ConstantInit(0.5)).map(|w| [w]))?;
 /// assert_eq!(weights.num_parameters(), 1_000_000);
 /// assert_eq!(
-///     weights[0].tensor().sum(.., false).unwrap_err().to_string(),
+///     weights[0].tensor().sum(..).unwrap_err().to_string(),
 ///     "a parameter of shape [1000, 1000] has no values yet; load a checkpoint or call \
 ///      `reset_parameters`"
 /// );
 /// weights.reset_parameters()?;
-/// assert_eq!(weights[0].tensor().mean(.., false)?.item::<f32>()?, 0.5);
+/// assert_eq!(weights[0].tensor().mean(..)?.item::<f32>()?, 0.5);
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub fn deferred<R>(build: impl FnOnce() -> R) -> R {

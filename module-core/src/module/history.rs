@@ -115,7 +115,7 @@ pub(super) fn replay(
             if *last {
                 let value = match &drawn {
                     Some(value) => parameter.cast_like_own(value)?,
-                    None => parameter.drawn_by(&*draw.init, &generator_of(parameter, generator))?,
+                    None => parameter.draw_by(&*draw.init, &generator_of(parameter, generator))?,
                 };
                 drawn = Some(value.clone());
                 *slot = Some(value);

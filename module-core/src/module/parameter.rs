@@ -24,7 +24,7 @@ use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor
 /// use module_core::{Parameter, Tensor};
 ///
 /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-/// weight.tensor().sum(.., false)?.backward()?;
+/// weight.tensor().sum(..)?.backward()?;
 /// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
@@ -217,7 +217,7 @@ impl Parameter {
     ///     weight.zero_grad();
     ///     weight.set(weight.detach().add(&step)?)
     /// });
-    /// weight.tensor().mul(4.0)?.sum(.., false)?.backward()?;
+    /// weight.tensor().mul(4.0)?.sum(..)?.backward()?;
     /// assert_eq!(weight.detach().to_vec::<f32>()?, [-1.0, 0.0]);
     /// # drop(hook);
     /// # Ok::<(), module_core::Error>(())
@@ -259,7 +259,7 @@ impl Parameter {
     /// use module_core::{Parameter, Tensor};
     ///
     /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-    /// let loss = weight.tensor().sum(.., false)?;
+    /// let loss = weight.tensor().sum(..)?;
     /// loss.backward()?;
     /// weight.set_requires_grad(false);
     /// assert!(!weight.tensor().requires_grad());
@@ -283,7 +283,7 @@ impl Parameter {
     /// use module_core::{Parameter, Tensor};
     ///
     /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-    /// weight.tensor().sum(.., false)?.backward()?;
+    /// weight.tensor().sum(..)?.backward()?;
     /// weight.freeze();
     /// assert!(weight.is_frozen() && !weight.requires_grad() && weight.grad().is_none());
     /// weight.unfreeze();

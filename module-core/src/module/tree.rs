@@ -55,7 +55,7 @@ impl<'m> Tree<'m> {
             false => 0,
         };
         let count = if total > 0 {
-            format!("  # {}", grouped(total))
+            format!("  # {}", group_digits(total))
         } else {
             String::new()
         };
@@ -129,7 +129,7 @@ impl fmt::Display for Extra<'_> {
 }
 
 /// `12,345` parameters.
-fn grouped(total: usize) -> String {
+fn group_digits(total: usize) -> String {
     let digits = total.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {

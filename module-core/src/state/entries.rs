@@ -44,20 +44,20 @@ impl Slot<'_> {
     }
 
     /// What [`restore`](Self::restore) needs to undo everything that happens from now on.
-    pub(super) fn kept(self) -> Kept {
+    pub(super) fn previous(self) -> Previous {
         let (grad, loaded) = match self {
             Self::Parameter(parameter) => (parameter.grad(), parameter.is_loaded()),
             Self::Buffer(_) | Self::Extra(_) => (None, false),
         };
-        Kept {
+        Previous {
             value: self.value(),
             grad,
             loaded,
         }
     }
 
-    pub(super) fn restore(self, kept: Kept) {
-        let Kept {
+    pub(super) fn restore(self, kept: Previous) {
+        let Previous {
             value,
             grad,
             loaded,
@@ -74,7 +74,7 @@ impl Slot<'_> {
 }
 
 /// What a slot held.
-pub(super) struct Kept {
+pub(super) struct Previous {
     value: Tensor,
     grad: Option<Tensor>,
     loaded: bool,

@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::diff::same_values;
-use super::entries::{Entry, Kept, Slot, entries};
+use super::entries::{Entry, Previous, Slot, entries};
 use super::hooks::{AfterLoading, before_loading};
 use super::orientation::{self, Weight};
 use super::prefix::prefix;
@@ -73,9 +73,9 @@ pub(crate) fn load(
 }
 
 /// Puts back what slots held.
-fn restore(kept: Vec<(Slot<'_>, Kept)>) {
+fn restore(kept: Vec<(Slot<'_>, Previous)>) {
     // What the hooks left is dropped when the lock is free again.
-    let undone: Vec<Kept> = kept.iter().map(|(slot, _)| slot.kept()).collect();
+    let undone: Vec<Previous> = kept.iter().map(|(slot, _)| slot.previous()).collect();
     one_version::write(|| kept.into_iter().for_each(|(slot, kept)| slot.restore(kept)));
     drop(undone);
 }
@@ -96,7 +96,7 @@ impl<'m> Plan<'m> {
         options: &LoadOptions,
     ) -> Result<Self> {
         let keys = || entries.iter().map(|entry| entry.key.as_str());
-        let wanted = chosen(&options.select, keys())?;
+        let wanted = choose(&options.select, keys())?;
         let is_wanted = |key: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
         let turned = match &options.transpose {
             Some(rule) => rule.resolve(entries)?,
@@ -123,7 +123,7 @@ impl<'m> Plan<'m> {
                 true => &found.t()?.contiguous()?,
                 false => found,
             };
-            let value = fitted(found, slot, options.assign_dtype)?;
+            let value = fit(found, slot, options.assign_dtype)?;
             if let (true, [rows, columns]) = (entry.is_weight(), &**found.shape()) {
                 weights.push(Weight {
                     key,
@@ -218,10 +218,13 @@ impl<'m> Plan<'m> {
     }
 
     /// The second phase, in which nothing can fail. What `slots` held is returned.
-    fn run(self, slots: Vec<Slot<'m>>) -> (LoadReport, Vec<(Slot<'m>, Kept)>) {
+    fn run(self, slots: Vec<Slot<'m>>) -> (LoadReport, Vec<(Slot<'m>, Previous)>) {
         let values = self.values;
         let kept = one_version::write(|| {
-            let kept: Vec<_> = slots.into_iter().map(|slot| (slot, slot.kept())).collect();
+            let kept: Vec<_> = slots
+                .into_iter()
+                .map(|slot| (slot, slot.previous()))
+                .collect();
             // The old values are in `kept`, so that none is dropped here.
             for (slot, value) in &values {
                 slot.load(value.clone());
@@ -269,7 +272,7 @@ fn ignored(
 }
 
 /// The keys that an option selects, if it does.
-fn chosen<'k>(
+fn choose<'k>(
     select: &Option<Select>,
     keys: impl Iterator<Item = &'k str>,
 ) -> Result<Option<HashSet<&'k str>>> {
@@ -320,7 +323,7 @@ fn is_batch_counter(key: &str, value: &Tensor) -> bool {
 ///
 /// A shape that would broadcast does not fit: only a single element in one dimension loads into
 /// a tensor without dimensions, as in PyTorch.
-fn fitted(value: &Tensor, slot: Slot<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
+fn fit(value: &Tensor, slot: Slot<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
     let current = slot.value();
     let keeps_dtype = match slot {
         Slot::Extra(_) => return Ok(Some(value.clone())),

@@ -141,6 +141,6 @@ pub fn multilabel_soft_margin_loss(
     elementwise(NAME, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;
         let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;
-        weighted(NAME, yes.add(&no)?, weight)?.mean(-1, false)
+        weighted(NAME, yes.add(&no)?, weight)?.mean(-1)
     })
 }

@@ -63,7 +63,7 @@ fn losses(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 fn check_probabilities(argument: &'static str, x: &Tensor) -> Result<()> {
     let x = x.detach();
     let outside = x.ge(0.0)?.logical_and(&x.le(1.0)?)?.logical_not()?;
-    if !outside.any(.., false)?.item::<bool>()? {
+    if !outside.any(..)?.item::<bool>()? {
         return Ok(());
     }
     let first = x.masked_select(&outside)?.select(0, 0)?;
@@ -136,7 +136,7 @@ mod tests {
         let y = Tensor::from([0.0_f64, 1.0, 1.0, 0.0]).with_grad().unwrap();
         let losses = of_each(&x, &y).unwrap();
         assert_eq!(losses.to_vec::<f64>().unwrap(), [0.0, 0.0, 100.0, 100.0]);
-        losses.sum(.., false).unwrap().backward().unwrap();
+        losses.sum(..).unwrap().backward().unwrap();
         // PyTorch's, which divides by 1e-12 in F32.
         let steep = 1.0 / f64::from(1e-12_f32);
         let slopes = x.grad().unwrap().to_vec::<f64>().unwrap();

@@ -1,5 +1,5 @@
-//! Connectionist temporal classification: the probability of a text under labels of each moment,
-//! whichever moments its letters fall on.
+//! Connectionist temporal classification: the probability of a sequence of labels, given those of each time
+//! step, at whichever time steps its labels appear.
 
 use module_core::{DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor};
 
@@ -11,14 +11,14 @@ const NAME: &str = "ctc_loss";
 
 /// The logarithm of an impossible path. It is finite, so that differences of two are numbers, and
 /// sums of many stay finite in `F32`.
-const NEVER: f64 = -1e30;
+const LOG_ZERO: f64 = -1e30;
 
 /// The negative logarithm of the probability of each target, summed over all paths of labels that
-/// spell it: repeated labels are one letter, and blanks are dropped.
+/// give it: a label that is repeated counts once, and blanks are dropped.
 ///
 /// The gradient is that of this function for any input. PyTorch's is that of the whole of
 /// `log_softmax` and this loss; both give the same gradient to what `log_softmax` was taken of. A
-/// target that no path can spell has the gradient 0.
+/// target that no path can give has the gradient 0.
 ///
 /// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence
 /// Data with Recurrent Neural Networks* (2006).
@@ -26,13 +26,13 @@ const NEVER: f64 = -1e30;
 /// # Shapes
 ///
 /// Logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`,
-/// `[batch, letters]` with padding behind each, or one after the other `[letters of all]`; how many
-/// moments and letters of each count, [`Lengths`] of the batch. Without the batch: `[time, labels]`,
-/// `[letters]`, and one length.
+/// `[batch, length]` with padding behind each, or one after the other `[sum of the lengths]`; the input
+/// and target lengths, [`Lengths`] of the batch. Without the batch: `[time, labels]`, `[length]`, and one
+/// length of each.
 ///
 /// # Errors
 ///
-/// Other shapes, also without an element; a letter that is out of range or the blank; lengths beyond the tensors.
+/// Other shapes, also without an element; a target label that is out of range or the blank; lengths beyond the tensors.
 ///
 /// # Example
 ///
@@ -51,8 +51,13 @@ pub fn ctc_loss<'a, 'b>(
     target_lengths: impl Into<Lengths<'b>>,
     options: &CTCLossConfig,
 ) -> Result<Tensor> {
-    let (moments, letters) = (input_lengths.into(), target_lengths.into());
-    loss(log_probs, targets, moments, letters, options)
+    loss(
+        log_probs,
+        targets,
+        input_lengths.into(),
+        target_lengths.into(),
+        options,
+    )
 }
 
 /// [`ctc_loss`], compiled once.
@@ -73,7 +78,7 @@ fn loss(
         return Err(log_probs.shape().error(NAME, expected));
     };
     if x.numel() == 0 {
-        let expected = "at least one moment, one sequence and one label";
+        let expected = "at least one time step, one sequence and one label";
         return Err(log_probs.shape().error(NAME, expected));
     }
     let blank = options.blank;
@@ -81,24 +86,24 @@ fn loss(
         let problem = format!("must be one of the {labels} label(s)");
         return Err(Error::argument(NAME, "blank", blank, problem));
     }
-    let moments = lengths("input_lengths", input_lengths, batch, time)?;
-    let letters = lengths("target_lengths", target_lengths, batch, usize::MAX)?;
-    let words = words(targets, &letters, log_probs.rank() == 2)?;
-    for &letter in words.iter().flatten() {
-        if usize::try_from(letter).is_ok_and(|l| l < labels && l != blank) {
+    let input_lengths = lengths("input_lengths", input_lengths, batch, time)?;
+    let target_lengths = lengths("target_lengths", target_lengths, batch, usize::MAX)?;
+    let targets = split_targets(targets, &target_lengths, log_probs.rank() == 2)?;
+    for &label in targets.iter().flatten() {
+        if usize::try_from(label).is_ok_and(|l| l < labels && l != blank) {
             continue;
         }
         let problem = format!("must be a label below {labels} that is not the blank, {blank}");
-        return Err(Error::argument(NAME, "targets", letter, problem));
+        return Err(Error::argument(NAME, "targets", label, problem));
     }
     let x = widened(&x)?;
-    let losses = Paths::new(&words, &moments, blank, &x)?.losses(&x, &moments)?;
+    let losses = Paths::new(&targets, &input_lengths, blank, &x)?.losses(&x, &input_lengths)?;
     let losses = if log_probs.rank() == 2 {
         losses.squeeze(0)?
     } else {
         losses
     };
-    let impossible = losses.ge(-NEVER / 2.0)?;
+    let impossible = losses.ge(-LOG_ZERO / 2.0)?;
     let instead = if options.zero_infinity {
         0.0
     } else {
@@ -107,14 +112,14 @@ fn loss(
     let losses = losses.masked_fill(&impossible, instead)?;
     let losses = match options.reduction {
         Reduction::None => losses,
-        Reduction::Sum => losses.sum(.., false)?,
+        Reduction::Sum => losses.sum(..)?,
         Reduction::Mean => {
-            let letters: Vec<f64> = letters.iter().map(|&n| n.max(1) as f64).collect();
-            let divisors = Tensor::from_vec(letters, losses.shape())?;
+            let lengths: Vec<f64> = target_lengths.iter().map(|&n| n.max(1) as f64).collect();
+            let divisors = Tensor::from_vec(lengths, losses.shape())?;
             let divisors = divisors
                 .to_dtype(losses.dtype())?
                 .to_device(&losses.device())?;
-            losses.div(&divisors)?.mean(.., false)?
+            losses.div(&divisors)?.mean(..)?
         }
     };
     losses.to_dtype(log_probs.dtype())
@@ -133,81 +138,86 @@ fn lengths(
         return Err(Shape::from(lengths.len()).error(NAME, expected));
     }
     if let Some(length) = lengths.iter().find(|&&length| length > most) {
-        let problem = format!("must be between 0 and the {most} moment(s) of the input");
+        let problem = format!("must be between 0 and the {most} time step(s) of the input");
         return Err(Error::argument(NAME, name, length, problem));
     }
     Ok(lengths.into_owned())
 }
 
-/// The letters of each target.
-fn words(targets: &Tensor, letters: &[usize], alone: bool) -> Result<Vec<Vec<i64>>> {
+/// The labels of each target.
+fn split_targets(targets: &Tensor, lengths: &[usize], alone: bool) -> Result<Vec<Vec<i64>>> {
     let targets = &targets.to_integers(NAME, Integers::Classes)?;
-    let total = letters
+    let total = lengths
         .iter()
         .try_fold(0_usize, |sum, &n| sum.checked_add(n));
     let flat = || targets.to_vec::<i64>();
     match (&**targets.shape(), total) {
         (&[most], Some(total)) if most == total || (alone && total <= most) => {
             let mut flat = flat()?.into_iter();
-            Ok(letters
+            Ok(lengths
                 .iter()
                 .map(|&n| flat.by_ref().take(n).collect())
                 .collect())
         }
-        (&[rows, most], _) if rows == letters.len() && letters.iter().all(|&n| n <= most) => {
+        (&[rows, most], _) if rows == lengths.len() && lengths.iter().all(|&n| n <= most) => {
             let flat = flat()?;
             let row =
                 |(i, &n): (usize, &usize)| flat.iter().skip(i * most).take(n).copied().collect();
-            Ok(letters.iter().enumerate().map(row).collect())
+            Ok(lengths.iter().enumerate().map(row).collect())
         }
         _ => {
             let expected = format!(
-                "targets of {} row(s), as long as target_lengths = {letters:?} or longer, or one after the other",
-                letters.len()
+                "targets of {} row(s), as long as target_lengths = {lengths:?} or longer, or one after the other",
+                lengths.len()
             );
             Err(targets.shape().error(NAME, expected))
         }
     }
 }
 
-/// The states that a path runs through: each letter of the target, and a blank around each.
+/// The states that a path runs through: each label of the target, and a blank around each.
 struct Paths {
     /// The label of each state, `[batch, states]`; short targets are filled with blanks.
     labels: Tensor,
-    /// [`NEVER`] where a path must not leave out the state before, else 0: for the states two before,
+    /// [`LOG_ZERO`] where a path must not leave out the state before, else 0: for the states two before,
     /// one before and the same, `[batch, states, 3]`.
     barred: Tensor,
     /// Where no path starts, `[batch, states]`.
     no_start: Tensor,
-    /// The last two states of each target, `[batch, 2]`; the same one twice without letters.
+    /// The last two states of each target, `[batch, 2]`; the same one twice for an empty target.
     ends: Tensor,
     /// Where the second of the two is the same, `[batch, 2]`.
     no_end: Tensor,
 }
 
 impl Paths {
-    fn new(words: &[Vec<i64>], moments: &[usize], blank: usize, x: &Tensor) -> Result<Self> {
-        let longest = words.iter().map(Vec::len).max().unwrap_or(0);
-        // The letters are elements of a tensor, so that twice as many can be counted.
-        let (batch, states) = (words.len(), 2 * longest + 1);
-        // Whether there is room for the states of all, of which one long word makes many.
+    fn new(
+        targets: &[Vec<i64>],
+        input_lengths: &[usize],
+        blank: usize,
+        x: &Tensor,
+    ) -> Result<Self> {
+        let longest = targets.iter().map(Vec::len).max().unwrap_or(0);
+        // The labels are elements of a tensor, so that twice as many can be counted.
+        let (batch, states) = (targets.len(), 2 * longest + 1);
+        // Whether the states of all fit in memory, of which one long target makes many.
         Tensor::zeros([batch, states, 3], DType::F64)?;
         let (mut labels, mut barred, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
         let (mut ends, mut no_end) = (Vec::new(), Vec::new());
-        for (word, &moments) in words.iter().zip(moments) {
+        for (target, &length) in targets.iter().zip(input_lengths) {
             for state in 0..states {
-                let letter = |state: usize| word.get(state / 2).filter(|_| state % 2 == 1);
-                labels.push(letter(state).copied().unwrap_or(blank as i64));
-                let before = state.checked_sub(2).and_then(letter);
-                let skips = letter(state).is_some() && before.is_some() && before != letter(state);
-                barred.extend([if skips { 0.0 } else { NEVER }, 0.0, 0.0]);
-                // Without a moment no letter falls on one.
-                let letter_first = !word.is_empty() && moments > 0;
-                no_start.push(state > usize::from(letter_first));
+                let label = |state: usize| target.get(state / 2).filter(|_| state % 2 == 1);
+                labels.push(label(state).copied().unwrap_or(blank as i64));
+                let before = state.checked_sub(2).and_then(label);
+                let skips = label(state).is_some() && before.is_some() && before != label(state);
+                barred.extend([if skips { 0.0 } else { LOG_ZERO }, 0.0, 0.0]);
+                // Without a time step a path has no label.
+                let label_first = !target.is_empty() && length > 0;
+                no_start.push(state > usize::from(label_first));
             }
-            let last = 2 * word.len();
+            let last = 2 * target.len();
             ends.extend([last as i64, last.saturating_sub(1) as i64]);
-            no_end.extend([false, word.is_empty()]);
+            no_end.extend([false, target.is_empty()]);
         }
         let device = x.device();
         let barred = Tensor::from_vec::<f64>(barred, [batch, states, 3])?;
@@ -222,41 +232,41 @@ impl Paths {
         })
     }
 
-    /// The loss of each sequence, `[batch]`; that of an impossible one is about `-NEVER`.
-    fn losses(&self, x: &Tensor, moments: &[usize]) -> Result<Tensor> {
+    /// The loss of each sequence, `[batch]`; that of an impossible one is about `-LOG_ZERO`.
+    fn losses(&self, x: &Tensor, input_lengths: &[usize]) -> Result<Tensor> {
         let time = x.shape()[0];
         let index = self.labels.unsqueeze(0)?;
         let index = index.expand([time as isize, -1, -1])?;
-        let emitted = x.gather(2, &index)?.clamp_min(NEVER)?;
-        let zero = emitted.sum(0, false)?.zeros_like()?;
-        // Before the first moment only the states are open in which a path can start.
-        let mut paths = zero.masked_fill(&self.no_start, NEVER)?;
+        let emitted = x.gather(2, &index)?.clamp_min(LOG_ZERO)?;
+        let zero = emitted.sum(0)?.zeros_like()?;
+        // Before the first time step only the states are open in which a path can start.
+        let mut paths = zero.masked_fill(&self.no_start, LOG_ZERO)?;
         for (t, now) in emitted.unbind(0)?.iter().enumerate() {
             let next = match t {
                 0 => paths.add(now)?,
                 _ => self.step(&paths)?.add(now)?,
             };
-            let over: Vec<bool> = moments.iter().map(|&n| n <= t).collect();
+            let over: Vec<bool> = input_lengths.iter().map(|&n| n <= t).collect();
             paths = match over.contains(&true) {
                 false => next,
                 true => {
-                    let over = Tensor::from_vec(over, [moments.len(), 1])?;
+                    let over = Tensor::from_vec(over, [input_lengths.len(), 1])?;
                     let over = over.to_device(&x.device())?.expand(next.shape())?;
                     over.where_(&paths, &next)?
                 }
             };
         }
         let ends = paths.gather(1, &self.ends)?;
-        ends.masked_fill(&self.no_end, NEVER)?
-            .logsumexp(1, false)?
+        ends.masked_fill(&self.no_end, LOG_ZERO)?
+            .logsumexp(1)?
             .neg()
     }
 
-    /// The probabilities of the paths to each state, by the states one moment before.
+    /// The probabilities of the paths to each state, by the states one time step before.
     fn step(&self, paths: &Tensor) -> Result<Tensor> {
-        let before = paths.pad([2, 0], PadMode::Constant(NEVER.into()))?;
+        let before = paths.pad([2, 0], PadMode::Constant(LOG_ZERO.into()))?;
         let before = before.unfold(1, 3, 1)?;
-        before.add(&self.barred)?.logsumexp(-1, false)
+        before.add(&self.barred)?.logsumexp(-1)
     }
 }
 
@@ -295,7 +305,7 @@ mod tests {
     fn a_target_that_no_path_spells_has_no_slope() {
         let x = Tensor::randn([2, 1, 3], DType::F64).unwrap();
         let x = x.with_grad().unwrap();
-        // The same letter twice needs a blank between.
+        // The same label twice needs a blank between.
         let loss = |zero_infinity| {
             let options = CTCLossConfig::new().zero_infinity(zero_infinity);
             ctc_loss(&x, &Tensor::from([[1_i64, 1]]), [2], [2], &options).unwrap()

@@ -16,21 +16,25 @@ pub enum BagMode {
     Max,
 }
 
-/// The options of [`embedding_bag`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EmbeddingBagOptions<'a> {
-    /// Where each bag starts in a list of indices.
-    pub offsets: Option<&'a Tensor>,
-    /// How rows are joined.
-    pub mode: BagMode,
-    /// The factor of each index, for sums.
-    pub per_sample_weights: Option<&'a Tensor>,
-    /// Whether the offsets end with the end of the last bag.
-    pub include_last_offset: bool,
-    /// A row that counts nothing and gets no gradient.
-    pub padding_idx: Option<usize>,
-    /// Whether the gradient of a row is divided by how often it was looked up.
-    pub scale_grad_by_freq: bool,
+module_core::options! {
+    /// The options of [`embedding_bag`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug)]
+    pub struct EmbeddingBagOptions<'a> {
+        optional {
+            /// Where each bag starts in a list of indices.
+            offsets: Option<&'a Tensor> = None,
+            /// How rows are joined.
+            mode: BagMode = BagMode::Mean,
+            /// The factor of each index, for sums.
+            per_sample_weights: Option<&'a Tensor> = None,
+            /// Whether the offsets end with the end of the last bag.
+            include_last_offset: bool = false,
+            /// A row that counts nothing and gets no gradient.
+            padding_idx: Option<usize> = None,
+            /// Whether the gradient of a row is divided by how often it was looked up.
+            scale_grad_by_freq: bool = false,
+        }
+    }
 }
 
 const NAME: &str = "embedding_bag";
@@ -57,7 +61,7 @@ const NAME: &str = "embedding_bag";
 /// let table = Tensor::from([[1.0_f32], [10.0], [100.0]]);
 /// let (indices, offsets) = (Tensor::from([0_i64, 1, 2]), Tensor::from([0_i64, 2]));
 /// let (offsets, mode) = (Some(&offsets), BagMode::Sum);
-/// let options = EmbeddingBagOptions { offsets, mode, ..Default::default() };
+/// let options = EmbeddingBagOptions::new().offsets(offsets).mode(mode);
 /// assert_eq!(embedding_bag(&indices, &table, options)?.to_vec::<f32>()?, [11.0, 100.0]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```

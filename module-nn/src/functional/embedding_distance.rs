@@ -4,8 +4,8 @@ use module_core::{ErrorKind, Result, Tensor};
 
 use super::loss::{floating, mismatch, reduce, same_shape, widened};
 use super::{Reduction, pairwise_distance};
-use crate::TripletMarginLossConfig;
 use crate::config::above_0;
+use crate::{TripletMarginLossConfig, TripletMarginWithDistanceLossConfig};
 
 /// What the squared lengths are raised by, so that no cosine divides by 0.
 const COSINE_EPSILON: f64 = 1e-12;
@@ -58,7 +58,7 @@ pub fn cosine_embedding_loss(
         return mismatch(NAME, input1, target, rule);
     }
     let (a, b) = (widened(input1)?, widened(input2)?);
-    let product = |x: &Tensor, y: &Tensor| x.mul(y)?.sum(-1, false);
+    let product = |x: &Tensor, y: &Tensor| x.mul(y)?.sum(-1);
     let squares = product(&a, &a)?.add(COSINE_EPSILON)?;
     let squares = squares.mul(&product(&b, &b)?.add(COSINE_EPSILON)?)?;
     let cosine = product(&a, &b)?.div(&squares.sqrt()?)?;
@@ -101,7 +101,7 @@ pub fn triplet_margin_loss(
         swap,
         reduction,
     } = options;
-    let distance = |a: Tensor, b: Tensor| pairwise_distance(&a, &b, p, eps, false);
+    let distance = |a: Tensor, b: Tensor| pairwise_distance(&a, &b, p, eps);
     let triplet = [anchor, positive, negative];
     triplets(
         "triplet_margin_loss",
@@ -122,13 +122,14 @@ pub fn triplet_margin_loss(
 /// # Example
 ///
 /// ```
-/// use module_nn::{Tensor, functional::{Reduction, triplet_margin_with_distance_loss}};
+/// use module_nn::{Tensor, functional::triplet_margin_with_distance_loss};
+/// use module_nn::TripletMarginWithDistanceLossConfig;
 ///
-/// let far = |a: Tensor, b: Tensor| a.sub(&b)?.abs()?.amax(-1, false);
+/// let far = |a: Tensor, b: Tensor| a.sub(&b)?.abs()?.amax(-1);
 /// let vector = |x: f32| Tensor::from([[x, 0.0]]);
-/// let loss = triplet_margin_with_distance_loss(
-///     &vector(0.0), &vector(2.0), &vector(2.5), far, 1.0, false, Reduction::Mean,
-/// )?;
+/// let (anchor, positive, negative) = (vector(0.0), vector(2.0), vector(2.5));
+/// let options = TripletMarginWithDistanceLossConfig::new();
+/// let loss = triplet_margin_with_distance_loss(&anchor, &positive, &negative, far, &options)?;
 /// assert_eq!(loss.item::<f32>()?, 0.5);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
@@ -137,11 +138,14 @@ pub fn triplet_margin_with_distance_loss(
     positive: &Tensor,
     negative: &Tensor,
     distance_function: impl Fn(Tensor, Tensor) -> Result<Tensor>,
-    margin: f64,
-    swap: bool,
-    reduction: Reduction,
+    options: &TripletMarginWithDistanceLossConfig,
 ) -> Result<Tensor> {
     const NAME: &str = "triplet_margin_with_distance_loss";
+    let &TripletMarginWithDistanceLossConfig {
+        margin,
+        swap,
+        reduction,
+    } = options;
     let triplet = [anchor, positive, negative];
     triplets(NAME, triplet, distance_function, margin, swap, reduction)
 }

@@ -1,14 +1,13 @@
 use module_core::{Error, Result, Tensor};
 
 /// A draw of one class from unnormalized log probabilities that can be differentiated, PyTorch's
-/// `F.gumbel_softmax`, whose defaults are 1, false and -1:
+/// `F.gumbel_softmax`, whose defaults are 1 and -1:
 ///
 /// ```text
 /// softmax((logits + g) / τ)     g = -ln e, e drawn from the exponential distribution
 /// ```
 ///
-/// If `hard`, the result is 1 at the greatest and 0 elsewhere, with the gradient of the soft one. The
-/// draw is PyTorch's, bit for bit, by the default generator.
+/// The draw is PyTorch's, bit for bit, by the default generator.
 ///
 /// Source: Jang, Gu, Poole, *Categorical Reparameterization with Gumbel-Softmax* (2017).
 ///
@@ -21,11 +20,36 @@ use module_core::{Error, Result, Tensor};
 /// ```
 /// use module_nn::{Tensor, functional::gumbel_softmax};
 ///
-/// let logits = Tensor::from([[0.0_f32, 100.0, 0.0]]);
-/// assert_eq!(gumbel_softmax(&logits, 1.0, true, -1)?.to_vec::<f32>()?, [0.0, 1.0, 0.0]);
+/// let logits = Tensor::from([[0.0_f32, 1.0, 0.0]]);
+/// let total = gumbel_softmax(&logits, 1.0, -1)?.sum(-1)?.item::<f32>()?;
+/// assert!((total - 1.0).abs() < 1e-6);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn gumbel_softmax(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
+pub fn gumbel_softmax(logits: &Tensor, tau: f64, dim: isize) -> Result<Tensor> {
+    sample(logits, tau, false, dim)
+}
+
+/// [`gumbel_softmax`] with 1 at the greatest and 0 elsewhere, and the gradient of the soft one:
+/// `hard=True`.
+///
+/// # Errors
+///
+/// As [`gumbel_softmax`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::gumbel_softmax_hard};
+///
+/// let logits = Tensor::from([[0.0_f32, 100.0, 0.0]]);
+/// assert_eq!(gumbel_softmax_hard(&logits, 1.0, -1)?.to_vec::<f32>()?, [0.0, 1.0, 0.0]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn gumbel_softmax_hard(logits: &Tensor, tau: f64, dim: isize) -> Result<Tensor> {
+    sample(logits, tau, true, dim)
+}
+
+fn sample(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
     const NAME: &str = "gumbel_softmax";
     super::loss::floating(NAME, logits)?;
     if tau == 0.0 || tau.is_nan() {
@@ -37,7 +61,7 @@ pub fn gumbel_softmax(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Resu
     if !hard {
         return Ok(soft);
     }
-    let place = soft.detach().argmax(dim, true)?;
+    let place = soft.detach().argmax_keepdim(dim)?;
     let chosen = soft.detach().zeros_like()?.scatter(dim, &place, 1.0)?;
     // In this order, so that its elements are those of PyTorch, which may be a bit beside 1.
     chosen.sub(soft.detach())?.add(&soft)

@@ -23,8 +23,7 @@ pub enum KLDivReduction {
 }
 
 /// The divergence of Kullback and Leibler from logarithms of probabilities `x` to probabilities `y`:
-/// `y (ln y - x)`, which is 0 where `y` is; with `log_target` the target holds logarithms too:
-/// `eʸ (y - x)`.
+/// `y (ln y - x)`, which is 0 where `y` is.
 ///
 /// # Errors
 ///
@@ -37,11 +36,39 @@ pub enum KLDivReduction {
 /// use module_nn::{Tensor, functional::{KLDivReduction, kl_div}};
 ///
 /// let x = Tensor::from([[0.5_f32.ln(), 0.5_f32.ln()]]);
-/// let loss = kl_div(&x, &Tensor::from([[1.0_f32, 0.0]]), KLDivReduction::BatchMean, false)?;
+/// let loss = kl_div(&x, &Tensor::from([[1.0_f32, 0.0]]), KLDivReduction::BatchMean)?;
 /// assert_eq!(loss.item::<f32>()?, 2.0_f32.ln());
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn kl_div(
+pub fn kl_div(input: &Tensor, target: &Tensor, reduction: KLDivReduction) -> Result<Tensor> {
+    divergence(input, target, reduction, false)
+}
+
+/// [`kl_div`] to probabilities that are given by their logarithms `y` too: `eʸ (y - x)`,
+/// `log_target=True`.
+///
+/// # Errors
+///
+/// As [`kl_div`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::{KLDivReduction, kl_div_log_target}};
+///
+/// let x = Tensor::from([[0.5_f32.ln(), 0.5_f32.ln()]]);
+/// assert_eq!(kl_div_log_target(&x, &x, KLDivReduction::BatchMean)?.item::<f32>()?, 0.0);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn kl_div_log_target(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: KLDivReduction,
+) -> Result<Tensor> {
+    divergence(input, target, reduction, true)
+}
+
+fn divergence(
     input: &Tensor,
     target: &Tensor,
     reduction: KLDivReduction,

@@ -171,12 +171,11 @@ pub fn linear_cross_entropy(
         let problem = "cannot be given with probabilities as the target";
         return Err(Error::argument(NAME, "ignore_index", ignored, problem));
     }
-    let entropy = CrossEntropyOptions {
-        weight: arguments.weight,
-        ignore_index: arguments.ignore_index.unwrap_or(-100),
-        reduction: arguments.reduction,
-        label_smoothing: arguments.label_smoothing,
-    };
+    let entropy = CrossEntropyOptions::new()
+        .weight(arguments.weight)
+        .ignore_index(arguments.ignore_index.unwrap_or(-100))
+        .reduction(arguments.reduction)
+        .label_smoothing(arguments.label_smoothing);
     let rows = match arguments.options {
         Some(options) => options.rows(lead, inputs, classes, dense)?,
         None => lead,
@@ -212,8 +211,8 @@ pub fn linear_cross_entropy(
     let losses = losses.record(learned.into_iter().flatten(), |_| chunked);
     let loss = match (entropy.reduction, total) {
         (Reduction::None, _) => losses,
-        (_, None) => losses.sum(.., false)?,
-        (_, Some(total)) => losses.sum(.., false)?.div(&total)?,
+        (_, None) => losses.sum(..)?,
+        (_, Some(total)) => losses.sum(..)?.div(&total)?,
     };
     loss.to_dtype(input.dtype())
 }
@@ -255,12 +254,11 @@ impl Chunked {
         };
         logits.cross_entropy(
             &target,
-            CrossEntropyOptions {
-                weight: classes.as_ref(),
-                ignore_index: self.ignore_index,
-                reduction: Reduction::None,
-                label_smoothing: self.label_smoothing,
-            },
+            CrossEntropyOptions::new()
+                .weight(classes.as_ref())
+                .ignore_index(self.ignore_index)
+                .reduction(Reduction::None)
+                .label_smoothing(self.label_smoothing),
         )
     }
 
@@ -280,11 +278,11 @@ impl Chunked {
     fn weights(&self) -> Result<Tensor> {
         let ignored = self.target.eq(self.ignore_index)?;
         match &self.weight {
-            None => ignored.logical_not()?.sum(.., false),
+            None => ignored.logical_not()?.sum(..),
             Some(weight) => {
                 let classes = self.target.masked_fill(&ignored, 0_i64)?;
                 let each = wide(weight)?.index_select(0, &classes)?;
-                each.masked_fill(&ignored, 0.0)?.sum(.., false)
+                each.masked_fill(&ignored, 0.0)?.sum(..)
             }
         }
     }
@@ -319,10 +317,7 @@ impl Function for Chunked {
                 .iter()
                 .filter_map(|&i| learned.get(i).copied()?)
                 .collect();
-            let options = BackwardOptions {
-                create_graph: true,
-                ..Default::default()
-            };
+            let options = BackwardOptions::new().create_graph(true);
             let found = grad_with(&[&losses], &[ctx.grad()], &to, options)?;
             for (&i, gradient) in needed.iter().zip(found) {
                 if let Some(slot) = gradients.get_mut(i) {

@@ -39,10 +39,7 @@ pub fn local_response_norm(
     let squares = input.mul(input)?.reshape([batch, 1, channels, rest])?;
     let [below, above] = [size / 2, (size - 1) / 2].map(|count| count as isize);
     let squares = squares.pad([0, 0, below, above], PadMode::Constant(0.0.into()))?;
-    let means = squares.avg_pool2d(AvgPoolOptions {
-        stride: [1, 1],
-        ..AvgPoolOptions::new([size, 1])
-    })?;
+    let means = squares.avg_pool2d(AvgPoolOptions::new([size, 1]).stride([1, 1]))?;
     let divisor = means.mul(alpha)?.add(k)?.pow(beta)?;
     input.div(&divisor.reshape(input.shape())?)
 }

@@ -8,8 +8,8 @@ use super::Reduction;
 pub(super) fn reduce(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
     match reduction {
         Reduction::None => Ok(losses.clone()),
-        Reduction::Mean => losses.mean(.., false),
-        Reduction::Sum => losses.sum(.., false),
+        Reduction::Mean => losses.mean(..),
+        Reduction::Sum => losses.sum(..),
     }
 }
 

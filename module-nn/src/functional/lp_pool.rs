@@ -2,24 +2,19 @@
 
 use module_core::{AvgPoolOptions, Error, PoolOptions, Result, Tensor};
 
-/// The options of [`lp_pool`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LpPoolOptions<const N: usize> {
-    /// The size of the window.
-    pub kernel_size: [usize; N],
-    /// The step of the window.
-    pub stride: [usize; N],
-    /// Whether a last window that starts inside but ends outside counts.
-    pub ceil_mode: bool,
-}
-
-impl<const N: usize> LpPoolOptions<N> {
-    /// Windows side by side.
-    pub fn new(kernel_size: [usize; N]) -> Self {
-        Self {
-            kernel_size,
-            stride: kernel_size,
-            ceil_mode: false,
+module_core::options! {
+    /// The options of [`lp_pool`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LpPoolOptions<const N: usize> {
+        required {
+            /// The size of the window.
+            kernel_size: [usize; N],
+        }
+        optional {
+            /// The step of the window.
+            stride: [usize; N] = kernel_size,
+            /// Whether a last window that starts inside but ends outside counts.
+            ceil_mode: bool = false,
         }
     }
 }
@@ -63,21 +58,17 @@ pub fn lp_pool<const N: usize>(
         return Err(Error::argument(name, "norm_type", norm_type, problem));
     }
     if norm_type.is_infinite() {
-        let windows = PoolOptions {
-            stride: options.stride,
-            ceil_mode: options.ceil_mode,
-            ..PoolOptions::new(options.kernel_size)
-        };
+        let windows = PoolOptions::new(options.kernel_size)
+            .stride(options.stride)
+            .ceil_mode(options.ceil_mode);
         return match norm_type > 0.0 {
             true => input.abs()?.max_pool(windows),
             false => input.abs()?.neg()?.max_pool(windows)?.neg(),
         };
     }
-    let means = AvgPoolOptions {
-        stride: options.stride,
-        ceil_mode: options.ceil_mode,
-        ..AvgPoolOptions::new(options.kernel_size)
-    };
+    let means = AvgPoolOptions::new(options.kernel_size)
+        .stride(options.stride)
+        .ceil_mode(options.ceil_mode);
     let count = options.kernel_size.iter().map(|&size| size as f64);
     let count: f64 = count.product();
     let means = input.pow(norm_type)?.avg_pool(means)?;
@@ -98,11 +89,7 @@ mod tests {
     fn gradients_are_exact_also_twice() -> Result<()> {
         let x = [Tensor::rand([1, 3, 4], DType::F64)?.add(0.5)?];
         for norm_type in [2.0, 3.0, f64::INFINITY, f64::NEG_INFINITY] {
-            let options = LpPoolOptions {
-                stride: [1, 2],
-                ceil_mode: true,
-                ..LpPoolOptions::new([2, 2])
-            };
+            let options = LpPoolOptions::new([2, 2]).stride([1, 2]).ceil_mode(true);
             let f = |x: &[Tensor]| lp_pool(&x[0], norm_type, options)?.square();
             gradcheck(f, &x)?;
             gradgradcheck(f, &x)?;

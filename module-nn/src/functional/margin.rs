@@ -127,7 +127,7 @@ pub fn multi_margin_loss(
         let weight = widened(weight)?.index_select(0, &target)?;
         losses = losses.mul(&weight.unsqueeze(1)?)?;
     }
-    let losses = losses.scatter(1, &own, 0.0)?.mean(1, false)?;
+    let losses = losses.scatter(1, &own, 0.0)?.mean(1)?;
     reduce(&losses.reshape(given)?, reduction)?.to_dtype(input.dtype())
 }
 
@@ -173,7 +173,7 @@ pub fn multilabel_margin_loss(
     // Not U8, which has no -1 to end with.
     let target = target
         .to_integers(NAME, Integers::Indices)?
-        .reshape_to(x.shape())?;
+        .reshape(x.shape())?;
     // 1 as long as no -1 was met.
     let counts = target.ne(-1)?.to_dtype(DType::I64)?.cumprod(1)?.ne(0)?;
     let safe = target.masked_fill(&counts.logical_not()?, 0_i64)?;
@@ -191,7 +191,7 @@ pub fn multilabel_margin_loss(
         .add(1.0)?
         .relu()?;
     let short = short.masked_fill(&compared.logical_not()?, 0.0)?;
-    let losses = short.sum([1, 2], false)?.div(classes as f64)?;
+    let losses = short.sum([1, 2])?.div(classes as f64)?;
     finish(&losses, input, reduction)
 }
 

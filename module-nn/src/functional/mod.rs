@@ -31,9 +31,11 @@ pub use embedding_bag::{BagMode, EmbeddingBagOptions, embedding_bag};
 pub use embedding_distance::{
     cosine_embedding_loss, triplet_margin_loss, triplet_margin_with_distance_loss,
 };
-pub use grid_sample::{affine_grid, grid_sample};
-pub use gumbel_softmax::gumbel_softmax;
-pub use likelihood::{KLDivReduction, gaussian_nll_loss, kl_div, poisson_nll_loss};
+pub use grid_sample::{affine_grid, affine_grid_align_corners, grid_sample};
+pub use gumbel_softmax::{gumbel_softmax, gumbel_softmax_hard};
+pub use likelihood::{
+    KLDivReduction, gaussian_nll_loss, kl_div, kl_div_log_target, poisson_nll_loss,
+};
 pub use linear::linear;
 pub use linear_cross_entropy::{
     LinearCrossEntropyArguments, LinearCrossEntropyOptions, linear_cross_entropy,
@@ -43,12 +45,12 @@ pub use lp_pool::{LpPoolOptions, lp_pool};
 pub use margin::{
     hinge_embedding_loss, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss,
 };
-pub use module_core::{GridPaddingMode, GridSampleMode, PadMode};
+pub use module_core::{GridPaddingMode, GridSampleMode, GridSampleOptions, PadMode};
 pub use normalize::normalize;
 pub use regression::{huber_loss, l1_loss, mse_loss, smooth_l1_loss};
 pub use rrelu::rrelu;
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
-pub use similarity::{cosine_similarity, pairwise_distance};
+pub use similarity::{cosine_similarity, pairwise_distance, pairwise_distance_keepdim};
 
 pub(crate) use embedding_bag::by_frequency;
 pub(crate) use linear::check_shape;

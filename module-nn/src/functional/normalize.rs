@@ -17,5 +17,5 @@ use module_core::{Dims, Result, Tensor};
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn normalize(input: &Tensor, p: f64, dim: impl Into<Dims>, eps: f64) -> Result<Tensor> {
-    input.div(&input.norm(p, dim, true)?.clamp_min(eps)?)
+    input.div(&input.norm_keepdim(p, dim)?.clamp_min(eps)?)
 }

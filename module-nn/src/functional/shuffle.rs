@@ -11,13 +11,7 @@ fn images(x: &Tensor, op: &'static str) -> Result<[usize; 3]> {
 }
 
 /// The quotient, where it is whole.
-fn divided(
-    op: &'static str,
-    name: &'static str,
-    by: usize,
-    size: usize,
-    of: &str,
-) -> Result<usize> {
+fn divide(op: &'static str, name: &'static str, by: usize, size: usize, of: &str) -> Result<usize> {
     match size.checked_rem(by) {
         Some(0) => Ok(size / by),
         Some(_) => {
@@ -65,9 +59,9 @@ pub fn pixel_shuffle(x: &Tensor, upscale_factor: usize) -> Result<Tensor> {
     let out = channels / square;
     let lead = &x.shape()[..x.rank() - 3];
     let parts = [out, r, r, height, width];
-    let split = x.reshape(joined(lead, &parts).as_slice())?;
+    let split = x.reshape(join_sizes(lead, &parts).as_slice())?;
     let order = order(lead.len(), [0, 3, 1, 4, 2]);
-    let shape = joined(
+    let shape = join_sizes(
         lead,
         &[out, height.saturating_mul(r), width.saturating_mul(r)],
     );
@@ -98,16 +92,16 @@ pub fn pixel_shuffle(x: &Tensor, upscale_factor: usize) -> Result<Tensor> {
 pub fn pixel_unshuffle(x: &Tensor, downscale_factor: usize) -> Result<Tensor> {
     const NAME: &str = "pixel_unshuffle";
     let (r, [channels, height, width]) = (downscale_factor, images(x, NAME)?);
-    let height = divided(NAME, "downscale_factor", r, height, "height")?;
-    let width = divided(NAME, "downscale_factor", r, width, "width")?;
+    let height = divide(NAME, "downscale_factor", r, height, "height")?;
+    let width = divide(NAME, "downscale_factor", r, width, "width")?;
     let lead = &x.shape()[..x.rank() - 3];
     let parts = [channels, height, r, width, r];
-    let split = x.reshape(joined(lead, &parts).as_slice())?;
+    let split = x.reshape(join_sizes(lead, &parts).as_slice())?;
     let order = order(lead.len(), [0, 2, 4, 1, 3]);
     let out = channels.saturating_mul(r).saturating_mul(r);
     split
         .permute(order)?
-        .reshape(joined(lead, &[out, height, width]).as_slice())
+        .reshape(join_sizes(lead, &[out, height, width]).as_slice())
 }
 
 /// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
@@ -137,14 +131,14 @@ pub fn channel_shuffle(x: &Tensor, groups: usize) -> Result<Tensor> {
     let &[_, channels, _, ..] = &**x.shape() else {
         return Err(x.shape().error(NAME, "[batch, channels, size…]"));
     };
-    let each = divided(NAME, "groups", groups, channels, "channels")?;
+    let each = divide(NAME, "groups", groups, channels, "channels")?;
     x.unflatten(1, [groups, each])?
         .transpose(1, 2)?
-        .reshape_to(x.shape())
+        .reshape(x.shape())
 }
 
 /// The sizes in front and those behind.
-fn joined(lead: &[usize], sizes: &[usize]) -> Vec<usize> {
+fn join_sizes(lead: &[usize], sizes: &[usize]) -> Vec<usize> {
     [lead, sizes].concat()
 }
 

@@ -24,12 +24,12 @@ pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: isize, eps: f64) -> Resu
     let shape = common_shape(x1, x2)?;
     let unit = |x: &Tensor| {
         let x = x.expand(&shape)?;
-        let norm = x.norm(2.0, [dim], true)?;
+        let norm = x.norm_keepdim(2.0, [dim])?;
         // Raised where it is small, but with the slope of the norm, as in PyTorch.
         let raised = norm.detach().clamp_min(eps)?.sub(norm.detach())?;
         x.div(&norm.add(&raised)?)
     };
-    unit(x1)?.mul(&unit(x2)?)?.sum(dim, false)
+    unit(x1)?.mul(&unit(x2)?)?.sum(dim)
 }
 
 /// The shape to which two broadcast.
@@ -44,7 +44,7 @@ fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
 ///
 /// # Shapes
 ///
-/// Two that broadcast, to theirs without the last dimension, or with size 1 there if `keepdim`.
+/// Two that broadcast, to theirs without the last dimension.
 ///
 /// # Errors
 ///
@@ -56,15 +56,28 @@ fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
 /// use module_nn::{Tensor, functional::pairwise_distance};
 ///
 /// let (a, b) = (Tensor::from([[3.0_f64, 4.0]]), Tensor::from([[0.0_f64, 0.0], [3.0, 4.0]]));
-/// assert_eq!(pairwise_distance(&a, &b, 2.0, 0.0, false)?.to_vec::<f64>()?, [5.0, 0.0]);
+/// assert_eq!(pairwise_distance(&a, &b, 2.0, 0.0)?.to_vec::<f64>()?, [5.0, 0.0]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn pairwise_distance(
-    x1: &Tensor,
-    x2: &Tensor,
-    p: f64,
-    eps: f64,
-    keepdim: bool,
-) -> Result<Tensor> {
-    x1.sub(x2)?.add(eps)?.norm(p, -1, keepdim)
+pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64, eps: f64) -> Result<Tensor> {
+    x1.sub(x2)?.add(eps)?.norm(p, -1)
+}
+
+/// [`pairwise_distance`], with the last dimension kept at size 1.
+///
+/// # Errors
+///
+/// As [`pairwise_distance`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, functional::pairwise_distance_keepdim};
+///
+/// let (a, b) = (Tensor::from([[3.0_f64, 4.0]]), Tensor::from([[0.0_f64, 0.0], [3.0, 4.0]]));
+/// assert_eq!(pairwise_distance_keepdim(&a, &b, 2.0, 0.0)?.shape().to_string(), "[2, 1]");
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pairwise_distance_keepdim(x1: &Tensor, x2: &Tensor, p: f64, eps: f64) -> Result<Tensor> {
+    x1.sub(x2)?.add(eps)?.norm_keepdim(p, -1)
 }

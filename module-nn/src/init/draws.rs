@@ -203,7 +203,7 @@ impl Init for TimmTruncNormal {
 ///
 /// let init = TimmTruncNormalTf { std: 0.02, ..TimmTruncNormalTf::default() };
 /// let weight = Parameter::with_init([8, 8], init)?;
-/// assert!(weight.tensor().abs()?.amax(.., false)?.item::<f32>()? <= 0.04);
+/// assert!(weight.tensor().abs()?.amax(..)?.item::<f32>()? <= 0.04);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

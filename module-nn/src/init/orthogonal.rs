@@ -58,7 +58,7 @@ impl Init for Orthogonal {
         let vectors = orthonormal(tall.to_vec::<f64>()?, length);
         let tall = Tensor::from_vec(vectors, [count, length])?;
         let matrix = if rows < columns { tall } else { tall.t()? };
-        matrix.reshape_to(shape)?.to_dtype(dtype)?.mul(self.gain)
+        matrix.reshape(shape)?.to_dtype(dtype)?.mul(self.gain)
     }
 
     fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {

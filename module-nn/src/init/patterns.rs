@@ -82,7 +82,7 @@ impl Init for Dirac {
         let count = places.len();
         let index = Tensor::from_vec(places, count)?;
         let flat = zeros.reshape(zeros.numel())?.scatter(0, &index, 1.0)?;
-        flat.reshape_to(shape)
+        flat.reshape(shape)
     }
 }
 
@@ -96,7 +96,7 @@ impl Init for Dirac {
 /// use module_nn::{Parameter, init::Sparse};
 ///
 /// let weight = Parameter::with_init([10, 2], Sparse { sparsity: 0.3, std: 0.01 })?;
-/// let zeros = weight.tensor().eq(0.0)?.sum(.., false)?;
+/// let zeros = weight.tensor().eq(0.0)?.sum(..)?;
 /// assert_eq!(zeros.item::<i64>()?, 6);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
@@ -126,7 +126,7 @@ impl Init for Sparse {
         let index_shape = index.len();
         let index = Tensor::from_vec(index, index_shape)?;
         let flat = drawn.reshape(drawn.numel())?.scatter(0, &index, 0.0)?;
-        flat.reshape_to(shape)
+        flat.reshape(shape)
     }
 }
 

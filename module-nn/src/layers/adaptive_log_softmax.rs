@@ -38,8 +38,8 @@ use crate::config::{Build, config, positive};
 /// let x = Tensor::randn([2, 16], DType::F32)?;
 /// let (output, loss) = softmax.call((x.clone(), Tensor::from([3_i64, 70])))?;
 /// assert_eq!((output.numel(), loss.rank()), (2, 0));
-/// let total = softmax.log_prob(&x)?.exp()?.sum(1, false)?;
-/// assert!(total.sub(1.0)?.abs()?.amax(.., false)?.item::<f32>()? < 1e-5);
+/// let total = softmax.log_prob(&x)?.exp()?.sum(1)?;
+/// assert!(total.sub(1.0)?.abs()?.amax(..)?.item::<f32>()? < 1e-5);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -157,7 +157,7 @@ impl AdaptiveLogSoftmaxWithLoss {
     ///
     /// As [`log_prob`](Self::log_prob).
     pub fn predict(&self, input: &Tensor) -> Result<Tensor> {
-        self.log_prob(input)?.argmax(1, false)
+        self.log_prob(input)?.argmax(1)
     }
 
     fn shortlist(&self) -> usize {
@@ -242,7 +242,7 @@ impl Forward<(Tensor, Tensor)> for AdaptiveLogSoftmaxWithLoss {
             let log = log.gather(1, &list(within)?.unsqueeze(1)?)?.squeeze(1)?;
             output = output.index_add(0, &rows, &log)?;
         }
-        let loss = output.neg()?.mean(.., false)?;
+        let loss = output.neg()?.mean(..)?;
         Ok((output, loss))
     }
 }

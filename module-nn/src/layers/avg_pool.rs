@@ -131,13 +131,13 @@ impl<const N: usize> Forward for AvgPool<N> {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        input.avg_pool(AvgPoolOptions {
-            kernel_size: self.config.kernel_size.get(),
-            stride: self.config.stride.get(),
-            padding: self.config.padding.get(),
-            ceil_mode: self.config.ceil_mode,
-            count_include_pad: self.config.count_include_pad,
-            divisor_override: self.config.divisor_override,
-        })
+        input.avg_pool(
+            AvgPoolOptions::new(self.config.kernel_size.get())
+                .stride(self.config.stride.get())
+                .padding(self.config.padding.get())
+                .ceil_mode(self.config.ceil_mode)
+                .count_include_pad(self.config.count_include_pad)
+                .divisor_override(self.config.divisor_override),
+        )
     }
 }

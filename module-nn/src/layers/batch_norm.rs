@@ -43,7 +43,7 @@ use crate::config::{Build, config};
 ///
 /// let norm = BatchNorm2d::new(8)?;
 /// let y = norm.call(Tensor::randn([4, 8, 5, 5], DType::F32)?)?;
-/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// assert!(y.mean(..)?.item::<f32>()?.abs() < 1e-5);
 /// let y = BatchNorm1d::new(8)?.call(Tensor::randn([4, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[4, 8]");
 /// # Ok::<(), Error>(())

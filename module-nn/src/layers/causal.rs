@@ -4,13 +4,18 @@ use module_core::{DType, Device, Result, Tensor};
 
 /// True where a key does not come after the query, `[queries, keys]`; the first query stands beside key
 /// `past`.
-pub(super) fn seen(queries: usize, keys: usize, past: usize, device: &Device) -> Result<Tensor> {
+pub(super) fn causal_mask(
+    queries: usize,
+    keys: usize,
+    past: usize,
+    device: &Device,
+) -> Result<Tensor> {
     let past = i64::try_from(past).unwrap_or(i64::MAX);
     Tensor::ones([queries, keys], (DType::Bool, device))?.tril(past)
 }
 
 /// Minus infinity where a mask of truth values is false, else 0.
-pub(super) fn blocked(seen: &Tensor, dtype: DType) -> Result<Tensor> {
+pub(super) fn additive_mask(seen: &Tensor, dtype: DType) -> Result<Tensor> {
     let zeros = Tensor::zeros(seen.shape(), (dtype, &seen.device()))?;
     zeros.masked_fill(&seen.logical_not()?, f64::NEG_INFINITY)
 }

@@ -323,12 +323,11 @@ impl<const N: usize> WithWeight for Conv<N> {
             None => (input, config.padding),
             Some(mode) => (input.pad(config.around(), mode)?, Padding::Valid),
         };
-        let options = ConvOptions {
-            stride: config.stride.get(),
-            padding,
-            dilation: config.dilation.get(),
-            groups: config.groups,
-        };
+        let options = ConvOptions::new()
+            .stride(config.stride.get())
+            .padding(padding)
+            .dilation(config.dilation.get())
+            .groups(config.groups);
         add_bias::<N>(input.conv(weight, options)?, &self.bias)
     }
 }

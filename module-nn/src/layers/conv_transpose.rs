@@ -194,13 +194,12 @@ impl<const N: usize> ConvTranspose<N> {
 
     fn run(&self, input: &Tensor, output_padding: [usize; N]) -> Result<Tensor> {
         let config = &self.config;
-        let options = ConvTransposeOptions {
-            stride: config.stride.get(),
-            padding: config.padding.get(),
-            output_padding,
-            groups: config.groups,
-            dilation: config.dilation.get(),
-        };
+        let options = ConvTransposeOptions::new()
+            .stride(config.stride.get())
+            .padding(config.padding.get())
+            .output_padding(output_padding)
+            .groups(config.groups)
+            .dilation(config.dilation.get());
         let output = input.conv_transpose(&self.weight.tensor(), options)?;
         add_bias::<N>(output, &self.bias)
     }

@@ -124,10 +124,7 @@ impl Forward for CrossMapLRN2d {
         let around = reach as isize;
         let rows = rows.pad([0, 0, around, around], PadMode::Constant(0.0.into()))?;
         let window = 2 * reach + 1;
-        let means = rows.avg_pool2d(AvgPoolOptions {
-            stride: [1, 1],
-            ..AvgPoolOptions::new([window, 1])
-        })?;
+        let means = rows.avg_pool2d(AvgPoolOptions::new([window, 1]).stride([1, 1]))?;
         let mut sums = means.mul(window as f64)?.reshape(input.shape())?;
         if reach + 1 < channels {
             let first = squares.narrow(1, 0..1)?;

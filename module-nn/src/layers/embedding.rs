@@ -64,7 +64,7 @@ config! {
     /// let table = EmbeddingConfig::new(1, 2).max_norm(1.0).build()?;
     /// table.weight().set(Tensor::from([[3.0_f32, 4.0]]))?;
     /// let x = table.call(Tensor::from(0_i64))?;
-    /// assert!((x.norm(2.0, .., false)?.item::<f32>()? - 1.0).abs() < 1e-6);
+    /// assert!((x.norm(2.0, ..)?.item::<f32>()? - 1.0).abs() < 1e-6);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct EmbeddingConfig => Embedding {
@@ -106,13 +106,25 @@ impl Build for EmbeddingConfig {
 }
 
 impl EmbeddingConfig {
-    /// A table with these rows: PyTorch's `Embedding.from_pretrained`, whose `freeze` is true by
-    /// default.
+    /// A table with these rows, which is frozen: PyTorch's `Embedding.from_pretrained`.
     ///
     /// # Errors
     ///
     /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
-    pub fn from_pretrained(&self, embeddings: Tensor, freeze: bool) -> Result<Embedding> {
+    pub fn from_pretrained(&self, embeddings: Tensor) -> Result<Embedding> {
+        self.with_table(embeddings, true)
+    }
+
+    /// A table that starts with these rows and is trained: `Embedding.from_pretrained(…, freeze=False)`.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_pretrained`](Self::from_pretrained).
+    pub fn from_pretrained_trainable(&self, embeddings: Tensor) -> Result<Embedding> {
+        self.with_table(embeddings, false)
+    }
+
+    fn with_table(&self, embeddings: Tensor, freeze: bool) -> Result<Embedding> {
         let padding_idx = self.checked()?;
         let weight = pretrained(
             [self.num_embeddings, self.embedding_dim],
@@ -218,9 +230,9 @@ pub(super) fn renormalize(
     no_grad(|| {
         let (table, list) = (weight.detach(), indices.reshape(indices.numel())?);
         let rows = table.index_select(0, &list)?;
-        let norms = rows.norm(*norm_type, 1, true)?;
+        let norms = rows.norm_keepdim(*norm_type, 1)?;
         let over = norms.gt(*max_norm)?;
-        if !over.any(.., false)?.item::<bool>()? {
+        if !over.any(..)?.item::<bool>()? {
             return Ok(());
         }
         let scaled = rows.mul(&norms.add(1e-7)?.reciprocal()?.mul(*max_norm)?)?;

@@ -93,13 +93,25 @@ impl Build for EmbeddingBagConfig {
 }
 
 impl EmbeddingBagConfig {
-    /// A table with these rows: PyTorch's `EmbeddingBag.from_pretrained`, whose `freeze` is true by
-    /// default.
+    /// A table with these rows, which is frozen: PyTorch's `EmbeddingBag.from_pretrained`.
     ///
     /// # Errors
     ///
     /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
-    pub fn from_pretrained(&self, embeddings: Tensor, freeze: bool) -> Result<EmbeddingBag> {
+    pub fn from_pretrained(&self, embeddings: Tensor) -> Result<EmbeddingBag> {
+        self.with_table(embeddings, true)
+    }
+
+    /// A table that starts with these rows and is trained: `EmbeddingBag.from_pretrained(…, freeze=False)`.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_pretrained`](Self::from_pretrained).
+    pub fn from_pretrained_trainable(&self, embeddings: Tensor) -> Result<EmbeddingBag> {
+        self.with_table(embeddings, false)
+    }
+
+    fn with_table(&self, embeddings: Tensor, freeze: bool) -> Result<EmbeddingBag> {
         let padding_idx = self.checked()?;
         let weight = pretrained(
             [self.num_embeddings, self.embedding_dim],
@@ -187,14 +199,13 @@ impl Forward<(Tensor, Option<Tensor>, Option<Tensor>)> for EmbeddingBag {
         let config = &self.config;
         let input = input.to_integers("embedding_bag", Integers::Indices)?;
         renormalize(&self.weight, &input, config.max_norm, config.norm_type)?;
-        let options = EmbeddingBagOptions {
-            offsets: offsets.as_ref(),
-            mode: config.mode,
-            per_sample_weights: weights.as_ref(),
-            include_last_offset: config.include_last_offset,
-            padding_idx: self.padding_idx,
-            scale_grad_by_freq: config.scale_grad_by_freq,
-        };
+        let options = EmbeddingBagOptions::new()
+            .offsets(offsets.as_ref())
+            .mode(config.mode)
+            .per_sample_weights(weights.as_ref())
+            .include_last_offset(config.include_last_offset)
+            .padding_idx(self.padding_idx)
+            .scale_grad_by_freq(config.scale_grad_by_freq);
         functional::embedding_bag(&input, &self.weight.tensor(), options)
     }
 }

@@ -35,7 +35,7 @@ use crate::init::{ones, zeros};
 ///
 /// let norm = GroupNorm::new(2, 6)?;
 /// let y = norm.call(Tensor::randn([4, 6, 5, 5], DType::F32)?)?;
-/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// assert!(y.mean(..)?.item::<f32>()?.abs() < 1e-5);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -4,7 +4,7 @@ use module_core::{
     Tensor, Training,
 };
 
-use super::causal::{blocked, seen};
+use super::causal::{additive_mask, causal_mask};
 use super::rotary_embedding::positions;
 use super::{KeyValueCache, Linear, LinearConfig, RotaryEmbedding, RotaryEmbeddingConfig};
 use crate::config::{Build, between, config, input, positive};
@@ -234,7 +234,7 @@ impl GroupedQueryAttention {
     /// `[batch, heads, length, head_dim]`.
     fn heads(&self, x: Tensor, heads: usize) -> Result<Tensor> {
         let shape: Shape = [x.size(0)?, x.size(1)?, heads, self.config.size_of_head()].into();
-        x.reshape_to(&shape)?.transpose(1, 2)
+        x.reshape(&shape)?.transpose(1, 2)
     }
 
     /// The mask, unless `is_causal` says all.
@@ -252,11 +252,11 @@ impl GroupedQueryAttention {
         if mask.is_none() && past == 0 {
             return Ok((None, true));
         }
-        let seen = seen(length, past.saturating_add(length), past, &queries.device())?;
+        let seen = causal_mask(length, past.saturating_add(length), past, &queries.device())?;
         let joined = match mask {
             None => seen,
             Some(mask) if mask.dtype() == DType::Bool => mask.logical_and(&seen)?,
-            Some(mask) => mask.add(&blocked(&seen, mask.dtype())?)?,
+            Some(mask) => mask.add(&additive_mask(&seen, mask.dtype())?)?,
         };
         Ok((Some(joined), false))
     }
@@ -306,19 +306,18 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
             return Err(Error::argument(NAME, "cache", cache.len(), problem));
         };
         let (mask, is_causal) = self.mask(attn_mask, &query, past)?;
-        let options = AttentionOptions {
-            attn_mask: mask.as_ref(),
-            dropout_p: match self.training.is_training() {
+        let options = AttentionOptions::new()
+            .attn_mask(mask.as_ref())
+            .dropout_p(match self.training.is_training() {
                 true => config.dropout,
                 false => 0.0,
-            },
-            is_causal,
-            scale: config.scale,
-            enable_gqa: true,
-        };
+            })
+            .is_causal(is_causal)
+            .scale(config.scale)
+            .enable_gqa(true);
         let attended = query.scaled_dot_product_attention(key, value, options)?;
         let joined: Shape = [batch, length, self.q_proj.weight().shape()[0]].into();
-        let joined = attended.transpose(1, 2)?.reshape_to(&joined)?;
+        let joined = attended.transpose(1, 2)?.reshape(&joined)?;
         Ok((self.o_proj.call(joined)?, cache))
     }
 }

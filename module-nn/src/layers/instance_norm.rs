@@ -46,7 +46,7 @@ use crate::config::{Build, config};
 ///
 /// let norm = InstanceNorm2d::new(8)?;
 /// let y = norm.call(Tensor::randn([4, 8, 5, 5], DType::F32)?)?;
-/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// assert!(y.mean(..)?.item::<f32>()?.abs() < 1e-5);
 /// let y = InstanceNorm1d::new(8)?.call(Tensor::randn([8, 5], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[8, 5]");
 /// # Ok::<(), Error>(())
@@ -218,7 +218,7 @@ impl<const N: usize> Forward for InstanceNorm<N> {
         let (output, mean, var) = input.instance_norm_train(weight, bias, eps)?;
         if input.numel() > 0 {
             let count = (input.numel() / mean.numel()) as f64;
-            let over_batch = |statistic: &Tensor| statistic.mean(0, false);
+            let over_batch = |statistic: &Tensor| statistic.mean(0);
             let (mean, var) = (over_batch(&mean)?, over_batch(&var)?);
             let factor = norm.config.momentum.map_or(0.0, Number::get);
             norm.blend(factor, &mean, &var.mul(count / (count - 1.0))?)?;

@@ -34,7 +34,7 @@ use crate::init::{ones, zeros};
 ///
 /// let norm = LayerNorm::new([3, 4])?;
 /// let y = norm.call(Tensor::randn([2, 3, 4], DType::F32)?)?;
-/// assert!(y.mean(.., false)?.item::<f32>()?.abs() < 1e-5);
+/// assert!(y.mean(..)?.item::<f32>()?.abs() < 1e-5);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

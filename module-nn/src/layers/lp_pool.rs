@@ -125,11 +125,9 @@ impl<const N: usize> Forward for LPPool<N> {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         let config = &self.config;
-        let options = LpPoolOptions {
-            kernel_size: config.kernel_size.get(),
-            stride: config.stride.unwrap_or(config.kernel_size).get(),
-            ceil_mode: config.ceil_mode,
-        };
+        let options = LpPoolOptions::new(config.kernel_size.get())
+            .stride(config.stride.unwrap_or(config.kernel_size).get())
+            .ceil_mode(config.ceil_mode);
         lp_pool(&input, *config.norm_type, options)
     }
 }

@@ -62,7 +62,7 @@ use crate::config::{Build, config};
 ///
 /// // Sequences of several lengths, packed.
 /// let sequences = [Tensor::randn([4, 3], DType::F32)?, Tensor::randn([2, 3], DType::F32)?];
-/// let (output, _) = lstm.call(pack_sequence(&sequences, true)?)?;
+/// let (output, _) = lstm.call(pack_sequence(&sequences)?)?;
 /// let (padded, lengths) = pad_packed_sequence(&output, Default::default())?;
 /// assert_eq!(padded.shape().to_string(), "[4, 2, 4]");
 /// assert_eq!(lengths, [4, 2]);

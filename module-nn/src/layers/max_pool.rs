@@ -97,13 +97,11 @@ impl<const N: usize> Build for MaxPoolConfig<N> {
 
 impl<const N: usize> MaxPoolConfig<N> {
     fn options(&self) -> PoolOptions<N> {
-        PoolOptions {
-            kernel_size: self.kernel_size.get(),
-            stride: self.stride.get(),
-            padding: self.padding.get(),
-            dilation: self.dilation.get(),
-            ceil_mode: self.ceil_mode,
-        }
+        PoolOptions::new(self.kernel_size.get())
+            .stride(self.stride.get())
+            .padding(self.padding.get())
+            .dilation(self.dilation.get())
+            .ceil_mode(self.ceil_mode)
     }
 }
 

@@ -94,6 +94,10 @@ impl Forward<(Tensor, Tensor)> for PairwiseDistance {
 
     fn forward(&self, (x1, x2): (Tensor, Tensor)) -> Result<Tensor> {
         let PairwiseDistanceConfig { p, eps, keepdim } = self.config;
-        functional::pairwise_distance(&x1, &x2, p, eps, keepdim)
+        let distance = match keepdim {
+            true => functional::pairwise_distance_keepdim,
+            false => functional::pairwise_distance,
+        };
+        distance(&x1, &x2, p, eps)
     }
 }

@@ -150,7 +150,7 @@ impl Recurrent {
         batch_sizes.resize(length, batch);
         let (output, last) = self.run(rows, &batch_sizes, first)?;
         let width = output.size(1)?;
-        let output = output.reshape_to(&[length, batch, width].into())?;
+        let output = output.reshape([length, batch, width])?;
         if !batched {
             return Ok((output.squeeze(1)?, last.map(|x| x.squeeze(1))?));
         }
@@ -322,14 +322,10 @@ impl Weights {
             Some([ih, hh]) => [Some(ih), Some(hh)],
             None => [None, None],
         };
-        let options = RecurrentOptions {
-            op,
-            weight_hh: &self.hh,
-            bias_hh,
-            weight_hr: self.hr.as_ref(),
-            batch_sizes,
-            reverse,
-        };
+        let options = RecurrentOptions::new(op, &self.hh, batch_sizes)
+            .bias_hh(bias_hh)
+            .weight_hr(self.hr.as_ref())
+            .reverse(reverse);
         let gates = rows.linear(&self.ih, bias_ih)?;
         let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
         let (hidden, cell) = (out.hidden, out.cell);

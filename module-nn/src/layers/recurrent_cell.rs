@@ -104,14 +104,10 @@ impl RecurrentCell {
         let bias = |bias: &Bias| bias.get().map(Parameter::tensor);
         let gates = rows.linear(&self.weight_ih.tensor(), bias(&self.bias_ih).as_ref())?;
         let (weight_hh, bias_hh) = (self.weight_hh.tensor(), bias(&self.bias_hh));
-        let options = RecurrentOptions {
-            op: self.op,
-            weight_hh: &weight_hh,
-            bias_hh: bias_hh.as_ref(),
-            weight_hr: None,
-            batch_sizes: &shape[..1],
-            reverse: false,
-        };
+        let options = RecurrentOptions::new(self.op, &weight_hh, &shape[..1])
+            .bias_hh(bias_hh.as_ref())
+            .weight_hr(None)
+            .reverse(false);
         let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
         let (hidden, cell) = (out.hidden, out.cell);
         let next = States { hidden, cell };

@@ -10,7 +10,7 @@ use module_core::{Call, DType, Device, Forward, Module, ModuleExt, Result, Tenso
 
 use self::stack::check_count;
 use super::LayerNormConfig;
-use super::causal::{blocked, seen};
+use super::causal::{additive_mask, causal_mask};
 use crate::config::{Build, config, input};
 use crate::init::XavierUniform;
 
@@ -225,7 +225,7 @@ impl Transformer {
         dtype: DType,
         device: &Device,
     ) -> Result<Tensor> {
-        blocked(&seen(sz, sz, 0, device)?, dtype)
+        additive_mask(&causal_mask(sz, sz, 0, device)?, dtype)
     }
 
     /// The arguments that it was built from.

@@ -76,12 +76,10 @@ impl UnfoldConfig {
     }
 
     pub(super) fn options(&self) -> UnfoldOptions<2> {
-        UnfoldOptions {
-            kernel_size: self.kernel_size.get(),
-            dilation: self.dilation.get(),
-            padding: self.padding.get(),
-            stride: self.stride.get(),
-        }
+        UnfoldOptions::new(self.kernel_size.get())
+            .dilation(self.dilation.get())
+            .padding(self.padding.get())
+            .stride(self.stride.get())
     }
 
     pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

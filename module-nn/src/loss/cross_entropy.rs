@@ -146,12 +146,11 @@ impl Forward<(Tensor, Tensor)> for CrossEntropyLoss {
 
     fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
         let weight = self.weight.get().map(Buffer::tensor);
-        let options = CrossEntropyOptions {
-            weight: weight.as_ref(),
-            ignore_index: self.ignore_index,
-            reduction: self.reduction,
-            label_smoothing: self.label_smoothing,
-        };
+        let options = CrossEntropyOptions::new()
+            .weight(weight.as_ref())
+            .ignore_index(self.ignore_index)
+            .reduction(self.reduction)
+            .label_smoothing(self.label_smoothing);
         cross_entropy(&input, &target, options)
     }
 }

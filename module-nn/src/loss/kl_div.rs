@@ -1,7 +1,7 @@
 use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{Build, config};
-use crate::functional::{KLDivReduction, kl_div};
+use crate::functional::{KLDivReduction, kl_div, kl_div_log_target};
 use crate::loss::defaults;
 
 /// The divergence of Kullback and Leibler from logarithms of probabilities `x` to probabilities `y`:
@@ -89,11 +89,10 @@ impl Forward<(Tensor, Tensor)> for KLDivLoss {
     type Output = Tensor;
 
     fn forward(&self, (input, target): (Tensor, Tensor)) -> Result<Tensor> {
-        kl_div(
-            &input,
-            &target,
-            self.config.reduction,
-            self.config.log_target,
-        )
+        let divergence = match self.config.log_target {
+            true => kl_div_log_target,
+            false => kl_div,
+        };
+        divergence(&input, &target, self.config.reduction)
     }
 }

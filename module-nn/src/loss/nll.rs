@@ -110,11 +110,10 @@ impl Forward<(Tensor, Tensor)> for NLLLoss {
         nll_loss(
             &input,
             &target,
-            NllLossOptions {
-                weight: weight.as_ref(),
-                ignore_index: self.config.ignore_index,
-                reduction: self.config.reduction,
-            },
+            NllLossOptions::new()
+                .weight(weight.as_ref())
+                .ignore_index(self.config.ignore_index)
+                .reduction(self.config.reduction),
         )
     }
 }

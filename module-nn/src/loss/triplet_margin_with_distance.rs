@@ -36,7 +36,7 @@ use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 ///     type Output = Tensor;
 ///
 ///     fn forward(&self, (a, b): (Tensor, Tensor)) -> Result<Tensor> {
-///         a.sub(&b)?.abs()?.amax(-1, false)
+///         a.sub(&b)?.abs()?.amax(-1)
 ///     }
 /// }
 ///
@@ -123,14 +123,7 @@ where
     type Output = Tensor;
 
     fn forward(&self, (anchor, positive, negative): (Tensor, Tensor, Tensor)) -> Result<Tensor> {
-        let &TripletMarginWithDistanceLossConfig {
-            margin,
-            swap,
-            reduction,
-        } = &self.config;
         let distance = |a, b| self.distance_function.call((a, b));
-        triplet_margin_with_distance_loss(
-            &anchor, &positive, &negative, distance, margin, swap, reduction,
-        )
+        triplet_margin_with_distance_loss(&anchor, &positive, &negative, distance, &self.config)
     }
 }

@@ -25,7 +25,7 @@ use crate::config::config;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = AdamW::new(&model, 1e-3)?;
-/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(.., false)?.backward()?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
 /// # Ok::<(), Error>(())
 /// ```

@@ -17,7 +17,7 @@ use super::OptimizerError;
 ///
 /// let mut model = Linear::new(2, 1)?;
 /// let mut optimizer: Box<dyn Optimizer> = Box::new(AdamW::new(&model, 1e-3)?);
-/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(.., false)?.backward()?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
 ///
 /// let checkpoint = TrainingCheckpoint::new(0, 1).with("model", &model)?;

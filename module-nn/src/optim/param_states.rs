@@ -22,7 +22,7 @@ use super::{OptimizerError, ParamState, Slots};
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut states: ParamStates<Tensor> = ParamStates::new(&model);
-/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(.., false)?.backward()?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// states.step(&model, |parameter, value, grad, state| {
 ///     let lr = if parameter.path == "bias" { 0.2 } else { 0.1 };
 ///     *state = Some(grad.clone());

@@ -15,6 +15,7 @@ use super::ParamState;
 /// Gradient descent by the sign of the gradient:
 ///
 /// ```
+/// use module_nn::Tolerance;
 /// use module_nn::optim::{ParamGroups, UpdateRule};
 /// use module_nn::prelude::*;
 /// use serde::{Deserialize, Serialize};
@@ -43,11 +44,11 @@ use super::ParamState;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = ParamGroups::new(SignSGD { lr: 0.5 }).build(&model)?;
-/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(.., false)?.backward()?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// let before = model.weight().detach();
 /// optimizer.step(&model)?;
 /// let moved = model.weight().detach().sub(&before)?;
-/// assert!(moved.allclose(&Tensor::full([1, 2], -0.5, DType::F32)?, 1e-5, 1e-6, false)?);
+/// assert!(moved.allclose(&Tensor::full([1, 2], -0.5, DType::F32)?, Tolerance::new().atol(1e-6))?);
 /// # Ok::<(), Error>(())
 /// ```
 pub trait UpdateRule: Clone + Serialize + DeserializeOwned {

@@ -25,7 +25,7 @@ use crate::config::config;
 ///
 /// let model = Linear::new(1, 1)?;
 /// let mut optimizer = SGD::new(&model, 0.1)?;
-/// model.call(Tensor::from([[1.0_f32]]))?.sum(.., false)?.backward()?;
+/// model.call(Tensor::from([[1.0_f32]]))?.sum(..)?.backward()?;
 /// let before = model.weight().tensor().item::<f32>()?;
 /// optimizer.step(&model)?;
 /// assert_eq!(model.weight().tensor().item::<f32>()?, before - 0.1);

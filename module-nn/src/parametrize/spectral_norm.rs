@@ -134,7 +134,7 @@ impl SpectralNorm {
             return Ok(norm);
         }
         let matrix = norm.matrix(weight)?;
-        let drawn = |size: usize| normalized(&Tensor::randn(size, weight.dtype())?, eps);
+        let drawn = |size: usize| normalize_vector(&Tensor::randn(size, weight.dtype())?, eps);
         let u = drawn(matrix.size(0)?)?.to_device(&weight.device())?;
         let v = drawn(matrix.size(1)?)?.to_device(&weight.device())?;
         let (u, v) = iterated(&matrix, u, v, FIRST_ITERATIONS, eps)?;
@@ -152,8 +152,8 @@ impl SpectralNorm {
 }
 
 /// A vector of length 1, or shorter if its length is below `eps`.
-fn normalized(x: &Tensor, eps: f64) -> Result<Tensor> {
-    x.div(&x.norm(2.0, .., false)?.clamp_min(eps)?)
+fn normalize_vector(x: &Tensor, eps: f64) -> Result<Tensor> {
+    x.div(&x.norm(2.0, ..)?.clamp_min(eps)?)
 }
 
 /// Both vectors after some steps of the power method.
@@ -166,8 +166,8 @@ fn iterated(
 ) -> Result<(Tensor, Tensor)> {
     let turned = matrix.t()?;
     for _ in 0..steps {
-        u = normalized(&matrix.matmul(&v)?, eps)?;
-        v = normalized(&turned.matmul(&u)?, eps)?;
+        u = normalize_vector(&matrix.matmul(&v)?, eps)?;
+        v = normalize_vector(&turned.matmul(&u)?, eps)?;
     }
     Ok((u, v))
 }
@@ -185,7 +185,7 @@ impl Parametrization for SpectralNorm {
         };
         let eps = self.config.eps;
         let (Some(u), Some(v)) = (self.u.get(), self.v.get()) else {
-            return normalized(weight, eps);
+            return normalize_vector(weight, eps);
         };
         let matrix = self.matrix(weight)?;
         if self.training.is_training() {

@@ -66,12 +66,12 @@ pub fn weight_norm<I, L: WithWeight<I>>(
 /// The length over all dimensions but `dim`, which stay with size 1; over all without one.
 fn length(v: &Tensor, dim: Option<usize>) -> Result<Tensor> {
     match dim {
-        None => v.norm(2.0, .., false),
+        None => v.norm(2.0, ..),
         Some(dim) => {
             let others: Vec<usize> = (0..v.rank()).filter(|&d| d != dim).collect();
             match others.is_empty() {
                 true => v.abs(),
-                false => v.norm(2.0, others.as_slice(), true),
+                false => v.norm_keepdim(2.0, others.as_slice()),
             }
         }
     }
@@ -111,7 +111,7 @@ impl Parametrization for WeightNorm {
                 let draw = || deferred(|| Parameter::with_init(lengths, init));
                 let g = with_default_dtype(weight.dtype(), draw)?;
                 value.map_or(Ok(()), |value| g.set(value))?;
-                g.drawn_before(weight)
+                g.draw_before(weight)
             }
         };
         Ok(vec![g, weight.share()])

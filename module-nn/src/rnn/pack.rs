@@ -1,24 +1,19 @@
 use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
 
 use super::{
-    PackedSequence, PadSequenceOptions, check_lengths, gathered, listed, pad_sequence,
-    unpad_sequence, wrong_lengths,
+    PackedSequence, PadSequenceOptions, check_lengths, gather_rows, listed, pad_sequence,
+    unpad_sequence_batch_first, wrong_lengths,
 };
 
-/// The arguments of [`pack_padded_sequence`], with PyTorch's defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PackOptions {
-    /// Whether the batch stands before the steps.
-    pub batch_first: bool,
-    /// Whether the sequences must stand sorted, the longest first; otherwise they are sorted here.
-    pub enforce_sorted: bool,
-}
-
-impl Default for PackOptions {
-    fn default() -> Self {
-        Self {
-            batch_first: false,
-            enforce_sorted: true,
+module_core::options! {
+    /// The arguments of [`pack_padded_sequence`], with PyTorch's defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PackOptions {
+        optional {
+            /// Whether the batch stands before the steps.
+            batch_first: bool = false,
+            /// Whether the sequences must stand sorted, the longest first; otherwise they are sorted here.
+            enforce_sorted: bool = true,
         }
     }
 }
@@ -38,7 +33,7 @@ impl Default for PackOptions {
 /// use module_nn::rnn::{PackOptions, pack_padded_sequence};
 ///
 /// let padded = Tensor::from([[1_i64, 0, 0], [2, 3, 4]]);
-/// let options = PackOptions { batch_first: true, enforce_sorted: false };
+/// let options = PackOptions::new().batch_first(true).enforce_sorted(false);
 /// let packed = pack_padded_sequence(&padded, [1, 3], options)?;
 /// assert_eq!(packed.data().to_vec::<i64>()?, [2, 1, 3, 4]);
 /// assert_eq!(packed.batch_sizes(), [2, 1, 1]);
@@ -113,15 +108,19 @@ fn pack(
     PackedSequence::new(data, batch_sizes, sorted)
 }
 
-/// The arguments of [`pad_packed_sequence`], with PyTorch's defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PadPackedOptions {
-    /// Whether the batch stands before the steps.
-    pub batch_first: bool,
-    /// What stands behind the sequences that are shorter.
-    pub padding_value: f64,
-    /// How many steps to pad to; as many as the longest sequence has, if not given.
-    pub total_length: Option<usize>,
+module_core::options! {
+    /// The arguments of [`pad_packed_sequence`], with PyTorch's defaults.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PadPackedOptions {
+        optional {
+            /// Whether the batch stands before the steps.
+            batch_first: bool = false,
+            /// What stands behind the sequences that are shorter.
+            padding_value: f64 = 0.0,
+            /// How many steps to pad to; as many as the longest sequence has, if not given.
+            total_length: Option<usize> = None,
+        }
+    }
 }
 
 /// Packed sequences as one tensor, `[length, batch, …]` or with `batch_first` `[batch, length, …]`, in
@@ -135,10 +134,10 @@ pub struct PadPackedOptions {
 ///
 /// ```
 /// use module_nn::Tensor;
-/// use module_nn::rnn::{PadPackedOptions, pack_sequence, pad_packed_sequence};
+/// use module_nn::rnn::{PadPackedOptions, pack_sequence_unsorted, pad_packed_sequence};
 ///
-/// let packed = pack_sequence(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])], false)?;
-/// let options = PadPackedOptions { batch_first: true, ..Default::default() };
+/// let packed = pack_sequence_unsorted(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])])?;
+/// let options = PadPackedOptions::new().batch_first(true);
 /// let (padded, lengths) = pad_packed_sequence(&packed, options)?;
 /// assert_eq!(padded.to_vec::<i64>()?, [1, 0, 2, 3]);
 /// assert_eq!(lengths, [1, 2]);
@@ -183,11 +182,11 @@ pub fn pad_packed_sequence(
     let padded = if options.batch_first {
         let places = (0..batch).flat_map(|i| (0..steps).map(move |step| (step, i)));
         let places = places.map(|(step, i)| place(step, i));
-        gathered(NAME, data, places, [batch, steps], value)?
+        gather_rows(NAME, data, places, [batch, steps], value)?
     } else {
         let places = (0..steps).flat_map(|step| (0..batch).map(move |i| (step, i)));
         let places = places.map(|(step, i)| place(step, i));
-        gathered(NAME, data, places, [steps, batch], value)?
+        gather_rows(NAME, data, places, [steps, batch], value)?
     };
     Ok((longer(&padded, more, options)?, lengths))
 }
@@ -205,32 +204,52 @@ fn longer(padded: &Tensor, more: usize, options: PadPackedOptions) -> Result<Ten
     Tensor::cat(&[padded, &behind], dim as isize)
 }
 
-/// Packs sequences `[length, …]`.
+/// Packs sequences `[length, …]`, the longest first.
 ///
 /// # Errors
 ///
-/// No sequence, one without a step, further dimensions that differ, and sequences that grow although
-/// `enforce_sorted` is true.
+/// No sequence, one without a step, further dimensions that differ, and sequences that grow: those are for
+/// [`pack_sequence_unsorted`].
 ///
 /// # Example
 ///
 /// ```
 /// use module_nn::{Tensor, rnn::pack_sequence};
 ///
-/// let packed = pack_sequence(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])], false)?;
+/// let packed = pack_sequence(&[Tensor::from([2_i64, 3]), Tensor::from([1_i64])])?;
 /// assert_eq!(packed.data().to_vec::<i64>()?, [2, 1, 3]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-pub fn pack_sequence(sequences: &[Tensor], enforce_sorted: bool) -> Result<PackedSequence> {
+pub fn pack_sequence(sequences: &[Tensor]) -> Result<PackedSequence> {
+    pack_list(sequences, true)
+}
+
+/// Packs sequences `[length, …]` in any order, which are sorted first: `enforce_sorted=False`.
+///
+/// # Errors
+///
+/// No sequence, one without a step, further dimensions that differ.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, rnn::pack_sequence_unsorted};
+///
+/// let packed = pack_sequence_unsorted(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])])?;
+/// assert_eq!(packed.data().to_vec::<i64>()?, [2, 1, 3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn pack_sequence_unsorted(sequences: &[Tensor]) -> Result<PackedSequence> {
+    pack_list(sequences, false)
+}
+
+fn pack_list(sequences: &[Tensor], enforce_sorted: bool) -> Result<PackedSequence> {
     let padded = pad_sequence(sequences, PadSequenceOptions::default())?;
     let lengths = sequences
         .iter()
         .map(|x| x.size(0))
         .collect::<Result<Vec<_>>>()?;
-    let options = PackOptions {
-        enforce_sorted,
-        ..PackOptions::default()
-    };
+    let options = PackOptions::new().enforce_sorted(enforce_sorted);
     pack_padded_sequence(&padded, &lengths, options)
 }
 
@@ -244,17 +263,14 @@ pub fn pack_sequence(sequences: &[Tensor], enforce_sorted: bool) -> Result<Packe
 ///
 /// ```
 /// use module_nn::Tensor;
-/// use module_nn::rnn::{pack_sequence, unpack_sequence};
+/// use module_nn::rnn::{pack_sequence_unsorted, unpack_sequence};
 ///
-/// let packed = pack_sequence(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])], false)?;
+/// let packed = pack_sequence_unsorted(&[Tensor::from([1_i64]), Tensor::from([2_i64, 3])])?;
 /// assert_eq!(unpack_sequence(&packed)?[1].to_vec::<i64>()?, [2, 3]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn unpack_sequence(packed: &PackedSequence) -> Result<Vec<Tensor>> {
-    let options = PadPackedOptions {
-        batch_first: true,
-        ..PadPackedOptions::default()
-    };
+    let options = PadPackedOptions::new().batch_first(true);
     let (padded, lengths) = pad_packed_sequence(packed, options)?;
-    unpad_sequence(&padded, &lengths, true)
+    unpad_sequence_batch_first(&padded, &lengths)
 }

@@ -13,7 +13,7 @@ use module_core::{DType, Error, ErrorKind, Result, Tensor};
 /// use module_nn::Tensor;
 /// use module_nn::rnn::pack_sequence;
 ///
-/// let packed = pack_sequence(&[Tensor::from([1_i64, 2, 3]), Tensor::from([4_i64, 5])], true)?;
+/// let packed = pack_sequence(&[Tensor::from([1_i64, 2, 3]), Tensor::from([4_i64, 5])])?;
 /// assert_eq!(packed.data().to_vec::<i64>()?, [1, 4, 2, 5, 3]);
 /// assert_eq!(packed.batch_sizes(), [2, 2, 1]);
 /// # Ok::<(), module_nn::Error>(())

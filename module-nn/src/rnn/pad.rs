@@ -1,6 +1,6 @@
 use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
 
-use super::{check_lengths, gathered};
+use super::{check_lengths, gather_rows};
 
 /// Where shorter sequences are padded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,15 +12,19 @@ pub enum PaddingSide {
     Left,
 }
 
-/// The arguments of [`pad_sequence`], with PyTorch's defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PadSequenceOptions {
-    /// Whether the batch stands before the steps.
-    pub batch_first: bool,
-    /// What stands beside the sequences that are shorter.
-    pub padding_value: f64,
-    /// Where it stands.
-    pub padding_side: PaddingSide,
+module_core::options! {
+    /// The arguments of [`pad_sequence`], with PyTorch's defaults.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PadSequenceOptions {
+        optional {
+            /// Whether the batch stands before the steps.
+            batch_first: bool = false,
+            /// What stands beside the sequences that are shorter.
+            padding_value: f64 = 0.0,
+            /// Where it stands.
+            padding_side: PaddingSide = PaddingSide::Right,
+        }
+    }
 }
 
 /// Sequences `[length, …]` padded to the length of the longest: `[length, batch, …]`, or with
@@ -38,7 +42,7 @@ pub struct PadSequenceOptions {
 /// use module_nn::rnn::{PadSequenceOptions, pad_sequence};
 ///
 /// let sequences = [Tensor::from([1_i64, 2]), Tensor::from([3_i64])];
-/// let options = PadSequenceOptions { batch_first: true, padding_value: -1.0, ..Default::default() };
+/// let options = PadSequenceOptions::new().batch_first(true).padding_value(-1.0);
 /// assert_eq!(pad_sequence(&sequences, options)?.to_vec::<i64>()?, [1, 2, 3, -1]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
@@ -75,16 +79,16 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
     if options.batch_first {
         let places = (0..batch).flat_map(|i| (0..longest).map(move |step| (step, i)));
         let places = places.map(|(step, i)| place(step, i));
-        gathered(NAME, &rows, places, [batch, longest], value)
+        gather_rows(NAME, &rows, places, [batch, longest], value)
     } else {
         let places = (0..longest).flat_map(|step| (0..batch).map(move |i| (step, i)));
         let places = places.map(|(step, i)| place(step, i));
-        gathered(NAME, &rows, places, [longest, batch], value)
+        gather_rows(NAME, &rows, places, [longest, batch], value)
     }
 }
 
-/// The sequences of a padded tensor, as views: `[length, batch, …]`, or with `batch_first` `[batch,
-/// length, …]`. Their [`Lengths`] are a list or a tensor.
+/// The sequences of a padded tensor `[length, batch, …]`, as views. Their [`Lengths`] are a list or a
+/// tensor.
 ///
 /// # Errors
 ///
@@ -96,18 +100,48 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
 /// ```
 /// use module_nn::{Tensor, rnn::unpad_sequence};
 ///
-/// let padded = Tensor::from([[1_i64, 2], [3, 0]]);
-/// let sequences = unpad_sequence(&padded, [2, 1], true)?;
+/// let padded = Tensor::from([[1_i64, 3], [2, 0]]);
+/// let sequences = unpad_sequence(&padded, [2, 1])?;
 /// assert_eq!(sequences[1].to_vec::<i64>()?, [3]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn unpad_sequence<'a>(
     padded_sequences: &Tensor,
     lengths: impl Into<Lengths<'a>>,
+) -> Result<Vec<Tensor>> {
+    unpad(padded_sequences, lengths.into(), false)
+}
+
+/// [`unpad_sequence`] of a padded tensor `[batch, length, …]`: `batch_first=True`.
+///
+/// # Errors
+///
+/// As [`unpad_sequence`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::{Tensor, rnn::unpad_sequence_batch_first};
+///
+/// let padded = Tensor::from([[1_i64, 2], [3, 0]]);
+/// let sequences = unpad_sequence_batch_first(&padded, [2, 1])?;
+/// assert_eq!(sequences[1].to_vec::<i64>()?, [3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+pub fn unpad_sequence_batch_first<'a>(
+    padded_sequences: &Tensor,
+    lengths: impl Into<Lengths<'a>>,
+) -> Result<Vec<Tensor>> {
+    unpad(padded_sequences, lengths.into(), true)
+}
+
+fn unpad(
+    padded_sequences: &Tensor,
+    lengths: Lengths<'_>,
     batch_first: bool,
 ) -> Result<Vec<Tensor>> {
     const NAME: &str = "unpad_sequence";
-    let lengths = &*lengths.into().get(NAME, "lengths")?;
+    let lengths = &*lengths.get(NAME, "lengths")?;
     let &[first, second, ..] = &**padded_sequences.shape() else {
         let (op, got) = (NAME, padded_sequences.shape().clone());
         let expected = "at least two dimensions, the steps and the batch".to_owned();

@@ -29,7 +29,7 @@ pub fn is_anomaly_enabled() -> bool {
 /// use module_tensor::{ErrorKind, Tensor, autograd::detect_anomaly};
 ///
 /// let x = Tensor::from([4.0_f32, 0.0]).with_grad()?;
-/// let y = x.sqrt()?.mul(&x)?.sum(.., false)?;
+/// let y = x.sqrt()?.mul(&x)?.sum(..)?;
 /// let error = detect_anomaly(|| y.backward()).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
@@ -56,7 +56,7 @@ pub fn detect_anomaly<R>(f: impl FnOnce() -> R) -> R {
 fn first(grad: &Tensor) -> Result<Option<(usize, f64)>> {
     no_grad(|| {
         let grad = grad.detach();
-        if grad.isfinite()?.all(.., false)?.item::<bool>()? {
+        if grad.isfinite()?.all(..)?.item::<bool>()? {
             return Ok(None);
         }
         let values = grad.to_dtype(DType::F64)?.to_vec::<f64>()?;

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 ///
 /// let x = Tensor::from(2.0_f64).with_grad()?;
 /// let y = x.mul(&x)?.mul(&x)?;
-/// let keep = BackwardOptions { create_graph: true, ..Default::default() };
+/// let keep = BackwardOptions::new().create_graph(true);
 /// let slope = autograd::grad(&[&y], &[&x], keep)?.remove(0).unwrap();
 /// let curvature = autograd::grad(&[&slope], &[&x], keep)?.remove(0).unwrap();
 /// assert_eq!((slope.item::<f64>()?, curvature.item::<f64>()?), (12.0, 12.0));

@@ -65,7 +65,7 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> 
         for (element, analytic) in analytic.into_iter().enumerate() {
             let at = |step: f64| {
                 let mut moved = inputs.to_vec();
-                moved[input] = shifted(x, element, step)?;
+                moved[input] = shift_element(x, element, step)?;
                 weighted(&moved)
             };
             // The differences are taken before the sum, which would round them away.
@@ -117,10 +117,7 @@ pub(crate) fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor])
         let leaves = inputs.iter().map(tracked).collect::<Result<Vec<_>>>()?;
         let y = f(&leaves)?;
         let wanted: Vec<&Tensor> = leaves.iter().collect();
-        let options = BackwardOptions {
-            create_graph: true,
-            ..Default::default()
-        };
+        let options = BackwardOptions::new().create_graph(true);
         let grads = grad_with(&[&y], &[&weights(&y)?], &wanted, options)?;
         let mut row = Vec::with_capacity(grads.len());
         for (grad, x) in grads.into_iter().zip(&leaves) {
@@ -141,7 +138,7 @@ fn weights(output: &Tensor) -> Result<Tensor> {
 }
 
 /// `x` with one element moved, in the memory layout of `x`.
-fn shifted(x: &Tensor, element: usize, step: f64) -> Result<Tensor> {
+fn shift_element(x: &Tensor, element: usize, step: f64) -> Result<Tensor> {
     let mut values = x.to_vec::<f64>()?;
     let value = values.get_mut(element).ok_or_else(|| {
         let problem = "has fewer elements than its gradient";
@@ -157,6 +154,6 @@ impl Tensor {
     /// The same elements with the dimensions in memory in the order that `like` has them.
     fn laid_out_like(&self, like: &Self) -> Result<Self> {
         let (order, back) = like.layout().memory_order();
-        Ok(self.permuted(&order).contiguous()?.permuted(&back))
+        Ok(self.permute_by(&order).contiguous()?.permute_by(&back))
     }
 }

@@ -16,13 +16,17 @@ pub use crate::tensor::check_gradient;
 use crate::tensor::{Edge, Tensor};
 use crate::{ErrorKind, Result};
 
-/// How [`Tensor::backward_with`] treats the graph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BackwardOptions {
-    /// Keeps the saved values, so that the graph can be run again.
-    pub retain_graph: bool,
-    /// Records the backward pass itself, for second derivatives; keeps the saved values too.
-    pub create_graph: bool,
+crate::options! {
+    /// How [`Tensor::backward_with`] treats the graph.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BackwardOptions {
+        optional {
+            /// Keeps the saved values, so that the graph can be run again.
+            retain_graph: bool = false,
+            /// Records the backward pass itself, for second derivatives; keeps the saved values too.
+            create_graph: bool = false,
+        }
+    }
 }
 
 impl Tensor {
@@ -41,7 +45,7 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([1.0_f32, -2.0]).with_grad()?;
-    /// x.relu()?.sum(.., false)?.backward()?;
+    /// x.relu()?.sum(..)?.backward()?;
     /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [1.0, 0.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```

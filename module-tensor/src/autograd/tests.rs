@@ -19,22 +19,20 @@ fn leaf(values: &[f64]) -> Tensor {
 }
 
 fn total(x: &Tensor) -> Tensor {
-    x.sum(.., false).unwrap()
+    x.sum(..).unwrap()
 }
 
 fn grad_of(x: &Tensor) -> Vec<f64> {
     x.grad().unwrap().to_vec().unwrap()
 }
 
-const RETAIN: BackwardOptions = BackwardOptions {
-    retain_graph: true,
-    create_graph: false,
-};
+fn retain() -> BackwardOptions {
+    BackwardOptions::new().retain_graph(true)
+}
 
-const CREATE: BackwardOptions = BackwardOptions {
-    retain_graph: false,
-    create_graph: true,
-};
+fn create() -> BackwardOptions {
+    BackwardOptions::new().create_graph(true)
+}
 
 #[test]
 fn gradients_accumulate_until_they_are_dropped() {
@@ -87,8 +85,8 @@ fn a_second_backward_needs_the_saved_values() {
     let x = leaf(&[2.0]);
     let y = total(&x.mul(&x).unwrap());
     let one = y.detach().ones_like().unwrap();
-    y.backward_with(&one, RETAIN).unwrap();
-    y.backward_with(&one, RETAIN).unwrap();
+    y.backward_with(&one, retain()).unwrap();
+    y.backward_with(&one, retain()).unwrap();
     y.backward().unwrap();
     assert_eq!(grad_of(&x), [12.0]);
     assert!(y.backward().is_err());
@@ -151,7 +149,7 @@ fn gradients_that_do_not_fit_are_errors() {
 
     let x = leaf(&[1.0, 2.0]);
     let y = x.mul(2.0).unwrap();
-    let with = |grad: &Tensor| y.backward_with(grad, RETAIN).unwrap_err();
+    let with = |grad: &Tensor| y.backward_with(grad, retain()).unwrap_err();
     assert!(matches!(
         with(&Tensor::from([1.0_f64])).kind(),
         ErrorKind::ShapeMismatch { op: "backward", .. }
@@ -206,7 +204,7 @@ fn grad_leaves_the_leaves_alone() {
     let (x, w) = (leaf(&[2.0]), leaf(&[5.0]));
     let h = x.mul(&w).unwrap();
     let y = total(&h.mul(&h).unwrap());
-    let grads = grad(&[&y], &[&h, &x, &y, &leaf(&[1.0])], RETAIN).unwrap();
+    let grads = grad(&[&y], &[&h, &x, &y, &leaf(&[1.0])], retain()).unwrap();
     let value = |i: usize| grads[i].as_ref().map(|g| g.to_vec::<f64>().unwrap()[0]);
     assert_eq!(
         [value(0), value(1), value(2), value(3)],
@@ -214,21 +212,21 @@ fn grad_leaves_the_leaves_alone() {
     );
     assert!(x.grad().is_none() && w.grad().is_none());
     // The sum of two outputs, one of which is an input of the other.
-    let both = grad(&[&y, &total(&h)], &[&w], RETAIN).unwrap();
+    let both = grad(&[&y, &total(&h)], &[&w], retain()).unwrap();
     assert_eq!(
         both[0].as_ref().unwrap().to_vec::<f64>().unwrap(),
         [40.0 + 2.0]
     );
-    assert!(grad(&[&y], &[&x.detach()], RETAIN).is_err());
+    assert!(grad(&[&y], &[&x.detach()], retain()).is_err());
     assert!(
         grad(
             &[&h.mul(Tensor::from([1.0_f64, 2.0])).unwrap()],
             &[&x],
-            RETAIN
+            retain()
         )
         .is_err()
     );
-    assert!(grad_with(&[&y], &[], &[&x], RETAIN).is_err());
+    assert!(grad_with(&[&y], &[], &[&x], retain()).is_err());
 }
 
 #[test]
@@ -245,14 +243,14 @@ fn derivatives_of_any_order() {
     let x = leaf(&[0.5]);
     let mut y = total(&x.mul(2.0).unwrap().exp().unwrap());
     for order in 1..=4 {
-        y = total(grad(&[&y], &[&x], CREATE).unwrap()[0].as_ref().unwrap());
+        y = total(grad(&[&y], &[&x], create()).unwrap()[0].as_ref().unwrap());
         let exact = f64::from(1 << order) * 1.0_f64.exp();
         assert!((y.item::<f64>().unwrap() - exact).abs() < 1e-12);
     }
     // By way of the gradient that a leaf keeps, too.
     let x = leaf(&[3.0]);
     let y = total(&x.pow(3.0).unwrap());
-    y.backward_with(&y.detach().ones_like().unwrap(), CREATE)
+    y.backward_with(&y.detach().ones_like().unwrap(), create())
         .unwrap();
     let slope = x.grad().unwrap();
     x.zero_grad();
@@ -294,7 +292,7 @@ fn a_long_chain_of_saved_values_is_dropped_without_recursion() {
             y
         };
         let y = chain();
-        y.backward_with(&y.detach().ones_like().unwrap(), RETAIN)
+        y.backward_with(&y.detach().ones_like().unwrap(), retain())
             .unwrap();
         assert_eq!(x.grad().unwrap().item::<f32>().unwrap(), 1.0);
         // With the saved values in place, after a pass that freed them, and without any pass.
@@ -312,9 +310,9 @@ fn a_long_recorded_backward_pass_is_dropped_without_recursion() {
         for _ in 0..LONG / 10 {
             y = y.mul(&x).unwrap();
         }
-        let slope = grad(&[&y], &[&x], CREATE).unwrap().remove(0).unwrap();
+        let slope = grad(&[&y], &[&x], create()).unwrap().remove(0).unwrap();
         drop(y);
-        let curvature = grad(&[&slope], &[&x], CREATE).unwrap();
+        let curvature = grad(&[&slope], &[&x], create()).unwrap();
         drop((slope, curvature));
     });
 }
@@ -350,7 +348,7 @@ fn one_graph_serves_many_threads() {
     let one = y.detach().ones_like().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| (0..PASSES).for_each(|_| y.backward_with(&one, RETAIN).unwrap()));
+            scope.spawn(|| (0..PASSES).for_each(|_| y.backward_with(&one, retain()).unwrap()));
         }
     });
     assert_eq!(grad_of(&x), [f64::from(6 * 8 * PASSES)]);
@@ -398,7 +396,7 @@ fn an_operation_that_saves_its_output_is_dropped_with_it() {
     assert_eq!(DROPPED.load(Ordering::SeqCst), 2);
     // A recorded pass does not keep it either.
     let y = counted();
-    let slope = grad(&[&total(&y)], &[&x], CREATE).unwrap();
+    let slope = grad(&[&total(&y)], &[&x], create()).unwrap();
     assert_eq!(DROPPED.load(Ordering::SeqCst), 2);
     drop((y, slope));
     assert_eq!(DROPPED.load(Ordering::SeqCst), 3);
@@ -416,7 +414,7 @@ fn every_operation_that_saves_its_output_lets_go_of_it() {
         ("tanh", Tensor::tanh),
         ("softmax", |x| x.softmax(0)),
         ("log_softmax", |x| x.log_softmax(0)),
-        ("amax", |x| x.amax(.., false)),
+        ("amax", |x| x.amax(..)),
     ];
     for (name, op) in ops {
         let x = leaf(&[0.5, 1.5]);

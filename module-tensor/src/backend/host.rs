@@ -61,7 +61,6 @@ macro_rules! with_values {
         }
     };
 }
-pub(crate) use with_values;
 
 impl HostData {
     /// The type of the elements.
@@ -70,6 +69,11 @@ impl HostData {
             T::DTYPE
         }
         with_values!(self, values => of(values))
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> usize {
+        with_values!(self, values => values.len())
     }
 
     /// The bytes of memory behind the elements, those in reserve included.

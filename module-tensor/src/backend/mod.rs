@@ -36,7 +36,6 @@ pub use geometry::{
     NormGeometry, NormOver, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
     RecurrentGeometry, ResampleGeometry, ResampleMode, SampleGeometry, UnfoldGeometry,
 };
-pub(crate) use host::with_values;
 pub use host::{Element, HostData};
 pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, FillRange, LinearOp, RecurrentOp, ReduceOp, SampleOp,

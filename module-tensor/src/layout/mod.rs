@@ -1,6 +1,7 @@
 //! Shapes, strides and the arithmetic of views; free of devices and dtypes.
 
 mod broadcast;
+mod dims;
 mod part;
 mod runs;
 mod serde;
@@ -11,8 +12,9 @@ pub(crate) mod view;
 pub(crate) use runs::Runs;
 use std::cmp::Ordering;
 
+pub use dims::{Dim, Dims};
 pub(crate) use shape::check_rank;
-pub use shape::{Dims, IntoSize, IntoSizes, MAX_RANK, Shape};
+pub use shape::{IntoSize, IntoSizes, MAX_RANK, Shape};
 use sizes::Sizes;
 
 /// How a tensor's elements lie in its storage.

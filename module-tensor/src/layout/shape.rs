@@ -1,8 +1,9 @@
 use std::fmt;
-use std::ops::{Deref, RangeFull};
+use std::ops::Deref;
 
 use smallvec::SmallVec;
 
+use super::dims::Dims;
 use super::sizes::Sizes;
 use crate::{ErrorKind, Result};
 
@@ -142,12 +143,6 @@ impl From<&[usize]> for Shape {
     }
 }
 
-impl From<&Sizes> for Dims {
-    fn from(dims: &Sizes) -> Self {
-        Self::from(&**dims)
-    }
-}
-
 impl<const N: usize> From<[usize; N]> for Shape {
     fn from(sizes: [usize; N]) -> Self {
         Self(Sizes::from_slice(&sizes))
@@ -157,6 +152,18 @@ impl<const N: usize> From<[usize; N]> for Shape {
 impl From<Vec<usize>> for Shape {
     fn from(sizes: Vec<usize>) -> Self {
         Self(Sizes::from_slice(&sizes))
+    }
+}
+
+impl<const N: usize> From<&[usize; N]> for Shape {
+    fn from(sizes: &[usize; N]) -> Self {
+        sizes.as_slice().into()
+    }
+}
+
+impl From<&Vec<usize>> for Shape {
+    fn from(sizes: &Vec<usize>) -> Self {
+        sizes.as_slice().into()
     }
 }
 
@@ -197,47 +204,6 @@ impl fmt::Debug for Shape {
         }
     }
 }
-
-/// The dimensions that a reduction runs over: one, several, or `..` for all; negative ones count
-/// from the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Dims {
-    /// All of them.
-    All,
-    /// Those listed.
-    Some(SmallVec<[isize; 4]>),
-}
-
-impl From<RangeFull> for Dims {
-    fn from(_: RangeFull) -> Self {
-        Self::All
-    }
-}
-
-macro_rules! dims_from {
-    ($($type:ty),*) => {$(
-        impl From<$type> for Dims {
-            fn from(dim: $type) -> Self {
-                Self::from([dim].as_slice())
-            }
-        }
-
-        impl<const N: usize> From<[$type; N]> for Dims {
-            fn from(dims: [$type; N]) -> Self {
-                Self::from(dims.as_slice())
-            }
-        }
-
-        impl From<&[$type]> for Dims {
-            fn from(dims: &[$type]) -> Self {
-                Self::Some(dims.iter().map(|&dim| isize::try_from(dim).unwrap_or(isize::MAX)).collect())
-            }
-        }
-    )*};
-}
-
-// An unannotated literal is an `i32`.
-dims_from!(i32, isize, usize);
 
 /// Sizes as they are asked for, in which `-1` may stand for one that is known otherwise.
 ///

@@ -82,9 +82,9 @@ mod tests {
     #[test]
     fn a_gradient_that_is_held_does_not_change() -> Result<()> {
         let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
-        x.mul(3.0)?.sum(.., false)?.backward()?;
+        x.mul(3.0)?.sum(..)?.backward()?;
         let held = x.grad();
-        x.mul(4.0)?.sum(.., false)?.backward()?;
+        x.mul(4.0)?.sum(..)?.backward()?;
         let now = x.grad();
         assert_eq!(
             held.map(|g| g.to_vec::<f32>()).transpose()?,

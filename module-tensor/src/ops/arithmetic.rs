@@ -68,9 +68,13 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[doc(alias = "axpy")]
+    #[inline]
     pub fn add_scaled(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
+        self.add_scaled_by(other, alpha.into())
+    }
+
+    fn add_scaled_by(&self, other: &Self, alpha: Scalar) -> Result<Self> {
         const NAME: &str = "add_scaled";
-        let alpha = alpha.into();
         self.check_number(NAME, alpha)?;
         let (a, b, shape) = self.broadcast_operands(NAME, other)?;
         let storage = self.device().backend().add_scaled(a, b, alpha)?;
@@ -99,8 +103,12 @@ impl Tensor {
     /// assert_eq!(x.add(1)?.to_vec::<i64>()?, [2, 3, 4, 5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn add<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into();
+        self.add_value(other.into())
+    }
+
+    fn add_value(&self, other: Value<'_>) -> Result<Self> {
         if self.dtype() == DType::Bool {
             return self.logical_or(&*other.truths_like("add", self)?);
         }
@@ -132,8 +140,13 @@ impl Tensor {
     /// assert_eq!((1.0 - Tensor::from([0.25_f32]))?.to_vec::<f32>()?, [0.75]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = match other.into() {
+        self.sub_value(other.into())
+    }
+
+    fn sub_value(&self, other: Value<'_>) -> Result<Self> {
+        let other = match other {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("sub", BinaryOp::Sub, number),
         };
@@ -159,8 +172,12 @@ impl Tensor {
     /// assert_eq!(row.mul(&column)?.to_vec::<i64>()?, [3, 6, 4, 8]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into();
+        self.mul_value(other.into())
+    }
+
+    fn mul_value(&self, other: Value<'_>) -> Result<Self> {
         if self.dtype() == DType::Bool {
             return self.logical_and(&*other.truths_like("mul", self)?);
         }
@@ -191,8 +208,13 @@ impl Tensor {
     /// assert_eq!(x.div(2.0)?.to_vec::<f32>()?, [0.5, -1.5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = match other.into() {
+        self.div_value(other.into())
+    }
+
+    fn div_value(&self, other: Value<'_>) -> Result<Self> {
+        let other = match other {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("div", BinaryOp::Div, number),
         };

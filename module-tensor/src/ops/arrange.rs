@@ -24,8 +24,13 @@ impl Tensor {
     /// assert_eq!(x.flip(..)?.to_vec::<i64>()?, [4, 3, 2, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn flip(&self, dims: impl Into<Dims>) -> Result<Self> {
-        let dims = self.shape().dims("flip", &dims.into())?;
+        self.flip_dims(&dims.into())
+    }
+
+    fn flip_dims(&self, dims: &Dims) -> Result<Self> {
+        let dims = self.shape().dims("flip", dims)?;
         if self.numel() == 0 {
             // There may still be any number of rows.
             return Ok(self.clone());
@@ -34,7 +39,7 @@ impl Tensor {
             true => GatherDim::Flip,
             false => GatherDim::Same,
         };
-        self.taken("flip", (0..self.rank()).map(order).collect())
+        self.gather_dims("flip", (0..self.rank()).map(order).collect())
     }
 
     /// With the elements moved on by `shift` places along `dim`; those that leave at the end come in
@@ -142,9 +147,12 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i64>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn repeat(&self, repeats: impl AsRef<[usize]>) -> Result<Self> {
+    pub fn repeat(&self, repeats: impl Into<Shape>) -> Result<Self> {
+        self.repeat_each(&repeats.into())
+    }
+
+    fn repeat_each(&self, repeats: &Shape) -> Result<Self> {
         const NAME: &str = "repeat";
-        let repeats = repeats.as_ref();
         let Some(lead) = repeats.len().checked_sub(self.rank()) else {
             let problem = format!("has fewer numbers than shape {} sizes", self.shape());
             let repeats = format_args!("{repeats:?}");

@@ -5,19 +5,23 @@ use crate::backend::{AttentionGeometry, AttentionInputs, AttentionKernels, Saved
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
-/// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AttentionOptions<'a> {
-    /// Where `Bool`, true where a key may be attended to; else what is added to the scores.
-    pub attn_mask: Option<&'a Tensor>,
-    /// The probability with which an attention weight is dropped.
-    pub dropout_p: f64,
-    /// Whether query `i` attends only to the keys up to `i`.
-    pub is_causal: bool,
-    /// What the scores are multiplied by; one over the root of the queries' width if absent.
-    pub scale: Option<f64>,
-    /// Whether several heads of the query share one of key and value.
-    pub enable_gqa: bool,
+crate::options! {
+    /// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug)]
+    pub struct AttentionOptions<'a> {
+        optional {
+            /// Where `Bool`, true where a key may be attended to; else what is added to the scores.
+            attn_mask: Option<&'a Tensor> = None,
+            /// The probability with which an attention weight is dropped.
+            dropout_p: f64 = 0.0,
+            /// Whether query `i` attends only to the keys up to `i`.
+            is_causal: bool = false,
+            /// What the scores are multiplied by; one over the root of the queries' width if absent.
+            scale: Option<f64> = None,
+            /// Whether several heads of the query share one of key and value.
+            enable_gqa: bool = false,
+        }
+    }
 }
 
 impl Tensor {
@@ -46,7 +50,7 @@ impl Tensor {
     /// use module_tensor::{AttentionOptions, Tensor};
     ///
     /// let x = Tensor::from([[1.0_f32, 0.0], [0.0, 1.0]]);
-    /// let causal = AttentionOptions { is_causal: true, ..Default::default() };
+    /// let causal = AttentionOptions::new().is_causal(true);
     /// let y = x.scaled_dot_product_attention(&x, &x, causal)?;
     /// // The first query sees only the first key.
     /// assert_eq!(y.to_vec::<f32>()?[..2], [1.0, 0.0]);
@@ -103,7 +107,7 @@ impl Tensor {
         };
         let out = match kernels {
             Some(kernels) => attention.fused(kernels)?,
-            None => attention.composed(options.dropout_p)?,
+            None => attention.compose(options.dropout_p)?,
         };
         out.reshape_to(&shapes.out)?.to_dtype(self.dtype())
     }
@@ -278,7 +282,7 @@ impl Attention {
     }
 
     /// Key or value once for each head of the query.
-    fn repeated(&self, x: &Tensor) -> Result<Tensor> {
+    fn repeat_heads(&self, x: &Tensor) -> Result<Tensor> {
         let repeats = self.geometry.repeats;
         if repeats == 1 {
             return Ok(x.clone());
@@ -291,7 +295,7 @@ impl Attention {
     }
 
     /// The gradient of what was [`repeated`](Self::repeated).
-    fn gathered(&self, grad: Tensor, x: &Tensor) -> Result<Tensor> {
+    fn sum_heads(&self, grad: Tensor, x: &Tensor) -> Result<Tensor> {
         if self.geometry.repeats == 1 {
             return Ok(grad);
         }
@@ -299,13 +303,13 @@ impl Attention {
             .into_iter()
             .chain(x.shape()[1..].iter().copied())
             .collect();
-        grad.reshape_to(&shape)?.sum(1, false)
+        grad.reshape_to(&shape)?.sum(1)
     }
 
     /// The attention weights, `[batch, length, keys]`; 0 for a query that may attend to nothing.
     fn weights(&self) -> Result<Tensor> {
         let query = self.query.mul(self.geometry.scale)?;
-        let key = self.repeated(&self.key)?;
+        let key = self.repeat_heads(&self.key)?;
         let mut scores = query.matmul(&key.transpose(1, 2)?)?;
         let flat = scores.shape().clone();
         if let Some(mask) = &self.mask {
@@ -323,18 +327,18 @@ impl Attention {
         if self.mask.is_none() {
             return scores.softmax(-1);
         }
-        let alone = scores.detach().eq(f64::NEG_INFINITY)?.all(-1, true)?;
+        let alone = scores.detach().eq(f64::NEG_INFINITY)?.all_keepdim(-1)?;
         // The softmax of nothing would be NaN, also in its gradient.
         let weights = scores.masked_fill(&alone, 0.0)?.softmax(-1)?;
         weights.masked_fill(&alone, 0.0)
     }
 
-    fn composed(&self, dropout_p: f64) -> Result<Tensor> {
+    fn compose(&self, dropout_p: f64) -> Result<Tensor> {
         let mut weights = self.weights()?;
         if dropout_p > 0.0 {
             weights = weights.dropout(dropout_p)?;
         }
-        weights.matmul(&self.repeated(&self.value)?)
+        weights.matmul(&self.repeat_heads(&self.value)?)
     }
 }
 
@@ -376,17 +380,17 @@ impl Fused {
             ..
         } = attention;
         let weights = attention.weights()?;
-        let slopes = grad.matmul(&attention.repeated(value)?.transpose(1, 2)?)?;
-        let along = slopes.mul(&weights)?.sum(-1, true)?;
+        let slopes = grad.matmul(&attention.repeat_heads(value)?.transpose(1, 2)?)?;
+        let along = slopes.mul(&weights)?.sum_keepdim(-1)?;
         let slopes = weights.mul(&slopes.sub(&along)?)?.mul(geometry.scale)?;
         let dk = slopes.transpose(1, 2)?.matmul(query)?;
         let dv = weights.transpose(1, 2)?.matmul(grad)?;
         let like = |slope: Tensor, x: &Tensor| slope.to_dtype(x.dtype());
         let own = &self.attention;
         Ok([
-            like(slopes.matmul(&attention.repeated(key)?)?, &own.query)?,
-            like(attention.gathered(dk, key)?, &own.key)?,
-            like(attention.gathered(dv, value)?, &own.value)?,
+            like(slopes.matmul(&attention.repeat_heads(key)?)?, &own.query)?,
+            like(attention.sum_heads(dk, key)?, &own.key)?,
+            like(attention.sum_heads(dv, value)?, &own.value)?,
         ])
     }
 }

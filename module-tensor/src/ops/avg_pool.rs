@@ -7,34 +7,26 @@ use crate::backend::PoolDivisor;
 use crate::tensor::Tensor;
 use crate::{Error, Result};
 
-/// The options of [`Tensor::avg_pool1d`], [`Tensor::avg_pool2d`] and [`Tensor::avg_pool3d`], with
-/// PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AvgPoolOptions<const N: usize> {
-    /// The size of the window.
-    pub kernel_size: [usize; N],
-    /// The step of the window.
-    pub stride: [usize; N],
-    /// Zeros around the input; at most half the window.
-    pub padding: [usize; N],
-    /// Whether a last window that starts inside but ends outside counts.
-    pub ceil_mode: bool,
-    /// Whether the zeros of the padding count as elements.
-    pub count_include_pad: bool,
-    /// What sums are divided by, instead of the number of elements.
-    pub divisor_override: Option<usize>,
-}
-
-impl<const N: usize> AvgPoolOptions<N> {
-    /// Windows side by side, without padding.
-    pub fn new(kernel_size: [usize; N]) -> Self {
-        Self {
-            kernel_size,
-            stride: kernel_size,
-            padding: [0; N],
-            ceil_mode: false,
-            count_include_pad: true,
-            divisor_override: None,
+crate::options! {
+    /// The options of [`Tensor::avg_pool1d`], [`Tensor::avg_pool2d`] and [`Tensor::avg_pool3d`], with
+    /// PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AvgPoolOptions<const N: usize> {
+        required {
+            /// The size of the window.
+            kernel_size: [usize; N],
+        }
+        optional {
+            /// The step of the window.
+            stride: [usize; N] = kernel_size,
+            /// Zeros around the input; at most half the window.
+            padding: [usize; N] = [0; N],
+            /// Whether a last window that starts inside but ends outside counts.
+            ceil_mode: bool = false,
+            /// Whether the zeros of the padding count as elements.
+            count_include_pad: bool = true,
+            /// What sums are divided by, instead of the number of elements.
+            divisor_override: Option<usize> = None,
         }
     }
 }
@@ -81,11 +73,7 @@ impl Tensor {
     /// use module_tensor::{AvgPoolOptions, Tensor};
     ///
     /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 6.0]).reshape([1, 2, 2])?;
-    /// let padded = AvgPoolOptions {
-    ///     padding: [1, 1],
-    ///     count_include_pad: false,
-    ///     ..AvgPoolOptions::new([2, 2])
-    /// };
+    /// let padded = AvgPoolOptions::new([2, 2]).padding([1, 1]).count_include_pad(false);
     /// assert_eq!(x.avg_pool2d(AvgPoolOptions::new([2, 2]))?.to_vec::<f32>()?, [3.0]);
     /// assert_eq!(x.avg_pool2d(padded)?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 6.0]);
     /// # Ok::<(), module_tensor::Error>(())
@@ -146,13 +134,11 @@ impl Tensor {
                 "must not be 0",
             ));
         }
-        let windows = PoolOptions {
-            kernel_size: options.kernel_size,
-            stride: options.stride,
-            padding: options.padding,
-            dilation: [1; N],
-            ceil_mode: options.ceil_mode,
-        };
+        let windows = PoolOptions::new(options.kernel_size)
+            .stride(options.stride)
+            .padding(options.padding)
+            .dilation([1; N])
+            .ceil_mode(options.ceil_mode);
         let divisor = match options.divisor_override {
             Some(divisor) => PoolDivisor::Override(divisor),
             None if options.count_include_pad => PoolDivisor::WithPadding,

@@ -107,7 +107,7 @@ impl Tensor {
 
     /// `√(‖a‖² - 2 a·b + ‖b‖²)` by one matrix product.
     fn euclidean(&self, b: &Self) -> Result<Self> {
-        let square = |x: &Self| x.square()?.sum(-1, true);
+        let square = |x: &Self| x.square()?.sum_keepdim(-1);
         let (a_square, b_square) = (square(self)?, square(b)?);
         let a = Self::cat(&[&self.mul(-2.0)?, &a_square, &a_square.ones_like()?], -1)?;
         let b = Self::cat(&[b, &b_square.ones_like()?, &b_square], -1)?;
@@ -119,11 +119,11 @@ impl Tensor {
         let b = b.unsqueeze(-3)?;
         let norms = |rows: Range<usize>| {
             let a = self.narrow(-2, rows)?;
-            a.unsqueeze(-2)?.sub(&b)?.norm(p, -1, false)
+            a.unsqueeze(-2)?.sub(&b)?.norm(p, -1)
         };
         if b.shape().last() == Some(&0) {
             // The norm of nothing is 0, also the greatest of it.
-            let shape = self.unsqueeze(-2)?.sub(&b)?.sum(-1, false)?;
+            let shape = self.unsqueeze(-2)?.sub(&b)?.sum(-1)?;
             return shape.zeros_like();
         }
         by_rows(self, &b, norms)
@@ -173,10 +173,10 @@ impl Function for Cdist {
             let ratio = grad.div(&apart)?;
             return two(
                 ctx,
-                || ratio.sum(-1, true)?.mul(a)?.sub(&ratio.matmul(b)?),
+                || ratio.sum_keepdim(-1)?.mul(a)?.sub(&ratio.matmul(b)?),
                 || {
                     let turned = ratio.transpose(-1, -2)?;
-                    turned.sum(-1, true)?.mul(b)?.sub(&turned.matmul(a)?)
+                    turned.sum_keepdim(-1)?.mul(b)?.sub(&turned.matmul(a)?)
                 },
             );
         }
@@ -206,6 +206,6 @@ fn pulled(a: &Tensor, b: &Tensor, [y, grad]: [&Tensor; 2], p: f64) -> Result<Ten
             let none = size.eq(0.0)?;
             sign.mul(&size.masked_fill(&none, 1.0)?.div(&y)?.pow(p - 1.0)?)?
         };
-        share.mul(&grad)?.sum(-2, false)
+        share.mul(&grad)?.sum(-2)
     })
 }

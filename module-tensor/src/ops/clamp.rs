@@ -29,13 +29,20 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[doc(alias = "clip")]
+    #[inline]
     pub fn clamp<'a>(&self, low: impl Into<Value<'a>>, high: impl Into<Value<'a>>) -> Result<Self> {
+        self.clamp_values(low.into(), high.into())
+    }
+
+    fn clamp_values(&self, low: Value<'_>, high: Value<'_>) -> Result<Self> {
         const NAME: &str = "clamp";
-        match (low.into(), high.into()) {
-            (Value::Scalar(low), Value::Scalar(high)) => self.clamped(NAME, Some(low), Some(high)),
+        match (low, high) {
+            (Value::Scalar(low), Value::Scalar(high)) => {
+                self.clamp_numbers(NAME, Some(low), Some(high))
+            }
             (low, high) => {
                 let (low, high) = (low.beside(NAME, self)?, high.beside(NAME, self)?);
-                self.clamped_between(&low, &high)
+                self.clamp_between(&low, &high)
             }
         }
     }
@@ -55,9 +62,14 @@ impl Tensor {
     /// assert_eq!(x.clamp_min(-1)?.to_vec::<i64>()?, [-1, 0, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn clamp_min<'a>(&self, low: impl Into<Value<'a>>) -> Result<Self> {
-        match low.into() {
-            Value::Scalar(low) => self.clamped("clamp_min", Some(low), None),
+        self.clamp_min_value(low.into())
+    }
+
+    fn clamp_min_value(&self, low: Value<'_>) -> Result<Self> {
+        match low {
+            Value::Scalar(low) => self.clamp_numbers("clamp_min", Some(low), None),
             Value::Tensor(low) => self.maximum(&*low),
         }
     }
@@ -77,14 +89,19 @@ impl Tensor {
     /// assert_eq!(x.clamp_max(1)?.to_vec::<i64>()?, [-2, 0, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn clamp_max<'a>(&self, high: impl Into<Value<'a>>) -> Result<Self> {
-        match high.into() {
-            Value::Scalar(high) => self.clamped("clamp_max", None, Some(high)),
+        self.clamp_max_value(high.into())
+    }
+
+    fn clamp_max_value(&self, high: Value<'_>) -> Result<Self> {
+        match high {
+            Value::Scalar(high) => self.clamp_numbers("clamp_max", None, Some(high)),
             Value::Tensor(high) => self.minimum(&*high),
         }
     }
 
-    fn clamped(
+    fn clamp_numbers(
         &self,
         name: &'static str,
         low: Option<Scalar>,
@@ -114,7 +131,7 @@ impl Tensor {
         }))
     }
 
-    fn clamped_between(&self, low: &Value<'_>, high: &Value<'_>) -> Result<Self> {
+    fn clamp_between(&self, low: &Value<'_>, high: &Value<'_>) -> Result<Self> {
         const NAME: &str = "clamp";
         let raised = self.binary_with(NAME, BinaryOp::Maximum, low)?;
         let out = raised.binary_with(NAME, BinaryOp::Minimum, high)?;

@@ -3,6 +3,21 @@
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
+crate::options! {
+    /// How far apart two numbers may be to count as close, with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Tolerance {
+        optional {
+            /// The relative tolerance: a factor of the other number's size.
+            rtol: f64 = 1e-5,
+            /// The absolute tolerance.
+            atol: f64 = 1e-8,
+            /// Whether NaN is close to NaN.
+            equal_nan: bool = false,
+        }
+    }
+}
+
 impl Tensor {
     /// Whether both are nearly equal, elementwise with broadcasting, as a `Bool` tensor:
     ///
@@ -10,8 +25,7 @@ impl Tensor {
     /// |self - other| ≤ atol + rtol · |other|
     /// ```
     ///
-    /// Infinities are close to themselves, and NaN to NaN if `equal_nan`. PyTorch's defaults are an
-    /// `rtol` of 1e-5, an `atol` of 1e-8 and false. Half precision is compared in `F32`, integers in `F64`.
+    /// Infinities are close to themselves, and NaN to NaN if `equal_nan`. Half precision is compared in `F32`, integers in `F64`.
     ///
     /// # Errors
     ///
@@ -20,14 +34,19 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::Tensor;
+    /// use module_tensor::{Tensor, Tolerance};
     ///
     /// let (x, y) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([1.000_001_f32, 2.1]));
-    /// assert_eq!(x.isclose(&y, 1e-5, 1e-8, false)?.to_vec::<bool>()?, [true, false]);
+    /// assert_eq!(x.isclose(&y, Tolerance::new())?.to_vec::<bool>()?, [true, false]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn isclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<Self> {
+    pub fn isclose(&self, other: &Self, tolerance: Tolerance) -> Result<Self> {
         const NAME: &str = "isclose";
+        let Tolerance {
+            rtol,
+            atol,
+            equal_nan,
+        } = tolerance;
         for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
             if tolerance < 0.0 || tolerance.is_nan() {
                 return Err(Error::argument(NAME, name, tolerance, "must be at least 0"));
@@ -59,16 +78,15 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::Tensor;
+    /// use module_tensor::{Tensor, Tolerance};
     ///
     /// let x = Tensor::from([1.0_f32, 2.0]);
-    /// assert!(x.allclose(&x.add(1e-6)?, 1e-5, 1e-8, false)?);
-    /// assert!(!x.allclose(&x.add(0.1)?, 1e-5, 1e-8, false)?);
+    /// assert!(x.allclose(&x.add(1e-6)?, Tolerance::new())?);
+    /// assert!(!x.allclose(&x.add(0.1)?, Tolerance::new())?);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn allclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
-        let close = self.isclose(other, rtol, atol, equal_nan)?;
-        close.all(.., false)?.item()
+    pub fn allclose(&self, other: &Self, tolerance: Tolerance) -> Result<bool> {
+        self.isclose(other, tolerance)?.all(..)?.item()
     }
 
     /// Whether both have one shape and equal elements; NaN equals nothing.
@@ -93,7 +111,7 @@ impl Tensor {
             return Ok(false);
         }
         let (a, b) = (self.comparable()?, other.comparable()?);
-        a.eq(&b)?.all(.., false)?.item()
+        a.eq(&b)?.all(..)?.item()
     }
 
     /// The same numbers in a dtype in which they are compared.

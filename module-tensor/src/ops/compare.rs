@@ -77,7 +77,12 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[doc(alias = "where")]
+    #[inline]
     pub fn where_<'a>(&self, a: impl Into<Value<'a>>, b: impl Into<Value<'a>>) -> Result<Self> {
+        self.where_values(a.into(), b.into())
+    }
+
+    fn where_values(&self, a: Value<'_>, b: Value<'_>) -> Result<Self> {
         const NAME: &str = "where";
         if self.dtype() != DType::Bool {
             let (dtype, needs) = (self.dtype(), "a bool condition");
@@ -88,10 +93,10 @@ impl Tensor {
             }
             .into());
         }
-        let (a, b) = match (a.into(), b.into()) {
+        let (a, b) = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => (a, b),
-            (Value::Tensor(a), Value::Scalar(b)) => return a.filled_where(self, false, b),
-            (Value::Scalar(a), Value::Tensor(b)) => return b.filled_where(self, true, a),
+            (Value::Tensor(a), Value::Scalar(b)) => return a.fill_where(self, false, b),
+            (Value::Scalar(a), Value::Tensor(b)) => return b.fill_where(self, true, a),
             (Value::Scalar(a), Value::Scalar(b)) => return self.either(a, b),
         };
         a.check_same(NAME, &b)?;
@@ -128,11 +133,11 @@ impl Tensor {
         };
         a.check_fits("full", dtype)?;
         let b = Self::full((), b, (dtype, &self.device()))?;
-        b.filled_where(self, true, a)
+        b.fill_where(self, true, a)
     }
 
     /// The elements, but a number where `mask` is `on`, with broadcasting.
-    fn filled_where(&self, mask: &Self, on: bool, number: Scalar) -> Result<Self> {
+    fn fill_where(&self, mask: &Self, on: bool, number: Scalar) -> Result<Self> {
         const NAME: &str = "where";
         let number = self.number(NAME, number)?;
         mask.check_device(NAME, self)?;
@@ -166,7 +171,7 @@ impl Function for MaskedFill {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { mask, on, from } = self;
-        let grad = ctx.grad().filled_where(mask, *on, 0.into())?;
+        let grad = ctx.grad().fill_where(mask, *on, 0.into())?;
         one(grad.sum_to(from)?)
     }
 }

@@ -9,33 +9,26 @@ use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape};
 
-/// The options of [`Tensor::conv1d`], [`Tensor::conv2d`] and [`Tensor::conv3d`], with PyTorch's names
-/// and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConvOptions<const N: usize> {
-    /// The step of the window.
-    pub stride: [usize; N],
-    /// Zeros around the input.
-    pub padding: Padding<N>,
-    /// The distance between neighbors of the window.
-    pub dilation: [usize; N],
-    /// The number of blocks into which the channels fall.
-    pub groups: usize,
+crate::options! {
+    /// The options of [`Tensor::conv1d`], [`Tensor::conv2d`] and [`Tensor::conv3d`], with PyTorch's names
+    /// and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ConvOptions<const N: usize> {
+        optional {
+            /// The step of the window.
+            stride: [usize; N] = [1; N],
+            /// Zeros around the input.
+            padding: Padding<N> = Padding::Valid,
+            /// The distance between neighbors of the window.
+            dilation: [usize; N] = [1; N],
+            /// The number of blocks into which the channels fall.
+            groups: usize = 1,
+        }
+    }
 }
 
 /// The options of [`Tensor::conv2d`].
 pub type Conv2dOptions = ConvOptions<2>;
-
-impl<const N: usize> Default for ConvOptions<N> {
-    fn default() -> Self {
-        Self {
-            stride: [1; N],
-            padding: Padding::Valid,
-            dilation: [1; N],
-            groups: 1,
-        }
-    }
-}
 
 impl Tensor {
     /// The cross-correlation of a sequence with kernels: `y[n, o, i] = Σ x[n, c, i·s + a·d - p] ·
@@ -89,11 +82,7 @@ impl Tensor {
     ///     Tensor::ones([1, 2, 4, 4], (DType::F32, &cpu))?,
     ///     Tensor::ones([3, 2, 3, 3], (DType::F32, &cpu))?,
     /// );
-    /// let options = Conv2dOptions {
-    ///     stride: [2, 2],
-    ///     padding: Padding::Size([1, 1]),
-    ///     ..Default::default()
-    /// };
+    /// let options = Conv2dOptions::new().stride([2, 2]).padding(Padding::Size([1, 1]));
     /// let y = x.conv2d(&weight, options)?;
     /// assert_eq!(y.shape().to_string(), "[1, 3, 2, 2]");
     /// assert_eq!(y.narrow(1, 0..1)?.to_vec::<f32>()?, [8.0, 12.0, 12.0, 18.0]);
@@ -122,10 +111,7 @@ impl Tensor {
     /// let cpu = Device::cpu();
     /// let x = Tensor::ones([1, 1, 4, 4, 4], (DType::F32, &cpu))?;
     /// let weight = Tensor::ones([2, 1, 3, 3, 3], (DType::F32, &cpu))?;
-    /// let options = ConvOptions {
-    ///     padding: Padding::Same,
-    ///     ..Default::default()
-    /// };
+    /// let options = ConvOptions::new().padding(Padding::Same);
     /// assert_eq!(x.conv3d(&weight, options)?.shape().to_string(), "[1, 2, 4, 4, 4]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```

@@ -6,30 +6,22 @@ use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::Tensor;
 use crate::{Error, ErrorKind, Result, Shape};
 
-/// The options of [`Tensor::conv_transpose1d`], [`Tensor::conv_transpose2d`] and
-/// [`Tensor::conv_transpose3d`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConvTransposeOptions<const N: usize> {
-    /// How far apart neighbors of the input lie in the output.
-    pub stride: [usize; N],
-    /// How many places are cut off the output on both sides.
-    pub padding: [usize; N],
-    /// How many places are added after the output; below the stride or the dilation.
-    pub output_padding: [usize; N],
-    /// The number of blocks into which the channels fall.
-    pub groups: usize,
-    /// The distance between neighbors of the window.
-    pub dilation: [usize; N],
-}
-
-impl<const N: usize> Default for ConvTransposeOptions<N> {
-    fn default() -> Self {
-        Self {
-            stride: [1; N],
-            padding: [0; N],
-            output_padding: [0; N],
-            groups: 1,
-            dilation: [1; N],
+crate::options! {
+    /// The options of [`Tensor::conv_transpose1d`], [`Tensor::conv_transpose2d`] and
+    /// [`Tensor::conv_transpose3d`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ConvTransposeOptions<const N: usize> {
+        optional {
+            /// How far apart neighbors of the input lie in the output.
+            stride: [usize; N] = [1; N],
+            /// How many places are cut off the output on both sides.
+            padding: [usize; N] = [0; N],
+            /// How many places are added after the output; below the stride or the dilation.
+            output_padding: [usize; N] = [0; N],
+            /// The number of blocks into which the channels fall.
+            groups: usize = 1,
+            /// The distance between neighbors of the window.
+            dilation: [usize; N] = [1; N],
         }
     }
 }
@@ -53,10 +45,7 @@ impl Tensor {
     ///
     /// let x = Tensor::from([[1.0_f32, 2.0]]);
     /// let weight = Tensor::from([1.0_f32, 10.0, 100.0]).reshape([1, 1, 3])?;
-    /// let options = ConvTransposeOptions {
-    ///     stride: [2],
-    ///     ..Default::default()
-    /// };
+    /// let options = ConvTransposeOptions::new().stride([2]);
     /// let y = x.conv_transpose1d(&weight, options)?;
     /// assert_eq!(y.to_vec::<f32>()?, [1.0, 10.0, 102.0, 20.0, 200.0]);
     /// # Ok::<(), module_tensor::Error>(())
@@ -92,12 +81,7 @@ impl Tensor {
     /// let cpu = Device::cpu();
     /// let x = Tensor::ones([1, 4, 8, 8], (DType::F32, &cpu))?;
     /// let weight = Tensor::ones([4, 2, 3, 3], (DType::F32, &cpu))?;
-    /// let options = ConvTransposeOptions {
-    ///     stride: [2, 2],
-    ///     padding: [1, 1],
-    ///     output_padding: [1, 1],
-    ///     ..Default::default()
-    /// };
+    /// let options = ConvTransposeOptions::new().stride([2, 2]).padding([1, 1]).output_padding([1, 1]);
     /// let y = x.conv_transpose2d(&weight, options)?;
     /// assert_eq!(y.shape().to_string(), "[1, 2, 16, 16]");
     /// # Ok::<(), module_tensor::Error>(())

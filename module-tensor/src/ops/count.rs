@@ -49,7 +49,7 @@ impl Tensor {
         if bins.numel() == 0 {
             return Self::zeros(minlength, (DType::I64, &self.device()));
         }
-        let (low, high) = (bins.amin(.., false)?, bins.amax(.., false)?);
+        let (low, high) = (bins.amin(..)?, bins.amax(..)?);
         let (low, high) = (low.item::<i64>()?, high.item::<i64>()?);
         if low < 0 {
             let problem = "must not be negative";
@@ -84,8 +84,13 @@ impl Tensor {
     /// assert_eq!(x.count_nonzero(0)?.to_vec::<i64>()?, [1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn count_nonzero(&self, dims: impl Into<Dims>) -> Result<Self> {
-        let dims = self.shape().dims("count_nonzero", &dims.into())?;
-        self.is_true()?.to_dtype(DType::I64)?.sum(&dims, false)
+        self.count_nonzero_over(&dims.into())
+    }
+
+    fn count_nonzero_over(&self, dims: &Dims) -> Result<Self> {
+        let dims = self.shape().dims("count_nonzero", dims)?;
+        self.is_true()?.to_dtype(DType::I64)?.sum(&dims)
     }
 }

@@ -175,12 +175,12 @@ impl Tensor {
         if let Some(weight) = options.weight {
             terms = terms.mul(&column(weight, self, dim)?)?;
         }
-        let losses = terms.sum([dim], false)?.neg()?;
+        let losses = terms.sum([dim])?.neg()?;
         match options.reduction {
             Reduction::None => Ok(losses),
-            Reduction::Sum => losses.sum(.., false),
+            Reduction::Sum => losses.sum(..),
             // The weights of the classes do not enter the divisor here.
-            Reduction::Mean => losses.sum(.., false)?.div(losses.numel() as f64),
+            Reduction::Mean => losses.sum(..)?.div(losses.numel() as f64),
         }
     }
 }
@@ -255,7 +255,7 @@ impl Entropy {
                 Some(weight) => log.mul(&column(weight, log, self.dim)?)?,
                 None => log.clone(),
             };
-            let spread = weighted.sum(dim, false)?;
+            let spread = weighted.sum(dim)?;
             let even = smoothing / log.shape()[self.dim] as f64;
             losses = losses.mul(1.0 - smoothing)?.sub(&spread.mul(even)?)?;
         }
@@ -283,17 +283,14 @@ impl Entropy {
         let total = || {
             let (ignored, safe) = self.safe(target)?;
             match self.of_target(&safe)? {
-                Some(weight) => weight.masked_fill(&ignored, 0.0)?.sum(.., false),
-                None => ignored
-                    .logical_not()?
-                    .sum(.., false)?
-                    .to_dtype(losses.dtype()),
+                Some(weight) => weight.masked_fill(&ignored, 0.0)?.sum(..),
+                None => ignored.logical_not()?.sum(..)?.to_dtype(losses.dtype()),
             }
         };
         match reduction {
             Reduction::None => Ok(losses.clone()),
-            Reduction::Sum => losses.sum(.., false),
-            Reduction::Mean => losses.sum(.., false)?.div(&total()?),
+            Reduction::Sum => losses.sum(..),
+            Reduction::Mean => losses.sum(..)?.div(&total()?),
         }
     }
 
@@ -351,7 +348,7 @@ impl CrossEntropy {
             Some(weight) => weight.widened()?,
             None => ones()?,
         };
-        let pull = own.add(&weight.sum(.., false)?.mul(even)?)?.mul(&grad)?;
+        let pull = own.add(&weight.sum(..)?.mul(even)?)?.mul(&grad)?;
         let spread = column(&weight, x, entropy.dim)?.mul(even)?;
         let grads = grad.unsqueeze(dim)?;
         let out = x.softmax(dim)?.mul(&pull.unsqueeze(dim)?)?;

@@ -30,7 +30,7 @@ impl Tensor {
             self.check_floating("dropout")?;
             return Ok(self.clone());
         }
-        self.mul(&self.drawn_like("dropout", Distribution::Dropout { p })?)
+        self.mul(&self.draw_like("dropout", Distribution::Dropout { p })?)
     }
 
     /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`, drawing the mask
@@ -63,7 +63,7 @@ impl Tensor {
             None => self.mul(
                 &self
                     .per_channel(NAME)?
-                    .drawn_like(NAME, Distribution::Dropout { p })?,
+                    .draw_like(NAME, Distribution::Dropout { p })?,
             ),
         }
     }
@@ -86,15 +86,15 @@ impl Tensor {
     /// use module_tensor::{DType, Tensor, fork_rng};
     ///
     /// let y = fork_rng(0, || Tensor::randn([10_000], DType::F64)?.alpha_dropout(0.3))?;
-    /// assert!(y.mean(.., false)?.item::<f64>()?.abs() < 0.05);
-    /// assert!((y.var(.., 1.0, false)?.item::<f64>()? - 1.0).abs() < 0.05);
+    /// assert!(y.mean(..)?.item::<f64>()?.abs() < 0.05);
+    /// assert!((y.var(.., 1.0)?.item::<f64>()? - 1.0).abs() < 0.05);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn alpha_dropout(&self, p: f64) -> Result<Self> {
         const NAME: &str = "alpha_dropout";
         match self.without_draw(NAME, p)? {
             Some(out) => Ok(out),
-            None => self.saturated(&self.drawn_like(NAME, keep(p))?, p),
+            None => self.saturated(&self.draw_like(NAME, keep(p))?, p),
         }
     }
 
@@ -122,7 +122,7 @@ impl Tensor {
         const NAME: &str = "feature_alpha_dropout";
         match self.without_draw(NAME, p)? {
             Some(out) => Ok(out),
-            None => self.saturated(&self.per_channel(NAME)?.drawn_like(NAME, keep(p))?, p),
+            None => self.saturated(&self.per_channel(NAME)?.draw_like(NAME, keep(p))?, p),
         }
     }
 

@@ -93,7 +93,7 @@ impl Labelled {
         if dims.is_empty() {
             return Ok(self);
         }
-        let x = self.x.sum(dims.as_slice(), false)?;
+        let x = self.x.sum(dims.as_slice())?;
         let axes = self.axes.into_iter().filter(|&axis| wanted(axis));
         let axes = axes.collect();
         Ok(Self { x, axes })
@@ -122,20 +122,20 @@ impl Labelled {
     }
 
     /// The dimensions in the order of `axes`, all of which it has.
-    fn permuted(&self, axes: &[Axis]) -> Result<Tensor> {
+    fn permute_by(&self, axes: &[Axis]) -> Result<Tensor> {
         let place = |axis: &Axis| self.axes.iter().position(|a| a == axis);
         let order: Vec<isize> = axes.iter().filter_map(place).map(|d| d as isize).collect();
         self.x.permute(order)
     }
 
     /// The dimensions of groups of axes, each group as one dimension.
-    fn grouped(&self, groups: &[&[Axis]]) -> Result<Tensor> {
+    fn group_axes(&self, groups: &[&[Axis]]) -> Result<Tensor> {
         let sizes = groups.iter().map(|group| {
             let sizes = group.iter().filter_map(|&axis| self.size(axis));
             sizes.product::<usize>()
         });
         let shape = sizes.collect();
-        self.permuted(&groups.concat())?.reshape_to(&shape)
+        self.permute_by(&groups.concat())?.reshape_to(&shape)
     }
 
     /// The product, summed over the axes that are not wanted.
@@ -166,7 +166,7 @@ impl Labelled {
         let x = if inner.is_empty() {
             // Nothing is summed: elements are multiplied, with ones in the place of the other's axes.
             let stretch = |labelled: &Self, own: &[Axis], empty: [usize; 2]| {
-                let shape = labelled.permuted(own)?;
+                let shape = labelled.permute_by(own)?;
                 let sizes = shape.shape().to_vec();
                 let (start, rest) = sizes.split_at(batch.len());
                 let ones = |count: usize| vec![1; count];
@@ -178,12 +178,12 @@ impl Labelled {
             left.mul(&right)?
         } else if batch.is_empty() {
             let product = a
-                .grouped(&[&rows, &inner])?
-                .matmul(&b.grouped(&[&inner, &columns])?)?;
+                .group_axes(&[&rows, &inner])?
+                .matmul(&b.group_axes(&[&inner, &columns])?)?;
             product.reshape_to(&sizes().collect())?
         } else {
-            let left = a.grouped(&[&batch, &rows, &inner])?;
-            let right = b.grouped(&[&batch, &inner, &columns])?;
+            let left = a.group_axes(&[&batch, &rows, &inner])?;
+            let right = b.group_axes(&[&batch, &inner, &columns])?;
             left.matmul(&right)?.reshape_to(&sizes().collect())?
         };
         Ok(Self { x, axes })
@@ -250,7 +250,7 @@ impl Tensor {
             out = out.times(next, wanted)?;
         }
         out.sum_unless(|axis| output.contains(&axis))?
-            .permuted(&output)
+            .permute_by(&output)
     }
 }
 

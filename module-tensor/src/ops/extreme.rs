@@ -24,8 +24,12 @@ impl Tensor {
     /// assert_eq!(x.maximum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [3, 5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn maximum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into();
+        self.maximum_value(other.into())
+    }
+
+    fn maximum_value(&self, other: Value<'_>) -> Result<Self> {
         if self.dtype() == DType::Bool {
             return self.logical_or(&*other.truths_like("maximum", self)?);
         }
@@ -50,8 +54,12 @@ impl Tensor {
     /// assert_eq!(x.minimum(&Tensor::from([3_i64, 4]))?.to_vec::<i64>()?, [1, 4]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn minimum<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        let other = other.into();
+        self.minimum_value(other.into())
+    }
+
+    fn minimum_value(&self, other: Value<'_>) -> Result<Self> {
         if self.dtype() == DType::Bool {
             return self.logical_and(&*other.truths_like("minimum", self)?);
         }

@@ -111,7 +111,7 @@ impl Tensor {
         let elements = flat.gather(1, &seen.flatten(1, 2)?)?.detach();
         let first = elements
             .reshape([planes, windows, places])?
-            .argmax(2, true)?;
+            .argmax_keepdim(2)?;
         let winners = seen.gather(2, &first)?.squeeze(2)?;
         let shape = [batch, channels].into_iter().chain(output_size).collect();
         let whole = |x: Self| x.reshape_to(&shape)?.unbatched(batched);

@@ -67,7 +67,7 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([0.0_f32, 100.0, -100.0]);
-    /// assert!(x.silu()?.sub(&x.relu()?)?.abs()?.amax(.., false)?.item::<f32>()? < 1e-6);
+    /// assert!(x.silu()?.sub(&x.relu()?)?.abs()?.amax(..)?.item::<f32>()? < 1e-6);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn silu(&self) -> Result<Self> {

@@ -70,9 +70,23 @@ impl fmt::Display for GridPaddingMode {
     }
 }
 
+crate::options! {
+    /// The options of [`Tensor::grid_sample`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct GridSampleOptions {
+        optional {
+            /// How to read between places.
+            mode: GridSampleMode = GridSampleMode::Bilinear,
+            /// What lies outside of the image.
+            padding_mode: GridPaddingMode = GridPaddingMode::Zeros,
+            /// Whether -1 and 1 are the middles of the outermost places, and not their outer edges.
+            align_corners: bool = false,
+        }
+    }
+}
+
 impl Tensor {
-    /// The image read at the locations of a grid, as `torch.nn.functional.grid_sample`, whose defaults
-    /// are bilinear, zeros and false.
+    /// The image read at the locations of a grid, as `torch.nn.functional.grid_sample`.
     ///
     /// The last dimension of the grid holds a location as `(x, y)` or `(x, y, z)`: -1 and 1 are the
     /// borders of the image, which go through the middles of the outermost places if `align_corners`,
@@ -92,22 +106,21 @@ impl Tensor {
     /// # Example
     ///
     /// ```
-    /// use module_tensor::{GridPaddingMode, GridSampleMode, Tensor};
+    /// use module_tensor::{GridSampleOptions, Tensor};
     ///
     /// let image = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).reshape([1, 1, 2, 2])?;
     /// let grid = Tensor::from([[0.0_f32, 0.0], [1.0, 1.0]]).reshape([1, 1, 2, 2])?;
-    /// let y = image.grid_sample(&grid, GridSampleMode::Bilinear, GridPaddingMode::Zeros, true)?;
+    /// let y = image.grid_sample(&grid, GridSampleOptions::new().align_corners(true))?;
     /// assert_eq!(y.to_vec::<f32>()?, [2.5, 4.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn grid_sample(
-        &self,
-        grid: &Self,
-        mode: GridSampleMode,
-        padding_mode: GridPaddingMode,
-        align_corners: bool,
-    ) -> Result<Self> {
+    pub fn grid_sample(&self, grid: &Self, options: GridSampleOptions) -> Result<Self> {
         const NAME: &str = "grid_sample";
+        let GridSampleOptions {
+            mode,
+            padding_mode,
+            align_corners,
+        } = options;
         self.check_floating(NAME)?;
         self.check_same(NAME, grid)?;
         let (&[batch, channels, ref sizes @ ..], &[grids, ref places @ .., width]) =
@@ -226,11 +239,36 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let theta = Tensor::from([[1.0_f32, 0.0, 0.5], [0.0, 1.0, 0.0]]).unsqueeze(0)?;
-    /// let grid = theta.affine_grid(&[1, 1, 1, 2], true)?;
+    /// let grid = theta.affine_grid([1, 1, 1, 2])?;
+    /// assert_eq!(grid.to_vec::<f32>()?, [0.0, 0.0, 1.0, 0.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn affine_grid(&self, size: impl Into<Shape>) -> Result<Self> {
+        self.affine_grid_of(&size.into(), false)
+    }
+
+    /// [`affine_grid`](Self::affine_grid) in which -1 and 1 are the middles of the outermost places:
+    /// `align_corners=True`.
+    ///
+    /// # Errors
+    ///
+    /// As [`affine_grid`](Self::affine_grid).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let theta = Tensor::from([[1.0_f32, 0.0, 0.5], [0.0, 1.0, 0.0]]).unsqueeze(0)?;
+    /// let grid = theta.affine_grid_align_corners([1, 1, 1, 2])?;
     /// assert_eq!(grid.to_vec::<f32>()?, [-0.5, 0.0, 1.5, 0.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn affine_grid(&self, size: &[usize], align_corners: bool) -> Result<Self> {
+    pub fn affine_grid_align_corners(&self, size: impl Into<Shape>) -> Result<Self> {
+        self.affine_grid_of(&size.into(), true)
+    }
+
+    fn affine_grid_of(&self, size: &Shape, align_corners: bool) -> Result<Self> {
         const NAME: &str = "affine_grid";
         self.check_floating(NAME)?;
         let fail = |problem: String| {
@@ -241,7 +279,7 @@ impl Tensor {
                 problem,
             ))
         };
-        let &[batch, _, ref sizes @ ..] = size else {
+        let &[batch, _, ref sizes @ ..] = &**size else {
             return fail("must be [batch, channels, h, w] or one number more".to_owned());
         };
         let dims = sizes.len();

@@ -101,14 +101,19 @@ impl Tensor {
     /// assert_eq!(y.to_vec::<i64>()?, [2, 20, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn scatter<'a>(
         &self,
         dim: isize,
         index: &Self,
         source: impl Into<Value<'a>>,
     ) -> Result<Self> {
+        self.scatter_value(dim, index, source.into())
+    }
+
+    fn scatter_value(&self, dim: isize, index: &Self, source: Value<'_>) -> Result<Self> {
         const NAME: &str = "scatter";
-        let source = match source.into() {
+        let source = match source {
             Value::Tensor(source) => source.into_owned(),
             number => number.like(NAME, self)?.expand(index.shape())?,
         };

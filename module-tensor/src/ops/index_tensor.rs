@@ -64,7 +64,7 @@ impl Tensor {
                 (self.permute(order.collect::<Vec<_>>())?, 0)
             }
         };
-        let mut places = vec![0_i64; room(&common)?];
+        let mut places = vec![0_i64; check_allocatable_shape(&common)?];
         for (list, &dim) in lists.iter().flatten().zip(&listed) {
             let size = self.shape()[dim];
             let list = list.expand(&common)?.to_vec::<i64>()?;
@@ -87,12 +87,11 @@ impl Tensor {
             .reshape_to(&out)
     }
 
-    /// A copy of this tensor with `values` where an [index](Self::i) says, or added there if `accumulate`:
-    /// Python's `x[…] = values` and `x.index_put(indices, values, accumulate)`, where PyTorch takes tensors
-    /// only.
+    /// A copy of this tensor with `values` where an [index](Self::i) says: Python's `x[…] = values` and
+    /// `x.index_put(indices, values)`, where PyTorch takes tensors only.
     ///
-    /// Values are a tensor that broadcasts to what the index selects, or a number. Where a place stands
-    /// twice all values are added, or the last one stays, and each gets the gradient of its place.
+    /// Values are a tensor that broadcasts to what the index selects, or a number. Where an index names an
+    /// element twice the last value stays, and each value gets the gradient of its element.
     ///
     /// # Errors
     ///
@@ -104,29 +103,51 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[0_i64, 0, 0], [5, 5, 5]]);
-    /// let y = x.index_put((.., &Tensor::from([0_i64, 2])), &Tensor::from([1_i64, 2]), false)?;
+    /// let y = x.index_put((.., &Tensor::from([0_i64, 2])), &Tensor::from([1_i64, 2]))?;
     /// assert_eq!(y.to_vec::<i64>()?, [1, 0, 2, 1, 5, 2]);
-    /// let y = x.index_put((0, &Tensor::from([1_i64, 1])), 3, true)?;
-    /// assert_eq!(y.to_vec::<i64>()?, [0, 6, 0, 5, 5, 5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn index_put<'a>(
         &self,
         index: impl IntoIndex,
         values: impl Into<Value<'a>>,
-        accumulate: bool,
     ) -> Result<Self> {
-        self.put_at(&index.into_items(), values.into(), accumulate)
+        self.put_at(&index.into_items(), values.into(), false)
+    }
+
+    /// A copy of this tensor with `values` added where an [index](Self::i) says, each as often as the index
+    /// names its element: `x.index_put(indices, values, accumulate=True)`.
+    ///
+    /// # Errors
+    ///
+    /// As [`index_put`](Self::index_put).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[0_i64, 0, 0], [5, 5, 5]]);
+    /// let y = x.index_put_accumulate((0, &Tensor::from([1_i64, 1])), 3)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [0, 6, 0, 5, 5, 5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn index_put_accumulate<'a>(
+        &self,
+        index: impl IntoIndex,
+        values: impl Into<Value<'a>>,
+    ) -> Result<Self> {
+        self.put_at(&index.into_items(), values.into(), true)
     }
 
     /// [`index_put`](Self::index_put), compiled once.
     fn put_at(&self, items: &[IndexItem], values: Value<'_>, accumulate: bool) -> Result<Self> {
         const NAME: &str = "index_put";
         let values = values.like(NAME, self)?;
-        room(self.shape())?;
+        check_allocatable_shape(self.shape())?;
         let numel = self.numel();
         let all = Self::arange(0, numel as i64, ())?.to_device(&self.device())?;
-        let places = all.reshape_to(self.shape())?.indexed(items)?;
+        let places = all.reshape_to(self.shape())?.index_by(items)?;
         let common = places.shape().broadcast(NAME, values.shape());
         if !common.is_ok_and(|shape| shape == *places.shape()) {
             let (lhs, rhs) = (places.shape().clone(), values.shape().clone());
@@ -168,7 +189,7 @@ impl Tensor {
         const NAME: &str = "masked_scatter";
         self.check_same(NAME, source)?;
         let shape = self.check_mask(NAME, mask)?;
-        let numel = Shape::from(room(&shape)?);
+        let numel = Shape::from(check_allocatable_shape(&shape)?);
         let places = mask.expand(&shape)?.reshape_to(&numel)?.nonzero()?;
         let count = places.numel();
         if source.numel() < count {
@@ -206,14 +227,19 @@ impl Tensor {
     /// assert_eq!(y.to_vec::<i64>()?, [9, 2, 9, 9, 5, 9]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn index_fill<'a>(
         &self,
         dim: isize,
         index: &Self,
         value: impl Into<Value<'a>>,
     ) -> Result<Self> {
+        self.index_fill_value(dim, index, value.into())
+    }
+
+    fn index_fill_value(&self, dim: isize, index: &Self, value: Value<'_>) -> Result<Self> {
         const NAME: &str = "index_fill";
-        let value = value.into().beside(NAME, self)?;
+        let value = value.beside(NAME, self)?;
         if let Some(value) = value.tensor().filter(|value| value.rank() > 0) {
             return Err(value.shape().error(NAME, "a value without dimensions"));
         }
@@ -283,8 +309,8 @@ impl Tensor {
     }
 }
 
-/// The number of places of a shape, for which memory has room.
-fn room(shape: &Shape) -> Result<usize> {
+/// The number of places of a shape, which fit in memory.
+fn check_allocatable_shape(shape: &Shape) -> Result<usize> {
     let count = shape.checked_numel(NAME, size_of::<i64>())?;
     check_host_allocatable::<i64>(count)?;
     Ok(count)

@@ -201,11 +201,11 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn i(&self, index: impl IntoIndex) -> Result<Self> {
-        self.indexed(&index.into_items())
+        self.index_by(&index.into_items())
     }
 
     /// [`i`](Self::i) by items, compiled once.
-    pub(super) fn indexed(&self, items: &[IndexItem]) -> Result<Self> {
+    pub(super) fn index_by(&self, items: &[IndexItem]) -> Result<Self> {
         let others = self.check_items(items)?;
         // The number of dimensions fits `isize`, as does everything that is in memory.
         let (mut out, mut lists) = (self.clone(), Vec::new());

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::linear_map::LinearMap;
 use crate::backend::{PoolDivisor, PoolGeometry, PoolWindows, ResampleGeometry, ResampleMode};
 use crate::tensor::Tensor;
-use crate::{Error, Result};
+use crate::{Error, Result, Shape};
 
 /// How [`Tensor::interpolate`] reads between places; it prints as PyTorch names it.
 ///
@@ -81,9 +81,9 @@ pub struct InterpolateOptions {
 
 impl InterpolateOptions {
     /// The nearest places, to this size.
-    pub fn size(size: impl Into<Vec<usize>>) -> Self {
+    pub fn size(size: impl Into<Shape>) -> Self {
         Self {
-            resize: Resize::Size(size.into()),
+            resize: Resize::Size(size.into().to_vec()),
             mode: InterpolateMode::default(),
             align_corners: false,
             antialias: false,

@@ -26,7 +26,10 @@ impl Tensor {
     /// ```
     #[doc(alias = "concat")]
     pub fn cat(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
-        let parts: SmallVec<[&Self; 4]> = parts.iter().map(Borrow::borrow).collect();
+        Self::cat_all(&borrow_all(parts), dim)
+    }
+
+    fn cat_all(parts: &[&Self], dim: isize) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
             return Err(Error::argument(
                 "cat",
@@ -87,9 +90,22 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn stack(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
-        let parts = parts.iter().map(|part| part.borrow().unsqueeze(dim));
+        Self::stack_all(&borrow_all(parts), dim)
+    }
+
+    fn stack_all(parts: &[&Self], dim: isize) -> Result<Self> {
+        let parts = parts.iter().map(|part| part.unsqueeze(dim));
         Self::cat(&parts.collect::<Result<Vec<_>>>()?, dim)
     }
+}
+
+/// References to the tensors of a list.
+fn borrow_all(parts: &[impl Borrow<Tensor>]) -> SmallVec<[&Tensor; 4]> {
+    let mut all = SmallVec::with_capacity(parts.len());
+    for part in parts {
+        all.push(part.borrow());
+    }
+    all
 }
 
 struct Cat {

@@ -120,7 +120,7 @@ impl Function for Linear {
             grad.as_rows()?.t()?.matmul(&x.as_rows()?)
         })?);
         if ctx.inputs() == 3 {
-            let bias = || grad.as_rows()?.sum(0, false);
+            let bias = || grad.as_rows()?.sum(0);
             gradients.push(ctx.needs(2).then(bias).transpose()?);
         }
         Ok(gradients)

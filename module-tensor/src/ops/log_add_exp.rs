@@ -60,9 +60,14 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn xlogy<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.xlogy_value(other.into())
+    }
+
+    fn xlogy_value(&self, other: Value<'_>) -> Result<Self> {
         const NAME: &str = "xlogy";
-        let other = other.into().like(NAME, self)?;
+        let other = other.like(NAME, self)?;
         self.check_floating(NAME)?;
         let out = no_grad(|| {
             let (x, y) = (self.widened()?, other.widened()?);

@@ -1,5 +1,6 @@
 //! Truth values: logic, tests of numbers, masks.
 
+use crate::backend::ReduceOp;
 use crate::layout::Dims;
 use crate::tensor::Tensor;
 use crate::{DType, ErrorKind, Result, Scalar};
@@ -163,11 +164,34 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[true, false], [false, false]]);
-    /// assert_eq!(x.any(1, false)?.to_vec::<bool>()?, [true, false]);
+    /// assert_eq!(x.any(1)?.to_vec::<bool>()?, [true, false]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn any(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
-        self.agreement("any", &dims.into(), keepdim, false)
+    pub fn any(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.any_over(&dims.into(), false)
+    }
+
+    /// [`any`](Self::any), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`any`](Self::any).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[true, false], [true, true]]);
+    /// assert_eq!(x.any_keepdim(1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn any_keepdim(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.any_over(&dims.into(), true)
+    }
+
+    pub(super) fn any_over(&self, dims: &Dims, keepdim: bool) -> Result<Self> {
+        self.agreement("any", dims, keepdim, false)
     }
 
     /// Whether all elements over `dims` (`..` for all) are true; all of nothing are.
@@ -182,11 +206,34 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[true, false], [true, true]]);
-    /// assert_eq!(x.all(1, false)?.to_vec::<bool>()?, [false, true]);
+    /// assert_eq!(x.all(1)?.to_vec::<bool>()?, [false, true]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn all(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
-        self.agreement("all", &dims.into(), keepdim, true)
+    pub fn all(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.all_over(&dims.into(), false)
+    }
+
+    /// [`all`](Self::all), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`all`](Self::all).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[true, false], [true, true]]);
+    /// assert_eq!(x.all_keepdim(1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn all_keepdim(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.all_over(&dims.into(), true)
+    }
+
+    pub(super) fn all_over(&self, dims: &Dims, keepdim: bool) -> Result<Self> {
+        self.agreement("all", dims, keepdim, true)
     }
 
     fn agreement(
@@ -204,8 +251,13 @@ impl Tensor {
         // The extreme of bytes is the cheapest fold there is.
         let zero = Self::zeros((), (DType::U8, &self.device()))?;
         let bytes = self.is_true()?.where_(1, &zero)?;
-        let fold = if of_nothing { Self::amin } else { Self::amax };
-        fold(&bytes, &dims, keepdim)?.ne(0)
+        let op = match of_nothing {
+            true => ReduceOp::Min,
+            false => ReduceOp::Max,
+        };
+        bytes
+            .extreme_over(name, op, &Dims::from(&dims), keepdim)?
+            .ne(0)
     }
 
     /// The elements, but `value` where `mask` is true, with broadcasting.
@@ -225,9 +277,13 @@ impl Tensor {
     /// assert_eq!(y.to_vec::<f32>()?, [1.0, f32::NEG_INFINITY]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn masked_fill(&self, mask: &Self, value: impl Into<Scalar>) -> Result<Self> {
+        self.masked_fill_number(mask, value.into())
+    }
+
+    fn masked_fill_number(&self, mask: &Self, value: Scalar) -> Result<Self> {
         const NAME: &str = "masked_fill";
-        let value = value.into();
         self.check_mask(NAME, mask)?;
         self.check_number(NAME, value)?;
         value.check_fits(NAME, self.dtype())?;

@@ -48,6 +48,7 @@ mod log_add_exp;
 mod logarithm;
 mod logic;
 mod matmul;
+mod max_min;
 mod meshgrid;
 mod multinomial;
 mod nan_to_num;
@@ -99,14 +100,16 @@ pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
 pub use avg_pool::AvgPoolOptions;
 pub use cdist::CdistMode;
+pub use close::Tolerance;
 pub use conv::{Conv2dOptions, ConvOptions};
 pub use conv_transpose::ConvTransposeOptions;
 pub use cross_entropy::{CrossEntropyOptions, NllLossOptions, Reduction};
 pub use gate::Approximate;
-pub use grid_sample::{GridPaddingMode, GridSampleMode};
+pub use grid_sample::{GridPaddingMode, GridSampleMode, GridSampleOptions};
 pub use indexing::{IndexItem, IntoIndex};
 pub use integers::{Integers, Lengths};
 pub use interpolate::{InterpolateMode, InterpolateOptions, Resize};
+pub use max_min::ReduceDim;
 pub use meshgrid::MeshIndexing;
 pub use pad::PadMode;
 pub use pool::{Pool2dOptions, PoolOptions};
@@ -114,6 +117,7 @@ pub use quantile::QuantileInterpolation;
 pub use recurrent::{RecurrentOptions, RecurrentOutput, recurrent};
 pub use repeat_interleave::Repeats;
 pub use scatter_reduce::ScatterReduce;
+pub use search::SearchSortedOptions;
 pub use sizes::{Padding, Sizes};
 pub use tensordot::TensordotDims;
 pub use unfold::UnfoldOptions;
@@ -188,7 +192,7 @@ impl Tensor {
         let dims: Vec<usize> = (0..self.rank())
             .filter(|&dim| dim < lead || (shape[dim - lead] == 1 && self.shape()[dim] != 1))
             .collect();
-        self.sum(dims.as_slice(), true)?.reshape_to(shape)
+        self.sum_keepdim(dims.as_slice())?.reshape_to(shape)
     }
 }
 

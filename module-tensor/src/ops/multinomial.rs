@@ -12,13 +12,13 @@ impl Tensor {
     /// `num_samples` indices into each row of weights, drawn by the default generator with the
     /// probability that the weights have in their sum, as `I64`: PyTorch's `torch.multinomial`.
     ///
-    /// The weights are a vector or a matrix of rows, which need not sum to 1. Without `replacement` no
-    /// index is drawn twice.
+    /// The weights are a vector or a matrix of rows, which need not sum to 1. No index is drawn
+    /// twice.
     ///
     /// # Errors
     ///
     /// Weights that are not floating-point, negative, not finite or all 0 in a row; no samples, or more
-    /// without replacement than weights.
+    /// than weights.
     ///
     /// # Example
     ///
@@ -26,21 +26,45 @@ impl Tensor {
     /// use module_tensor::{Tensor, fork_rng};
     ///
     /// let weights = Tensor::from([0.1_f32, 0.0, 0.2, 0.7]);
-    /// let x = fork_rng(0, || weights.multinomial(2, false))?;
+    /// let x = fork_rng(0, || weights.multinomial(2))?;
     /// assert_eq!(x.to_vec::<i64>()?, [2, 3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn multinomial(&self, num_samples: usize, replacement: bool) -> Result<Self> {
+    pub fn multinomial(&self, num_samples: usize) -> Result<Self> {
+        self.sample_indices(num_samples, false)
+    }
+
+    /// [`multinomial`](Self::multinomial), in which an index may be drawn several times:
+    /// `torch.multinomial(…, replacement=True)`.
+    ///
+    /// # Errors
+    ///
+    /// As [`multinomial`](Self::multinomial), but for the number of samples.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([0.0_f32, 1.0]).multinomial_with_replacement(3)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 1, 1]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn multinomial_with_replacement(&self, num_samples: usize) -> Result<Self> {
+        self.sample_indices(num_samples, true)
+    }
+
+    fn sample_indices(&self, num_samples: usize, replacement: bool) -> Result<Self> {
         let weights = self.detach();
         let (rows, width) = weights.check_weights(num_samples, replacement)?;
         if replacement && num_samples > 1 {
             return weights.with_replacement(rows, width, num_samples);
         }
         // Each weight races by its own exponential: the first to arrive are the samples.
-        let race = weights.div(&weights.drawn_like(NAME, EXPONENTIAL)?)?;
+        let race = weights.div(&weights.draw_like(NAME, EXPONENTIAL)?)?;
         match num_samples {
-            1 => race.argmax(-1, true),
-            _ => Ok(race.topk(num_samples, -1, true, true)?.1),
+            1 => race.argmax_keepdim(-1),
+            _ => Ok(race.topk(num_samples, -1)?.1),
         }
     }
 
@@ -67,7 +91,7 @@ impl Tensor {
             return Err(fail(&problem));
         }
         let valid = self.ge(0)?.logical_and(&self.isfinite()?)?;
-        if !valid.all(.., false)?.item::<bool>()? {
+        if !valid.all(..)?.item::<bool>()? {
             let place = valid.to_vec::<bool>()?.iter().position(|valid| !valid);
             let place = place.unwrap_or_default();
             let weight = self
@@ -79,7 +103,7 @@ impl Tensor {
             let problem = format!("must be finite and at least 0; it is weight {place}");
             return Err(Error::argument(NAME, "weight", weight, problem));
         }
-        if self.sum(-1, false)?.eq(0)?.any(.., false)?.item::<bool>()? {
+        if self.sum(-1)?.eq(0)?.any(..)?.item::<bool>()? {
             let problem = "at least one weight above 0 in each row, whose sum is 0";
             return Err(self.shape().error(NAME, problem));
         }

@@ -1,7 +1,7 @@
 //! Norms, and sums of exponentials by their logarithm.
 
 use super::fused::gradient;
-use crate::backend::Saved;
+use crate::backend::{ReduceOp, Saved};
 use crate::layout::Dims;
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, one};
 use crate::{Error, Result, Shape};
@@ -27,26 +27,53 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([3.0_f32, -4.0]);
-    /// assert_eq!(x.norm(2.0, .., false)?.item::<f32>()?, 5.0);
-    /// assert_eq!(x.norm(1.0, .., false)?.item::<f32>()?, 7.0);
-    /// assert_eq!(x.norm(f64::INFINITY, .., false)?.item::<f32>()?, 4.0);
+    /// assert_eq!(x.norm(2.0, ..)?.item::<f32>()?, 5.0);
+    /// assert_eq!(x.norm(1.0, ..)?.item::<f32>()?, 7.0);
+    /// assert_eq!(x.norm(f64::INFINITY, ..)?.item::<f32>()?, 4.0);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn norm(&self, p: f64, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+    pub fn norm(&self, p: f64, dims: impl Into<Dims>) -> Result<Self> {
+        self.norm_over(p, &dims.into(), false)
+    }
+
+    /// [`norm`](Self::norm), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`norm`](Self::norm).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.norm_keepdim(2.0, 1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn norm_keepdim(&self, p: f64, dims: impl Into<Dims>) -> Result<Self> {
+        self.norm_over(p, &dims.into(), true)
+    }
+
+    pub(super) fn norm_over(&self, p: f64, dims: &Dims, keepdim: bool) -> Result<Self> {
         const NAME: &str = "norm";
         self.check_floating(NAME)?;
         if p.is_nan() {
             return Err(Error::argument(NAME, "p", p, "is not a number"));
         }
-        let dims = self.shape().dims(NAME, &dims.into())?;
+        let dims = self.shape().dims(NAME, dims)?;
         let wide = self.widened()?;
         if p.is_infinite() {
             let size = wide.abs()?;
-            let fold = if p > 0.0 { Self::amax } else { Self::amin };
-            return fold(&size, &dims, keepdim)?.to_dtype(self.dtype());
+            let (name, op) = match p > 0.0 {
+                true => ("amax", ReduceOp::Max),
+                false => ("amin", ReduceOp::Min),
+            };
+            let out = size.extreme_over(name, op, &Dims::from(&dims), keepdim)?;
+            return out.to_dtype(self.dtype());
         }
         let x = wide.detach();
-        let sum = |x: Self| x.sum(&dims, keepdim);
+        let sum = |x: Self| x.sum_over(&Dims::from(&dims), keepdim);
         let out = if p == 0.0 {
             sum(x.ne(0.0)?.to_dtype(x.dtype())?)?
         } else if p == 1.0 {
@@ -78,13 +105,36 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([1000.0_f64, 1000.0]);
-    /// assert_eq!(x.logsumexp(0, false)?.item::<f64>()?, 1000.0 + std::f64::consts::LN_2);
+    /// assert_eq!(x.logsumexp(0)?.item::<f64>()?, 1000.0 + std::f64::consts::LN_2);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn logsumexp(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+    pub fn logsumexp(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.logsumexp_over(&dims.into(), false)
+    }
+
+    /// [`logsumexp`](Self::logsumexp), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`logsumexp`](Self::logsumexp).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.logsumexp_keepdim(1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn logsumexp_keepdim(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.logsumexp_over(&dims.into(), true)
+    }
+
+    pub(super) fn logsumexp_over(&self, dims: &Dims, keepdim: bool) -> Result<Self> {
         const NAME: &str = "logsumexp";
         self.check_floating(NAME)?;
-        let dims = self.shape().dims(NAME, &dims.into())?;
+        let dims = self.shape().dims(NAME, dims)?;
         // The dimensions are brought together, so that they are one.
         let first = dims.first().copied().unwrap_or(0);
         let together = dims.iter().enumerate().all(|(i, &dim)| dim == first + i);
@@ -131,12 +181,12 @@ impl Tensor {
 /// `ln Σ eˣ` along dimension 1, which keeps size 1, composed of other operations.
 pub(super) fn log_of_sum(x: &Tensor) -> Result<Tensor> {
     if x.shape().get(1) == Some(&0) {
-        return x.sum(1, true)?.log();
+        return x.sum_keepdim(1)?.log();
     }
     // Differences to an infinity would be NaN.
-    let most = x.amax(1, true)?;
+    let most = x.amax_keepdim(1)?;
     let most = most.masked_fill(&most.isinf()?, 0.0)?;
-    x.sub(&most)?.exp()?.sum(1, true)?.log()?.add(&most)
+    x.sub(&most)?.exp()?.sum_keepdim(1)?.log()?.add(&most)
 }
 
 struct Norm {
@@ -198,7 +248,7 @@ impl LogSumExp {
         let y = match x.dtype() == self.x.dtype() {
             true => ctx.output(&self.y),
             // Not the output, which was rounded.
-            false => x.logsumexp(1, true)?,
+            false => x.logsumexp_keepdim(1)?,
         };
         let slope = ctx.grad().widened()?.mul(&x.sub(&y)?.exp()?)?;
         slope.to_dtype(self.x.dtype())

@@ -61,12 +61,12 @@ impl Norm<'_> {
         let tracked = self.statistics.iter().flatten().any(|x| x.requires_grad());
         if tracked && is_grad_enabled() {
             // Statistics with a gradient of their own.
-            return self.composed();
+            return self.compose();
         }
-        or_composed(self.kernel(), || self.composed())
+        or_composed(self.kernel(), || self.compose())
     }
 
-    pub(super) fn composed(&self) -> Result<Normalized> {
+    pub(super) fn compose(&self) -> Result<Normalized> {
         let wide = |x: Option<&Tensor>| x.map(Tensor::widened).transpose();
         let x = self.x.widened()?;
         let [weight, bias] = [wide(self.weight)?, wide(self.bias)?];
@@ -155,16 +155,16 @@ fn normal(x: &Tensor, given: Option<&[Tensor; 2]>, geometry: &NormGeometry) -> R
             (x.sub(&mean)?, mean, var)
         }
         None => {
-            let mean = x.mean(dims(geometry), true)?;
+            let mean = x.mean_keepdim(dims(geometry))?;
             let (centred, mean) = if geometry.centred {
                 let centred = x.sub(&mean)?;
                 // What rounding left of the mean, which is much beside a variance far from zero.
-                let rest = centred.mean(dims(geometry), true)?;
+                let rest = centred.mean_keepdim(dims(geometry))?;
                 (centred.sub(&rest)?, mean.add(&rest)?)
             } else {
                 (x.clone(), mean.zeros_like()?)
             };
-            let var = centred.mul(&centred)?.mean(dims(geometry), true)?;
+            let var = centred.mul(&centred)?.mean_keepdim(dims(geometry))?;
             (centred, mean, var)
         }
     };
@@ -234,10 +234,10 @@ impl Normalize {
             NormOver::Given => weighted,
             _ => {
                 let dims = dims(geometry);
-                let along = weighted.mul(&normal)?.mean(dims, true)?;
+                let along = weighted.mul(&normal)?.mean_keepdim(dims)?;
                 let pulled = weighted.sub(&normal.mul(&along)?)?;
                 if geometry.centred {
-                    pulled.sub(&weighted.mean(dims, true)?)?
+                    pulled.sub(&weighted.mean_keepdim(dims)?)?
                 } else {
                     pulled
                 }
@@ -246,8 +246,7 @@ impl Normalize {
         let like = |slope: Tensor, of: &Tensor| slope.reshape_to(of.shape())?.to_dtype(of.dtype());
         let summed = |slope: Tensor, of: &Option<Tensor>| {
             let of = of.as_ref();
-            of.map(|of| like(slope.sum([0_isize, 3], false)?, of))
-                .transpose()
+            of.map(|of| like(slope.sum([0_isize, 3])?, of)).transpose()
         };
         Ok([
             Some(like(slope.mul(&scale)?, &self.x)?),

@@ -188,11 +188,11 @@ impl Tensor {
             PadMode::Circular => GatherDim::Circular { before, after },
             PadMode::Constant(_) | PadMode::Replicate => GatherDim::Replicate { before, after },
         });
-        self.taken("pad", dims.collect())
+        self.gather_dims("pad", dims.collect())
     }
 
     /// What each dimension takes of this tensor's; callers have checked that it is there.
-    pub(super) fn taken(&self, name: &'static str, dims: Vec<GatherDim>) -> Result<Self> {
+    pub(super) fn gather_dims(&self, name: &'static str, dims: Vec<GatherDim>) -> Result<Self> {
         let input = self.shape().clone();
         let sizes = dims.iter().zip(input.iter());
         let output = sizes.map(|(dim, &size)| dim.len(size)).collect();

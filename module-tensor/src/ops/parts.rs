@@ -57,9 +57,14 @@ impl Tensor {
     /// assert_eq!(parts[1].to_vec::<i64>()?, [2, 3, 4, 5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn split_with_sizes(&self, sizes: impl AsRef<[usize]>, dim: isize) -> Result<Vec<Self>> {
+        self.split_by(sizes.as_ref(), dim)
+    }
+
+    fn split_by(&self, sizes: &[usize], dim: isize) -> Result<Vec<Self>> {
         const NAME: &str = "split_with_sizes";
-        let (sizes, (dim, total)) = (sizes.as_ref(), self.dim_and_size(NAME, dim)?);
+        let (dim, total) = self.dim_and_size(NAME, dim)?;
         if sizes
             .iter()
             .try_fold(0, |sum: usize, &size| sum.checked_add(size))

@@ -22,10 +22,16 @@ impl Tensor {
     /// assert_eq!(x.permute([2, 0, 1])?.shape().to_string(), "[4, 2, 3]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn permute(&self, dims: impl AsRef<[isize]>) -> Result<Self> {
-        let order = dims.as_ref();
+    pub fn permute(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.permute_dims(&dims.into())
+    }
+
+    fn permute_dims(&self, dims: &Dims) -> Result<Self> {
+        let Dims::Some(order) = dims else {
+            return Ok(self.clone());
+        };
         let mut places: SmallVec<[usize; 4]> = SmallVec::new();
-        for &dim in order {
+        for &dim in order.iter() {
             let place = self.shape().dim("permute", dim)?;
             if places.contains(&place) || places.len() == self.rank() {
                 break;
@@ -44,11 +50,11 @@ impl Tensor {
                 problem,
             ));
         }
-        Ok(self.permuted(&places))
+        Ok(self.permute_by(&places))
     }
 
     /// [`permute`](Self::permute) by places that name each dimension once.
-    pub(crate) fn permuted(&self, order: &[usize]) -> Self {
+    pub(crate) fn permute_by(&self, order: &[usize]) -> Self {
         self.with_layout(self.layout.permute(order))
             .record([self], |_| Permute {
                 order: order.into(),
@@ -123,17 +129,22 @@ impl Tensor {
     /// assert_eq!(x.movedim([2, 0], [0, 1])?.shape().to_string(), "[4, 2, 3]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn movedim(&self, source: impl Into<Dims>, destination: impl Into<Dims>) -> Result<Self> {
+        self.move_dims(&source.into(), &destination.into())
+    }
+
+    fn move_dims(&self, source: &Dims, destination: &Dims) -> Result<Self> {
         const NAME: &str = "movedim";
         // The check of a list sorts it, and here its order says what goes where.
-        let listed = |dims: Dims| -> Result<Vec<usize>> {
-            let sorted = self.shape().dims(NAME, &dims)?;
+        let listed = |dims: &Dims| -> Result<Vec<usize>> {
+            let sorted = self.shape().dims(NAME, dims)?;
             match dims {
                 Dims::All => Ok(sorted.to_vec()),
                 Dims::Some(dims) => dims.iter().map(|&d| self.shape().dim(NAME, d)).collect(),
             }
         };
-        let (from, to) = (listed(source.into())?, listed(destination.into())?);
+        let (from, to) = (listed(source)?, listed(destination)?);
         if from.len() != to.len() {
             let problem = format!("must name as many dimensions as {from:?}");
             let to = format_args!("{to:?}");

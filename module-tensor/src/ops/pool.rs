@@ -5,37 +5,30 @@ use crate::backend::{PoolGeometry, PoolWindow, PoolWindows};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, Result, Shape};
 
-/// The options of [`Tensor::max_pool1d`], [`Tensor::max_pool2d`] and [`Tensor::max_pool3d`], with
-/// PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolOptions<const N: usize> {
-    /// The size of the window.
-    pub kernel_size: [usize; N],
-    /// The step of the window.
-    pub stride: [usize; N],
-    /// Places around the input that never win; at most half the window.
-    pub padding: [usize; N],
-    /// The distance between neighbors of the window.
-    pub dilation: [usize; N],
-    /// Whether a last window that starts inside but ends outside counts.
-    pub ceil_mode: bool,
+crate::options! {
+    /// The options of [`Tensor::max_pool1d`], [`Tensor::max_pool2d`] and [`Tensor::max_pool3d`], with
+    /// PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PoolOptions<const N: usize> {
+        required {
+            /// The size of the window.
+            kernel_size: [usize; N],
+        }
+        optional {
+            /// The step of the window.
+            stride: [usize; N] = kernel_size,
+            /// Places around the input that never win; at most half the window.
+            padding: [usize; N] = [0; N],
+            /// The distance between neighbors of the window.
+            dilation: [usize; N] = [1; N],
+            /// Whether a last window that starts inside but ends outside counts.
+            ceil_mode: bool = false,
+        }
+    }
 }
 
 /// The options of [`Tensor::max_pool2d`].
 pub type Pool2dOptions = PoolOptions<2>;
-
-impl<const N: usize> PoolOptions<N> {
-    /// Windows side by side, without padding.
-    pub fn new(kernel_size: [usize; N]) -> Self {
-        Self {
-            kernel_size,
-            stride: kernel_size,
-            padding: [0; N],
-            dilation: [1; N],
-            ceil_mode: false,
-        }
-    }
-}
 
 impl Tensor {
     /// The greatest element of each window of a sequence, as [`max_pool2d`](Self::max_pool2d).

@@ -26,9 +26,14 @@ impl Tensor {
     /// assert_eq!(x.pow(&Tensor::from([3.0_f32, 2.0, 1.0]))?.to_vec::<f32>()?, [1.0, 4.0, 3.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn pow<'a>(&self, exponent: impl Into<Value<'a>>) -> Result<Self> {
+        self.pow_value(exponent.into())
+    }
+
+    fn pow_value(&self, exponent: Value<'_>) -> Result<Self> {
         const NAME: &str = "pow";
-        let exponent = match exponent.into() {
+        let exponent = match exponent {
             Value::Tensor(exponent) => exponent,
             Value::Scalar(number) => {
                 let exponent = number.to_f64();

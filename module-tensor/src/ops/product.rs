@@ -21,14 +21,39 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.prod(1, false)?.to_vec::<f32>()?, [2.0, 12.0]);
+    /// assert_eq!(x.prod(1)?.to_vec::<f32>()?, [2.0, 12.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn prod(&self, dims: impl Into<Dims>, keepdim: bool) -> Result<Self> {
+    pub fn prod(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.prod_over(&dims.into(), false)
+    }
+
+    /// [`prod`](Self::prod), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`prod`](Self::prod).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.prod_keepdim(1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn prod_keepdim(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.prod_over(&dims.into(), true)
+    }
+
+    pub(super) fn prod_over(&self, dims: &Dims, keepdim: bool) -> Result<Self> {
         self.check_computed("prod")?;
-        let dims = self.shape().dims("prod", &dims.into())?;
+        let dims = self.shape().dims("prod", dims)?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {
-            return self.to_dtype(DType::I64)?.prod(&dims, keepdim);
+            return self
+                .to_dtype(DType::I64)?
+                .prod_over(&Dims::from(&dims), keepdim);
         }
         if dims.is_empty() {
             return Ok(self.clone());
@@ -100,7 +125,7 @@ impl Function for Prod {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
         let grad = grad.reshape_to(&self.kept)?;
-        let zeros = x.eq(0.0)?.any(.., false)?.item::<bool>()?;
+        let zeros = x.eq(0.0)?.any(..)?.item::<bool>()?;
         let out = if zeros {
             grad.mul(&x.product_of_others(&self.dims)?)?
         } else {

@@ -1,6 +1,7 @@
 //! Quantiles.
 
 use super::Value;
+use crate::layout::Dim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
@@ -22,11 +23,11 @@ pub enum QuantileInterpolation {
 }
 
 impl Tensor {
-    /// The elements below which the fractions `q` of all elements lie, or of those along `dim`; NaN where
-    /// an element is NaN.
+    /// The elements below which the fractions `q` of the elements along `dim` lie; NaN where an element is
+    /// NaN.
     ///
     /// `q` is a number, or a tensor with at most one dimension, which then comes first in the result.
-    /// The reduced dimension stays with size 1 if `keepdim`; without `dim` all are reduced.
+    /// With `..` for `dim` the quantiles are those of all elements.
     ///
     /// # Errors
     ///
@@ -39,28 +40,46 @@ impl Tensor {
     /// use module_tensor::{QuantileInterpolation, Tensor};
     ///
     /// let x = Tensor::from([[4.0_f32, 1.0, 2.0], [0.0, 8.0, 6.0]]);
-    /// let median = x.quantile(0.5, 1, false, QuantileInterpolation::Linear)?;
+    /// let median = x.quantile(0.5, 1, QuantileInterpolation::Linear)?;
     /// assert_eq!(median.to_vec::<f32>()?, [2.0, 6.0]);
     /// let q = Tensor::from([0.0_f32, 0.25]);
-    /// let y = x.quantile(&q, 1, false, QuantileInterpolation::Linear)?;
+    /// let y = x.quantile(&q, 1, QuantileInterpolation::Linear)?;
     /// assert_eq!(y.to_vec::<f32>()?, [1.0, 0.0, 1.5, 3.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn quantile<'a>(
         &self,
         q: impl Into<Value<'a>>,
-        dim: impl Into<Option<isize>>,
-        keepdim: bool,
+        dim: impl Into<Dim>,
         interpolation: QuantileInterpolation,
     ) -> Result<Self> {
-        Quantile {
-            op: "quantile",
-            dim: dim.into(),
-            keepdim,
-            interpolation,
-            ignore_nan: false,
-        }
-        .of(self, q.into())
+        Quantile::new("quantile", dim.into(), interpolation).of(self, q.into())
+    }
+
+    /// [`quantile`](Self::quantile), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`quantile`](Self::quantile).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{QuantileInterpolation, Tensor};
+    ///
+    /// let x = Tensor::from([[4.0_f32, 1.0, 2.0], [0.0, 8.0, 6.0]]);
+    /// let y = x.quantile_keepdim(0.5, 1, QuantileInterpolation::Linear)?;
+    /// assert_eq!(y.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn quantile_keepdim<'a>(
+        &self,
+        q: impl Into<Value<'a>>,
+        dim: impl Into<Dim>,
+        interpolation: QuantileInterpolation,
+    ) -> Result<Self> {
+        let quantile = Quantile::new("quantile", dim.into(), interpolation);
+        quantile.keepdim().of(self, q.into())
     }
 
     /// [`quantile`](Self::quantile) of the elements that are not NaN; NaN where there is none.
@@ -75,42 +94,75 @@ impl Tensor {
     /// use module_tensor::{QuantileInterpolation, Tensor};
     ///
     /// let x = Tensor::from([f32::NAN, 1.0, 2.0]);
-    /// let y = x.nanquantile(0.5, None, false, QuantileInterpolation::Lower)?;
+    /// let y = x.nanquantile(0.5, .., QuantileInterpolation::Lower)?;
     /// assert_eq!(y.item::<f32>()?, 1.0);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn nanquantile<'a>(
         &self,
         q: impl Into<Value<'a>>,
-        dim: impl Into<Option<isize>>,
-        keepdim: bool,
+        dim: impl Into<Dim>,
         interpolation: QuantileInterpolation,
     ) -> Result<Self> {
-        Quantile {
-            op: "nanquantile",
-            dim: dim.into(),
-            keepdim,
-            interpolation,
-            ignore_nan: true,
-        }
-        .of(self, q.into())
+        Quantile::new("nanquantile", dim.into(), interpolation).of(self, q.into())
+    }
+
+    /// [`nanquantile`](Self::nanquantile), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`nanquantile`](Self::nanquantile).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{QuantileInterpolation, Tensor};
+    ///
+    /// let x = Tensor::from([[4.0_f32, 1.0, 2.0], [0.0, 8.0, 6.0]]);
+    /// let y = x.nanquantile_keepdim(0.5, 1, QuantileInterpolation::Linear)?;
+    /// assert_eq!(y.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn nanquantile_keepdim<'a>(
+        &self,
+        q: impl Into<Value<'a>>,
+        dim: impl Into<Dim>,
+        interpolation: QuantileInterpolation,
+    ) -> Result<Self> {
+        let quantile = Quantile::new("nanquantile", dim.into(), interpolation);
+        quantile.keepdim().of(self, q.into())
     }
 }
 
 /// A quantile that is asked for.
 struct Quantile {
     op: &'static str,
-    dim: Option<isize>,
+    dim: Dim,
     keepdim: bool,
     interpolation: QuantileInterpolation,
     ignore_nan: bool,
 }
 
 impl Quantile {
+    fn new(op: &'static str, dim: Dim, interpolation: QuantileInterpolation) -> Self {
+        Self {
+            op,
+            dim,
+            keepdim: false,
+            interpolation,
+            ignore_nan: op == "nanquantile",
+        }
+    }
+
+    fn keepdim(mut self) -> Self {
+        self.keepdim = true;
+        self
+    }
+
     fn of(&self, x: &Tensor, q: Value<'_>) -> Result<Tensor> {
         let q = self.check(x, q)?;
         let (rows, kept) = self.rows(x)?;
-        let sorted = rows.sort(-1, false)?.0;
+        let sorted = rows.sort(-1)?.0;
         let ranks = self.ranks(&sorted, &q.as_vector()?)?;
         let found = self.read(&sorted, &ranks)?;
         let out = match q.rank() {
@@ -150,11 +202,11 @@ impl Quantile {
     fn rows(&self, x: &Tensor) -> Result<(Tensor, Option<Vec<usize>>)> {
         let mut sizes = x.shape().to_vec();
         let rows = match self.dim {
-            None => {
+            Dim::All => {
                 sizes.fill(1);
                 x.reshape_to(&x.numel().into())?
             }
-            Some(dim) => {
+            Dim::One(dim) => {
                 let dim = x.shape().dim(self.op, dim)?;
                 if let Some(size) = sizes.get_mut(dim) {
                     *size = 1;
@@ -172,7 +224,7 @@ impl Quantile {
         let all = sorted.detach();
         if self.ignore_nan {
             let count = all.isnan()?.logical_not()?.to_dtype(q.dtype())?;
-            let ranks = q.mul(&count.sum(-1, true)?.sub(1.0)?)?;
+            let ranks = q.mul(&count.sum_keepdim(-1)?.sub(1.0)?)?;
             // Where there is only NaN, the first is as good as any.
             return ranks.masked_fill(&ranks.detach().lt(0.0)?, 0.0);
         }

@@ -24,9 +24,14 @@ impl Tensor {
     /// assert!(x.floor_divide(0).is_err());
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn floor_divide<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.floor_divide_value(other.into())
+    }
+
+    fn floor_divide_value(&self, other: Value<'_>) -> Result<Self> {
         const NAME: &str = "floor_divide";
-        let other = self.divisor(NAME, other.into())?;
+        let other = self.divisor(NAME, other)?;
         let out = self.binary_with(NAME, BinaryOp::FloorDivide, &other)?;
         Ok(out.record(other.inputs(self), |_| NoGradient(NAME)))
     }
@@ -51,7 +56,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn remainder<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        self.rest("remainder", BinaryOp::Remainder, other.into())
+        self.remainder_of("remainder", BinaryOp::Remainder, other.into())
     }
 
     /// What division rounded toward 0 leaves, elementwise with broadcasting: it has the sign of `self`,
@@ -73,7 +78,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn fmod<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-        self.rest("fmod", BinaryOp::Fmod, other.into())
+        self.remainder_of("fmod", BinaryOp::Fmod, other.into())
     }
 
     /// `x - trunc(x)`, elementwise, of a floating-point tensor: what stands behind the decimal point,
@@ -97,7 +102,7 @@ impl Tensor {
         self.sub(&self.detach().trunc()?)
     }
 
-    fn rest(&self, name: &'static str, op: BinaryOp, other: Value<'_>) -> Result<Self> {
+    fn remainder_of(&self, name: &'static str, op: BinaryOp, other: Value<'_>) -> Result<Self> {
         let other = self.divisor(name, other)?;
         let out = self.binary_with(name, op, &other)?;
         Ok(out.record(other.inputs(self), |_| Rest {

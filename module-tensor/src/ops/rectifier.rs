@@ -115,13 +115,17 @@ impl Tensor {
     /// assert_eq!(x.threshold(1.0, -2.0)?.to_vec::<f32>()?, [-2.0, -2.0, 1.5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn threshold(
         &self,
         threshold: impl Into<Scalar>,
         value: impl Into<Scalar>,
     ) -> Result<Self> {
+        self.threshold_numbers(threshold.into(), value.into())
+    }
+
+    fn threshold_numbers(&self, threshold: Scalar, value: Scalar) -> Result<Self> {
         const NAME: &str = "threshold";
-        let (threshold, value) = (threshold.into(), value.into());
         for number in [threshold, value] {
             self.check_number(NAME, number)?;
             number.check_fits(NAME, self.dtype())?;

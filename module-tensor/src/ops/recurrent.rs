@@ -14,21 +14,27 @@ use crate::{Error, Result, Shape};
 
 const NAME: &str = "recurrent";
 
-/// How [`recurrent`] steps.
-#[derive(Clone, Copy)]
-pub struct RecurrentOptions<'a> {
-    /// What a step computes.
-    pub op: RecurrentOp,
-    /// What the state is multiplied with, `[gates · hidden, width]`.
-    pub weight_hh: &'a Tensor,
-    /// What is added to that product, `[gates · hidden]`.
-    pub bias_hh: Option<&'a Tensor>,
-    /// The projection of the states of an LSTM, `[width, hidden]`; without one, `width` is `hidden`.
-    pub weight_hr: Option<&'a Tensor>,
-    /// How many sequences have each step, the longest sequences first.
-    pub batch_sizes: &'a [usize],
-    /// Whether the last step is computed first.
-    pub reverse: bool,
+crate::options! {
+    /// How [`recurrent`] steps.
+    #[derive(Clone, Copy)]
+    pub struct RecurrentOptions<'a> {
+        required {
+            /// What a step computes.
+            op: RecurrentOp,
+            /// What the state is multiplied with, `[gates · hidden, width]`.
+            weight_hh: &'a Tensor,
+            /// How many sequences have each step, the longest sequences first.
+            batch_sizes: &'a [usize],
+        }
+        optional {
+            /// What is added to that product, `[gates · hidden]`.
+            bias_hh: Option<&'a Tensor> = None,
+            /// The projection of the states of an LSTM, `[width, hidden]`; without one, `width` is `hidden`.
+            weight_hr: Option<&'a Tensor> = None,
+            /// Whether the last step is computed first.
+            reverse: bool = false,
+        }
+    }
 }
 
 /// What [`recurrent`] returns.
@@ -68,14 +74,8 @@ pub struct RecurrentOutput {
 /// use module_tensor::{DType, Tensor};
 ///
 /// let gates = Tensor::from([[1.0_f32], [-1.0], [2.0]]);
-/// let options = RecurrentOptions {
-///     op: RecurrentOp::Relu,
-///     weight_hh: &Tensor::from([[0.5_f32]]),
-///     bias_hh: None,
-///     weight_hr: None,
-///     batch_sizes: &[2, 1],
-///     reverse: false,
-/// };
+/// let weight = Tensor::from([[0.5_f32]]);
+/// let options = RecurrentOptions::new(RecurrentOp::Relu, &weight, &[2, 1]);
 /// let first = Tensor::zeros([2, 1], DType::F32)?;
 /// let states = recurrent(&gates, &first, None, &options)?;
 /// assert_eq!(states.output.to_vec::<f32>()?, [1.0, 0.0, 2.5]);
@@ -89,7 +89,7 @@ pub fn recurrent(
     options: &RecurrentOptions<'_>,
 ) -> Result<RecurrentOutput> {
     let pass = gates.pass(hidden, cell, options)?;
-    let states = or_composed(pass.fused(), || pass.composed())?;
+    let states = or_composed(pass.fused(), || pass.compose())?;
     pass.output(states)
 }
 

@@ -52,10 +52,10 @@ impl Tensor {
         repeats: impl Into<Repeats<'a>>,
         dim: isize,
     ) -> Result<Self> {
-        self.repeated(repeats.into(), dim)
+        self.repeat_rows(repeats.into(), dim)
     }
 
-    fn repeated(&self, repeats: Repeats<'_>, dim: isize) -> Result<Self> {
+    fn repeat_rows(&self, repeats: Repeats<'_>, dim: isize) -> Result<Self> {
         const NAME: &str = "repeat_interleave";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
         check_host_allocatable::<usize>(size)?;

@@ -61,7 +61,7 @@ impl Tensor {
     }
 
     /// Moved on by `by` places along `dim`, backwards if `back`, with `fill` in what becomes free.
-    fn shifted(&self, dim: usize, by: usize, back: bool, fill: f64) -> Result<Self> {
+    fn shift(&self, dim: usize, by: usize, back: bool, fill: f64) -> Result<Self> {
         let (place, size) = (dim as isize, self.shape()[dim]);
         let by = by.min(size);
         let sizes = self.shape().iter().enumerate();
@@ -122,17 +122,17 @@ impl Function for CumProd {
     /// The gradient of `xₖ` is `Σ gᵢ Π xⱼ` over `i ≥ k` and the `j ≤ i` other than `k`.
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, grad, dim) = (self.x.widened()?, ctx.grad().widened()?, self.dim);
-        let out = if x.eq(0.0)?.any(.., false)?.item::<bool>()? {
+        let out = if x.eq(0.0)?.any(..)?.item::<bool>()? {
             // Without a division: the product before `k` times `sₖ = gₖ + xₖ₊₁ sₖ₊₁`, which takes as
             // many steps as the size has binary digits.
-            let (mut sum, mut factor) = (grad, x.shifted(dim, 1, true, 0.0)?);
+            let (mut sum, mut factor) = (grad, x.shift(dim, 1, true, 0.0)?);
             let mut by = 1;
             while by < x.shape()[dim] {
-                sum = sum.add(&factor.mul(&sum.shifted(dim, by, true, 0.0)?)?)?;
-                factor = factor.mul(&factor.shifted(dim, by, true, 0.0)?)?;
+                sum = sum.add(&factor.mul(&sum.shift(dim, by, true, 0.0)?)?)?;
+                factor = factor.mul(&factor.shift(dim, by, true, 0.0)?)?;
                 by *= 2;
             }
-            let before = x.shifted(dim, 1, false, 1.0)?.cumprod(dim as isize)?;
+            let before = x.shift(dim, 1, false, 1.0)?.cumprod(dim as isize)?;
             sum.mul(&before)?
         } else {
             let y = ctx.output(&self.y).widened()?;

@@ -24,8 +24,7 @@ impl Tensor {
     /// A copy of this tensor with each element of `source` folded into the place that the index names:
     /// into `out[.., index[.., i, ..], ..]` along `dim`.
     ///
-    /// With `include_self` the elements of this tensor are folded too, else they stay only where no
-    /// index points. The gradient of a product is exact also where elements are 0; that of an extreme
+    /// The elements of this tensor are folded too. The gradient of a product is exact also where elements are 0; that of an extreme
     /// is shared by equal elements.
     ///
     /// # Errors
@@ -40,13 +39,49 @@ impl Tensor {
     ///
     /// let x = Tensor::from([1_i64, 2, 3]);
     /// let (index, source) = (Tensor::from([0_i64, 0, 2]), Tensor::from([5_i64, 7, 2]));
-    /// let y = x.scatter_reduce(0, &index, &source, ScatterReduce::Amax, true)?;
+    /// let y = x.scatter_reduce(0, &index, &source, ScatterReduce::Amax)?;
     /// assert_eq!(y.to_vec::<i64>()?, [7, 2, 3]);
-    /// let y = x.scatter_reduce(0, &index, &source, ScatterReduce::Prod, false)?;
-    /// assert_eq!(y.to_vec::<i64>()?, [35, 2, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn scatter_reduce(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+        reduce: ScatterReduce,
+    ) -> Result<Self> {
+        self.scatter_fold(dim, index, source, reduce, true)
+    }
+
+    /// [`scatter_reduce`](Self::scatter_reduce) in which an element of this tensor stays only where no index
+    /// points: `include_self=False`.
+    ///
+    /// # Errors
+    ///
+    /// As [`scatter_reduce`](Self::scatter_reduce).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{ScatterReduce, Tensor};
+    ///
+    /// let x = Tensor::from([1_i64, 2, 3]);
+    /// let (index, source) = (Tensor::from([0_i64, 0, 2]), Tensor::from([5_i64, 7, 2]));
+    /// let y = x.scatter_reduce_exclude_self(0, &index, &source, ScatterReduce::Prod)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [35, 2, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn scatter_reduce_exclude_self(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+        reduce: ScatterReduce,
+    ) -> Result<Self> {
+        self.scatter_fold(dim, index, source, reduce, false)
+    }
+
+    fn scatter_fold(
         &self,
         dim: isize,
         index: &Self,
@@ -58,7 +93,7 @@ impl Tensor {
         if self.rank() == 0 || index.rank() == 0 {
             let (index, source) = (index.as_vector()?, source.as_vector()?);
             let x = self.as_vector()?;
-            let out = x.scatter_reduce(dim, &index, &source, reduce, include_self)?;
+            let out = x.scatter_fold(dim, &index, &source, reduce, include_self)?;
             return out.reshape_to(self.shape());
         }
         let (at, index, source) = self.check_source(NAME, dim, index, source)?;
@@ -73,7 +108,7 @@ impl Tensor {
                 ScatterReduce::Sum | ScatterReduce::Amax => ScatterReduce::Amax,
                 other => other,
             };
-            let out = x.scatter_reduce(dim, &index, &source, reduce, include_self)?;
+            let out = x.scatter_fold(dim, &index, &source, reduce, include_self)?;
             return out.to_dtype(DType::Bool);
         }
         let fold = Fold {
@@ -145,8 +180,8 @@ impl Fold {
     }
 
     /// A gradient of this tensor's elements, which is 0 where they were not folded.
-    fn kept(&self, grad: Tensor) -> Result<Tensor> {
-        self.start(&grad, 0)
+    fn mask_grad(&self, grad: &Tensor) -> Result<Tensor> {
+        self.start(grad, 0)
     }
 
     fn read(&self, x: &Tensor) -> Result<Tensor> {
@@ -182,7 +217,7 @@ impl Function for Folded {
         };
         two(
             ctx,
-            || self.fold.kept(of_x)?.to_dtype(dtype),
+            || self.fold.mask_grad(&of_x)?.to_dtype(dtype),
             || of_source.to_dtype(dtype),
         )
     }
@@ -231,7 +266,7 @@ impl Folded {
             .read(&whole)?
             .div(&source.masked_fill(&source_zero, 1)?)?;
         let of_source = of_source.where_(&fold.read(&without)?, &rest)?;
-        let several = is_grad_enabled() && zeros.gt(1)?.any(.., false)?.item::<bool>()?;
+        let several = is_grad_enabled() && zeros.gt(1)?.any(..)?.item::<bool>()?;
         if !several {
             return Ok([of_x, of_source]);
         }

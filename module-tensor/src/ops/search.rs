@@ -4,18 +4,29 @@ use super::Value;
 use crate::tensor::Tensor;
 use crate::{DType, ErrorKind, Result};
 
+crate::options! {
+    /// The options of [`Tensor::searchsorted_with`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SearchSortedOptions<'a> {
+        optional {
+            /// Whether elements that equal the value count too.
+            right: bool = false,
+            /// The order of a tensor that is not sorted, of its shape, as [`Tensor::argsort`] gives it.
+            sorter: Option<&'a Tensor> = None,
+        }
+    }
+}
+
 impl Tensor {
     /// Where each of `values` would be inserted into this sorted tensor to keep its order, along the last
-    /// dimension, as `I64`: the number of elements below it, or with `right` at most it.
+    /// dimension, as `I64`: the number of elements below it.
     ///
     /// A vector serves values of any shape; otherwise all dimensions but the last are those of the values.
-    /// A `sorter`, of this tensor's shape, gives the order of one that is not sorted, as
-    /// [`argsort`](Self::argsort) does. NaN is greater than any number.
+    /// NaN is greater than any number.
     ///
     /// # Errors
     ///
-    /// A tensor without dimensions, truth values, shapes that do not fit, another dtype, a sorter that is
-    /// not `I64` or out of range.
+    /// A tensor without dimensions, truth values, shapes that do not fit, another dtype.
     ///
     /// # Example
     ///
@@ -24,23 +35,49 @@ impl Tensor {
     ///
     /// let x = Tensor::from([1_i64, 3, 5]);
     /// let values = Tensor::from([3_i64, 6]);
-    /// assert_eq!(x.searchsorted(&values, false, None)?.to_vec::<i64>()?, [1, 3]);
-    /// assert_eq!(x.searchsorted(&values, true, None)?.to_vec::<i64>()?, [2, 3]);
+    /// assert_eq!(x.searchsorted(&values)?.to_vec::<i64>()?, [1, 3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn searchsorted<'a>(
-        &self,
-        values: impl Into<Value<'a>>,
-        right: bool,
-        sorter: Option<&Self>,
-    ) -> Result<Self> {
-        const NAME: &str = "searchsorted";
-        let values = values.into().like(NAME, self)?;
-        self.places_of(NAME, &values, right, sorter)
+    pub fn searchsorted<'a>(&self, values: impl Into<Value<'a>>) -> Result<Self> {
+        self.insertion_points(values.into(), SearchSortedOptions::new())
     }
 
-    /// The number of the `boundaries`, a sorted vector, below each element, or with `right` at most it, as
-    /// `I64`: [`searchsorted`](Self::searchsorted) with the arguments the other way round.
+    /// [`searchsorted`](Self::searchsorted) with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`searchsorted`](Self::searchsorted), and a sorter that is not `I64` or out of range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{SearchSortedOptions, Tensor};
+    ///
+    /// let (x, values) = (Tensor::from([5_i64, 1, 3]), Tensor::from([3_i64, 6]));
+    /// let order = x.argsort(0)?;
+    /// let options = SearchSortedOptions::new().right(true).sorter(&order);
+    /// assert_eq!(x.searchsorted_with(&values, options)?.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn searchsorted_with<'a>(
+        &self,
+        values: impl Into<Value<'a>>,
+        options: SearchSortedOptions<'_>,
+    ) -> Result<Self> {
+        self.insertion_points(values.into(), options)
+    }
+
+    fn insertion_points(
+        &self,
+        values: Value<'_>,
+        options: SearchSortedOptions<'_>,
+    ) -> Result<Self> {
+        const NAME: &str = "searchsorted";
+        let values = values.like(NAME, self)?;
+        self.places_of(NAME, &values, options)
+    }
+
+    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`: [`searchsorted`](Self::searchsorted) with the arguments the other way round.
     ///
     /// # Errors
     ///
@@ -52,27 +89,51 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[0.5_f32, 1.0], [2.0, 7.0]]);
-    /// let places = x.bucketize(&Tensor::from([1.0_f32, 5.0]), false)?;
+    /// let places = x.bucketize(&Tensor::from([1.0_f32, 5.0]))?;
     /// assert_eq!(places.to_vec::<i64>()?, [0, 0, 1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn bucketize(&self, boundaries: &Self, right: bool) -> Result<Self> {
+    pub fn bucketize(&self, boundaries: &Self) -> Result<Self> {
+        self.buckets(boundaries, false)
+    }
+
+    /// The number of the `boundaries` that are at most each element: `torch.bucketize(…, right=True)`.
+    ///
+    /// # Errors
+    ///
+    /// As [`bucketize`](Self::bucketize).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[0.5_f32, 1.0], [2.0, 7.0]]);
+    /// let indices = x.bucketize_right(&Tensor::from([1.0_f32, 5.0]))?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 1, 1, 2]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn bucketize_right(&self, boundaries: &Self) -> Result<Self> {
+        self.buckets(boundaries, true)
+    }
+
+    fn buckets(&self, boundaries: &Self, right: bool) -> Result<Self> {
         const NAME: &str = "bucketize";
         self.check_same(NAME, boundaries)?;
         if boundaries.rank() != 1 {
             let expected = "boundaries of one dimension";
             return Err(boundaries.shape().error(NAME, expected));
         }
-        boundaries.places_of(NAME, self, right, None)
+        boundaries.places_of(NAME, self, SearchSortedOptions::new().right(right))
     }
 
     fn places_of(
         &self,
         op: &'static str,
         values: &Self,
-        right: bool,
-        sorter: Option<&Self>,
+        options: SearchSortedOptions<'_>,
     ) -> Result<Self> {
+        let SearchSortedOptions { right, sorter } = options;
         if self.dtype() == DType::Bool {
             let (dtype, needs) = (DType::Bool, "numbers");
             return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());

@@ -51,10 +51,15 @@ impl Tensor {
     /// assert_eq!(x.copysign(-1.0)?.to_vec::<f32>()?, [-1.0, -2.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn copysign<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.copysign_value(other.into())
+    }
+
+    fn copysign_value(&self, other: Value<'_>) -> Result<Self> {
         const NAME: &str = "copysign";
         self.check_floating(NAME)?;
-        let other = other.into().beside(NAME, self)?;
+        let other = other.beside(NAME, self)?;
         let out = self.binary_with(NAME, BinaryOp::Copysign, &other)?;
         Ok(out.record(other.inputs(self), |y| Copysign {
             a: self.detach(),

@@ -8,6 +8,8 @@ use serde::de::{
 };
 use serde::ser::{Serialize, Serializer};
 
+use crate::OptionValue;
+
 /// One number for each of `N` dimensions: a kernel, a stride, a padding, a scale.
 ///
 /// One number stands for all of them, and prints as PyTorch prints what it was given. Sizes are
@@ -154,6 +156,13 @@ impl<const N: usize> From<[usize; N]> for Padding<N> {
 }
 
 /// As PyTorch prints it.
+impl<const N: usize> OptionValue<Padding<N>> for [usize; N] {
+    #[inline]
+    fn into_value(self) -> Padding<N> {
+        self.into()
+    }
+}
+
 impl<const N: usize> fmt::Display for Padding<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -40,7 +40,7 @@ impl Tensor {
         };
         let (start, end) = within(&range, size);
         let length = end.saturating_sub(start).div_ceil(step);
-        self.seen(NAME, |layout| layout.slice(dim, start, length, step))
+        self.view_by(NAME, |layout| layout.slice(dim, start, length, step))
     }
 
     /// Slice `index` of dimension `dim`, without the dimension: `x[index]` for the first, a view.
@@ -66,7 +66,7 @@ impl Tensor {
             index: index as i64,
             size,
         })?;
-        self.seen(NAME, |layout| layout.select(dim, place))
+        self.view_by(NAME, |layout| layout.select(dim, place))
     }
 
     /// The elements `x[i, i + offset]` of the dimensions `dim1` and `dim2`, as a new last dimension in
@@ -99,7 +99,7 @@ impl Tensor {
         let length = row_count
             .saturating_sub(start[0])
             .min(column_count.saturating_sub(start[1]));
-        self.seen(NAME, |layout| {
+        self.view_by(NAME, |layout| {
             layout.diagonal([rows, columns], start, length)
         })
     }
@@ -143,7 +143,7 @@ impl Tensor {
         let sizes = sizes.map(|(d, &size)| if d == dim { count } else { size });
         let shape: Shape = sizes.chain([size]).collect();
         shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        self.seen(NAME, |layout| layout.windows(dim, count, size, step))
+        self.view_by(NAME, |layout| layout.windows(dim, count, size, step))
     }
 
     /// A dimension and its size.
@@ -155,13 +155,13 @@ impl Tensor {
     }
 
     /// A view that leaves out elements or repeats them, as a function of the layout.
-    pub(super) fn seen(
+    pub(super) fn view_by(
         &self,
         name: &'static str,
         view: impl Fn(&Layout) -> Layout,
     ) -> Result<Self> {
         let out = self.with_layout(view(&self.layout));
-        Ok(out.record([self], |_| Seen {
+        Ok(out.record([self], |_| ViewBy {
             name,
             from: self.shape().clone(),
             layout: view(&Layout::contiguous(self.shape().clone())),
@@ -219,14 +219,14 @@ fn within(range: &impl RangeBounds<isize>, size: usize) -> (usize, usize) {
     (start, end)
 }
 
-struct Seen {
+struct ViewBy {
     name: &'static str,
     from: Shape,
     /// What the view is of a contiguous tensor.
     layout: Layout,
 }
 
-impl Function for Seen {
+impl Function for ViewBy {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -252,7 +252,7 @@ impl Function for Placed {
         // A contiguous tensor may begin anywhere in its memory.
         let layout = self.layout.moved(grad.layout.offset());
         let out = grad.with_layout(layout);
-        one(out.record([&grad], |_| Seen {
+        one(out.record([&grad], |_| ViewBy {
             name: "place",
             from: grad.shape().clone(),
             layout: self.layout.clone(),

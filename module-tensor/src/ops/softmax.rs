@@ -89,7 +89,7 @@ impl Function for Softmax {
         let formula = || {
             let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
             let weighted = grad.mul(&y)?;
-            let out = weighted.sub(&y.mul(&weighted.sum(self.dim, true)?)?)?;
+            let out = weighted.sub(&y.mul(&weighted.sum_keepdim(self.dim)?)?)?;
             out.to_dtype(ctx.grad().dtype())
         };
         let kernel = || kernel(SoftmaxOp::Softmax, ctx.grad(), &self.y, self.dim);
@@ -110,7 +110,7 @@ impl Function for LogSoftmax {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let formula = || {
             let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
-            let total = grad.sum(self.dim, true)?;
+            let total = grad.sum_keepdim(self.dim)?;
             let out = grad.sub(&y.exp()?.mul(&total)?)?;
             out.to_dtype(ctx.grad().dtype())
         };

@@ -66,10 +66,15 @@ impl Tensor {
     /// assert_eq!(x.tensordot(&x, ([0], [0]))?.shape().to_string(), "[3, 3]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn tensordot(&self, other: &Self, dims: impl Into<TensordotDims>) -> Result<Self> {
+        self.tensordot_over(other, &dims.into())
+    }
+
+    fn tensordot_over(&self, other: &Self, dims: &TensordotDims) -> Result<Self> {
         const NAME: &str = "tensordot";
         self.check_same(NAME, other)?;
-        let [mine, theirs] = self.paired(other, &dims.into())?;
+        let [mine, theirs] = self.pair_dims(other, dims)?;
         let (mut a, mut b) = (self.clone(), other.clone());
         for (&i, &j) in mine.iter().zip(&theirs) {
             let sizes = [self.shape()[i], other.shape()[j]];
@@ -110,11 +115,11 @@ impl Tensor {
 
     /// The sum over a dimension, which stays, in the dtype of the elements.
     fn sum_as_is(&self, dim: usize) -> Result<Self> {
-        self.sum(dim as isize, true)?.to_dtype(self.dtype())
+        self.sum_keepdim(dim as isize)?.to_dtype(self.dtype())
     }
 
     /// The dimensions of both that belong together.
-    fn paired(&self, other: &Self, dims: &TensordotDims) -> Result<[Vec<usize>; 2]> {
+    fn pair_dims(&self, other: &Self, dims: &TensordotDims) -> Result<[Vec<usize>; 2]> {
         const NAME: &str = "tensordot";
         let fail =
             |value: String, problem: String| Err(Error::argument(NAME, "dims", value, problem));

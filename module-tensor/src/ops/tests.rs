@@ -214,27 +214,29 @@ fn check_all() {
     }
 
     for dims in [&[0_isize][..], &[1], &[-1], &[0, 2], &[0, 1, 2], &[]] {
-        for keep in [false, true] {
-            check("sum", &[&[2, 3, 4]], |x| x[0].sum(dims, keep));
-            check("mean", &[&[2, 3, 4]], |x| x[0].mean(dims, keep));
-            for f in [
-                |x: &[Tensor], d: &[isize], k| x[0].amax(d, k),
-                |x: &[Tensor], d: &[isize], k| x[0].amin(d, k),
-            ] {
-                // Stretched elements are equal, where the greatest has no slope.
-                check_layouts("extreme", &[numbers([2, 3, 4], 1)], &["expanded"], &|x| {
-                    f(x, dims, keep)
-                });
-            }
+        check("sum", &[&[2, 3, 4]], |x| x[0].sum(dims));
+        check("sum", &[&[2, 3, 4]], |x| x[0].sum_keepdim(dims));
+        check("mean", &[&[2, 3, 4]], |x| x[0].mean(dims));
+        check("mean", &[&[2, 3, 4]], |x| x[0].mean_keepdim(dims));
+        for f in [
+            |x: &[Tensor], d: &[isize]| x[0].amax(d),
+            |x: &[Tensor], d: &[isize]| x[0].amin(d),
+            |x: &[Tensor], d: &[isize]| x[0].amax_keepdim(d),
+            |x: &[Tensor], d: &[isize]| x[0].amin_keepdim(d),
+        ] {
+            // Stretched elements are equal, where the greatest has no slope.
+            check_layouts("extreme", &[numbers([2, 3, 4], 1)], &["expanded"], &|x| {
+                f(x, dims)
+            });
         }
     }
-    check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0, false));
-    check("var", &[&[3, 4]], |x| x[0].var(.., 0.0, true));
+    check("var", &[&[2, 3, 4]], |x| x[0].var([0, 2], 1.0));
+    check("var", &[&[3, 4]], |x| x[0].var_keepdim(.., 0.0));
     reductions();
     arrangements();
     data::moves();
-    check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0, false));
-    check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1, false));
+    check("sum of nothing", &[&[0, 3]], |x| x[0].sum(0));
+    check("extreme of nothing", &[&[0, 3]], |x| x[0].amax(1));
     check("sum_to", &[&[2, 3, 4]], |x| x[0].sum_to(&[3, 1].into()));
 
     for (a, b) in [
@@ -288,13 +290,11 @@ fn check_all() {
         (&[2, 2, 5, 4][..], Pool2dOptions::new([2, 2])),
         (
             &[1, 6, 5],
-            Pool2dOptions {
-                stride: [1, 2],
-                padding: [1, 1],
-                dilation: [1, 2],
-                ceil_mode: true,
-                ..Pool2dOptions::new([3, 2])
-            },
+            Pool2dOptions::new([3, 2])
+                .stride([1, 2])
+                .padding([1, 1])
+                .dilation([1, 2])
+                .ceil_mode(true),
         ),
         (&[0, 2, 4, 4], Pool2dOptions::new([2, 2])),
     ] {
@@ -333,10 +333,10 @@ fn reductions() {
     check_unary("masked_fill", |x| x.masked_fill(&x.gt(0.3)?, 1.5));
     check_unary("masked_select", |x| x.masked_select(&x.gt(-5.0)?));
     check_unary("cumsum", |x| x.cumsum(-1));
-    check_unary("prod", |x| x.prod(.., false));
-    check_unary("norm", |x| x.norm(2.0, .., true));
-    check_unary("logsumexp", |x| x.logsumexp(0, false));
-    check_unary("any", |x| x.mul(&x.any(.., false)?.to_dtype(DType::F64)?));
+    check_unary("prod", |x| x.prod(..));
+    check_unary("norm", |x| x.norm_keepdim(2.0, ..));
+    check_unary("logsumexp", |x| x.logsumexp(0));
+    check_unary("any", |x| x.mul(&x.any(..)?.to_dtype(DType::F64)?));
     let special = Tensor::from([
         [0.0, 1.5, -2.0, 0.5],
         [0.0, 0.0, 3.0, -1.0],
@@ -345,28 +345,32 @@ fn reductions() {
     for dims in [&[0_isize][..], &[-1], &[0, 1]] {
         let zeros = [special.clone()];
         check_layouts("prod of zeros", &zeros, &["expanded"], &|x| {
-            x[0].prod(dims, true)
+            x[0].prod_keepdim(dims)
         });
-        check("prod", &[&[2, 3, 2]], |x| x[0].prod(dims, false));
-        check("logsumexp", &[&[2, 3, 2]], |x| x[0].logsumexp(dims, true));
+        check("prod", &[&[2, 3, 2]], |x| x[0].prod(dims));
+        check("logsumexp", &[&[2, 3, 2]], |x| x[0].logsumexp_keepdim(dims));
         for p in [-1.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0] {
-            check("norm", &[&[2, 3, 2]], |x| x[0].norm(p, dims, false));
+            check("norm", &[&[2, 3, 2]], |x| x[0].norm(p, dims));
         }
         for p in [f64::NEG_INFINITY, f64::INFINITY] {
             // Elements of one size share the extreme, which has a kink there.
             check_layouts("norm", &[numbers([2, 3], 1)], &["expanded"], &|x| {
-                x[0].norm(p, dims, false)
+                x[0].norm(p, dims)
             });
         }
     }
-    for (dim, keep) in [(0, false), (1, true), (-1, false)] {
+    for dim in [0, 1, -1] {
         check("cumsum", &[&[2, 3, 4]], |x| x[0].cumsum(dim));
         let x = [numbers([2, 3, 4], 1)];
-        check_layouts("max", &x, &["expanded"], &|x| Ok(x[0].max(dim, keep)?.0));
-        check_layouts("min", &x, &["expanded"], &|x| Ok(x[0].min(dim, keep)?.0));
-        check_layouts("std", &x, &["expanded"], &|x| x[0].std(dim, 1.0, keep));
+        check_layouts("max", &x, &["expanded"], &|x| Ok(x[0].max(dim)?.0));
+        check_layouts("min", &x, &["expanded"], &|x| Ok(x[0].min_keepdim(dim)?.0));
+        check_layouts("std", &x, &["expanded"], &|x| x[0].std(dim, 1.0));
     }
-    check("std", &[&[3, 4]], |x| x[0].std(.., 0.0, true));
+    let x = [numbers([3, 3], 1)];
+    check_layouts("max of all", &x, &["expanded"], &|x| x[0].max(..));
+    check_layouts("min of all", &x, &["expanded"], &|x| x[0].min(..));
+    check_layouts("median of all", &x, &["expanded"], &|x| x[0].median(..));
+    check("std", &[&[3, 4]], |x| x[0].std_keepdim(.., 0.0));
 }
 
 fn convolutions() {
@@ -377,21 +381,12 @@ fn convolutions() {
         (
             &[1, 4, 5, 4],
             &[2, 2, 3, 2],
-            Conv2dOptions {
-                stride: [2, 1],
-                padding: Padding::Size([1, 2]),
-                groups: 2,
-                ..plain
-            },
+            plain.stride([2, 1]).padding([1, 2]).groups(2),
         ),
         (
             &[1, 1, 5, 6],
             &[1, 1, 2, 3],
-            Conv2dOptions {
-                padding: Padding::Same,
-                dilation: [1, 2],
-                ..plain
-            },
+            plain.padding(Padding::Same).dilation([1, 2]),
         ),
         (&[0, 2, 4, 4], &[3, 2, 2, 2], plain),
         (&[1, 2, 3, 3], &[0, 2, 2, 2], plain),
@@ -542,7 +537,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("rectifier::LeakyRelu", &["leaky_relu"]),
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),
-    ("reduce::Extreme", &["amax", "amin"]),
+    (
+        "max_min::Extreme",
+        &["amax", "amin", "max", "median", "min"],
+    ),
     ("reduce::Sum", &["sum"]),
     ("rounding::Step", &["floor", "ceil", "round", "trunc"]),
     ("rows::IndexAdd", &["index_add"]),
@@ -556,7 +554,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("parts::Parts", &["split", "split_with_sizes", "unbind"]),
     ("slice::Placed", &["place"]),
     (
-        "slice::Seen",
+        "slice::ViewBy",
         &["diagonal", "narrow", "select", "slice", "unfold"],
     ),
     ("softmax::LogSoftmax", &["log_softmax"]),
@@ -622,6 +620,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "logarithm",
     "logic",
     "matmul",
+    "max_min",
     "no_influence",
     "norm",
     "normalize",
@@ -711,7 +710,7 @@ fn casts_pass_the_gradient_between_floating_point_types_and_stop_at_others() {
         .unwrap()
         .to_dtype(DType::BF16)
         .unwrap();
-    y.sum(.., false).unwrap().backward().unwrap();
+    y.sum(..).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), [1.0, 1.0]);
     assert!(!x.to_dtype(DType::I64).unwrap().requires_grad());
     let y = x.to_device(&Device::cpu()).unwrap();
@@ -727,9 +726,9 @@ fn integers_wrap_around() {
         [220, 76, 53, 165]
     );
     let x = Tensor::from([[i64::MAX, i64::MAX], [2, 3]]);
-    assert_eq!(x.sum(.., false).unwrap().item::<i64>().unwrap(), 3);
+    assert_eq!(x.sum(..).unwrap().item::<i64>().unwrap(), 3);
     assert_eq!(
-        x.sum(0, false).unwrap().to_vec::<i64>().unwrap(),
+        x.sum(0).unwrap().to_vec::<i64>().unwrap(),
         [i64::MIN + 1, i64::MIN + 2]
     );
     let x = Tensor::from([i32::MIN, 7]);
@@ -742,9 +741,9 @@ fn half_precision_is_rounded_once() {
     let x = Tensor::full([1000], 100.0, DType::F16).unwrap();
     // The sum is beyond half precision, the mean is not.
     let number = |x: Tensor| x.to_dtype(DType::F64).unwrap().item::<f64>().unwrap();
-    assert_eq!(number(x.mean(.., false).unwrap()), 100.0);
-    assert_eq!(number(x.var(.., 1.0, false).unwrap()), 0.0);
-    assert_eq!(number(x.sum(.., false).unwrap()), f64::INFINITY);
+    assert_eq!(number(x.mean(..).unwrap()), 100.0);
+    assert_eq!(number(x.var(.., 1.0).unwrap()), 0.0);
+    assert_eq!(number(x.sum(..).unwrap()), f64::INFINITY);
     // 2⁵⁴ + 2³⁰ + 1 lies just above the middle of two neighbors in f32.
     let x = Tensor::from([(1_i64 << 54) + (1 << 30) + 1]);
     let y = x.to_dtype(DType::F32).unwrap().item::<f32>().unwrap();
@@ -757,7 +756,7 @@ fn a_view_without_elements_is_read_like_any() {
     let x = x.transpose(0, 1).unwrap().narrow(0, 1..2).unwrap();
     assert_eq!(x.shape().to_string(), "[1, 0]");
     assert!(x.exp().unwrap().to_vec::<f64>().unwrap().is_empty());
-    assert_eq!(x.sum(1, false).unwrap().to_vec::<f64>().unwrap(), [0.0]);
+    assert_eq!(x.sum(1).unwrap().to_vec::<f64>().unwrap(), [0.0]);
     assert_eq!(
         x.add(numbers([2, 1], 0)).unwrap().shape().to_string(),
         "[2, 0]"
@@ -777,12 +776,8 @@ fn what_could_not_be_answered_is_refused() {
         "sum_to: [2, 3] and [4, 2, 3] do not fit: the second must broadcast to the first"
     );
     // A dimension that is too large must not turn around to a negative one.
-    assert!(x.sum([usize::MAX], false).is_err());
-    let pool = Pool2dOptions {
-        padding: [1, 0],
-        dilation: [10, 1],
-        ..Pool2dOptions::new([2, 1])
-    };
+    assert!(x.sum([usize::MAX]).is_err());
+    let pool = Pool2dOptions::new([2, 1]).padding([1, 0]).dilation([10, 1]);
     let x = numbers([1, 9, 9], 0);
     assert_eq!(
         message(x.max_pool2d(pool)),
@@ -794,10 +789,7 @@ fn what_could_not_be_answered_is_refused() {
 #[test]
 fn a_window_far_larger_than_its_input_is_cheap() {
     let size = 1 << 60;
-    let pool = Pool2dOptions {
-        padding: [size / 2; 2],
-        ..Pool2dOptions::new([size; 2])
-    };
+    let pool = Pool2dOptions::new([size; 2]).padding([size / 2; 2]);
     let y = numbers([1, 3, 4], 0).max_pool2d(pool).unwrap();
     assert_eq!(y.numel(), 1);
 }

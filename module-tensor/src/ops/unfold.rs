@@ -5,27 +5,21 @@ use crate::backend::{UnfoldGeometry, UnfoldOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Result, Shape};
 
-/// The options of [`Tensor::im2col`] and [`Tensor::col2im`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnfoldOptions<const N: usize> {
-    /// The size of the window.
-    pub kernel_size: [usize; N],
-    /// The distance between neighbors of the window.
-    pub dilation: [usize; N],
-    /// Zeros around the image.
-    pub padding: [usize; N],
-    /// The step of the window.
-    pub stride: [usize; N],
-}
-
-impl<const N: usize> UnfoldOptions<N> {
-    /// Windows one step apart, without padding.
-    pub fn new(kernel_size: [usize; N]) -> Self {
-        Self {
-            kernel_size,
-            dilation: [1; N],
-            padding: [0; N],
-            stride: [1; N],
+crate::options! {
+    /// The options of [`Tensor::im2col`] and [`Tensor::col2im`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct UnfoldOptions<const N: usize> {
+        required {
+            /// The size of the window.
+            kernel_size: [usize; N],
+        }
+        optional {
+            /// The distance between neighbors of the window.
+            dilation: [usize; N] = [1; N],
+            /// Zeros around the image.
+            padding: [usize; N] = [0; N],
+            /// The step of the window.
+            stride: [usize; N] = [1; N],
         }
     }
 }

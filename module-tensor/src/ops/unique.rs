@@ -1,5 +1,6 @@
 //! Elements and slices without those that occur again.
 
+use crate::layout::Dim;
 use crate::tensor::{NoGradient, Tensor};
 use crate::{Result, Shape};
 
@@ -15,7 +16,7 @@ pub struct Unique {
 }
 
 impl Tensor {
-    /// The elements, or the slices of dimension `dim`, each once, in ascending order: what PyTorch's
+    /// The elements, or the slices of a dimension, each once, in ascending order: what PyTorch's
     /// `torch.unique(x, sorted=True, return_inverse=True, return_counts=True, dim=dim)` returns.
     ///
     /// Slices are in lexicographic order. NaN is greater than any number and equals nothing, so that each
@@ -30,7 +31,7 @@ impl Tensor {
     /// ```
     /// use module_tensor::{Tensor, Unique};
     ///
-    /// let Unique { values, inverse, counts } = Tensor::from([3_i64, 1, 3]).unique(None)?;
+    /// let Unique { values, inverse, counts } = Tensor::from([3_i64, 1, 3]).unique(..)?;
     /// assert_eq!(values.to_vec::<i64>()?, [1, 3]);
     /// assert_eq!(inverse.to_vec::<i64>()?, [1, 0, 1]);
     /// assert_eq!(counts.to_vec::<i64>()?, [1, 2]);
@@ -39,8 +40,8 @@ impl Tensor {
     /// assert_eq!(rows.values.to_vec::<i64>()?, [0, 5, 2, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn unique(&self, dim: impl Into<Option<isize>>) -> Result<Unique> {
-        self.grouped("unique", dim.into(), true)
+    pub fn unique(&self, dim: impl Into<Dim>) -> Result<Unique> {
+        self.find_unique("unique", dim.into(), true)
     }
 
     /// The elements in row-major order, or the slices of dimension `dim`, without those that equal the one
@@ -57,20 +58,20 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let found = Tensor::from([1_i64, 1, 2, 1]).unique_consecutive(None)?;
+    /// let found = Tensor::from([1_i64, 1, 2, 1]).unique_consecutive(..)?;
     /// assert_eq!(found.values.to_vec::<i64>()?, [1, 2, 1]);
     /// assert_eq!(found.counts.to_vec::<i64>()?, [2, 1, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn unique_consecutive(&self, dim: impl Into<Option<isize>>) -> Result<Unique> {
-        self.grouped("unique_consecutive", dim.into(), false)
+    pub fn unique_consecutive(&self, dim: impl Into<Dim>) -> Result<Unique> {
+        self.find_unique("unique_consecutive", dim.into(), false)
     }
 
-    fn grouped(&self, op: &'static str, dim: Option<isize>, sorted: bool) -> Result<Unique> {
-        let (x, whole) = (self.detach(), dim.is_none());
+    fn find_unique(&self, op: &'static str, dim: Dim, sorted: bool) -> Result<Unique> {
+        let (x, whole) = (self.detach(), dim == Dim::All);
         let (rows, dim) = match dim {
-            None => (x.reshape_to(&x.numel().into())?, 0),
-            Some(dim) => {
+            Dim::All => (x.reshape_to(&x.numel().into())?, 0),
+            Dim::One(dim) => {
                 let (place, _) = x.dim_and_size(op, dim)?;
                 (x.movedim(place as isize, 0)?, place)
             }

@@ -106,8 +106,8 @@ impl Value<'_> {
     pub(super) fn gradients(
         &self,
         ctx: &Backward,
-        first: impl FnOnce() -> Result<Tensor>,
-        second: impl FnOnce(&Tensor) -> Result<Tensor>,
+        first: impl Fn() -> Result<Tensor>,
+        second: impl Fn(&Tensor) -> Result<Tensor>,
     ) -> Result<Gradients> {
         match self {
             Self::Tensor(tensor) => two(ctx, first, || second(tensor)),

@@ -26,16 +26,17 @@ impl Tensor {
     /// assert_eq!(x.reshape([rows * 3, 1])?.shape().to_string(), "[6, 1]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn reshape(&self, sizes: impl IntoSizes) -> Result<Self> {
-        self.reshape_to(&infer("reshape", self.shape(), &sizes.into_sizes())?)
+        self.reshape_sizes(&sizes.into_sizes())
+    }
+
+    fn reshape_sizes(&self, sizes: &[isize]) -> Result<Self> {
+        self.reshape_to(&infer("reshape", self.shape(), sizes)?)
     }
 
     /// [`reshape`](Self::reshape) to a shape that is known.
-    ///
-    /// # Errors
-    ///
-    /// As [`reshape`](Self::reshape).
-    pub fn reshape_to(&self, shape: &Shape) -> Result<Self> {
+    pub(crate) fn reshape_to(&self, shape: &Shape) -> Result<Self> {
         if shape == self.shape() {
             return Ok(self.clone());
         }
@@ -146,7 +147,7 @@ impl Tensor {
             let range = format_args!("{range:?}");
             return Err(Error::argument(NAME, "range", range, problem));
         }
-        self.seen(NAME, |layout| layout.slice(dim, range.start, length, 1))
+        self.view_by(NAME, |layout| layout.slice(dim, range.start, length, 1))
     }
 
     /// The same elements as another shape without a copy; one size may be `-1` and is inferred.
@@ -166,9 +167,14 @@ impl Tensor {
     /// assert!(x.t()?.view([6]).is_err());
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn view(&self, sizes: impl IntoSizes) -> Result<Self> {
+        self.view_as(&sizes.into_sizes())
+    }
+
+    fn view_as(&self, sizes: &[isize]) -> Result<Self> {
         const NAME: &str = "view";
-        let shape = infer(NAME, self.shape(), &sizes.into_sizes())?;
+        let shape = infer(NAME, self.shape(), sizes)?;
         if self.layout.reshape(&shape).is_none() {
             let problem = format!(
                 "is no view of shape {} with strides {:?}; use `reshape`, which copies",
@@ -195,10 +201,15 @@ impl Tensor {
     /// assert_eq!(x.shape().to_string(), "[2, 3, 2]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn unflatten(&self, dim: isize, sizes: impl IntoSizes) -> Result<Self> {
+        self.unflatten_to(dim, &sizes.into_sizes())
+    }
+
+    fn unflatten_to(&self, dim: isize, sizes: &[isize]) -> Result<Self> {
         const NAME: &str = "unflatten";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let parts = infer(NAME, &size.into(), &sizes.into_sizes())?;
+        let parts = infer(NAME, &size.into(), sizes)?;
         let mut shape = self.shape().to_vec();
         shape.splice(dim..=dim, parts.iter().copied());
         self.reshape_to(&shape.into())
@@ -247,8 +258,13 @@ impl Tensor {
     /// assert_eq!(x.squeeze(..)?.shape().to_string(), "[2]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[inline]
     pub fn squeeze(&self, dims: impl Into<Dims>) -> Result<Self> {
-        let mut dims = self.shape().dims("squeeze", &dims.into())?;
+        self.squeeze_dims(&dims.into())
+    }
+
+    fn squeeze_dims(&self, dims: &Dims) -> Result<Self> {
+        let mut dims = self.shape().dims("squeeze", dims)?;
         dims.retain(|dim| self.shape()[dim] == 1);
         let out = self.with_layout(self.layout.squeeze(&dims));
         Ok(out.record([self], |_| Reshape {
@@ -274,9 +290,13 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[doc(alias = "broadcast_to")]
+    #[inline]
     pub fn expand(&self, sizes: impl IntoSizes) -> Result<Self> {
+        self.expand_to(&sizes.into_sizes())
+    }
+
+    fn expand_to(&self, sizes: &[isize]) -> Result<Self> {
         const NAME: &str = "expand";
-        let sizes = sizes.into_sizes();
         check_rank(NAME, sizes.len())?;
         let lead = sizes.len().saturating_sub(self.rank());
         let kept = |place: usize| self.shape().get(place.checked_sub(lead)?).copied();

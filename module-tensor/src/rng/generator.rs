@@ -140,7 +140,7 @@ impl Generator {
     ///
     /// let order = Generator::new(0).draw(Distribution::Permutation, 5, DType::I64)?;
     /// let order = Tensor::from_storage(order, Layout::contiguous(5.into()));
-    /// assert_eq!(order.sum(.., false)?.item::<i64>()?, 10);
+    /// assert_eq!(order.sum(..)?.item::<i64>()?, 10);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn draw(&self, distribution: Distribution, numel: usize, dtype: DType) -> Result<Storage> {

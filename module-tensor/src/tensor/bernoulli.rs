@@ -32,7 +32,7 @@ impl Tensor {
         // Half precision is compared in the precision that it is computed in.
         let p = self.detach().widened()?;
         let outside = p.ge(0.0)?.logical_and(&p.le(1.0)?)?.logical_not()?;
-        if outside.any(.., false)?.item::<bool>()? {
+        if outside.any(..)?.item::<bool>()? {
             let first = p.masked_select(&outside)?.select(0, 0)?;
             let p = first.to_dtype(DType::F64)?.item::<f64>()?;
             return Err(RngError::Probability { op: NAME, p }.into());

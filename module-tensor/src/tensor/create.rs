@@ -1,5 +1,5 @@
 use super::{Tensor, TensorOptions};
-use crate::backend::{Element, HostData, with_values};
+use crate::backend::{Element, HostData};
 use crate::{DType, Device, Error, Result, Scalar, Shape};
 
 impl Tensor {
@@ -19,22 +19,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn from_vec<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Self> {
-        let shape = shape.into();
-        if shape.checked_numel("from_vec", T::DTYPE.size_in_bytes())? != values.len() {
-            let problem = "is not the number of elements given";
-            return Err(Error::argument(
-                "from_vec",
-                "shape",
-                &shape,
-                format!(
-                    "holds {} element(s), which {problem}, {}",
-                    shape.numel(),
-                    values.len()
-                ),
-            ));
-        }
-        let storage = Device::cpu().backend().upload(T::into_host(values))?;
-        Ok(Self::fresh(storage, shape))
+        Self::from_data(T::into_host(values), shape.into())
     }
 
     /// A tensor of host elements of any dtype, in row-major order.
@@ -43,7 +28,21 @@ impl Tensor {
     ///
     /// A shape with another number of elements than `data` has.
     pub fn from_host(data: HostData, shape: impl Into<Shape>) -> Result<Self> {
-        with_values!(data, values => Self::from_vec(values, shape))
+        Self::from_data(data, shape.into())
+    }
+
+    fn from_data(data: HostData, shape: Shape) -> Result<Self> {
+        const NAME: &str = "from_vec";
+        let count = data.len();
+        if shape.checked_numel(NAME, data.dtype().size_in_bytes())? != count {
+            let problem = format!(
+                "holds {} element(s), which is not the number of elements given, {count}",
+                shape.numel()
+            );
+            return Err(Error::argument(NAME, "shape", shape, problem));
+        }
+        let storage = Device::cpu().backend().upload(data)?;
+        Ok(Self::fresh(storage, shape))
     }
 
     /// A tensor of one value; without a dtype that of the value: `I64`, `Bool`, or the default one.
@@ -73,7 +72,7 @@ impl Tensor {
             Scalar::Int(_) => options.dtype_or(DType::I64),
             Scalar::Bool(_) => options.dtype_or(DType::Bool),
         };
-        filled("full", shape.into(), value, dtype, options)
+        fill("full", shape.into(), value, dtype, options)
     }
 
     /// A tensor of zeros.
@@ -94,7 +93,7 @@ impl Tensor {
     pub fn zeros(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
         let dtype = options.dtype_or_default();
-        filled("zeros", shape.into(), 0.into(), dtype, options)
+        fill("zeros", shape.into(), 0.into(), dtype, options)
     }
 
     /// A tensor of ones.
@@ -115,7 +114,7 @@ impl Tensor {
     pub fn ones(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
         let dtype = options.dtype_or_default();
-        filled("ones", shape.into(), 1.into(), dtype, options)
+        fill("ones", shape.into(), 1.into(), dtype, options)
     }
 
     /// Zeros like this tensor in shape, dtype and device.
@@ -177,7 +176,7 @@ impl Tensor {
 }
 
 /// One value everywhere; `op` is what was called.
-fn filled(
+fn fill(
     op: &'static str,
     shape: Shape,
     value: Scalar,

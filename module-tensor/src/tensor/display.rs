@@ -21,7 +21,7 @@ pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     } else if is_hidden(x) {
         text.push_str("...");
     } else {
-        match shown(x) {
+        match read_shown(x) {
             Ok((numbers, shape)) => Page::new(x, &numbers, &shape).write(&mut text, 0, 0),
             Err(error) => text.push_str(&format!("<{error}>")),
         }
@@ -82,7 +82,7 @@ fn suffixes(x: &Tensor) -> Vec<String> {
 
 /// The elements that are printed, with the shape that they have: of a large tensor only those at the
 /// ends of each dimension, so that no others are fetched from the device.
-fn shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
+fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
     let mut x = x.detach();
     if x.numel() > SUMMARISE {
         let mut shape = x.shape().to_vec();
@@ -161,33 +161,42 @@ impl<'a> Page<'a> {
 
 /// The texts of numbers, and the width that they share.
 fn texts(data: &HostData) -> (Vec<String>, usize) {
-    fn each<T: Copy>(values: &[T], text: impl Fn(T) -> String) -> (Vec<String>, usize) {
-        let texts = values.iter().map(|&v| text(v)).collect();
-        aligned(texts, 1)
-    }
     match data {
-        HostData::F32(values) => floats(values.iter().map(|&v| v.into())),
-        HostData::F64(values) => floats(values.iter().copied()),
-        HostData::F16(values) => floats(values.iter().map(|v| v.to_f64())),
-        HostData::BF16(values) => floats(values.iter().map(|v| v.to_f64())),
-        HostData::I64(values) => each(values, |v| v.to_string()),
-        HostData::I32(values) => each(values, |v| v.to_string()),
-        HostData::U8(values) => each(values, |v| v.to_string()),
-        HostData::Bool(values) => each(values, |v| if v { "True" } else { "False" }.to_owned()),
-        HostData::I8(values) => each(values, |v| v.to_string()),
-        HostData::I16(values) => each(values, |v| v.to_string()),
-        HostData::U16(values) => each(values, |v| v.to_string()),
-        HostData::U32(values) => each(values, |v| v.to_string()),
-        HostData::F8E4M3(values) => floats(values.iter().map(|v| v.to_f32().into())),
-        HostData::F8E5M2(values) => floats(values.iter().map(|v| v.to_f32().into())),
+        HostData::F32(values) => floats(&mut values.iter().map(|&v| v.into())),
+        HostData::F64(values) => floats(&mut values.iter().copied()),
+        HostData::F16(values) => floats(&mut values.iter().map(|v| v.to_f64())),
+        HostData::BF16(values) => floats(&mut values.iter().map(|v| v.to_f64())),
+        HostData::I64(values) => integers(&mut values.iter().copied()),
+        HostData::I32(values) => integers(&mut values.iter().map(|&v| v.into())),
+        HostData::U8(values) => integers(&mut values.iter().map(|&v| v.into())),
+        HostData::Bool(values) => truths(values),
+        HostData::I8(values) => integers(&mut values.iter().map(|&v| v.into())),
+        HostData::I16(values) => integers(&mut values.iter().map(|&v| v.into())),
+        HostData::U16(values) => integers(&mut values.iter().map(|&v| v.into())),
+        HostData::U32(values) => integers(&mut values.iter().map(|&v| v.into())),
+        HostData::F8E4M3(values) => floats(&mut values.iter().map(|v| v.to_f32().into())),
+        HostData::F8E5M2(values) => floats(&mut values.iter().map(|v| v.to_f32().into())),
         HostData::Complex64(values) => complex(values),
     }
 }
 
+fn truths(values: &[bool]) -> (Vec<String>, usize) {
+    let text = |&v: &bool| if v { "True" } else { "False" }.to_owned();
+    aligned(values.iter().map(text).collect(), 1)
+}
+
+fn integers(values: &mut dyn Iterator<Item = i64>) -> (Vec<String>, usize) {
+    let mut texts = Vec::new();
+    for value in values {
+        texts.push(value.to_string());
+    }
+    aligned(texts, 1)
+}
+
 /// A form for the real parts and one for the imaginary ones, which are not aligned.
 fn complex(values: &[Complex<f32>]) -> (Vec<String>, usize) {
-    let (real, real_width) = floats(values.iter().map(|v| v.re.into()));
-    let (imaginary, width) = floats(values.iter().map(|v| v.im.into()));
+    let (real, real_width) = floats(&mut values.iter().map(|v| v.re.into()));
+    let (imaginary, width) = floats(&mut values.iter().map(|v| v.im.into()));
     let pairs = real.into_iter().zip(imaginary).map(|(re, im)| {
         let im = im.trim_start();
         let plus = if im.starts_with('-') { "" } else { "+" };
@@ -204,8 +213,15 @@ fn aligned(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {
 
 /// Four decimals; whole numbers with a dot alone; exponents where these would hide what the numbers
 /// are. Zeros, infinities and NaN have no say in the form, nor in the width.
-fn floats(values: impl Iterator<Item = f64> + Clone) -> (Vec<String>, usize) {
-    let telling = values.clone().filter(|v| v.is_finite() && *v != 0.0);
+fn floats(listed: &mut dyn Iterator<Item = f64>) -> (Vec<String>, usize) {
+    let mut values = Vec::new();
+    for value in listed {
+        values.push(value);
+    }
+    let telling = values
+        .iter()
+        .copied()
+        .filter(|v| v.is_finite() && *v != 0.0);
     let (least, greatest) = telling
         .clone()
         .map(f64::abs)
@@ -222,7 +238,7 @@ fn floats(values: impl Iterator<Item = f64> + Clone) -> (Vec<String>, usize) {
         _ => format!("{v:.4}"),
     };
     let width = telling.map(|v| text(v).len()).fold(1, usize::max);
-    let aligned = values.map(|v| format!("{:>width$}", text(v)));
+    let aligned = values.into_iter().map(|v| format!("{:>width$}", text(v)));
     (aligned.collect(), width)
 }
 

@@ -60,7 +60,7 @@ impl Tensor {
     /// ```
     pub fn rand_like(&self) -> Result<Self> {
         let (low, high) = (0.0, 1.0);
-        self.drawn_like("rand_like", Distribution::Uniform { low, high })
+        self.draw_like("rand_like", Distribution::Uniform { low, high })
     }
 
     /// Normal draws of mean 0 and standard deviation 1 like this tensor in shape, dtype and device;
@@ -82,7 +82,7 @@ impl Tensor {
     /// ```
     pub fn randn_like(&self) -> Result<Self> {
         let (mean, std) = (0.0, 1.0);
-        self.drawn_like("randn_like", Distribution::Normal { mean, std })
+        self.draw_like("randn_like", Distribution::Normal { mean, std })
     }
 
     /// A random order of the integers from 0 up to and without `n`, bit for bit PyTorch's
@@ -122,7 +122,7 @@ impl Tensor {
         options: impl Into<TensorOptions>,
         generator: &Generator,
     ) -> Result<Self> {
-        Self::drawn(
+        Self::draw(
             "uniform",
             shape.into(),
             options.into(),
@@ -143,7 +143,7 @@ impl Tensor {
         options: impl Into<TensorOptions>,
         generator: &Generator,
     ) -> Result<Self> {
-        Self::drawn(
+        Self::draw(
             "normal",
             shape.into(),
             options.into(),
@@ -174,12 +174,12 @@ impl Tensor {
             high,
         };
         let op = distribution.name();
-        Self::drawn(op, shape.into(), options.into(), distribution, generator)
+        Self::draw(op, shape.into(), options.into(), distribution, generator)
     }
 
     /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device gives values
     /// there, and that of the CPU for every device.
-    pub(crate) fn drawn(
+    pub(crate) fn draw(
         op: &'static str,
         shape: Shape,
         options: TensorOptions,
@@ -212,7 +212,7 @@ impl Tensor {
     ) -> Result<Self> {
         let options = options.into();
         let generator = options.device_or_default().default_generator();
-        Self::drawn(op, shape.into(), options, distribution, &generator)
+        Self::draw(op, shape.into(), options, distribution, &generator)
     }
 
     /// Draws of integers or truth values by the default generator, cast to the dtype of the options.
@@ -245,13 +245,13 @@ impl Tensor {
 
     /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
     /// which they are drawn: those of the transpose of a matrix are the transpose of the matrix's.
-    pub(crate) fn drawn_like(&self, op: &'static str, distribution: Distribution) -> Result<Self> {
+    pub(crate) fn draw_like(&self, op: &'static str, distribution: Distribution) -> Result<Self> {
         let (order, back) = self.layout().memory_order();
         let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
         let options = (self.dtype(), self.device()).into();
         let generator = self.device().default_generator();
-        let drawn = Self::drawn(op, shape, options, distribution, &generator)?;
-        Ok(drawn.permuted(&back))
+        let drawn = Self::draw(op, shape, options, distribution, &generator)?;
+        Ok(drawn.permute_by(&back))
     }
 
     /// Integers from `[low, high)` by the default generator, bit for bit PyTorch's `torch.randint`,
@@ -388,6 +388,6 @@ impl Tensor {
             high,
         };
         let op = distribution.name();
-        Self::drawn(op, shape.into(), options.into(), distribution, generator)
+        Self::draw(op, shape.into(), options.into(), distribution, generator)
     }
 }

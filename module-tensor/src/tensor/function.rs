@@ -148,10 +148,18 @@ pub(crate) fn one(grad: Tensor) -> Result<Gradients> {
 }
 
 /// The gradients of two inputs, each computed only if it is needed.
+#[inline]
 pub(crate) fn two(
     ctx: &Backward,
-    first: impl FnOnce() -> Result<Tensor>,
-    second: impl FnOnce() -> Result<Tensor>,
+    first: impl Fn() -> Result<Tensor>,
+    second: impl Fn() -> Result<Tensor>,
+) -> Result<Gradients> {
+    gradients_of([&first, &second], ctx)
+}
+
+fn gradients_of(
+    [first, second]: [&dyn Fn() -> Result<Tensor>; 2],
+    ctx: &Backward,
 ) -> Result<Gradients> {
     let first = ctx.needs(0).then(first).transpose()?;
     let second = ctx.needs(1).then(second).transpose()?;
@@ -178,18 +186,36 @@ impl Tensor {
     /// `function` is made only if a gradient can flow: if the grad mode is on and an input is
     /// tracked. It is given the output to save.
     pub fn record<'a, F: Function>(
-        mut self,
+        self,
         inputs: impl IntoIterator<Item = &'a Self>,
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
+        let out = self.without_edge();
+        match out.inputs_to_record(&mut inputs.into_iter()) {
+            None => out,
+            Some(inputs) => {
+                let function = Arc::new(function(&out));
+                out.with_node(function, inputs)
+            }
+        }
+    }
+
+    #[inline]
+    fn without_edge(mut self) -> Self {
         self.edge = None;
+        self
+    }
+
+    /// The inputs of the operation whose output this is, if a gradient can flow.
+    fn inputs_to_record(&self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
         if !self.is_differentiable() {
-            return self;
+            return None;
         }
-        if let Some(inputs) = tracked(&mut inputs.into_iter()) {
-            let function = Arc::new(function(&self));
-            self.edge = Some(Edge::first(Node::op(function, inputs, 1)));
-        }
+        tracked(inputs)
+    }
+
+    fn with_node(mut self, function: Arc<dyn Function>, inputs: Inputs) -> Self {
+        self.edge = Some(Edge::first(Node::op(function, inputs, 1)));
         self
     }
 
@@ -221,7 +247,7 @@ impl Tensor {
     /// let x = Tensor::from([2.0_f32, 3.0]).with_grad()?;
     /// let halves = module_tensor::no_grad(|| Ok::<_, module_tensor::Error>([x.narrow(0, 0..1)?, x.narrow(0, 1..2)?]))?;
     /// let [_, second] = Tensor::record_outputs(halves, [&x], |_| Halves);
-    /// second.mul(5.0)?.sum(.., false)?.backward()?;
+    /// second.mul(5.0)?.sum(..)?.backward()?;
     /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [0.0, 5.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```

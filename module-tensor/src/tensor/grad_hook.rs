@@ -138,7 +138,7 @@ impl Tensor {
     /// let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
     /// let h = x.mul(3.0)?;
     /// let hook = h.register_hook(|grad| grad.clamp(-1.0, 1.0).map(Some))?;
-    /// h.mul(5.0)?.sum(.., false)?.backward()?;
+    /// h.mul(5.0)?.sum(..)?.backward()?;
     /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [3.0, 3.0]);
     /// hook.remove();
     /// # Ok::<(), module_tensor::Error>(())

@@ -18,7 +18,7 @@ use crate::Result;
 /// let leaf = Leaf::new();
 /// let mut value = Tensor::from([1.0_f32, 2.0]);
 /// for _ in 0..2 {
-///     leaf.track(&value).mul(&value)?.sum(.., false)?.backward()?;
+///     leaf.track(&value).mul(&value)?.sum(..)?.backward()?;
 ///     let step = leaf.grad().unwrap().mul(-0.5)?;
 ///     leaf.set_grad(None);
 ///     value = value.add(&step)?;

@@ -55,7 +55,7 @@ use crate::{DType, Device, ErrorKind, Result, Shape};
 /// use module_tensor::Tensor;
 ///
 /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]).with_grad()?;
-/// let y = x.mul(&x)?.sum(.., false)?;
+/// let y = x.mul(&x)?.sum(..)?;
 /// y.backward()?;
 /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
 /// # Ok::<(), module_tensor::Error>(())

@@ -131,7 +131,7 @@ impl Tensor {
     ///     x.zero_grad();
     ///     Ok(())
     /// })?;
-    /// x.mul(&x)?.sum(.., false)?.backward()?;
+    /// x.mul(&x)?.sum(..)?.backward()?;
     /// assert_eq!(*seen.lock().unwrap(), [2.0, 4.0]);
     /// assert!(x.grad().is_none());
     /// # Ok::<(), module_tensor::Error>(())

@@ -16,6 +16,18 @@
 //! `tests/golden` has the recordings and how they were made.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+/// `x.plain(…)`, or `x.other(…)` if the condition holds: for recorded booleans that are names here.
+#[macro_export]
+macro_rules! either {
+    ($condition:expr, $x:expr, $plain:ident / $other:ident $(, $argument:expr)* $(,)?) => {
+        if $condition {
+            $x.$other($($argument),*)
+        } else {
+            $x.$plain($($argument),*)
+        }
+    };
+}
+
 mod differences;
 pub mod golden;
 pub mod ops;

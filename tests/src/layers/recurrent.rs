@@ -91,9 +91,6 @@ fn packed(arguments: &Arguments<'_>) -> Result<Option<PackedSequence>> {
         .filter_map(Value::as_u64)
         .map(|length| length as usize)
         .collect();
-    let options = PackOptions {
-        enforce_sorted: description["enforce_sorted"] == true,
-        ..PackOptions::default()
-    };
+    let options = PackOptions::new().enforce_sorted(description["enforce_sorted"] == true);
     pack_padded_sequence(&padded, &lengths, options).map(Some)
 }

@@ -50,8 +50,8 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
             // Each element with a weight of its own.
             let count = i64::try_from(output.numel()).expect("few elements");
             let weights = Tensor::arange(0, count, output.dtype())?.sin()?;
-            let weights = weights.reshape_to(output.shape())?.to_device(device)?;
-            let loss = output.mul(&weights)?.sum(.., false)?;
+            let weights = weights.reshape(output.shape())?.to_device(device)?;
+            let loss = output.mul(&weights)?.sum(..)?;
             total = Some(match total {
                 Some(total) => loss.add(&total)?,
                 None => loss,
@@ -139,7 +139,13 @@ fn close(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
         if a.shape() != b.shape() {
             return Ok(false);
         }
-        a.allclose(&b, 2e-5, 2e-6, true)
+        a.allclose(
+            &b,
+            module_core::Tolerance::new()
+                .rtol(2e-5)
+                .atol(2e-6)
+                .equal_nan(true),
+        )
     };
     match close() {
         Ok(true) => Ok(()),

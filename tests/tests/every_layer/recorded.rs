@@ -72,7 +72,7 @@ impl Case<'_> {
     /// Whether that gradient was recorded, and says something: it has elements, and not all are zero.
     fn has_gradient(&self, key: &str) -> bool {
         let gradient = self.tensors.get(&format!("{}/{key}", self.prefix));
-        let any = |g: &Tensor| g.ne(0.0)?.any(.., false)?.item::<bool>();
+        let any = |g: &Tensor| g.ne(0.0)?.any(..)?.item::<bool>();
         gradient.is_some_and(|gradient| any(gradient).unwrap())
     }
 
@@ -273,6 +273,6 @@ fn an_empty_batch_is_unshuffled_as_any_other() {
     assert_eq!(**shuffled.shape(), [0, 2, 6, 4]);
     let back = PixelUnshuffle::new(2).unwrap().call(shuffled).unwrap();
     assert_eq!(back.shape(), x.shape());
-    back.sum(.., false).unwrap().backward().unwrap();
+    back.sum(..).unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().shape(), x.shape());
 }

@@ -238,7 +238,7 @@ impl Recorded {
 }
 
 fn is_special(x: &Tensor) -> bool {
-    let finite = || x.isfinite()?.all(.., false)?.item::<bool>();
+    let finite = || x.isfinite()?.all(..)?.item::<bool>();
     x.dtype().is_floating_point() && !finite().unwrap()
 }
 

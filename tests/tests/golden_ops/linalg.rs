@@ -1,7 +1,7 @@
 //! What decompositions promise besides their values.
 
 use module_core::autograd::{gradcheck, gradgradcheck};
-use module_core::linalg::{self, QrMode};
+use module_core::linalg::{self, QrMode, SolveTriangularOptions, Triangle};
 use module_core::{ErrorKind, Result, Tensor};
 
 fn symmetric(x: &Tensor) -> Result<Tensor> {
@@ -29,15 +29,14 @@ fn factors_are_what_they_are_called() {
         let n = product.size(-1)?;
         product.allclose(
             &Tensor::eye(n, n, (x.dtype(), &x.device()))?,
-            0.0,
-            1e-12,
-            false,
+            module_core::Tolerance::new().rtol(0.0).atol(1e-12),
         )
     };
     for (m, n) in [(4, 4), (5, 3), (3, 5)] {
         let (x, k) = (example(m, n), m.min(n));
-        let near = |y: &Tensor| y.allclose(&x, 1e-12, 1e-12, false);
-        let (u, s, vh) = linalg::svd(&x, true).unwrap();
+        let near =
+            |y: &Tensor| y.allclose(&x, module_core::Tolerance::new().rtol(1e-12).atol(1e-12));
+        let (u, s, vh) = linalg::svd(&x).unwrap();
         assert!(identity(&u).unwrap() && identity(&vh).unwrap());
         assert_eq!((u.size(0).unwrap(), vh.size(1).unwrap()), (m, n));
         let (u, v) = (u.narrow(1, 0..k).unwrap(), vh.narrow(0, 0..k).unwrap());
@@ -53,7 +52,10 @@ fn factors_are_what_they_are_called() {
     let (values, q) = linalg::eigh(&x).unwrap();
     assert!(identity(&q).unwrap());
     let back = q.mul(&values).unwrap().matmul(&q.t().unwrap()).unwrap();
-    assert!(back.allclose(&x, 1e-12, 1e-12, false).unwrap());
+    assert!(
+        back.allclose(&x, module_core::Tolerance::new().rtol(1e-12).atol(1e-12))
+            .unwrap()
+    );
 }
 
 /// A function of one matrix.
@@ -62,7 +64,7 @@ type Function = fn(&Tensor) -> Result<Tensor>;
 #[test]
 fn derivatives_of_any_order_are_those_of_differences() {
     let polar: Function = |x| {
-        let (u, s, vh) = linalg::svd(x, false)?;
+        let (u, s, vh) = linalg::svd_reduced(x)?;
         u.mul(&s.log()?)?.matmul(&vh)
     };
     let (general, tall, wide) = (example(3, 3), example(4, 3), example(3, 4));
@@ -86,13 +88,13 @@ fn derivatives_of_any_order_are_those_of_differences() {
         ),
         (
             "cholesky",
-            |x| linalg::cholesky(&x.matmul(&x.t()?)?, false),
+            |x| linalg::cholesky(&x.matmul(&x.t()?)?),
             &general,
         ),
         ("inv", linalg::inv, &general),
         ("det", linalg::det, &general),
         ("slogdet", |x| Ok(linalg::slogdet(x)?.1), &general),
-        ("solve", |x| linalg::solve(x, &x.square()?, false), &general),
+        ("solve", |x| linalg::solve_right(x, &x.square()?), &general),
     ];
     for (name, function, x) in cases {
         let f = |inputs: &[Tensor]| function(&inputs[0]);
@@ -100,10 +102,10 @@ fn derivatives_of_any_order_are_those_of_differences() {
         gradcheck(f, &all).unwrap_or_else(|error| panic!("{name}: {error}"));
         gradgradcheck(f, &all).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    for (upper, left, unitriangular) in [(true, true, false), (false, false, true)] {
-        let f = |inputs: &[Tensor]| {
-            linalg::solve_triangular(&inputs[0], &inputs[1], upper, left, unitriangular)
-        };
+    let upper = SolveTriangularOptions::new(Triangle::Upper);
+    let lower = SolveTriangularOptions::new(Triangle::Lower);
+    for options in [upper, lower.left(false).unitriangular(true)] {
+        let f = |inputs: &[Tensor]| linalg::solve_triangular(&inputs[0], &inputs[1], options);
         gradgradcheck(f, &[general.clone(), example(3, 3)]).unwrap();
     }
 }
@@ -122,20 +124,16 @@ fn what_has_no_solution_is_a_typed_error() {
             "is singular: pivot 1 of its elimination is 0",
         ),
         (
-            linalg::solve(&zero, &one, true),
+            linalg::solve(&zero, &one),
             0,
             "is singular: pivot 1 of its elimination is 0",
         ),
         (
-            linalg::solve_triangular(&zero, &column, false, true, false),
+            linalg::solve_triangular(&zero, &column, SolveTriangularOptions::new(Triangle::Lower)),
             0,
             "is singular: element 0 of its diagonal is 0",
         ),
-        (
-            linalg::cholesky(&singular, false),
-            1,
-            "is not positive-definite",
-        ),
+        (linalg::cholesky(&singular), 1, "is not positive-definite"),
         (
             linalg::svdvals(&nan),
             0,
@@ -157,7 +155,7 @@ fn what_has_no_solution_is_a_typed_error() {
         };
         assert_eq!((*matrix, problem.as_str()), (place, expected));
     }
-    let logarithm = |x: &Tensor| linalg::slogdet(x)?.1.sum(.., false)?.backward();
+    let logarithm = |x: &Tensor| linalg::slogdet(x)?.1.sum(..)?.backward();
     let error = logarithm(&singular.with_grad().unwrap()).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::Factorization { matrix: 1, .. }),
@@ -177,16 +175,11 @@ fn what_has_no_solution_is_a_typed_error() {
         "linalg.svd: not available for int64; it needs float32 or float64 matrices"
     );
     let three = Tensor::from([1.0_f64, 1.0, 1.0]);
-    assert!(message(linalg::solve(&zero, &three, true)).contains("each of the 2 unknowns"));
+    assert!(message(linalg::solve(&zero, &three)).contains("each of the 2 unknowns"));
     // The gradients that PyTorch lacks too.
     let x = example(3, 2).with_grad().unwrap();
     for mode in [QrMode::Complete, QrMode::R] {
-        let error = linalg::qr(&x, mode)
-            .unwrap()
-            .1
-            .sum(.., false)
-            .unwrap()
-            .backward();
+        let error = linalg::qr(&x, mode).unwrap().1.sum(..).unwrap().backward();
         assert!(matches!(
             error.unwrap_err().kind(),
             ErrorKind::NoGradient { .. }

@@ -19,11 +19,7 @@ fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec
         let (mean, var) = (channels.detach(), channels.detach().abs()?);
         let (normal, of_mean, of_var) = x.batch_norm_train(weight, bias, 1e-5)?;
         let target = Tensor::from([[0_i64, 5, 2, 1], [3, 3, 4, 0]]).to_device(device)?;
-        let options = CrossEntropyOptions {
-            weight: Some(&var),
-            label_smoothing: 0.1,
-            ..Default::default()
-        };
+        let options = CrossEntropyOptions::new().weight(&var).label_smoothing(0.1);
         let mut outputs = vec![
             x.layer_norm([4], Some(&last), Some(&last), 1e-5)?,
             x.batch_norm(&mean, &var, weight, bias, 1e-5)?,
@@ -31,34 +27,27 @@ fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec
             of_mean,
             of_var,
             x.cross_entropy(&target, options)?,
-            x.logsumexp(1, false)?,
+            x.logsumexp(1)?,
             x.scaled_dot_product_attention(&x, &x, AttentionOptions::default())?,
         ];
         let mut inputs = vec![x, channels, last];
         let steps = [&[5, 16][..], &[3, 2], &[3, 4], &[16, 2], &[2, 4]];
         let steps = steps.map(drawn).into_iter().collect::<Result<Vec<_>>>()?;
-        let options = RecurrentOptions {
-            op: RecurrentOp::Lstm,
-            weight_hh: &steps[3],
-            bias_hh: None,
-            weight_hr: Some(&steps[4]),
-            batch_sizes: &[3, 2],
-            reverse: false,
-        };
+        let options = RecurrentOptions::new(RecurrentOp::Lstm, &steps[3], &[3, 2])
+            .bias_hh(None)
+            .weight_hr(&steps[4])
+            .reverse(false);
         let states = recurrent(&steps[0], &steps[1], Some(&steps[2]), &options)?;
         outputs.extend([states.output, states.hidden]);
         outputs.extend(states.cell);
         inputs.extend(steps);
         for output in outputs.iter().filter(|output| output.requires_grad()) {
             let weights = Tensor::arange(0, output.numel() as i64, DType::F32)?.sin()?;
-            let weights = weights
-                .reshape_to(output.shape())?
-                .to_dtype(output.dtype())?;
+            let weights = weights.reshape(output.shape())?.to_dtype(output.dtype())?;
             let weights = weights.to_device(device)?;
-            let options = BackwardOptions {
-                retain_graph: true,
-                create_graph: formulas,
-            };
+            let options = BackwardOptions::new()
+                .retain_graph(true)
+                .create_graph(formulas);
             output.backward_with(&weights, options)?;
         }
         let grads = inputs.iter().filter_map(Tensor::grad);

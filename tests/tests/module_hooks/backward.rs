@@ -151,10 +151,9 @@ fn passes_over_one_graph_at_once_do_not_mix() {
     let (module, seen) = (double(), Seen::default());
     let _hook = module.register_full_backward_hook(see(&seen));
     let (first, second) = module.call((leaf(1.0), leaf(2.0))).unwrap();
-    let retain = BackwardOptions {
-        retain_graph: true,
-        create_graph: false,
-    };
+    let retain = BackwardOptions::new()
+        .retain_graph(true)
+        .create_graph(false);
     std::thread::scope(|scope| {
         for thread in 1..=8_u8 {
             let y = first.mul(f64::from(thread)).unwrap().add(&second).unwrap();
@@ -209,14 +208,7 @@ fn a_wrong_replacement_fails_the_pass_and_changes_no_leaf() {
 fn without_a_tracked_input_there_is_no_gradient_to_replace() {
     let layer = Linear::new(2, 2).unwrap();
     let hook = layer.register_full_backward_hook(|call| call.set_grad_inputs(vec![None]));
-    let backward = || {
-        layer
-            .call(input())
-            .unwrap()
-            .sum(.., false)
-            .unwrap()
-            .backward()
-    };
+    let backward = || layer.call(input()).unwrap().sum(..).unwrap().backward();
     backward().unwrap();
     drop(hook);
     let _hook = layer.register_full_backward_hook(|call| {
@@ -292,7 +284,7 @@ fn sixteen_threads_with_hooks_on_one_model_never_mix() {
         let x = input().mul(f64::from(thread)).unwrap();
         for _ in 0..20 {
             let loss = model.call(x.clone()).unwrap().square().unwrap();
-            loss.sum(.., false).unwrap().backward().unwrap();
+            loss.sum(..).unwrap().backward().unwrap();
         }
         std::mem::take(&mut *seen.lock().unwrap())
     };

@@ -62,13 +62,7 @@ fn a_set_hooks_modules_of_one_type() {
         seen.lock().unwrap().push(line);
     })
     .unwrap();
-    let backward = || {
-        net.call(input())
-            .unwrap()
-            .sum(.., false)
-            .unwrap()
-            .backward()
-    };
+    let backward = || net.call(input()).unwrap().sum(..).unwrap().backward();
     backward().unwrap();
     assert_eq!(*log.lock().unwrap(), ["tuple.1 ReLU 1"]);
     drop(hooks);

@@ -25,7 +25,7 @@ fn keys(optimizer: &dyn Optimizer, prefix: &str) -> usize {
 #[test]
 fn a_gradient_stays_through_a_pause_and_none_is_added() {
     let weight = Parameter::new(Tensor::from([1.0_f32, 2.0])).unwrap();
-    let loss = || weight.tensor().mul(3.0).unwrap().sum(.., false).unwrap();
+    let loss = || weight.tensor().mul(3.0).unwrap().sum(..).unwrap();
     loss().backward().unwrap();
     let recorded_before = loss();
     weight.set_requires_grad(false);

@@ -2,6 +2,9 @@
 
 use super::arguments::{Call, Op, Outputs, both, not_ours};
 use super::shapes::items;
+use module_conformance::either;
+use module_core::Dim;
+use module_core::SearchSortedOptions;
 use module_core::{
     MeshIndexing, QuantileInterpolation, Repeats, Result, ScatterReduce, Tensor, Unique,
     Value as Operand,
@@ -32,12 +35,12 @@ pub(crate) const OPS: &[Op] = &[
     }),
     ("quantile", |c| {
         quantile(c, |x, q, dim, keepdim, how| {
-            x.quantile(q, dim, keepdim, how)
+            either!(keepdim, x, quantile / quantile_keepdim, q, dim, how)
         })
     }),
     ("nanquantile", |c| {
         quantile(c, |x, q, dim, keepdim, how| {
-            x.nanquantile(q, dim, keepdim, how)
+            either!(keepdim, x, nanquantile / nanquantile_keepdim, q, dim, how)
         })
     }),
     ("count_nonzero", |c| {
@@ -49,33 +52,38 @@ pub(crate) const OPS: &[Op] = &[
     }),
     ("unique", |c| {
         let _ = c.value(FAR, "sorted");
-        let dim: Option<isize> = c.get(FAR, "dim")?;
+        let dim = dim_or_all(c.get(FAR, "dim")?);
         grouped(c, |x| x.unique(dim))
     }),
     ("unique_consecutive", |c| {
-        let dim: Option<isize> = c.get(FAR, "dim")?;
+        let dim = dim_or_all(c.get(FAR, "dim")?);
         grouped(c, |x| x.unique_consecutive(dim))
     }),
     ("searchsorted", |c| {
         c.ignore("out_int32", &[false.into()])?;
         let right = c.or(FAR, "right", false)? || c.value(FAR, "side") == "right";
         let (values, sorter) = (c.operand(1, "input")?, c.maybe(FAR, "sorter")?);
-        Ok(vec![c.x()?.searchsorted(values, right, sorter)?])
+        Ok(vec![c.x()?.searchsorted_with(
+            values,
+            SearchSortedOptions::new().right(right).sorter(sorter),
+        )?])
     }),
     ("bucketize", |c| {
         c.ignore("out_int32", &[false.into()])?;
         let right = c.or(FAR, "right", false)?;
-        c.pair(|x, boundaries| x.bucketize(boundaries, right))
+        c.pair(|x, boundaries| either!(right, x, bucketize / bucketize_right, boundaries))
     }),
     ("index_put", |c| {
         let Some(items) = items(c, 1) else {
             return not_ours("an index of lists");
         };
         let (values, accumulate) = (c.operand(2, "values")?, c.or(3, "accumulate", false)?);
-        Ok(vec![c.x()?.index_put(
-            items.as_slice(),
-            values,
+        Ok(vec![either!(
             accumulate,
+            c.x()?,
+            index_put / index_put_accumulate,
+            items.as_slice(),
+            values
         )?])
     }),
     ("masked_scatter", |c| {
@@ -129,7 +137,7 @@ pub(crate) const OPS: &[Op] = &[
     }),
     ("multinomial", |c| {
         let (count, again) = (c.need(1, "num_samples")?, c.or(2, "replacement", false)?);
-        c.map(|x| x.multinomial(count, again))
+        c.map(|x| either!(again, x, multinomial / multinomial_with_replacement, count))
     }),
 ];
 
@@ -141,13 +149,18 @@ fn folded(c: &Call<'_>, reduce: ScatterReduce) -> Outputs {
     );
     let _ = c.value(4, "reduce");
     let include = c.or(FAR, "include_self", true)?;
-    Ok(vec![
-        c.x()?.scatter_reduce(dim, index, source, reduce, include)?,
-    ])
+    Ok(vec![either!(
+        include,
+        c.x()?,
+        scatter_reduce_exclude_self / scatter_reduce,
+        dim,
+        index,
+        source,
+        reduce
+    )?])
 }
 
-type Quantile =
-    fn(&Tensor, Operand<'_>, Option<isize>, bool, QuantileInterpolation) -> Result<Tensor>;
+type Quantile = fn(&Tensor, Operand<'_>, Dim, bool, QuantileInterpolation) -> Result<Tensor>;
 
 fn quantile(c: &Call<'_>, f: Quantile) -> Outputs {
     let how = match c.value(FAR, "interpolation").as_str() {
@@ -157,7 +170,7 @@ fn quantile(c: &Call<'_>, f: Quantile) -> Outputs {
         Some("midpoint") => QuantileInterpolation::Midpoint,
         _ => QuantileInterpolation::Linear,
     };
-    let (q, dim) = (c.operand(1, "q")?, c.get(2, "dim")?);
+    let (q, dim) = (c.operand(1, "q")?, dim_or_all(c.get(2, "dim")?));
     Ok(vec![f(c.x()?, q, dim, c.or(3, "keepdim", false)?, how)?])
 }
 
@@ -171,4 +184,9 @@ fn grouped(c: &Call<'_>, f: impl FnOnce(&Tensor) -> Result<Unique>) -> Outputs {
         outputs.push(unique.counts);
     }
     Ok(outputs)
+}
+
+/// All dimensions for `None`.
+fn dim_or_all(dim: Option<isize>) -> Dim {
+    dim.map_or(Dim::All, Dim::One)
 }

@@ -1,6 +1,7 @@
 //! Functions of each element.
 
 use super::arguments::{Op, truth};
+use module_core::Tolerance;
 use module_core::{Approximate, Tensor};
 use module_nn::functional;
 
@@ -175,12 +176,20 @@ pub(crate) const OPS: &[Op] = &[
     ("isclose", |c| {
         let (rtol, atol) = (c.number(2, "rtol", 1e-5)?, c.number(3, "atol", 1e-8)?);
         let equal_nan = c.or(4, "equal_nan", false)?;
-        c.pair(|x, y| x.isclose(y, rtol, atol, equal_nan))
+        c.pair(|x, y| {
+            x.isclose(
+                y,
+                Tolerance::new().rtol(rtol).atol(atol).equal_nan(equal_nan),
+            )
+        })
     }),
     ("allclose", |c| {
         let (rtol, atol) = (c.number(2, "rtol", 1e-5)?, c.number(3, "atol", 1e-8)?);
         let equal_nan = c.or(4, "equal_nan", false)?;
-        Ok(truth(c.x()?.allclose(c.y()?, rtol, atol, equal_nan)?))
+        Ok(truth(c.x()?.allclose(
+            c.y()?,
+            Tolerance::new().rtol(rtol).atol(atol).equal_nan(equal_nan),
+        )?))
     }),
     ("equal", |c| Ok(truth(c.x()?.equal(c.y()?)?))),
     ("masked_fill", |c| {

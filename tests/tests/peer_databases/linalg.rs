@@ -2,7 +2,7 @@
 //! `golden_ops` compares without.
 
 use super::arguments::{Op, both};
-use module_core::linalg;
+use module_core::linalg::{self, SolveTriangularOptions, Triangle};
 
 const FAR: usize = usize::MAX;
 
@@ -20,15 +20,28 @@ pub(crate) const OPS: &[Op] = &[
     }),
     ("linalg.cholesky", |c| {
         let upper = c.or(FAR, "upper", false)?;
-        c.map(|x| linalg::cholesky(x, upper))
+        c.map(match upper {
+            true => linalg::cholesky_upper,
+            false => linalg::cholesky,
+        })
     }),
     ("linalg.solve", |c| {
         let left = c.or(FAR, "left", true)?;
-        c.pair(|a, b| linalg::solve(a, b, left))
+        c.pair(match left {
+            true => linalg::solve,
+            false => linalg::solve_right,
+        })
     }),
     ("linalg.solve_triangular", |c| {
-        let (upper, left) = (c.need(FAR, "upper")?, c.or(FAR, "left", true)?);
-        let unit = c.or(FAR, "unitriangular", false)?;
-        c.pair(|a, b| linalg::solve_triangular(a, b, upper, left, unit))
+        let options = SolveTriangularOptions::new(match c.need(FAR, "upper")? {
+            true => Triangle::Upper,
+            false => Triangle::Lower,
+        });
+        let options = options.left(c.or(FAR, "left", true)?).unitriangular(c.or(
+            FAR,
+            "unitriangular",
+            false,
+        )?);
+        c.pair(|a, b| linalg::solve_triangular(a, b, options))
     }),
 ];

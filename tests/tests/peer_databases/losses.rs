@@ -39,12 +39,11 @@ pub(crate) const OPS: &[Op] = &[
     ("nn.functional.kl_div", |c| {
         let reduction = c.or(FAR, "reduction", functional::KLDivReduction::Mean)?;
         let log_target = c.or(FAR, "log_target", false)?;
-        Ok(vec![functional::kl_div(
-            c.x()?,
-            c.y()?,
-            reduction,
-            log_target,
-        )?])
+        let divergence = match log_target {
+            true => functional::kl_div_log_target,
+            false => functional::kl_div,
+        };
+        Ok(vec![divergence(c.x()?, c.y()?, reduction)?])
     }),
     ("nn.functional.poisson_nll_loss", |c| {
         let options = c.config(&["log_input", "full", "eps", "reduction"])?;
@@ -112,12 +111,11 @@ pub(crate) const OPS: &[Op] = &[
         )?])
     }),
     ("nn.functional.cross_entropy", |c| {
-        let options = CrossEntropyOptions {
-            weight: c.maybe(2, "weight")?,
-            ignore_index: c.or(FAR, "ignore_index", -100)?,
-            reduction: c.or(FAR, "reduction", Reduction::Mean)?,
-            label_smoothing: c.number(FAR, "label_smoothing", 0.0)?,
-        };
+        let options = CrossEntropyOptions::new()
+            .weight(c.maybe(2, "weight")?)
+            .ignore_index(c.or(FAR, "ignore_index", -100)?)
+            .reduction(c.or(FAR, "reduction", Reduction::Mean)?)
+            .label_smoothing(c.number(FAR, "label_smoothing", 0.0)?);
         Ok(vec![functional::cross_entropy(c.x()?, c.y()?, options)?])
     }),
     (
@@ -142,11 +140,10 @@ pub(crate) const OPS: &[Op] = &[
         },
     ),
     ("nn.functional.nll_loss", |c| {
-        let options = NllLossOptions {
-            weight: c.maybe(2, "weight")?,
-            ignore_index: c.or(FAR, "ignore_index", -100)?,
-            reduction: c.or(FAR, "reduction", Reduction::Mean)?,
-        };
+        let options = NllLossOptions::new()
+            .weight(c.maybe(2, "weight")?)
+            .ignore_index(c.or(FAR, "ignore_index", -100)?)
+            .reduction(c.or(FAR, "reduction", Reduction::Mean)?);
         Ok(vec![functional::nll_loss(c.x()?, c.y()?, options)?])
     }),
     ("nn.functional.ctc_loss", |c| {

@@ -53,13 +53,12 @@ pub(crate) const OPS: &[Op] = &[
         Ok(vec![functional::bilinear(c.x()?, c.y()?, weight, bias)?])
     }),
     ("nn.functional.scaled_dot_product_attention", |c| {
-        let options = module_core::AttentionOptions {
-            attn_mask: c.maybe(3, "attn_mask")?,
-            dropout_p: c.number(4, "dropout_p", 0.0)?,
-            is_causal: c.or(5, "is_causal", false)?,
-            scale: c.get(usize::MAX, "scale")?,
-            enable_gqa: c.or(usize::MAX, "enable_gqa", false)?,
-        };
+        let options = module_core::AttentionOptions::new()
+            .attn_mask(c.maybe(3, "attn_mask")?)
+            .dropout_p(c.number(4, "dropout_p", 0.0)?)
+            .is_causal(c.or(5, "is_causal", false)?)
+            .scale(c.get(usize::MAX, "scale")?)
+            .enable_gqa(c.or(usize::MAX, "enable_gqa", false)?);
         let (key, value) = (c.tensor(1, "key")?, c.tensor(2, "value")?);
         Ok(vec![
             c.x()?.scaled_dot_product_attention(key, value, options)?,
@@ -85,13 +84,11 @@ pub(crate) const OPS: &[Op] = &[
     ("nn.functional.pairwise_distance", |c| {
         let (p, eps) = (c.number(2, "p", 2.0)?, c.number(3, "eps", 1e-6)?);
         let keepdim = c.or(4, "keepdim", false)?;
-        Ok(vec![functional::pairwise_distance(
-            c.x()?,
-            c.y()?,
-            p,
-            eps,
-            keepdim,
-        )?])
+        let distance = match keepdim {
+            true => functional::pairwise_distance_keepdim,
+            false => functional::pairwise_distance,
+        };
+        Ok(vec![distance(c.x()?, c.y()?, p, eps)?])
     }),
 ];
 

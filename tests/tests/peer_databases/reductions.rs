@@ -1,66 +1,93 @@
 //! Sums, extremes, orders and running results.
 
 use super::arguments::{Call, Op, Outputs, both, not_ours};
-use module_core::{Result, Tensor};
+use module_conformance::either;
+use module_core::{Dim, Dims, Result, Tensor};
 
 pub(crate) const OPS: &[Op] = &[
     ("sum", |c| {
-        Ok(vec![c.cast()?.sum(
-            c.dims_or_all(1, "dim")?,
+        Ok(vec![either!(
             c.or(2, "keepdim", false)?,
+            c.cast()?,
+            sum / sum_keepdim,
+            c.dims_or_all(1, "dim")?
         )?])
     }),
     ("mean", |c| {
-        Ok(vec![c.cast()?.mean(
-            c.dims_or_all(1, "dim")?,
+        Ok(vec![either!(
             c.or(2, "keepdim", false)?,
+            c.cast()?,
+            mean / mean_keepdim,
+            c.dims_or_all(1, "dim")?
         )?])
     }),
     ("prod", |c| {
-        c.cast_back(
-            c.cast()?
-                .prod(c.dims(1, "dim")?, c.or(2, "keepdim", false)?)?,
-        )
+        c.cast_back(either!(
+            c.or(2, "keepdim", false)?,
+            c.cast()?,
+            prod / prod_keepdim,
+            c.dims(1, "dim")?
+        )?)
     }),
-    ("var", |c| spread(c, Tensor::var)),
-    ("std", |c| spread(c, Tensor::std)),
+    ("var", |c| spread(c, [Tensor::var, Tensor::var_keepdim])),
+    ("std", |c| spread(c, [Tensor::std, Tensor::std_keepdim])),
     ("var.unbiased", |c| unbiased(c, Tensor::var)),
     ("std.unbiased", |c| unbiased(c, Tensor::std)),
     ("amax", |c| {
-        Ok(vec![c.x()?.amax(
-            c.dims_or_all(1, "dim")?,
+        Ok(vec![either!(
             c.or(2, "keepdim", false)?,
+            c.x()?,
+            amax / amax_keepdim,
+            c.dims_or_all(1, "dim")?
         )?])
     }),
     ("amin", |c| {
-        Ok(vec![c.x()?.amin(
-            c.dims_or_all(1, "dim")?,
+        Ok(vec![either!(
             c.or(2, "keepdim", false)?,
+            c.x()?,
+            amin / amin_keepdim,
+            c.dims_or_all(1, "dim")?
         )?])
     }),
-    ("max.reduction_no_dim", |c| c.map(|x| x.amax(.., false))),
-    ("min.reduction_no_dim", |c| c.map(|x| x.amin(.., false))),
+    ("max.reduction_no_dim", |c| c.map(|x| x.max(..))),
+    ("min.reduction_no_dim", |c| c.map(|x| x.min(..))),
     ("max.reduction_with_dim", |c| {
-        Ok(both(
-            c.x()?.max(c.need(1, "dim")?, c.or(2, "keepdim", false)?)?,
-        ))
+        Ok(both(either!(
+            c.or(2, "keepdim", false)?,
+            c.x()?,
+            max / max_keepdim,
+            c.need::<isize>(1, "dim")?
+        )?))
     }),
     ("min.reduction_with_dim", |c| {
-        Ok(both(
-            c.x()?.min(c.need(1, "dim")?, c.or(2, "keepdim", false)?)?,
-        ))
+        Ok(both(either!(
+            c.or(2, "keepdim", false)?,
+            c.x()?,
+            min / min_keepdim,
+            c.need::<isize>(1, "dim")?
+        )?))
     }),
-    ("argmax", |c| place(c, Tensor::argmax)),
-    ("argmin", |c| place(c, Tensor::argmin)),
+    ("argmax", |c| {
+        place(c, [Tensor::argmax, Tensor::argmax_keepdim])
+    }),
+    ("argmin", |c| {
+        place(c, [Tensor::argmin, Tensor::argmin_keepdim])
+    }),
     ("all", |c| {
-        Ok(vec![
-            c.x()?.all(c.dims(1, "dim")?, c.or(2, "keepdim", false)?)?,
-        ])
+        Ok(vec![either!(
+            c.or(2, "keepdim", false)?,
+            c.x()?,
+            all / all_keepdim,
+            c.dims(1, "dim")?
+        )?])
     }),
     ("any", |c| {
-        Ok(vec![
-            c.x()?.any(c.dims(1, "dim")?, c.or(2, "keepdim", false)?)?,
-        ])
+        Ok(vec![either!(
+            c.or(2, "keepdim", false)?,
+            c.x()?,
+            any / any_keepdim,
+            c.dims(1, "dim")?
+        )?])
     }),
     ("norm", |c| {
         let p = match c.value(1, "p").as_str() {
@@ -68,41 +95,51 @@ pub(crate) const OPS: &[Op] = &[
             Some(p) => return not_ours(format!("p = {p}")),
             None => c.number(1, "p", 2.0)?,
         };
-        Ok(vec![c.x()?.norm(
-            p,
-            c.dims_or_all(2, "dim")?,
+        Ok(vec![either!(
             c.or(3, "keepdim", false)?,
+            c.x()?,
+            norm / norm_keepdim,
+            p,
+            c.dims_or_all(2, "dim")?
         )?])
     }),
     ("norm.fro", |c| {
         c.ignore("p", &[])?;
         let _ = c.value(1, "p");
-        Ok(vec![c.x()?.norm(
-            2.0,
-            c.dims_or_all(2, "dim")?,
+        Ok(vec![either!(
             c.or(3, "keepdim", false)?,
+            c.x()?,
+            norm / norm_keepdim,
+            2.0,
+            c.dims_or_all(2, "dim")?
         )?])
     }),
     ("norm.inf", |c| {
         let p = c.number(1, "p", 2.0)?;
-        Ok(vec![c.x()?.norm(
-            p,
-            c.dims_or_all(2, "dim")?,
+        Ok(vec![either!(
             c.or(3, "keepdim", false)?,
+            c.x()?,
+            norm / norm_keepdim,
+            p,
+            c.dims_or_all(2, "dim")?
         )?])
     }),
     ("linalg.vector_norm", |c| {
         let p = c.number(1, "ord", 2.0)?;
-        Ok(vec![c.cast()?.norm(
-            p,
-            c.dims(2, "dim")?,
+        Ok(vec![either!(
             c.or(3, "keepdim", false)?,
+            c.cast()?,
+            norm / norm_keepdim,
+            p,
+            c.dims(2, "dim")?
         )?])
     }),
     ("logsumexp", |c| {
-        Ok(vec![c.x()?.logsumexp(
-            c.dims(1, "dim")?,
+        Ok(vec![either!(
             c.or(2, "keepdim", false)?,
+            c.x()?,
+            logsumexp / logsumexp_keepdim,
+            c.dims(1, "dim")?
         )?])
     }),
     ("cumsum", |c| {
@@ -113,31 +150,53 @@ pub(crate) const OPS: &[Op] = &[
     }),
     ("sort", |c| {
         let _ = c.value(usize::MAX, "stable");
-        Ok(both(c.x()?.sort(
-            c.or(1, "dim", -1)?,
+        Ok(both(either!(
             c.or(2, "descending", false)?,
+            c.x()?,
+            sort / sort_descending,
+            c.or(1, "dim", -1)?
         )?))
     }),
-    ("msort", |c| c.map(|x| Ok(x.sort(0, false)?.0))),
+    ("msort", |c| c.map(|x| Ok(x.sort(0)?.0))),
     ("argsort", |c| {
         let _ = c.value(usize::MAX, "stable");
-        Ok(vec![c.x()?.argsort(
-            c.or(1, "dim", -1)?,
+        Ok(vec![either!(
             c.or(2, "descending", false)?,
+            c.x()?,
+            argsort / argsort_descending,
+            c.or(1, "dim", -1)?
         )?])
     }),
     ("topk", |c| {
         let (k, dim) = (c.need(1, "k")?, c.or(2, "dim", -1)?);
-        let (largest, sorted) = (c.or(3, "largest", true)?, c.or(4, "sorted", true)?);
-        Ok(both(c.x()?.topk(k, dim, largest, sorted)?))
+        let _ = c.value(4, "sorted");
+        let largest = c.or(3, "largest", true)?;
+        Ok(both(either!(
+            largest,
+            c.x()?,
+            topk_smallest / topk,
+            k,
+            dim
+        )?))
     }),
     ("kthvalue", |c| {
         let (k, dim) = (c.need(1, "k")?, c.or(2, "dim", -1)?);
-        Ok(both(c.x()?.kthvalue(k, dim, c.or(3, "keepdim", false)?)?))
+        Ok(both(either!(
+            c.or(3, "keepdim", false)?,
+            c.x()?,
+            kthvalue / kthvalue_keepdim,
+            k,
+            dim
+        )?))
     }),
     ("median", |c| match c.get(1, "dim")? {
-        Some(dim) => Ok(both(c.x()?.median(dim, c.or(2, "keepdim", false)?)?)),
-        None => c.map(|x| Ok(x.flatten(0, -1)?.median(0, false)?.0)),
+        Some(dim) => Ok(both(either!(
+            c.or(2, "keepdim", false)?,
+            c.x()?,
+            median / median_keepdim,
+            dim
+        )?)),
+        None => c.map(|x| x.median(..)),
     }),
     ("softmax", |c| Ok(vec![c.x()?.softmax(c.need(1, "dim")?)?])),
     ("log_softmax", |c| {
@@ -157,30 +216,35 @@ pub(crate) const OPS: &[Op] = &[
 ];
 
 /// Of a dimension, or of all in a row.
-fn place(c: &Call<'_>, f: fn(&Tensor, isize, bool) -> Result<Tensor>) -> Outputs {
-    match c.get(1, "dim")? {
-        Some(dim) => Ok(vec![f(c.x()?, dim, c.or(2, "keepdim", false)?)?]),
-        None => c.map(|x| f(&x.flatten(0, -1)?, 0, false)),
-    }
+fn place(c: &Call<'_>, [plain, kept]: [fn(&Tensor, Dim) -> Result<Tensor>; 2]) -> Outputs {
+    let Some(dim) = c.get(1, "dim")? else {
+        return c.map(|x| plain(x, Dim::All));
+    };
+    let f = if c.or(2, "keepdim", false)? {
+        kept
+    } else {
+        plain
+    };
+    Ok(vec![f(c.x()?, Dim::One(dim))?])
 }
 
-type Spread = fn(&Tensor, module_core::Dims, f64, bool) -> Result<Tensor>;
+type Spread = fn(&Tensor, Dims, f64) -> Result<Tensor>;
 
-fn spread(c: &Call<'_>, f: Spread) -> Outputs {
+fn spread(c: &Call<'_>, [plain, kept]: [Spread; 2]) -> Outputs {
     let correction = match c.get::<bool>(usize::MAX, "unbiased")? {
         Some(unbiased) => f64::from(u8::from(unbiased)),
         None => c.number(usize::MAX, "correction", 1.0)?,
     };
     let dims = c.dims_or_all(1, "dim")?;
-    Ok(vec![f(
-        c.x()?,
-        dims,
-        correction,
-        c.or(3, "keepdim", false)?,
-    )?])
+    let f = if c.or(3, "keepdim", false)? {
+        kept
+    } else {
+        plain
+    };
+    Ok(vec![f(c.x()?, dims, correction)?])
 }
 
 fn unbiased(c: &Call<'_>, f: Spread) -> Outputs {
     let correction = f64::from(u8::from(c.or(1, "unbiased", true)?));
-    c.map(|x| f(x, (..).into(), correction, false))
+    c.map(|x| f(x, Dims::All, correction))
 }

@@ -58,12 +58,10 @@ pub(crate) const OPS: &[Op] = &[
         fractional::<3>(c)
     }),
     ("nn.functional.unfold", |c| {
-        let options = UnfoldOptions::<2> {
-            kernel_size: c.sizes(1, "kernel_size")?.unwrap_or([1; 2]),
-            dilation: c.sizes(2, "dilation")?.unwrap_or([1; 2]),
-            padding: c.sizes(3, "padding")?.unwrap_or([0; 2]),
-            stride: c.sizes(4, "stride")?.unwrap_or([1; 2]),
-        };
+        let options = UnfoldOptions::<2>::new(c.sizes(1, "kernel_size")?.unwrap_or([1; 2]))
+            .dilation(c.sizes(2, "dilation")?.unwrap_or([1; 2]))
+            .padding(c.sizes(3, "padding")?.unwrap_or([0; 2]))
+            .stride(c.sizes(4, "stride")?.unwrap_or([1; 2]));
         Ok(vec![c.x()?.im2col(options)?])
     }),
     (
@@ -110,13 +108,11 @@ pub(crate) const OPS: &[Op] = &[
             _ => functional::GridPaddingMode::Zeros,
         };
         let align = c.or(4, "align_corners", false)?;
-        Ok(vec![functional::grid_sample(
-            c.x()?,
-            c.y()?,
-            mode,
-            padding,
-            align,
-        )?])
+        let options = functional::GridSampleOptions::new()
+            .mode(mode)
+            .padding_mode(padding)
+            .align_corners(align);
+        Ok(vec![functional::grid_sample(c.x()?, c.y()?, options)?])
     }),
     ("nn.functional.pixel_shuffle", |c| {
         let out = functional::pixel_shuffle(c.x()?, c.need(1, "upscale_factor")?)?;
@@ -153,25 +149,23 @@ fn conv<const N: usize>(c: &Call<'_>) -> Outputs {
         Some(other) => return not_ours(format!("padding = {other}")),
         None => Padding::Size(c.sizes(4, "padding")?.unwrap_or([0; N])),
     };
-    let options = ConvOptions::<N> {
-        stride: c.sizes(3, "stride")?.unwrap_or([1; N]),
-        padding,
-        dilation: c.sizes(5, "dilation")?.unwrap_or([1; N]),
-        groups: c.or(6, "groups", 1)?,
-    };
+    let options = ConvOptions::<N>::new()
+        .stride(c.sizes(3, "stride")?.unwrap_or([1; N]))
+        .padding(padding)
+        .dilation(c.sizes(5, "dilation")?.unwrap_or([1; N]))
+        .groups(c.or(6, "groups", 1)?);
     let (x, weight) = (c.x()?, c.tensor(1, "weight")?);
     let out = x.conv(weight, options)?;
     biased::<N>(c, out)
 }
 
 fn conv_transpose<const N: usize>(c: &Call<'_>) -> Outputs {
-    let options = ConvTransposeOptions::<N> {
-        stride: c.sizes(3, "stride")?.unwrap_or([1; N]),
-        padding: c.sizes(4, "padding")?.unwrap_or([0; N]),
-        output_padding: c.sizes(5, "output_padding")?.unwrap_or([0; N]),
-        groups: c.or(6, "groups", 1)?,
-        dilation: c.sizes(7, "dilation")?.unwrap_or([1; N]),
-    };
+    let options = ConvTransposeOptions::<N>::new()
+        .stride(c.sizes(3, "stride")?.unwrap_or([1; N]))
+        .padding(c.sizes(4, "padding")?.unwrap_or([0; N]))
+        .output_padding(c.sizes(5, "output_padding")?.unwrap_or([0; N]))
+        .groups(c.or(6, "groups", 1)?)
+        .dilation(c.sizes(7, "dilation")?.unwrap_or([1; N]));
     let (x, weight) = (c.x()?, c.tensor(1, "weight")?);
     let out = x.conv_transpose(weight, options)?;
     biased::<N>(c, out)
@@ -186,13 +180,11 @@ fn kernel<const N: usize>(c: &Call<'_>) -> Result<[usize; N], Stop> {
 
 fn max_pool<const N: usize>(c: &Call<'_>) -> Outputs {
     let kernel_size = kernel::<N>(c)?;
-    let options = PoolOptions {
-        kernel_size,
-        stride: c.sizes(2, "stride")?.unwrap_or(kernel_size),
-        padding: c.sizes(3, "padding")?.unwrap_or([0; N]),
-        dilation: c.sizes(4, "dilation")?.unwrap_or([1; N]),
-        ceil_mode: c.or(5, "ceil_mode", false)?,
-    };
+    let options = PoolOptions::new(kernel_size)
+        .stride(c.sizes(2, "stride")?.unwrap_or(kernel_size))
+        .padding(c.sizes(3, "padding")?.unwrap_or([0; N]))
+        .dilation(c.sizes(4, "dilation")?.unwrap_or([1; N]))
+        .ceil_mode(c.or(5, "ceil_mode", false)?);
     match c.or(6, "return_indices", false)? {
         true => Ok(both(c.x()?.max_pool_with_indices(options)?)),
         false => Ok(vec![c.x()?.max_pool(options)?]),
@@ -201,14 +193,12 @@ fn max_pool<const N: usize>(c: &Call<'_>) -> Outputs {
 
 fn avg_pool<const N: usize>(c: &Call<'_>) -> Outputs {
     let kernel_size = kernel::<N>(c)?;
-    let options = AvgPoolOptions {
-        kernel_size,
-        stride: c.sizes(2, "stride")?.unwrap_or(kernel_size),
-        padding: c.sizes(3, "padding")?.unwrap_or([0; N]),
-        ceil_mode: c.or(4, "ceil_mode", false)?,
-        count_include_pad: c.or(5, "count_include_pad", true)?,
-        divisor_override: c.get(6, "divisor_override")?,
-    };
+    let options = AvgPoolOptions::new(kernel_size)
+        .stride(c.sizes(2, "stride")?.unwrap_or(kernel_size))
+        .padding(c.sizes(3, "padding")?.unwrap_or([0; N]))
+        .ceil_mode(c.or(4, "ceil_mode", false)?)
+        .count_include_pad(c.or(5, "count_include_pad", true)?)
+        .divisor_override(c.get(6, "divisor_override")?);
     Ok(vec![c.x()?.avg_pool(options)?])
 }
 

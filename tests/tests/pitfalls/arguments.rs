@@ -106,11 +106,7 @@ fn pitfall_54_an_argument_that_others_switch_off_is_an_error() {
     );
 
     let mask = Tensor::ones([4, 4], DType::Bool).unwrap();
-    let options = AttentionOptions {
-        attn_mask: Some(&mask),
-        is_causal: true,
-        ..Default::default()
-    };
+    let options = AttentionOptions::new().attn_mask(&mask).is_causal(true);
     refused(x.scaled_dot_product_attention(&x, &x, options), "is_causal");
 
     let gates = |layer: &str, rest: (&str, Value)| {

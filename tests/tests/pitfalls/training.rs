@@ -88,7 +88,7 @@ fn pitfall_34_an_operation_without_gradient_is_an_error_in_backward() {
     let x = Tensor::from([1.0_f32, 2.0]).with_grad().unwrap();
     let y = x.detach().mul(2.0).unwrap();
     let y = y.record([&x], |_| module_nn::NoGradient("quantise"));
-    let error = y.sum(.., false).unwrap().backward().unwrap_err();
+    let error = y.sum(..).unwrap().backward().unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::NoGradient { op: "quantise" }),
         "{error}"
@@ -169,7 +169,7 @@ fn pitfall_42_a_step_without_any_gradient_is_an_error() {
 #[test]
 fn pitfall_45_a_second_backward_names_the_operation() {
     let x = Tensor::from([0.5_f32]).with_grad().unwrap();
-    let y = x.tanh().unwrap().sum(.., false).unwrap();
+    let y = x.tanh().unwrap().sum(..).unwrap();
     y.backward().unwrap();
     let grad = x.grad().unwrap().item::<f32>().unwrap();
     let error = y.backward().unwrap_err();

@@ -1,5 +1,6 @@
 //! Kinds of operations: each draws one, in our words and in plain ones.
 
+use module_conformance::either;
 use module_nn::{PadMode, Result, Tensor};
 
 use super::plain::{Plain, broadcast};
@@ -175,26 +176,34 @@ fn reduction(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
         fn(&[f64]) -> f64,
     );
     const ALL: [Reduction; 8] = [
-        ("sum", |x, dims, keep| x.sum(dims, keep), |v| v.iter().sum()),
-        ("mean", |x, dims, keep| x.mean(dims, keep), |v| mean(v)),
+        (
+            "sum",
+            |x, dims, keep| either!(keep, x, sum / sum_keepdim, dims),
+            |v| v.iter().sum(),
+        ),
+        (
+            "mean",
+            |x, dims, keep| either!(keep, x, mean / mean_keepdim, dims),
+            |v| mean(v),
+        ),
         (
             "amax",
-            |x, dims, keep| x.amax(dims, keep),
+            |x, dims, keep| either!(keep, x, amax / amax_keepdim, dims),
             |v| v.iter().fold(f64::MIN, |a, &b| a.max(b)),
         ),
         (
             "amin",
-            |x, dims, keep| x.amin(dims, keep),
+            |x, dims, keep| either!(keep, x, amin / amin_keepdim, dims),
             |v| v.iter().fold(f64::MAX, |a, &b| a.min(b)),
         ),
         (
             "prod",
-            |x, dims, keep| x.prod(dims, keep),
+            |x, dims, keep| either!(keep, x, prod / prod_keepdim, dims),
             |v| v.iter().product(),
         ),
         (
             "var",
-            |x, dims, keep| x.var(dims, 0.0, keep),
+            |x, dims, keep| either!(keep, x, var / var_keepdim, dims, 0.0),
             |v| {
                 let mean = mean(v);
                 v.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / v.len() as f64
@@ -202,12 +211,12 @@ fn reduction(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
         ),
         (
             "logsumexp",
-            |x, dims, keep| x.logsumexp(dims, keep),
+            |x, dims, keep| either!(keep, x, logsumexp / logsumexp_keepdim, dims),
             |v| v.iter().map(|x| x.exp()).sum::<f64>().ln(),
         ),
         (
             "norm",
-            |x, dims, keep| x.norm(1.0, dims, keep),
+            |x, dims, keep| either!(keep, x, norm / norm_keepdim, 1.0, dims),
             |v| v.iter().map(|x| x.abs()).sum(),
         ),
     ];
@@ -254,7 +263,7 @@ fn rows(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
         ("cumprod", Tensor::cumprod, |v| running(v, |a, b| a * b)),
         (
             "sort",
-            |x, dim| Ok(x.sort(dim, false)?.0),
+            |x, dim| Ok(x.sort(dim)?.0),
             |v| {
                 let mut v = v.to_vec();
                 v.sort_by(f64::total_cmp);

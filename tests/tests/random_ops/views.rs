@@ -177,7 +177,7 @@ fn random_views_see_what_those_of_ndarray_see() {
         let seeds = Tensor::from_vec(weights, ours.shape()).unwrap();
         ours.mul(&seeds)
             .unwrap()
-            .sum(.., false)
+            .sum(..)
             .unwrap()
             .backward()
             .unwrap();

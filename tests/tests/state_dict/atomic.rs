@@ -143,7 +143,7 @@ fn loading_loses_no_gradient_of_another_thread() {
             }
         });
         while loads.load(Ordering::Relaxed) < LOADS {
-            let y = layer.weight().tensor().sum(.., false).unwrap();
+            let y = layer.weight().tensor().sum(..).unwrap();
             y.backward().unwrap();
             rounds += 1.0;
         }

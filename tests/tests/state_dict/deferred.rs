@@ -73,7 +73,7 @@ fn using_what_has_no_values_is_an_error_that_names_it() {
     let results = [
         weight.to_host().map(drop),
         weight.to_vec::<f32>().map(drop),
-        weight.sum(.., false).map(drop),
+        weight.sum(..).map(drop),
         weight.add(1.0).map(drop),
         weight.t().and_then(|w| w.contiguous()).map(drop),
         weight.to_dtype(DType::F64).map(drop),

@@ -1,5 +1,10 @@
 //! Tensors as indices, folds by index, counts, searches, running values, quantiles, matrices.
 
+use module_conformance::either;
+use module_core::Dim;
+use module_core::SearchSortedOptions;
+use module_core::linalg::SolveTriangularOptions;
+use module_core::linalg::Triangle;
 use module_core::{
     IndexItem, MeshIndexing, QuantileInterpolation, Result, ScatterReduce, Tensor, linalg,
 };
@@ -49,10 +54,22 @@ fn indices() {
         let accumulate = d.often();
         if d.often() {
             let number = d.scalar();
-            return x.index_put(items.as_slice(), number, accumulate);
+            return either!(
+                accumulate,
+                x,
+                index_put / index_put_accumulate,
+                items.as_slice(),
+                number
+            );
         }
         let values = d.like(&x);
-        x.index_put(items.as_slice(), &values, accumulate)
+        either!(
+            accumulate,
+            x,
+            index_put / index_put_accumulate,
+            items.as_slice(),
+            &values
+        )
     });
     fuzz("masked_scatter", |d| {
         let x = d.maybe_huge();
@@ -81,7 +98,15 @@ fn indices() {
             ScatterReduce::Amax,
             ScatterReduce::Amin,
         ]);
-        x.scatter_reduce(d.dim(), &index, &source, reduce, d.often())
+        either!(
+            d.often(),
+            x,
+            scatter_reduce / scatter_reduce_exclude_self,
+            d.dim(),
+            &index,
+            &source,
+            reduce
+        )
     });
     fuzz("repeat_interleave by a tensor", |d| {
         let x = d.maybe_huge();
@@ -96,16 +121,21 @@ fn indices() {
 fn counts() {
     fuzz("multinomial", |d| {
         let x = d.maybe_huge().abs()?;
-        x.multinomial(d.size(), d.often())
+        either!(
+            d.often(),
+            x,
+            multinomial / multinomial_with_replacement,
+            d.size()
+        )
     });
     fuzz("unique", |d| {
         let x = d.maybe_huge();
-        let dim = d.often().then(|| d.dim());
+        let dim = d.often().then(|| d.dim()).map_or(Dim::All, Dim::One);
         Ok(x.unique(dim)?.inverse)
     });
     fuzz("unique_consecutive", |d| {
         let x = d.maybe_huge();
-        let dim = d.often().then(|| d.dim());
+        let dim = d.often().then(|| d.dim()).map_or(Dim::All, Dim::One);
         Ok(x.unique_consecutive(dim)?.values)
     });
     fuzz("bincount", |d| {
@@ -118,12 +148,12 @@ fn counts() {
     fuzz("searchsorted", |d| {
         let x = d.maybe_huge();
         let values = d.value(&x);
-        x.searchsorted(values, d.often(), None)
+        x.searchsorted_with(values, SearchSortedOptions::new().right(d.often()))
     });
     fuzz("bucketize", |d| {
         let x = d.maybe_huge();
         let boundaries = d.of_shape(&[3], x.dtype());
-        x.bucketize(&boundaries, d.often())
+        either!(d.often(), x, bucketize / bucketize_right, &boundaries)
     });
     fuzz("meshgrid", |d| {
         let (a, b) = (
@@ -152,13 +182,27 @@ fn running_values() {
     fuzz("quantile", |d| {
         let x = d.maybe_huge();
         let q = d.of(&[0.0, 0.5, 1.0, 0.25, f64::NAN, 2.0]);
-        let dim = d.often().then(|| d.dim());
-        x.quantile(q, dim, d.often(), QuantileInterpolation::Linear)
+        let dim = d.often().then(|| d.dim()).map_or(Dim::All, Dim::One);
+        either!(
+            d.often(),
+            x,
+            quantile / quantile_keepdim,
+            q,
+            dim,
+            QuantileInterpolation::Linear
+        )
     });
     fuzz("nanquantile", |d| {
         let x = d.maybe_huge();
         let q = Tensor::from([0.5_f32, 0.25]);
-        x.nanquantile(&q, d.dim(), d.often(), QuantileInterpolation::Midpoint)
+        either!(
+            d.often(),
+            x,
+            nanquantile / nanquantile_keepdim,
+            &q,
+            d.dim(),
+            QuantileInterpolation::Midpoint
+        )
     });
     fuzz("nan_to_num", |d| {
         let x = d.maybe_huge();
@@ -179,14 +223,14 @@ fn running_values() {
 fn matrices() {
     type Matrix = (&'static str, fn(&Tensor) -> Result<Tensor>);
     let of_one: [Matrix; 8] = [
-        ("svd", |x| Ok(linalg::svd(x, true)?.0)),
+        ("svd", |x| Ok(linalg::svd(x)?.0)),
         ("svdvals", linalg::svdvals),
         ("qr", |x| Ok(linalg::qr(x, linalg::QrMode::Complete)?.1)),
         ("eigh", |x| Ok(linalg::eigh(x)?.1)),
         ("inv", linalg::inv),
         ("det", linalg::det),
         ("slogdet", |x| Ok(linalg::slogdet(x)?.1)),
-        ("cholesky", |x| linalg::cholesky(x, false)),
+        ("cholesky", linalg::cholesky),
     ];
     for (name, op) in of_one {
         fuzz(name, |d| {
@@ -208,8 +252,13 @@ fn matrices() {
         };
         let b = d.like(&a);
         match d.often() {
-            true => linalg::solve(&a, &b, left),
-            false => linalg::solve_triangular(&a, &b, d.often(), left, d.often()),
+            true if left => linalg::solve(&a, &b),
+            true => linalg::solve_right(&a, &b),
+            false => {
+                let triangle = d.of(&[Triangle::Lower, Triangle::Upper]);
+                let options = SolveTriangularOptions::new(triangle).left(left);
+                linalg::solve_triangular(&a, &b, options.unitriangular(d.often()))
+            }
         }
     });
 }

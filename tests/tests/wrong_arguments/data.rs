@@ -1,5 +1,6 @@
 //! The operations that move data.
 
+use module_conformance::either;
 use std::ops::Bound;
 
 use module_core::{
@@ -138,7 +139,7 @@ fn views() {
             };
             x = seen.unwrap_or(x);
         }
-        x.sum(.., false)
+        x.sum(..)
     });
     fuzz("view as an array", |d| {
         let x = d.maybe_huge();
@@ -179,25 +180,25 @@ fn copies() {
     });
     fuzz("sort", |d| {
         let x = d.maybe_huge();
-        x.sort(d.dim(), d.often()).map(|(values, _)| values)
+        either!(d.often(), x, sort / sort_descending, d.dim()).map(|(values, _)| values)
     });
     fuzz("argsort", |d| {
         let x = d.maybe_huge();
-        x.argsort(d.dim(), d.often())
+        either!(d.often(), x, argsort / argsort_descending, d.dim())
     });
     fuzz("topk", |d| {
         let x = d.maybe_huge();
-        let out = x.topk(d.size(), d.dim(), d.often(), d.often());
+        let out = either!(d.often(), x, topk / topk_smallest, d.size(), d.dim());
         out.map(|(values, _)| values)
     });
     fuzz("kthvalue", |d| {
         let x = d.maybe_huge();
-        x.kthvalue(d.size(), d.dim(), d.often())
+        either!(d.often(), x, kthvalue / kthvalue_keepdim, d.size(), d.dim())
             .map(|(values, _)| values)
     });
     fuzz("median", |d| {
         let x = d.maybe_huge();
-        x.median(d.dim(), d.often()).map(|(values, _)| values)
+        either!(d.often(), x, median / median_keepdim, d.dim()).map(|(values, _)| values)
     });
     fuzz("nonzero", |d| d.maybe_huge().nonzero());
 }
@@ -310,8 +311,8 @@ fn absurd_sizes_are_typed_errors() {
     for (i, result) in [
         large.unfold(0, 1 << 40, 1),
         large.nonzero(),
-        large.argsort(0, false),
-        large.topk(1 << 59, 0, true, true).map(|(values, _)| values),
+        large.argsort(0),
+        large.topk(1 << 59, 0).map(|(values, _)| values),
         large.pad([1 << 60, 1], PadMode::default()),
         large.pad([1, 1], PadMode::Circular),
         x.pad([isize::MAX, isize::MAX], PadMode::default()),

@@ -1,5 +1,7 @@
 //! Functions of one element and of two, quotients, limits, products, distances, grids.
 
+use module_conformance::either;
+use module_core::GridSampleOptions;
 use module_core::{CdistMode, GridPaddingMode, GridSampleMode, Result, Tensor, TensordotDims};
 
 use crate::{Draw, fuzz};
@@ -163,13 +165,20 @@ fn grids() {
             GridPaddingMode::Border,
             GridPaddingMode::Reflection,
         ];
-        x.grid_sample(&grid, d.of(&modes), d.of(&paddings), d.often())
+        let options = GridSampleOptions::new().mode(d.of(&modes));
+        let options = options.padding_mode(d.of(&paddings));
+        x.grid_sample(&grid, options.align_corners(d.often()))
     });
     fuzz("affine_grid", |d| {
         let dims = 2 + d.below(2);
         let theta = of(d, &[2, dims, dims + 1]);
         let rest: Vec<usize> = (0..=dims).map(|_| d.size()).collect();
         let size: Vec<usize> = [2].into_iter().chain(rest).collect();
-        theta.affine_grid(&size, d.often())
+        either!(
+            d.often(),
+            theta,
+            affine_grid / affine_grid_align_corners,
+            size
+        )
     });
 }

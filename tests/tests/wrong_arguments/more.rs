@@ -1,6 +1,7 @@
 //! Powers of tensors, choices of numbers, nearness, parts of given sizes, draws.
 
 use crate::fuzz;
+use module_core::Tolerance;
 
 #[test]
 fn what_was_missing() {
@@ -41,7 +42,13 @@ fn what_was_missing() {
     fuzz("isclose", |d| {
         let x = d.maybe_huge();
         let other = d.like(&x);
-        x.isclose(&other, d.number(), d.number(), d.often())
+        x.isclose(
+            &other,
+            Tolerance::new()
+                .rtol(d.number())
+                .atol(d.number())
+                .equal_nan(d.often()),
+        )
     });
     fuzz("equal", |d| {
         let x = d.maybe_huge();

@@ -122,13 +122,12 @@ fn attention() {
         } else {
             mask
         };
-        let options = AttentionOptions {
-            attn_mask: (!d.often()).then_some(&mask),
-            dropout_p: if d.often() { 0.0 } else { d.number() },
-            is_causal: !d.often(),
-            scale: (!d.often()).then(|| d.number()),
-            enable_gqa: !d.often(),
-        };
+        let options = AttentionOptions::new()
+            .attn_mask((!d.often()).then_some(&mask))
+            .dropout_p(if d.often() { 0.0 } else { d.number() })
+            .is_causal(!d.often())
+            .scale((!d.often()).then(|| d.number()))
+            .enable_gqa(!d.often());
         query.scaled_dot_product_attention(&key, &value, options)
     });
 }
@@ -156,26 +155,24 @@ fn losses() {
     fuzz("cross_entropy", |d| -> Result<Tensor> {
         let x = d.maybe_huge();
         let (target, weight) = (target(d, &x), weight(d, &x));
-        let options = CrossEntropyOptions {
-            weight: weight.as_ref(),
-            ignore_index: d.of(&[-100, 0, -1, 1]),
-            reduction: d.reduction(),
-            label_smoothing: if d.often() {
+        let options = CrossEntropyOptions::new()
+            .weight(weight.as_ref())
+            .ignore_index(d.of(&[-100, 0, -1, 1]))
+            .reduction(d.reduction())
+            .label_smoothing(if d.often() {
                 0.0
             } else {
                 d.number().abs() / 5.0
-            },
-        };
+            });
         x.cross_entropy(&target, options)
     });
     fuzz("nll_loss", |d| {
         let x = d.maybe_huge();
         let (target, weight) = (target(d, &x), weight(d, &x));
-        let options = NllLossOptions {
-            weight: weight.as_ref(),
-            ignore_index: d.of(&[-100, 0, -1, 1]),
-            reduction: d.reduction(),
-        };
+        let options = NllLossOptions::new()
+            .weight(weight.as_ref())
+            .ignore_index(d.of(&[-100, 0, -1, 1]))
+            .reduction(d.reduction());
         x.nll_loss(&target, options)
     });
 }

@@ -2,6 +2,8 @@
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use module_core::{DType, Tensor};
+use module_nn::rnn::pack_sequence_unsorted;
+use module_nn::rnn::unpad_sequence_batch_first;
 use module_nn::rnn::{
     PackOptions, PackedSequence, PadPackedOptions, PadSequenceOptions, PaddingSide,
     invert_permutation, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence,
@@ -88,14 +90,10 @@ fn recurrent_layers() {
         let weight_hh = d.about(&[gates, width]);
         let bias_hh = d.often().then(|| d.about(&[gates]));
         let weight_hr = (width != hidden || !d.often()).then(|| d.about(&[width, hidden]));
-        let options = RecurrentOptions {
-            op,
-            weight_hh: &weight_hh,
-            bias_hh: bias_hh.as_ref(),
-            weight_hr: weight_hr.as_ref(),
-            batch_sizes: &batch_sizes,
-            reverse: d.often(),
-        };
+        let options = RecurrentOptions::new(op, &weight_hh, &batch_sizes)
+            .bias_hh(bias_hh.as_ref())
+            .weight_hr(weight_hr.as_ref())
+            .reverse(d.often());
         Ok(recurrent(&x, &first, cell.as_ref(), &options)?.output)
     });
     fuzz("LSTM", |d| {
@@ -121,38 +119,43 @@ fn recurrent_layers() {
 fn packed_sequences() {
     fuzz("pack_padded_sequence", |d| {
         let x = d.maybe_huge();
-        let options = PackOptions {
-            batch_first: d.often(),
-            enforce_sorted: d.often(),
-        };
+        let options = PackOptions::new()
+            .batch_first(d.often())
+            .enforce_sorted(d.often());
         let dim = usize::from(!options.batch_first);
         let lengths = d.lengths(x.shape().get(dim).copied().unwrap_or(1));
         let packed = pack_padded_sequence(&x, &lengths, options)?;
-        let options = PadPackedOptions {
-            batch_first: d.often(),
-            padding_value: d.number(),
-            total_length: (!d.often()).then(|| d.size()),
-        };
+        let options = PadPackedOptions::new()
+            .batch_first(d.often())
+            .padding_value(d.number())
+            .total_length((!d.often()).then(|| d.size()));
         Ok(pad_packed_sequence(&packed, options)?.0)
     });
     fuzz("pad_sequence", |d| {
         let sequences: Vec<Tensor> = (0..d.below(4)).map(|_| d.maybe_huge()).collect();
-        let options = PadSequenceOptions {
-            batch_first: d.often(),
-            padding_value: d.number(),
-            padding_side: d.of(&[PaddingSide::Left, PaddingSide::Right]),
-        };
+        let options = PadSequenceOptions::new()
+            .batch_first(d.often())
+            .padding_value(d.number())
+            .padding_side(d.of(&[PaddingSide::Left, PaddingSide::Right]));
         if d.often() {
             return pad_sequence(&sequences, options);
         }
-        Ok(pack_sequence(&sequences, d.often())?.data().clone())
+        Ok(match d.often() {
+            true => pack_sequence(&sequences),
+            false => pack_sequence_unsorted(&sequences),
+        }?
+        .data()
+        .clone())
     });
     fuzz("unpad_sequence", |d| {
         let x = d.maybe_huge();
         let batch_first = d.often();
         let dim = usize::from(!batch_first);
         let lengths = d.lengths(x.shape().get(dim).copied().unwrap_or(1));
-        let mut sequences = unpad_sequence(&x, &lengths, batch_first)?;
+        let mut sequences = match batch_first {
+            true => unpad_sequence_batch_first(&x, &lengths)?,
+            false => unpad_sequence(&x, &lengths)?,
+        };
         Ok(sequences.pop().unwrap_or(x))
     });
     fuzz("PackedSequence", |d| {

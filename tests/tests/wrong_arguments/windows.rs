@@ -64,56 +64,48 @@ impl Draw {
     }
 
     fn convolution<const N: usize>(&mut self, groups: usize) -> ConvOptions<N> {
-        ConvOptions {
-            stride: self.steps(),
-            padding: match self.below(4) {
+        ConvOptions::new()
+            .stride(self.steps())
+            .padding(match self.below(4) {
                 0 => Padding::Same,
                 1 => Padding::Valid,
                 _ => Padding::Size(self.paddings()),
-            },
-            dilation: if self.often() { [1; N] } else { self.steps() },
-            groups,
-        }
+            })
+            .dilation(if self.often() { [1; N] } else { self.steps() })
+            .groups(groups)
     }
 
     fn transposed<const N: usize>(&mut self, groups: usize) -> ConvTransposeOptions<N> {
-        ConvTransposeOptions {
-            stride: self.steps(),
-            padding: self.paddings(),
-            output_padding: self.paddings(),
-            groups,
-            dilation: if self.often() { [1; N] } else { self.steps() },
-        }
+        ConvTransposeOptions::new()
+            .stride(self.steps())
+            .padding(self.paddings())
+            .output_padding(self.paddings())
+            .groups(groups)
+            .dilation(if self.often() { [1; N] } else { self.steps() })
     }
 
     fn pooling<const N: usize>(&mut self) -> PoolOptions<N> {
-        PoolOptions {
-            kernel_size: self.steps(),
-            stride: self.steps(),
-            padding: self.paddings(),
-            dilation: if self.often() { [1; N] } else { self.steps() },
-            ceil_mode: self.often(),
-        }
+        PoolOptions::new(self.steps())
+            .stride(self.steps())
+            .padding(self.paddings())
+            .dilation(if self.often() { [1; N] } else { self.steps() })
+            .ceil_mode(self.often())
     }
 
     fn means<const N: usize>(&mut self) -> AvgPoolOptions<N> {
-        AvgPoolOptions {
-            kernel_size: self.steps(),
-            stride: self.steps(),
-            padding: self.paddings(),
-            ceil_mode: self.often(),
-            count_include_pad: self.often(),
-            divisor_override: (!self.often()).then(|| self.size()),
-        }
+        AvgPoolOptions::new(self.steps())
+            .stride(self.steps())
+            .padding(self.paddings())
+            .ceil_mode(self.often())
+            .count_include_pad(self.often())
+            .divisor_override((!self.often()).then(|| self.size()))
     }
 
     fn columns<const N: usize>(&mut self) -> UnfoldOptions<N> {
-        UnfoldOptions {
-            kernel_size: self.steps(),
-            dilation: if self.often() { [1; N] } else { self.steps() },
-            padding: self.paddings(),
-            stride: self.steps(),
-        }
+        UnfoldOptions::new(self.steps())
+            .dilation(if self.often() { [1; N] } else { self.steps() })
+            .padding(self.paddings())
+            .stride(self.steps())
     }
 
     fn adaptive<const N: usize>(&mut self) -> AdaptiveSize<N> {
@@ -240,11 +232,9 @@ fn pooling() {
     });
     fuzz("lp_pool2d", |d| {
         let x = d.volume::<2>(2);
-        let options: LpPoolOptions<2> = LpPoolOptions {
-            kernel_size: d.steps(),
-            stride: d.steps(),
-            ceil_mode: d.often(),
-        };
+        let options: LpPoolOptions<2> = LpPoolOptions::new(d.steps())
+            .stride(d.steps())
+            .ceil_mode(d.often());
         lp_pool(&x, d.number(), options)
     });
     fuzz("adaptive_avg_pool2d", |d| {
@@ -329,11 +319,9 @@ fn exchanged_places() {
     });
     fuzz("lp_pool of any power", |d| {
         let x = d.volume::<1>(2);
-        let options: LpPoolOptions<1> = LpPoolOptions {
-            kernel_size: d.steps(),
-            stride: d.steps(),
-            ceil_mode: d.often(),
-        };
+        let options: LpPoolOptions<1> = LpPoolOptions::new(d.steps())
+            .stride(d.steps())
+            .ceil_mode(d.often());
         lp_pool(
             &x,
             d.of(&[f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::NAN]),

@@ -45,7 +45,7 @@ pub fn run() -> Result<f32> {
     let net = Net::new()?;
     let mut optimizer = AdamW::new(&net, 1e-2)?;
     let x = Tensor::randn([32, 4], DType::F32)?;
-    let target = x.narrow(1, 0..3)?.argmax(1, false)?;
+    let target = x.narrow(1, 0..3)?.argmax(1)?;
     let criterion = CrossEntropyLoss::new();
     for _ in 0..20 {
         net.zero_grad();

@@ -27,7 +27,7 @@ impl Parameter {
                 .to_device(&default_device())?,
         };
         let stream = generator.stream();
-        check_drawn("with_init", &shape, dtype, &value)?;
+        check_draw("with_init", &shape, dtype, &value)?;
         Self::from_parts(value, History::of(Draw::next(Arc::new(init), stream)))
     }
 
@@ -79,7 +79,7 @@ impl Parameter {
         let generator = self.device().default_generator();
         let value = match is_deferred() {
             true => Tensor::absent("initialize", &self.shape(), (self.dtype(), self.device()))?,
-            false => self.drawn_by(&init, &generator)?,
+            false => self.draw_by(&init, &generator)?,
         };
         let stream = generator.stream();
         let init = Arc::new(init);
@@ -142,7 +142,7 @@ impl Parameter {
     /// A parameter that was made from a tensor and owns none; those of the initializer. The
     /// parameter is then as it was.
     pub fn reset(&self, generator: &Generator) -> Result<()> {
-        self.replace(self.drawn(generator)?, None);
+        self.replace(self.draw(generator)?, None);
         self.mark_loaded(false);
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Parameter {
     /// When a tree is drawn anew, this parameter is drawn right before `next`, and not where it was
     /// made: for an initializer that depends on what `next` will draw.
     #[must_use]
-    pub fn drawn_before(self, next: &Self) -> Self {
+    pub fn draw_before(self, next: &Self) -> Self {
         let next = next.history();
         self.change_history(|history| history.put_before(&next));
         self
@@ -161,18 +161,18 @@ impl Parameter {
     /// # Errors
     ///
     /// As [`reset`](Self::reset).
-    pub fn drawn(&self, generator: &Generator) -> Result<Tensor> {
+    pub fn draw(&self, generator: &Generator) -> Result<Tensor> {
         replay(&[self], Some(generator)).map(|mut values| values.remove(0))
     }
 
-    pub(in super::super) fn drawn_by(
+    pub(in super::super) fn draw_by(
         &self,
         init: &dyn Init,
         generator: &Generator,
     ) -> Result<Tensor> {
         let old = self.detach();
         let value = init.init(old.shape(), old.dtype(), generator)?;
-        check_drawn("reset", old.shape(), old.dtype(), &value)?;
+        check_draw("reset", old.shape(), old.dtype(), &value)?;
         value.to_device(&old.device())
     }
 
@@ -184,7 +184,7 @@ impl Parameter {
 }
 
 /// An initializer must give what it was asked for.
-fn check_drawn(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
+fn check_draw(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
     check_shape(op, shape, value)?;
     if value.dtype() == dtype {
         return Ok(());

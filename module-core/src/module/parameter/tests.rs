@@ -3,7 +3,7 @@ use crate::module::ConstantInit;
 use crate::{Error, MAX_RANK, Result, Tensor, deferred};
 
 fn total(x: &Tensor) -> Tensor {
-    x.sum(.., false).unwrap()
+    x.sum(..).unwrap()
 }
 
 fn grad_of(x: &Tensor) -> Vec<f64> {
@@ -33,7 +33,7 @@ fn a_parameter_that_is_paused_or_frozen_meanwhile_calls_none() -> Result<()> {
         let weight = Parameter::new(Tensor::from([1.0_f64]))?;
         let must_not_run = |_: &Parameter| Err(Error::custom("must not run"));
         let _hook = weight.register_post_accumulate_grad_hook(must_not_run);
-        let y = weight.tensor().mul(2.0)?.sum(.., false)?;
+        let y = weight.tensor().mul(2.0)?.sum(..)?;
         stop(&weight);
         y.backward()?;
         assert!(weight.grad().is_none());

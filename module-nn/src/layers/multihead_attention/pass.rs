@@ -5,7 +5,7 @@ use module_core::{
 };
 
 use super::{MultiheadAttention, MultiheadAttentionInput};
-use crate::layers::causal::{blocked, seen};
+use crate::layers::causal::{additive_mask, causal_mask};
 
 const NAME: &str = "MultiheadAttention";
 
@@ -20,7 +20,7 @@ pub(super) fn run(
             *x = x.unsqueeze(0)?;
         }
     }
-    let [query, key, value] = projected(layer, &sizes, &input)?;
+    let [query, key, value] = project(layer, &sizes, &input)?;
     let key = heads(with_more(key, &layer.bias_k, &sizes)?, &sizes)?;
     let value = heads(with_more(value, &layer.bias_v, &sizes)?, &sizes)?;
     let query = heads(query, &sizes)?;
@@ -51,12 +51,10 @@ pub(super) fn run(
             true => None,
             false => masks.added(&sizes, input.is_causal, more, &query)?,
         };
-        let options = AttentionOptions {
-            attn_mask: mask.as_ref(),
-            dropout_p,
-            is_causal,
-            ..AttentionOptions::default()
-        };
+        let options = AttentionOptions::new()
+            .attn_mask(mask.as_ref())
+            .dropout_p(dropout_p)
+            .is_causal(is_causal);
         (
             query.scaled_dot_product_attention(&key, &value, options)?,
             None,
@@ -64,10 +62,10 @@ pub(super) fn run(
     };
     let joined = attended.permute(sizes.out_of_heads())?;
     let (a, b) = sizes.leading(sizes.queries);
-    let joined = joined.reshape_to(&[a, b, layer.config.embed_dim].into())?;
+    let joined = joined.reshape([a, b, layer.config.embed_dim])?;
     let mut output = layer.out_proj.call(joined)?;
     let mut weights = match weights {
-        Some(weights) if input.average_attn_weights => Some(weights.mean(1, false)?),
+        Some(weights) if input.average_attn_weights => Some(weights.mean(1)?),
         weights => weights,
     };
     if !sizes.batched {
@@ -182,7 +180,7 @@ fn error(expected: impl Into<String>, got: &Tensor) -> module_core::Error {
 }
 
 /// Query, key and value after their linear maps.
-fn projected(
+fn project(
     layer: &MultiheadAttention,
     sizes: &Sizes,
     input: &MultiheadAttentionInput,
@@ -227,7 +225,7 @@ fn with_more(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor
 fn heads(x: Tensor, sizes: &Sizes) -> Result<Tensor> {
     let (a, b) = (x.size(0)?, x.size(1)?);
     let split: Shape = [a, b, sizes.heads, sizes.head_dim].into();
-    x.reshape_to(&split)?.permute(sizes.to_heads())
+    x.reshape(&split)?.permute(sizes.to_heads())
 }
 
 /// The masks as what is added to the scores, in shapes that broadcast to theirs.
@@ -258,7 +256,7 @@ impl Masks {
                     return Err(error(format!("a key_padding_mask {expected}"), mask));
                 }
                 let mask = additive(mask, &input.query)?;
-                Some(mask.reshape_to(&[batch, 1, 1, keys].into())?)
+                Some(mask.reshape([batch, 1, 1, keys])?)
             }
             None => None,
         };
@@ -270,7 +268,7 @@ impl Masks {
                 Some(if *mask.shape() == flat {
                     added
                 } else if *mask.shape() == deep {
-                    added.reshape_to(&[batch, heads, queries, keys].into())?
+                    added.reshape([batch, heads, queries, keys])?
                 } else {
                     return Err(error(format!("an attn_mask {flat} or {deep}"), mask));
                 })
@@ -290,8 +288,8 @@ impl Masks {
     ) -> Result<Option<Tensor>> {
         let causal = match is_causal && self.attention.is_none() {
             true => {
-                let seen = seen(sizes.queries, sizes.keys, 0, &query.device())?;
-                Some(blocked(&seen, query.dtype())?)
+                let seen = causal_mask(sizes.queries, sizes.keys, 0, &query.device())?;
+                Some(additive_mask(&seen, query.dtype())?)
             }
             false => None,
         };

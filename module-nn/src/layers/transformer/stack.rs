@@ -4,7 +4,7 @@
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
 use crate::config::{Part, fitting_count, positive};
-use crate::layers::causal::{blocked, seen};
+use crate::layers::causal::{additive_mask, causal_mask};
 
 /// As many layers, all with the values of the first: only that one draws, as PyTorch copies it.
 pub(super) fn copies<M: Module>(
@@ -81,10 +81,10 @@ pub(super) fn is_causal(mask: Option<&Tensor>, said: Option<bool>) -> Result<boo
             if queries != keys {
                 return Ok(false);
             }
-            let seen = seen(queries, keys, 0, &mask.device())?;
+            let seen = causal_mask(queries, keys, 0, &mask.device())?;
             match mask.dtype() {
                 DType::Bool => mask.equal(&seen.logical_not()?),
-                dtype if dtype.is_floating_point() => mask.equal(&blocked(&seen, dtype)?),
+                dtype if dtype.is_floating_point() => mask.equal(&additive_mask(&seen, dtype)?),
                 _ => Ok(false),
             }
         }

@@ -58,13 +58,13 @@ fn the_operation_and_the_input_are_named_and_no_leaf_is_changed() {
 fn recorded_passes_and_passes_for_inputs_are_looked_at() {
     let x = leaf(&[0.0]);
     let y = total(&x.sqrt().unwrap());
-    assert!(detect_anomaly(|| grad(&[&y], &[&x], RETAIN)).is_err());
-    assert!(grad(&[&y], &[&x], RETAIN).is_ok());
+    assert!(detect_anomaly(|| grad(&[&y], &[&x], retain())).is_err());
+    assert!(grad(&[&y], &[&x], retain()).is_ok());
     // The slope of x^1.5 is finite at 0, its curvature is not.
     let y = total(&x.pow(1.5).unwrap());
     let curvature = detect_anomaly(|| {
-        let slope = grad(&[&y], &[&x], CREATE)?.remove(0).unwrap();
-        grad(&[&slope], &[&x], CREATE)
+        let slope = grad(&[&y], &[&x], create())?.remove(0).unwrap();
+        grad(&[&slope], &[&x], create())
     });
     assert!(matches!(
         curvature.unwrap_err().kind(),
@@ -77,7 +77,7 @@ fn what_comes_from_outside_is_not_blamed_on_an_operation() {
     let x = leaf(&[1.0, 2.0]);
     let y = x.mul(2.0).unwrap();
     let bad = Tensor::from([1.0, f64::NAN]);
-    let error = detect_anomaly(|| y.backward_with(&bad, RETAIN)).unwrap_err();
+    let error = detect_anomaly(|| y.backward_with(&bad, retain())).unwrap_err();
     assert_eq!(
         error.to_string(),
         "backward: grad = NaN: element 1 of the gradient of shape [2] is not finite"

@@ -14,7 +14,7 @@ fn a_hook_that_fails_is_named_and_changes_no_leaf() {
         .unwrap();
     let line = line!() - 2;
     let one = y.detach().ones_like().unwrap();
-    let error = y.backward_with(&one, RETAIN).unwrap_err();
+    let error = y.backward_with(&one, retain()).unwrap_err();
     let file = file!();
     assert_eq!(
         error.to_string(),
@@ -23,9 +23,9 @@ fn a_hook_that_fails_is_named_and_changes_no_leaf() {
         )
     );
     assert!(x.grad().is_none() && w.grad().is_none() && h.grad().is_none());
-    assert!(grad(&[&y], &[&x], RETAIN).is_err());
+    assert!(grad(&[&y], &[&x], retain()).is_err());
     // One that is not on the way is not asked.
-    grad(&[&y], &[&w], RETAIN).unwrap();
+    grad(&[&y], &[&w], retain()).unwrap();
     hook.remove();
     y.backward().unwrap();
     assert_eq!((grad_of(&x), grad_of(&w)), (vec![6.0], vec![9.0]));

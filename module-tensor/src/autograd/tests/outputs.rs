@@ -51,7 +51,7 @@ fn a_function_is_asked_once_for_the_gradients_of_all_outputs() -> Result<()> {
     let x = leaf(&[3.0, 5.0]);
     let ([double, square, places], runs) = both(&x);
     assert!(!places.requires_grad());
-    double.add(&square)?.sum(.., false)?.backward()?;
+    double.add(&square)?.sum(..)?.backward()?;
     assert_eq!(values(&x), [8.0, 12.0]);
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     Ok(())
@@ -61,7 +61,7 @@ fn a_function_is_asked_once_for_the_gradients_of_all_outputs() -> Result<()> {
 fn outputs_that_nothing_used_have_no_gradient() -> Result<()> {
     for (used, want) in [(0, [2.0, 2.0]), (1, [6.0, 10.0])] {
         let x = leaf(&[3.0, 5.0]);
-        both(&x).0[used].sum(.., false)?.backward()?;
+        both(&x).0[used].sum(..)?.backward()?;
         assert_eq!(values(&x), want);
     }
     Ok(())
@@ -75,7 +75,7 @@ fn each_output_has_its_own_hooks_and_keeps_its_own_gradient() -> Result<()> {
     double.retain_grad()?;
     square.retain_grad()?;
     assert!(double.retains_grad());
-    double.mul(4.0)?.add(&square)?.sum(.., false)?.backward()?;
+    double.mul(4.0)?.add(&square)?.sum(..)?.backward()?;
     assert_eq!(
         (values(&double), values(&square)),
         (vec![4.0; 2], vec![10.0; 2])
@@ -88,11 +88,8 @@ fn each_output_has_its_own_hooks_and_keeps_its_own_gradient() -> Result<()> {
 fn gradients_can_be_asked_for_at_one_of_the_outputs() -> Result<()> {
     let x = leaf(&[3.0, 5.0]);
     let ([double, square, _], runs) = both(&x);
-    let y = double.mul(&square)?.sum(.., false)?;
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
+    let y = double.mul(&square)?.sum(..)?;
+    let keep = BackwardOptions::new().retain_graph(true);
     let grads = grad(&[&y], &[&square, &double], keep)?;
     let grads: Vec<Vec<f64>> = grads
         .iter()
@@ -101,7 +98,7 @@ fn gradients_can_be_asked_for_at_one_of_the_outputs() -> Result<()> {
     assert_eq!(grads, [[6.0, 10.0], [9.0, 25.0]]);
     // The operation itself does not lie between them.
     assert_eq!(runs.load(Ordering::Relaxed), 0);
-    assert!(grad(&[&double.sum(.., false)?], &[&square], keep)?[0].is_none());
+    assert!(grad(&[&double.sum(..)?], &[&square], keep)?[0].is_none());
     Ok(())
 }
 
@@ -127,14 +124,14 @@ fn parts_are_one_operation_whose_gradient_has_second_derivatives() -> Result<()>
         for used in 0..parts.len() {
             let f = |x: &[Tensor]| {
                 let part = &op(&x[0])?[used];
-                part.mul(part)?.mul(part)?.sum(.., false)
+                part.mul(part)?.mul(part)?.sum(..)
             };
             gradcheck(f, std::slice::from_ref(&x))?;
             gradgradcheck(f, std::slice::from_ref(&x))?;
         }
         let all = |x: &[Tensor]| {
             let parts = op(&x[0])?;
-            let sums = parts.iter().map(|part| part.mul(part)?.sum(.., false));
+            let sums = parts.iter().map(|part| part.mul(part)?.sum(..));
             Tensor::stack(&sums.collect::<Result<Vec<_>>>()?, 0)
         };
         gradcheck(all, std::slice::from_ref(&x))?;

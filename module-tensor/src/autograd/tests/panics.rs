@@ -80,7 +80,7 @@ fn a_function_that_panics_as_it_runs_poisons_nothing() {
     });
     let y = total(&bad.add(&h).unwrap());
     let one = y.detach().ones_like().unwrap();
-    for options in [RETAIN, CREATE] {
+    for options in [retain(), create()] {
         let pass = || y.backward_with(&one, options);
         assert!(catch_unwind(AssertUnwindSafe(pass)).is_err());
         assert!(x.grad().is_none() && w.grad().is_none());
@@ -89,7 +89,7 @@ fn a_function_that_panics_as_it_runs_poisons_nothing() {
     // The same graph beside the function, from this thread and from others.
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| total(&h.mul(1.0).unwrap()).backward_with(&one, RETAIN));
+            scope.spawn(|| total(&h.mul(1.0).unwrap()).backward_with(&one, retain()));
         }
     });
     assert_eq!(grad_of(&x), [12.0]);
@@ -110,7 +110,7 @@ fn a_hook_that_panics_poisons_nothing() {
     let hook = x.register_hook(|_| panic!("on purpose")).unwrap();
     let y = total(&x);
     let one = y.detach().ones_like().unwrap();
-    let pass = || y.backward_with(&one, RETAIN);
+    let pass = || y.backward_with(&one, retain());
     assert!(catch_unwind(AssertUnwindSafe(pass)).is_err());
     drop(hook);
     y.backward().unwrap();

@@ -33,7 +33,7 @@ fn it_runs_once_after_the_last_contribution_and_before_the_pass_goes_on() -> Res
     })?;
     // `last` is used twice, both times after `early`.
     let y = early.mul(&last)?.mul(&last)?;
-    y.sum(.., false)?.backward()?;
+    y.sum(..)?.backward()?;
     // d/d last = 2 · 4 · 3, d/d first = 2 · 2 · 9
     assert_eq!(*seen.lock().unwrap(), ["last 24", "between", "first 36"]);
     Ok(())
@@ -49,12 +49,12 @@ fn it_sees_what_the_hooks_of_the_tensor_left_and_the_sum_with_what_was_there() -
         log(&kept, &x.grad().unwrap().item::<f64>()?.to_string());
         Ok(())
     })?;
-    x.mul(2.0)?.sum(.., false)?.backward()?;
-    x.mul(3.0)?.sum(.., false)?.backward()?;
+    x.mul(2.0)?.sum(..)?.backward()?;
+    x.mul(3.0)?.sum(..)?.backward()?;
     // A leaf can be where the pass starts.
     x.backward()?;
     hook.remove();
-    x.mul(3.0)?.sum(.., false)?.backward()?;
+    x.mul(3.0)?.sum(..)?.backward()?;
     assert_eq!(*seen.lock().unwrap(), ["20", "50", "60"]);
     Ok(())
 }
@@ -63,7 +63,7 @@ fn it_sees_what_the_hooks_of_the_tensor_left_and_the_sum_with_what_was_there() -
 fn a_gradient_that_is_only_asked_for_calls_none() -> Result<()> {
     let x = leaf(&[1.0]);
     let _hook = x.register_post_accumulate_grad_hook(|_| Err(Error::custom("must not run")))?;
-    let y = x.mul(2.0)?.sum(.., false)?;
+    let y = x.mul(2.0)?.sum(..)?;
     assert!(grad(&[&y], &[&x], BackwardOptions::default())?[0].is_some());
     assert!(x.grad().is_none());
     Ok(())
@@ -81,7 +81,7 @@ fn contributions_that_never_come_do_not_keep_it_from_running() -> Result<()> {
     })?;
     let outputs = no_grad(|| Ok::<_, Error>(vec![x.mul(2.0)?, x.mul(3.0)?]))?;
     let outputs = Tensor::record_outputs(outputs, [&x], |_| NoneForTheFirst);
-    outputs[0].mul(&x)?.sum(.., false)?.backward()?;
+    outputs[0].mul(&x)?.sum(..)?.backward()?;
     assert_eq!(*seen.lock().unwrap(), ["4"]);
     Ok(())
 }
@@ -115,13 +115,7 @@ fn its_error_names_the_line_that_registered_it() {
     let _hook = x
         .register_post_accumulate_grad_hook(|_| Err(Error::custom("no step")))
         .unwrap();
-    let error = x
-        .mul(2.0)
-        .unwrap()
-        .sum(.., false)
-        .unwrap()
-        .backward()
-        .unwrap_err();
+    let error = x.mul(2.0).unwrap().sum(..).unwrap().backward().unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("post_accumulate.rs") && text.contains("no step"),

@@ -2,7 +2,7 @@
 //! kept.
 
 use super::attention_mask::Mask;
-use super::compute::kept;
+use super::compute::saved_elements;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::lanes::{exp, max, number, split, sum, sum_of2, update};
@@ -238,8 +238,8 @@ impl FloatKernel for Gradient<'_> {
         let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
         let grad = to_cow::<T>(grad)?;
         let [y, logs] = saved.storages(NAME)?;
-        let y = kept::<T>(y, batch * length * value_width, NAME)?;
-        let logs = kept::<f64>(logs, batch * length, NAME)?;
+        let y = saved_elements::<T>(y, batch * length * value_width, NAME)?;
+        let logs = saved_elements::<f64>(logs, batch * length, NAME)?;
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         [query.len(), key.len(), value.len()]
             .into_iter()
@@ -250,9 +250,9 @@ impl FloatKernel for Gradient<'_> {
         let mut value_grad = filled(value.len(), T::zero())?;
         let scale = number::<T>(geometry.scale);
         let repeats = geometry.repeats;
-        let one = |b: usize, grads: [&mut [T]; 3], room: &mut [Vec<T>; 2]| -> Result<()> {
+        let one = |b: usize, grads: [&mut [T]; 3], scratch: &mut [Vec<T>; 2]| -> Result<()> {
             let [query_grad, key_grad, value_grad] = grads;
-            let [probabilities, slopes] = room;
+            let [probabilities, slopes] = scratch;
             let shared = b / repeats;
             let key_at = shared * keys * width;
             let value_at = shared * keys * value_width;
@@ -325,12 +325,12 @@ impl FloatKernel for Gradient<'_> {
             mut query,
             (mut key, mut value),
         )| {
-            let mut room = [(); 2].map(|()| vec![T::zero(); QUERIES.min(length) * keys]);
+            let mut scratch = [(); 2].map(|()| vec![T::zero(); QUERIES.min(length) * keys]);
             for (i, shared) in shared.enumerate() {
                 for r in 0..repeats {
                     let query = &mut query.at(i)[r * length * width..][..length * width];
                     let grads = [query, key.at(i), value.at(i)];
-                    one(shared * repeats + r, grads, &mut room)?;
+                    one(shared * repeats + r, grads, &mut scratch)?;
                 }
             }
             Ok(())

@@ -116,7 +116,7 @@ pub(super) fn dtype_of(x: Option<&Operand>) -> Option<DType> {
 }
 
 /// What was saved of a forward pass: `len` elements, if it is the same pass.
-pub(super) fn kept<'a, T: Element>(
+pub(super) fn saved_elements<'a, T: Element>(
     storage: &'a Storage,
     len: usize,
     op: &'static str,

@@ -1,6 +1,6 @@
 //! The cross-entropy of logits with classes, without a tensor of probabilities.
 
-use super::compute::kept;
+use super::compute::saved_elements;
 use super::float::Float;
 use super::lanes::{exp, map, map2, number, split, sum_of2, update, update2};
 use super::map::{FloatKernel, run_float};
@@ -160,7 +160,7 @@ impl FloatKernel for Gradient<'_> {
         let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
         let grad = to_cow::<T>(grad)?;
         let [log] = saved.storages(NAME)?;
-        let log = kept::<f64>(log, target.len(), NAME)?;
+        let log = saved_elements::<f64>(log, target.len(), NAME)?;
         let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
         let lanes = geometry.lanes();
         let (spread, own) = geometry.shares();

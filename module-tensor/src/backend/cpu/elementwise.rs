@@ -35,7 +35,7 @@ impl NumberKernel for Arithmetic {
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x) = self;
         Ok(CpuStorage::wrap(match op {
-            UnaryOp::Neg => map1(&x, T::negated),
+            UnaryOp::Neg => map1(&x, T::negate),
             UnaryOp::Abs => map1(&x, T::magnitude),
             UnaryOp::Sign => map1(&x, T::signum),
             // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.

@@ -54,7 +54,7 @@ impl FloatKernel for Normalize<'_> {
                 mean: to_vec(mean)?,
                 var: to_vec(var)?,
             },
-            None => Statistics::room(geometry)?,
+            None => Statistics::allocate(geometry)?,
         };
         check_allocatable::<T>(x.len())?;
         let mut out = scratch(x.len())?;
@@ -144,7 +144,7 @@ struct Statistics {
 
 impl Statistics {
     /// None yet.
-    fn room(geometry: &NormGeometry) -> Result<Self> {
+    fn allocate(geometry: &NormGeometry) -> Result<Self> {
         let count = geometry.statistics();
         check_allocatable::<[f64; 4]>(count)?;
         let (mean, var) = (Vec::with_capacity(count), Vec::with_capacity(count));

@@ -108,7 +108,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     /// `None` where an integer cannot be divided without rounding.
     fn over(self, other: Self) -> Option<Self>;
     fn power(self, other: Self) -> Self;
-    fn negated(self) -> Self;
+    fn negate(self) -> Self;
     fn magnitude(self) -> Self;
     fn signum(self) -> Self;
     fn is_nan(self) -> bool;
@@ -185,7 +185,7 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn negated(self) -> Self {
+            fn negate(self) -> Self {
                 self.wrapping_neg()
             }
 
@@ -288,7 +288,7 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn negated(self) -> Self {
+            fn negate(self) -> Self {
                 -self
             }
 

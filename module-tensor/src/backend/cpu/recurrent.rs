@@ -59,7 +59,7 @@ impl Sizes {
             hidden,
             width,
             cell: if inputs.cell.is_some() { hidden } else { 0 },
-            kept: kept(op) * hidden,
+            kept: saved_width(op) * hidden,
             inner: if inputs.projection.is_some() {
                 hidden
             } else {
@@ -71,7 +71,7 @@ impl Sizes {
 
 /// How many numbers the gradient needs besides the states, for each element of the state: the gates of an
 /// LSTM; `r`, `z`, `n` and what `r` multiplies of a GRU.
-fn kept(op: RecurrentOp) -> usize {
+fn saved_width(op: RecurrentOp) -> usize {
     match op {
         RecurrentOp::Tanh | RecurrentOp::Relu => 0,
         RecurrentOp::Lstm | RecurrentOp::Gru => 4,

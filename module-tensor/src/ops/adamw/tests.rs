@@ -12,7 +12,7 @@ const STEP: AdamWStep = AdamWStep {
 };
 
 /// A parameter, its gradient and moments.
-fn drawn(dtype: DType, amsgrad: bool) -> Result<(Tensor, Tensor, AdamWMoments)> {
+fn draw(dtype: DType, amsgrad: bool) -> Result<(Tensor, Tensor, AdamWMoments)> {
     // More than a block, and not a whole number of them.
     let draw = || Tensor::randn([7, 150], dtype);
     let (value, grad, exp_avg, exp_avg_sq) = (draw()?, draw()?, draw()?, draw()?.abs()?);
@@ -50,7 +50,7 @@ fn the_kernel_gives_the_bits_of_the_composed_steps() -> Result<()> {
                     betas: (beta1, 0.99),
                     ..STEP
                 };
-                let (value, grad, moments) = drawn(dtype, amsgrad)?;
+                let (value, grad, moments) = draw(dtype, amsgrad)?;
                 let mut expected = moments.clone();
                 let after = value.adamw_composed(&grad, &mut expected, &step)?;
                 let expected = numbers(&after, &expected)?;
@@ -80,7 +80,7 @@ fn the_kernel_gives_the_bits_of_the_composed_steps() -> Result<()> {
 #[test]
 fn moments_are_written_where_they_lie_unless_they_are_shared() -> Result<()> {
     fork_rng(0, || {
-        let (value, grad, mut moments) = drawn(DType::F32, true)?;
+        let (value, grad, mut moments) = draw(DType::F32, true)?;
         let snapshot = moments.clone();
         let before = numbers(&value, &snapshot)?;
         let after = adamw_step(&value, &grad, &mut moments, &STEP)?;
@@ -124,7 +124,7 @@ fn what_is_not_a_number_stays_so() -> Result<()> {
 #[test]
 fn wrong_operands_are_typed_errors() -> Result<()> {
     fork_rng(0, || {
-        let (value, grad, moments) = drawn(DType::F32, true)?;
+        let (value, grad, moments) = draw(DType::F32, true)?;
         let before = numbers(&value, &moments)?;
         let refused = |value: &Tensor, grad: &Tensor, moments: &AdamWMoments| {
             let mut after = moments.clone();
@@ -153,7 +153,7 @@ fn wrong_operands_are_typed_errors() -> Result<()> {
 #[test]
 fn a_step_has_no_gradient_and_says_so() -> Result<()> {
     fork_rng(0, || {
-        let (value, grad, mut moments) = drawn(DType::F32, false)?;
+        let (value, grad, mut moments) = draw(DType::F32, false)?;
         let tracked = value.with_grad()?;
         let after = adamw_step(&tracked, &grad, &mut moments, &STEP)?;
         let ones = after.ones_like()?;

@@ -17,47 +17,34 @@ pub enum Reduction {
     Sum,
 }
 
-/// The options of [`Tensor::cross_entropy`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug)]
-pub struct CrossEntropyOptions<'a> {
-    /// A weight for each class, `[classes]`.
-    pub weight: Option<&'a Tensor>,
-    /// A class whose elements count nothing.
-    pub ignore_index: i64,
-    /// How the losses of the elements are joined.
-    pub reduction: Reduction,
-    /// How much of the target is spread evenly over all classes.
-    pub label_smoothing: f64,
-}
-
-impl Default for CrossEntropyOptions<'_> {
-    fn default() -> Self {
-        Self {
-            weight: None,
-            ignore_index: -100,
-            reduction: Reduction::Mean,
-            label_smoothing: 0.0,
+crate::options! {
+    /// The options of [`Tensor::cross_entropy`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug)]
+    pub struct CrossEntropyOptions<'a> {
+        optional {
+            /// A weight for each class, `[classes]`.
+            weight: Option<&'a Tensor> = None,
+            /// A class whose elements count nothing.
+            ignore_index: i64 = -100,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
+            /// How much of the target is spread evenly over all classes.
+            label_smoothing: f64 = 0.0,
         }
     }
 }
 
-/// The options of [`Tensor::nll_loss`], with PyTorch's names and defaults.
-#[derive(Clone, Copy, Debug)]
-pub struct NllLossOptions<'a> {
-    /// A weight for each class, `[classes]`.
-    pub weight: Option<&'a Tensor>,
-    /// A class whose elements count nothing.
-    pub ignore_index: i64,
-    /// How the losses of the elements are joined.
-    pub reduction: Reduction,
-}
-
-impl Default for NllLossOptions<'_> {
-    fn default() -> Self {
-        Self {
-            weight: None,
-            ignore_index: -100,
-            reduction: Reduction::Mean,
+crate::options! {
+    /// The options of [`Tensor::nll_loss`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug)]
+    pub struct NllLossOptions<'a> {
+        optional {
+            /// A weight for each class, `[classes]`.
+            weight: Option<&'a Tensor> = None,
+            /// A class whose elements count nothing.
+            ignore_index: i64 = -100,
+            /// How the losses of the elements are joined.
+            reduction: Reduction = Reduction::Mean,
         }
     }
 }

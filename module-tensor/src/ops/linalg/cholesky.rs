@@ -3,14 +3,14 @@
 use faer::Side;
 
 use super::host::{Batch, append};
-use super::solve::solve_triangular;
+use super::solve::{SolveTriangularOptions, Triangle, solve_triangular};
 use super::{identity, transposed};
 use crate::Result;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 const NAME: &str = "linalg.cholesky";
 
-/// The lower triangular `L` with `L Lᵀ = A`, or `Lᵀ` if `upper`, for symmetric positive-definite `A`, of which the
+/// The lower triangular `L` with `L Lᵀ = A` for symmetric positive-definite `A`, of which the
 /// lower triangle is read: PyTorch's `torch.linalg.cholesky`.
 ///
 /// # Errors
@@ -22,14 +22,37 @@ const NAME: &str = "linalg.cholesky";
 /// ```
 /// use module_tensor::{Tensor, linalg};
 ///
-/// let x = linalg::cholesky(&Tensor::from([[4.0_f64, 2.0], [2.0, 5.0]]), false)?;
+/// let x = linalg::cholesky(&Tensor::from([[4.0_f64, 2.0], [2.0, 5.0]]))?;
 /// assert_eq!(x.to_vec::<f64>()?, [2.0, 0.0, 1.0, 2.0]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
-pub fn cholesky(x: &Tensor, upper: bool) -> Result<Tensor> {
+pub fn cholesky(x: &Tensor) -> Result<Tensor> {
+    triangular_root(x)
+}
+
+/// The upper triangular `Lᵀ` of [`cholesky`]: `upper=True`.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Tensor, linalg};
+///
+/// let x = linalg::cholesky_upper(&Tensor::from([[4.0_f64, 2.0], [2.0, 5.0]]))?;
+/// assert_eq!(x.to_vec::<f64>()?, [2.0, 1.0, 0.0, 2.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn cholesky_upper(x: &Tensor) -> Result<Tensor> {
+    transposed(&triangular_root(x)?)
+}
+
+fn triangular_root(x: &Tensor) -> Result<Tensor> {
     let batch = Batch::square(NAME, x)?;
     let sizes = [batch.rows, batch.rows];
-    let mut out = batch.room(&sizes)?;
+    let mut out = batch.reserve(&sizes)?;
     for i in 0..batch.count() {
         let matrix = batch.matrix(i);
         let lower = batch.elements(i).iter().enumerate();
@@ -45,8 +68,7 @@ pub fn cholesky(x: &Tensor, upper: bool) -> Result<Tensor> {
         append(&mut out, root.L(), false);
     }
     let root = batch.tensor(out, &sizes)?;
-    let root = root.record([x], |y| Root { y: y.clone() });
-    if upper { transposed(&root) } else { Ok(root) }
+    Ok(root.record([x], |y| Root { y: y.clone() }))
 }
 
 struct Root {
@@ -63,8 +85,10 @@ impl Function for Root {
         let root = ctx.output(&self.y);
         let product = transposed(&root)?.matmul(&ctx.grad().tril(0)?)?.tril(0)?;
         let half = identity(&root)?.mul(-0.5)?.add(1.0)?;
-        let out = solve_triangular(&transposed(&root)?, &product.mul(&half)?, true, true, false)?;
-        let out = solve_triangular(&root, &out, false, false, false)?;
+        let upper = SolveTriangularOptions::new(Triangle::Upper);
+        let lower = SolveTriangularOptions::new(Triangle::Lower).left(false);
+        let out = solve_triangular(&transposed(&root)?, &product.mul(&half)?, upper)?;
+        let out = solve_triangular(&root, &out, lower)?;
         one(out.add(&transposed(&out)?)?.mul(0.5)?)
     }
 }

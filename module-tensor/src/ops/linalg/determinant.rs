@@ -2,7 +2,7 @@
 
 use super::host::Batch;
 use super::solve::{Lu, inv};
-use super::svd::svd;
+use super::svd::svd_reduced;
 use super::transposed;
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 use crate::{DType, Result};
@@ -26,7 +26,7 @@ use crate::{DType, Result};
 /// ```
 pub fn det(x: &Tensor) -> Result<Tensor> {
     let batch = Batch::square("linalg.det", x)?;
-    let mut out = batch.room(&[])?;
+    let mut out = batch.reserve(&[])?;
     for i in 0..batch.count() {
         let (pivots, even) = Lu::new(batch.matrix(i).as_ref()).pivots();
         let product = match pivots.contains(&0.0) {
@@ -62,7 +62,7 @@ pub fn det(x: &Tensor) -> Result<Tensor> {
 /// ```
 pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
     let batch = Batch::square("linalg.slogdet", x)?;
-    let (mut signs, mut logs) = (batch.room(&[])?, batch.room(&[])?);
+    let (mut signs, mut logs) = (batch.reserve(&[])?, batch.reserve(&[])?);
     for i in 0..batch.count() {
         let (pivots, even) = Lu::new(batch.matrix(i).as_ref()).pivots();
         if pivots.contains(&0.0) {
@@ -113,7 +113,7 @@ impl Function for Det {
 
 /// `det(U) det(V) U adj(S) Vᵀ`, without a division.
 fn cofactors(x: &Tensor) -> Result<Tensor> {
-    let (u, s, vh) = svd(&x.to_dtype(DType::F64)?, false)?;
+    let (u, s, vh) = svd_reduced(&x.to_dtype(DType::F64)?)?;
     let sign = stretched(&det(&u)?.mul(&det(&vh)?)?)?;
     let width = s.shape().last().copied().unwrap_or(0);
     let mut others = s.to_vec::<f64>()?;

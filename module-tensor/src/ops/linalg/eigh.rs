@@ -33,7 +33,7 @@ pub fn eigh(x: &Tensor) -> Result<(Tensor, Tensor)> {
     let batch = Batch::square(NAME, x)?;
     batch.check_finite()?;
     let n = batch.rows;
-    let (mut values, mut vectors) = (batch.room(&[n])?, batch.room(&[n, n])?);
+    let (mut values, mut vectors) = (batch.reserve(&[n])?, batch.reserve(&[n, n])?);
     for i in 0..batch.count() {
         if n == 0 {
             continue;

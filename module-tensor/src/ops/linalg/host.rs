@@ -98,7 +98,7 @@ impl Batch {
     }
 
     /// Memory for a result with `sizes` for each matrix.
-    pub(super) fn room(&self, sizes: &[usize]) -> Result<Vec<f64>> {
+    pub(super) fn reserve(&self, sizes: &[usize]) -> Result<Vec<f64>> {
         let numel = self.shape(sizes).checked_numel(self.op, size_of::<f64>())?;
         check_host_allocatable::<f64>(numel)?;
         Ok(Vec::with_capacity(numel))

@@ -22,12 +22,12 @@ mod qr;
 mod solve;
 mod svd;
 
-pub use cholesky::cholesky;
+pub use cholesky::{cholesky, cholesky_upper};
 pub use determinant::{det, slogdet};
 pub use eigh::{eigh, eigvalsh};
 pub use qr::{QrMode, qr};
-pub use solve::{inv, solve, solve_triangular};
-pub use svd::{svd, svdvals};
+pub use solve::{SolveTriangularOptions, Triangle, inv, solve, solve_right, solve_triangular};
+pub use svd::{svd, svd_reduced, svdvals};
 
 #[cfg(doc)]
 use crate::ErrorKind;

@@ -1,7 +1,7 @@
 //! Orthogonal columns times a triangle.
 
 use super::host::{Batch, append};
-use super::solve::solve_triangular;
+use super::solve::{SolveTriangularOptions, Triangle, solve_triangular};
 use super::{identity, transposed};
 use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, is_grad_enabled, one};
 use crate::{Result, Shape};
@@ -37,11 +37,12 @@ pub enum QrMode {
 /// # Example
 ///
 /// ```
+/// use module_tensor::Tolerance;
 /// use module_tensor::{Tensor, linalg};
 ///
 /// let x = Tensor::from([[3.0_f64, 1.0], [4.0, 2.0]]);
 /// let (q, r) = linalg::qr(&x, linalg::QrMode::Reduced)?;
-/// assert!(q.matmul(&r)?.allclose(&x, 1e-12, 1e-12, false)?);
+/// assert!(q.matmul(&r)?.allclose(&x, Tolerance::new().rtol(1e-12).atol(1e-12))?);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn qr(x: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor)> {
@@ -85,7 +86,7 @@ fn factors(x: &Tensor, complete: bool) -> Result<[Tensor; 2]> {
     let batch = Batch::new(NAME, x)?;
     let (m, n) = (batch.rows, batch.columns);
     let k = if complete { m } else { m.min(n) };
-    let (mut q, mut r) = (batch.room(&[m, k])?, batch.room(&[k, n])?);
+    let (mut q, mut r) = (batch.reserve(&[m, k])?, batch.reserve(&[k, n])?);
     for i in 0..batch.count() {
         if m == 0 || n == 0 {
             // Nothing is left of `R`, and any orthonormal columns do.
@@ -137,12 +138,7 @@ impl Function for Factor {
         if self.of_q {
             out = out.add(grad)?;
         }
-        one(solve_triangular(
-            &transposed(&r)?,
-            &out,
-            false,
-            false,
-            false,
-        )?)
+        let options = SolveTriangularOptions::new(Triangle::Lower).left(false);
+        one(solve_triangular(&transposed(&r)?, &out, options)?)
     }
 }

@@ -8,14 +8,14 @@ use super::{identity, transposed};
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Error, ErrorKind, Result, Shape};
 
-/// `X` with `A X = B`, or with `X A = B` unless `left`: PyTorch's `torch.linalg.solve`.
+/// `X` with `A X = B`: PyTorch's `torch.linalg.solve`.
 ///
 /// The batches are broadcast. `B` may also be vectors: one alone, or of the shape of `A` without its last
 /// dimension.
 ///
 /// # Shapes
 ///
-/// `[…, n, n]` and `[…, n, k]` (`[…, k, n]` unless `left`) give the latter; `[…, n, n]` and `[…, n]` too.
+/// `[…, n, n]` and `[…, n, k]` give the latter; `[…, n, n]` and `[…, n]` too.
 ///
 /// # Errors
 ///
@@ -27,11 +27,39 @@ use crate::{Error, ErrorKind, Result, Shape};
 /// use module_tensor::{Tensor, linalg};
 ///
 /// let a = Tensor::from([[2.0_f64, 0.0], [0.0, 4.0]]);
-/// let x = linalg::solve(&a, &Tensor::from([2.0_f64, 2.0]), true)?;
+/// let x = linalg::solve(&a, &Tensor::from([2.0_f64, 2.0]))?;
 /// assert_eq!(x.to_vec::<f64>()?, [1.0, 0.5]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
-pub fn solve(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
+pub fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    general(a, b, true)
+}
+
+/// `X` with `X A = B`, where `A` is on the right: `torch.linalg.solve(…, left=False)`.
+///
+/// # Shapes
+///
+/// `[…, n, n]` and `[…, k, n]` give the latter.
+///
+/// # Errors
+///
+/// As [`solve`], and vectors.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Tensor, linalg};
+///
+/// let a = Tensor::from([[2.0_f64, 0.0], [0.0, 4.0]]);
+/// let x = linalg::solve_right(&a, &Tensor::from([[2.0_f64, 2.0]]))?;
+/// assert_eq!(x.to_vec::<f64>()?, [1.0, 0.5]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn solve_right(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    general(a, b, false)
+}
+
+fn general(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
     const NAME: &str = "linalg.solve";
     a.check_same(NAME, b)?;
     let lead = a.rank().saturating_sub(1);
@@ -45,14 +73,37 @@ pub fn solve(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
         let b = b.unsqueeze(-1)?;
         return system(NAME, &Solve::General, a, &b)?.squeeze(-1);
     }
-    sided(NAME, &Solve::General, a, b, left)
+    solve_from(NAME, &Solve::General, a, b, left)
 }
 
-/// `X` with `A X = B`, or with `X A = B` unless `left`, for triangular `A`: PyTorch's
-/// `torch.linalg.solve_triangular`.
-///
-/// Of `A` only the `upper` triangle is read, or else the lower one, and not its diagonal if it is
-/// `unitriangular`, which counts as ones. The batches are broadcast.
+/// The half of a square matrix that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Triangle {
+    /// The diagonal and what is below it.
+    Lower,
+    /// The diagonal and what is above it.
+    Upper,
+}
+
+crate::options! {
+    /// The options of [`solve_triangular`], with PyTorch's names and defaults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SolveTriangularOptions {
+        required {
+            /// The half of `A` that is read.
+            triangle: Triangle,
+        }
+        optional {
+            /// Whether `A` is on the left, `A X = B`, and not on the right, `X A = B`.
+            left: bool = true,
+            /// Whether the diagonal of `A` counts as ones and is not read.
+            unitriangular: bool = false,
+        }
+    }
+}
+
+/// `X` with `A X = B` for triangular `A`: PyTorch's `torch.linalg.solve_triangular`. The batches are
+/// broadcast.
 ///
 /// # Errors
 ///
@@ -61,26 +112,26 @@ pub fn solve(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
 /// # Example
 ///
 /// ```
-/// use module_tensor::{Tensor, linalg};
+/// use module_tensor::linalg::{self, SolveTriangularOptions, Triangle};
+/// use module_tensor::Tensor;
 ///
 /// let a = Tensor::from([[2.0_f64, 9.0], [1.0, 4.0]]);
 /// let b = Tensor::from([[2.0_f64], [5.0]]);
-/// let x = linalg::solve_triangular(&a, &b, false, true, false)?;
+/// let x = linalg::solve_triangular(&a, &b, SolveTriangularOptions::new(Triangle::Lower))?;
 /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
-pub fn solve_triangular(
-    a: &Tensor,
-    b: &Tensor,
-    upper: bool,
-    left: bool,
-    unitriangular: bool,
-) -> Result<Tensor> {
+pub fn solve_triangular(a: &Tensor, b: &Tensor, options: SolveTriangularOptions) -> Result<Tensor> {
     const NAME: &str = "linalg.solve_triangular";
+    let SolveTriangularOptions {
+        triangle,
+        left,
+        unitriangular,
+    } = options;
     a.check_same(NAME, b)?;
     // What is turned around has its triangle on the other side.
-    let upper = upper == left;
-    sided(
+    let upper = (triangle == Triangle::Upper) == left;
+    solve_from(
         NAME,
         &Solve::Triangular {
             upper,
@@ -128,7 +179,7 @@ enum Solve {
 }
 
 /// `A X = B`, or `X A = B` by `Aᵀ Xᵀ = Bᵀ`.
-fn sided(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
+fn solve_from(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
     if left || a.rank() < 2 || b.rank() < 2 {
         return system(op, how, a, b);
     }
@@ -154,14 +205,14 @@ fn system(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tenso
     let lead = Shape::from(a_lead).broadcast(op, &b_lead.into())?;
     let with = |sizes: [usize; 2]| -> Shape { lead.iter().copied().chain(sizes).collect() };
     let (a, b) = (a.expand(with([n, n]))?, b.expand(with([n, width]))?);
-    solved(op, how, &a, &b)
+    solve_batch(op, how, &a, &b)
 }
 
 /// `A X = B` for batches of one shape.
-fn solved(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+fn solve_batch(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (left, right) = (Batch::square(op, a)?, Batch::new(op, b)?);
     let sizes = [right.rows, right.columns];
-    let mut out = right.room(&sizes)?;
+    let mut out = right.reserve(&sizes)?;
     for i in 0..right.count() {
         match *how {
             Solve::General => {
@@ -175,7 +226,7 @@ fn solved(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tenso
                 upper,
                 unitriangular,
             } => {
-                let triangle = Triangle {
+                let triangle = TriangularMatrix {
                     a: left.elements(i),
                     n: left.rows,
                     upper,
@@ -247,14 +298,14 @@ impl Lu {
 }
 
 /// A triangle of a matrix in row-major order.
-struct Triangle<'a> {
+struct TriangularMatrix<'a> {
     a: &'a [f64],
     n: usize,
     upper: bool,
     unitriangular: bool,
 }
 
-impl Triangle<'_> {
+impl TriangularMatrix<'_> {
     /// The first element of the diagonal that is 0.
     fn zero(&self) -> Option<usize> {
         let diagonal = |&i: &usize| self.a[i * self.n + i] == 0.0;
@@ -311,7 +362,7 @@ impl Function for Solved {
                 unitriangular,
             },
         };
-        let of_b = solved(self.op, &turned, &transposed(&self.a)?, ctx.grad())?;
+        let of_b = solve_batch(self.op, &turned, &transposed(&self.a)?, ctx.grad())?;
         let of_a = || {
             let y = ctx.output(&self.y);
             let all = of_b.matmul(&transposed(&y)?)?.neg()?;

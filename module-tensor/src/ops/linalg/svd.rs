@@ -7,8 +7,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one}
 
 const NAME: &str = "linalg.svd";
 
-/// `U`, the singular values `S` in descending order, and `Vᵀ` with `U diag(S) Vᵀ = A`: PyTorch's `torch.linalg.svd`, of which
-/// `full_matrices=True` is the default.
+/// `U`, the singular values `S` in descending order, and `Vᵀ` with `U diag(S) Vᵀ = A`: PyTorch's `torch.linalg.svd`.
 ///
 /// Columns of `U` and rows of `Vᵀ` are known but for a sign that they have in common, so that only functions that do not
 /// depend on it are well defined. Their gradients are not finite where singular values are equal, or 0 in a matrix that is
@@ -16,8 +15,7 @@ const NAME: &str = "linalg.svd";
 ///
 /// # Shapes
 ///
-/// `[…, m, n]` gives `[…, m, k]`, `[…, k]` and `[…, k, n]`, where `k` is the smaller of `m` and `n`; `[…, m, m]` and `[…, n, n]`
-/// if `full_matrices`.
+/// `[…, m, n]` gives `[…, m, m]`, `[…, k]` and `[…, n, n]`, where `k` is the smaller of `m` and `n`.
 ///
 /// # Errors
 ///
@@ -26,15 +24,44 @@ const NAME: &str = "linalg.svd";
 /// # Example
 ///
 /// ```
-/// use module_tensor::{Tensor, linalg};
+/// use module_tensor::{Tensor, Tolerance, linalg};
 ///
 /// let x = Tensor::from([[3.0_f64, 0.0], [0.0, -4.0], [0.0, 0.0]]);
-/// let (u, s, vh) = linalg::svd(&x, false)?;
-/// assert!(s.allclose(&Tensor::from([4.0_f64, 3.0]), 1e-12, 0.0, false)?);
-/// assert!(u.mul(&s)?.matmul(&vh)?.allclose(&x, 1e-12, 1e-12, false)?);
+/// let (u, s, vh) = linalg::svd(&x)?;
+/// assert_eq!(u.shape().to_string(), "[3, 3]");
+/// assert!(s.allclose(&Tensor::from([4.0_f64, 3.0]), Tolerance::new().rtol(1e-12))?);
+/// assert_eq!(vh.shape().to_string(), "[2, 2]");
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
-pub fn svd(x: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
+pub fn svd(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    decompose(x, true)
+}
+
+/// [`svd`] with only the first `k` columns of `U` and rows of `Vᵀ`: `full_matrices=False`.
+///
+/// # Shapes
+///
+/// `[…, m, n]` gives `[…, m, k]`, `[…, k]` and `[…, k, n]`, where `k` is the smaller of `m` and `n`.
+///
+/// # Errors
+///
+/// As [`svd`].
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Tensor, Tolerance, linalg};
+///
+/// let x = Tensor::from([[3.0_f64, 0.0], [0.0, -4.0], [0.0, 0.0]]);
+/// let (u, s, vh) = linalg::svd_reduced(&x)?;
+/// assert!(u.mul(&s)?.matmul(&vh)?.allclose(&x, Tolerance::new().rtol(1e-12))?);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn svd_reduced(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    decompose(x, false)
+}
+
+fn decompose(x: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let [u, s, vh] = factors(x, full_matrices)?;
     let k = s.shape().last().copied().unwrap_or(0);
     let thin = [u.narrow(-1, 0..k)?, s.clone(), vh.narrow(-2, 0..k)?];
@@ -59,14 +86,14 @@ pub fn svd(x: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> 
 /// # Example
 ///
 /// ```
-/// use module_tensor::{Tensor, linalg};
+/// use module_tensor::{Tensor, Tolerance, linalg};
 ///
 /// let s = linalg::svdvals(&Tensor::from([[3.0_f64, 0.0], [0.0, -4.0]]))?;
-/// assert!(s.allclose(&Tensor::from([4.0_f64, 3.0]), 1e-12, 0.0, false)?);
+/// assert!(s.allclose(&Tensor::from([4.0_f64, 3.0]), Tolerance::new().rtol(1e-12).atol(0.0))?);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn svdvals(x: &Tensor) -> Result<Tensor> {
-    Ok(svd(x, false)?.1)
+    Ok(svd_reduced(x)?.1)
 }
 
 fn factors(x: &Tensor, full: bool) -> Result<[Tensor; 3]> {
@@ -79,7 +106,11 @@ fn factors(x: &Tensor, full: bool) -> Result<[Tensor; 3]> {
     } else {
         ([m, k], [k, n])
     };
-    let (mut u, mut s, mut vh) = (batch.room(&left)?, batch.room(&[k])?, batch.room(&right)?);
+    let (mut u, mut s, mut vh) = (
+        batch.reserve(&left)?,
+        batch.reserve(&[k])?,
+        batch.reserve(&right)?,
+    );
     for i in 0..batch.count() {
         if k == 0 {
             // Any orthonormal columns do.
@@ -135,7 +166,7 @@ impl Function for Singular {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (u, s, vh) = if is_grad_enabled() {
             // The decomposition again, as a function of the matrix.
-            svd(&self.x, false)?
+            svd_reduced(&self.x)?
         } else {
             let [u, s, vh] = &self.thin;
             (u.clone(), s.clone(), vh.clone())

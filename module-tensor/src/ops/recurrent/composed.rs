@@ -20,7 +20,7 @@ impl Recurrent {
     }
 
     /// As the kernel, written with other operations.
-    pub(in super::super) fn composed(&self) -> Result<States> {
+    pub(in super::super) fn compose(&self) -> Result<States> {
         let dtype = self.gates.dtype();
         let states = self.widened()?.composed_states()?;
         Ok(States {

@@ -31,7 +31,7 @@ impl Fused {
             };
             pair.map(slope).transpose()
         };
-        let bias = || along.sums.sum(0, false);
+        let bias = || along.sums.sum(0);
         let narrow = |x: Option<Tensor>| {
             let dtype = self.pass.gates.dtype();
             x.map(|x| x.to_dtype(dtype)).transpose()

@@ -10,9 +10,8 @@ pub(super) fn check_all() {
     });
     let mask = Tensor::from([[true, false], [true, true], [false, false]]);
     check("index_put", &[&[3, 4], &[2, 1]], |x| {
-        let y = x[0].index_put((0, &columns), &x[1], true)?;
-        y.index_put((1.., &Tensor::from([3_i64])), &x[1], false)?
-            .square()
+        let y = x[0].index_put_accumulate((0, &columns), &x[1])?;
+        y.index_put((1.., &Tensor::from([3_i64])), &x[1])?.square()
     });
     check("masked_scatter", &[&[2], &[2, 2]], |x| {
         x[0].masked_scatter(&mask, &x[1])?.square()
@@ -33,13 +32,14 @@ pub(super) fn check_all() {
         ScatterReduce::Amax,
         ScatterReduce::Amin,
     ] {
-        for include_self in [true, false] {
-            // Where elements are equal, extremes have a kink.
-            check_layouts(&format!("{reduce:?}"), &pair, &["expanded"], &|x| {
-                let y = x[0].scatter_reduce(0, &index, &x[1], reduce, include_self)?;
-                y.square()
-            });
-        }
+        // Where elements are equal, extremes have a kink.
+        check_layouts(&format!("{reduce:?}"), &pair, &["expanded"], &|x| {
+            x[0].scatter_reduce(0, &index, &x[1], reduce)?.square()
+        });
+        check_layouts(&format!("{reduce:?}"), &pair, &["expanded"], &|x| {
+            x[0].scatter_reduce_exclude_self(0, &index, &x[1], reduce)?
+                .square()
+        });
     }
     check("repeat_interleave", &[&[3, 2]], |x| {
         x[0].repeat_interleave(&Tensor::from([1_i64, 0, 2]), 0)?
@@ -62,7 +62,7 @@ pub(super) fn check_all() {
         QuantileInterpolation::Midpoint,
     ] {
         check("quantile", &[&[3, 4]], |x| {
-            x[0].quantile(0.4, 1, true, interpolation)?.square()
+            x[0].quantile_keepdim(0.4, 1, interpolation)?.square()
         });
     }
     check_unary("nan_to_num", |x| x.nan_to_num(None, None, None)?.square());
@@ -80,7 +80,7 @@ fn the_second_derivatives_of_products_with_one_zero_are_exact() {
     let x = Tensor::from([2.0_f64, 0.0, -1.5]);
     let source = Tensor::from([0.0_f64, 3.0, 1.25, -0.5]);
     let index = Tensor::from([0_i64, 0, 1, 2]);
-    let f = |x: &[Tensor]| x[0].scatter_reduce(0, &index, &x[1], ScatterReduce::Prod, true);
+    let f = |x: &[Tensor]| x[0].scatter_reduce(0, &index, &x[1], ScatterReduce::Prod);
     gradcheck(f, &[x.clone(), source.clone()]).unwrap();
     gradgradcheck(f, &[x.clone(), source]).unwrap();
     let several = Tensor::from([0.0_f64, 0.0, 1.25, -0.5]);
@@ -97,12 +97,12 @@ fn distinct_elements_and_draws_have_no_gradient_to_follow() {
     let x = Tensor::from([1.0_f32, 2.0, 1.0]).with_grad().unwrap();
     let Unique {
         values, inverse, ..
-    } = x.unique(None).unwrap();
+    } = x.unique(..).unwrap();
     assert_eq!(inverse.to_vec::<i64>().unwrap(), [0, 1, 0]);
-    let error = values.sum(.., false).unwrap().backward().unwrap_err();
+    let error = values.sum(..).unwrap().backward().unwrap_err();
     let expected = "backward: `unique` has no gradient; use `detach` before it if none is wanted";
     assert_eq!(error.to_string(), expected);
-    assert!(!x.multinomial(2, false).unwrap().requires_grad());
+    assert!(!x.multinomial(2).unwrap().requires_grad());
     // The weights of a count do have one.
     let places = Tensor::from([1_i64, 0, 1]);
     let counted = places.bincount(Some(&x), 0).unwrap();
@@ -110,7 +110,7 @@ fn distinct_elements_and_draws_have_no_gradient_to_follow() {
     counted
         .mul(&slopes)
         .unwrap()
-        .sum(.., false)
+        .sum(..)
         .unwrap()
         .backward()
         .unwrap();
@@ -123,7 +123,7 @@ fn half_precision_draws_fold_as_wide_ones() {
     let index = Tensor::from([0_i64, 0, 0, 1, 1]);
     let wide = |x: &Tensor| x.to_dtype(DType::F32).unwrap();
     let fold = |x: &Tensor| {
-        x.scatter_reduce(0, &index, x, ScatterReduce::Prod, false)
+        x.scatter_reduce_exclude_self(0, &index, x, ScatterReduce::Prod)
             .unwrap()
     };
     let expected = fold(&wide(&x)).to_dtype(DType::F16).unwrap();
@@ -162,7 +162,7 @@ fn errors_of_indices_quote_what_was_asked_for() {
             "index: index = [int64[2], int64[2], int64[2]]: names 3 dimensions of shape [2, 3]",
         ),
         (
-            x.index_put(&two, numbers([2], 0), false),
+            x.index_put(&two, numbers([2], 0)),
             "index_put: [2, 3] and [2] do not fit: the values must broadcast to what the index selects",
         ),
         (
@@ -188,7 +188,7 @@ fn errors_of_indices_quote_what_was_asked_for() {
              selection",
         ),
         (
-            x.scatter_reduce(0, &two, &x, ScatterReduce::Prod, true),
+            x.scatter_reduce(0, &two, &x, ScatterReduce::Prod),
             "scatter_reduce: [2, 3] and [2] do not fit: the index may exceed the tensor in \
              dimension 0 only",
         ),
@@ -215,24 +215,24 @@ fn errors_of_counts_and_quantiles_quote_what_was_asked_for() {
     let whole = Tensor::from([1_i64, -2]);
     let cases = [
         (
-            Tensor::from([0.5_f32, -0.25]).multinomial(1, true),
+            Tensor::from([0.5_f32, -0.25]).multinomial_with_replacement(1),
             "multinomial: weight = -0.25: must be finite and at least 0; it is weight 1",
         ),
         (
-            Tensor::from([0.0_f32, 0.0]).multinomial(1, true),
+            Tensor::from([0.0_f32, 0.0]).multinomial_with_replacement(1),
             "multinomial: expected at least one weight above 0 in each row, whose sum is 0, got \
              shape [2]",
         ),
         (
-            Tensor::from([1.0_f32, 0.0]).multinomial(3, false),
+            Tensor::from([1.0_f32, 0.0]).multinomial(3),
             "multinomial: num_samples = 3: is more than the 2 weights, without replacement",
         ),
         (
-            Tensor::from([1.0_f32, 0.0]).multinomial(0, true),
+            Tensor::from([1.0_f32, 0.0]).multinomial_with_replacement(0),
             "multinomial: num_samples = 0: must be at least 1",
         ),
         (
-            whole.multinomial(1, true),
+            whole.multinomial_with_replacement(1),
             "multinomial: not available for int64; it needs floating-point weights",
         ),
         (
@@ -248,31 +248,31 @@ fn errors_of_counts_and_quantiles_quote_what_was_asked_for() {
             "bincount: [2] and [2, 3] do not fit: there must be a weight for each element",
         ),
         (
-            x.searchsorted(numbers([3, 2], 0), false, None),
+            x.searchsorted(numbers([3, 2], 0)),
             "searchsorted: [2, 3] and [3, 2] do not fit: all dimensions but the last must agree",
         ),
         (
-            x.searchsorted(&x, false, Some(&whole)),
+            x.searchsorted_with(&x, SearchSortedOptions::new().sorter(&whole)),
             "searchsorted: [2, 3] and [2] do not fit: the sorter must have the shape of the tensor",
         ),
         (
-            x.bucketize(&x, false),
+            x.bucketize(&x),
             "bucketize: expected boundaries of one dimension, got shape [2, 3]",
         ),
         (
-            x.quantile(1.5, None, false, Linear),
+            x.quantile(1.5, .., Linear),
             "quantile: q = 1.5: must lie in [0, 1]",
         ),
         (
-            x.nanquantile(&x, None, false, Linear),
+            x.nanquantile(&x, .., Linear),
             "nanquantile: expected a q with at most one dimension, got shape [2, 3]",
         ),
         (
-            whole.quantile(0.5, None, false, Linear),
+            whole.quantile(0.5, .., Linear),
             "quantile: not available for int64; it needs a float32 or float64 tensor",
         ),
         (
-            x.narrow(0, 0..0).unwrap().quantile(0.5, 1, false, Linear),
+            x.narrow(0, 0..0).unwrap().quantile(0.5, 1, Linear),
             "quantile: expected at least one element, got shape [0, 3]",
         ),
         (

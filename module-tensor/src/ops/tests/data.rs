@@ -132,19 +132,23 @@ fn by_index() {
 
 fn orders() {
     let x = [numbers([3, 4, 2], 1)];
-    for (dim, descending) in [(0, false), (1, true), (-1, false)] {
-        check_layouts("sort", &x, &["expanded"], &|x| {
-            Ok(x[0].sort(dim, descending)?.0)
-        });
-        check_layouts("topk", &x, &["expanded"], &|x| {
-            Ok(x[0].topk(2, dim, descending, true)?.0)
-        });
-        check_layouts("kthvalue", &x, &["expanded"], &|x| {
-            Ok(x[0].kthvalue(2, dim, descending)?.0)
-        });
-        check_layouts("median", &x, &["expanded"], &|x| {
-            Ok(x[0].median(dim, descending)?.0)
-        });
+    type Order = (&'static str, fn(&Tensor, isize) -> Result<Tensor>);
+    let orders: [Order; 8] = [
+        ("sort", |x, dim| Ok(x.sort(dim)?.0)),
+        ("sort_descending", |x, dim| Ok(x.sort_descending(dim)?.0)),
+        ("topk", |x, dim| Ok(x.topk(2, dim)?.0)),
+        ("topk_smallest", |x, dim| Ok(x.topk_smallest(2, dim)?.0)),
+        ("kthvalue", |x, dim| Ok(x.kthvalue(2, dim)?.0)),
+        ("kthvalue_keepdim", |x, dim| {
+            Ok(x.kthvalue_keepdim(2, dim)?.0)
+        }),
+        ("median", |x, dim| Ok(x.median(dim)?.0)),
+        ("median_keepdim", |x, dim| Ok(x.median_keepdim(dim)?.0)),
+    ];
+    for (name, order) in orders {
+        for dim in [0, 1, -1] {
+            check_layouts(name, &x, &["expanded"], &|x| order(&x[0], dim));
+        }
     }
 }
 
@@ -256,14 +260,14 @@ fn a_gradient_may_begin_anywhere_in_its_memory() {
 fn equal_elements_keep_their_order() {
     let x = Tensor::from([2.0_f32, f32::NAN, 2.0, -0.0, f32::NAN, 0.0, 2.0]);
     let places = |x: Result<(Tensor, Tensor)>| x.unwrap().1.to_vec::<i64>().unwrap();
-    assert_eq!(places(x.sort(0, true)), [1, 4, 0, 2, 6, 3, 5]);
-    assert_eq!(places(x.sort(0, false)), [3, 5, 0, 2, 6, 1, 4]);
-    assert_eq!(places(x.topk(4, 0, true, true)), [1, 4, 0, 2]);
-    assert_eq!(places(x.topk(1, 0, false, true)), [3]);
+    assert_eq!(places(x.sort_descending(0)), [1, 4, 0, 2, 6, 3, 5]);
+    assert_eq!(places(x.sort(0)), [3, 5, 0, 2, 6, 1, 4]);
+    assert_eq!(places(x.topk(4, 0)), [1, 4, 0, 2]);
+    assert_eq!(places(x.topk_smallest(1, 0)), [3]);
     // Without an order they are still the same elements.
-    let mut some = places(x.topk(4, 0, true, false));
+    let mut some = places(x.topk(4, 0));
     some.sort_unstable();
     assert_eq!(some, [0, 1, 2, 4]);
     let wide = x.to_dtype(DType::F64).unwrap();
-    assert_eq!(places(wide.sort(0, true)), [1, 4, 0, 2, 6, 3, 5]);
+    assert_eq!(places(wide.sort_descending(0)), [1, 4, 0, 2, 6, 3, 5]);
 }

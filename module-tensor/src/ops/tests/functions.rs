@@ -115,9 +115,11 @@ fn images() {
     use GridSampleMode::{Bicubic, Bilinear, Nearest};
     for mode in [Bilinear, Nearest, Bicubic] {
         for (padding, corners) in [(Zeros, false), (Border, true), (Reflection, false)] {
+            let options = GridSampleOptions::new().mode(mode).padding_mode(padding);
+            let options = options.align_corners(corners);
             let read = |x: &[Tensor]| {
                 let grid = x[1].mul(0.7)?;
-                x[0].grid_sample(&grid, mode, padding, corners)?.square()
+                x[0].grid_sample(&grid, options)?.square()
             };
             let image = numbers([1, 1, 3, 2], 1);
             check_at("grid_sample", &[image, numbers([1, 2, 1, 2], 2)], &read);
@@ -128,11 +130,12 @@ fn images() {
     }
     check("grid_sample", &[&[1, 1, 2, 3, 2], &[1, 2, 1, 1, 3]], |x| {
         let grid = x[1].mul(0.7)?;
-        x[0].grid_sample(&grid, Bilinear, Reflection, true)?
+        let options = GridSampleOptions::new().padding_mode(Reflection);
+        x[0].grid_sample(&grid, options.align_corners(true))?
             .square()
     });
     check("affine_grid", &[&[2, 2, 3]], |x| {
-        x[0].affine_grid(&[2, 1, 2, 3], false)?.square()
+        x[0].affine_grid([2, 1, 2, 3])?.square()
     });
     for mode in [InterpolateMode::Bilinear, InterpolateMode::Bicubic] {
         let options = InterpolateOptions::size([2, 7]).mode(mode).antialias(true);
@@ -232,7 +235,7 @@ fn what_pytorch_leaves_undefined_is_finite() {
     let zero = Tensor::from([0.0_f64]);
     let leaves = [zero.with_grad().unwrap(), zero.with_grad().unwrap()];
     let second = slopes(&|x| x[0].atan2(&x[1]), &leaves).unwrap();
-    second.sum(.., false).unwrap().backward().unwrap();
+    second.sum(..).unwrap().backward().unwrap();
     let grads = leaves.map(|leaf| leaf.grad().unwrap().item::<f64>().unwrap());
     assert_eq!(grads, [0.0, 0.0]);
 }
@@ -285,7 +288,10 @@ fn distances_of_many_vectors_are_those_of_few() {
         let of_row = weights.narrow(0, 650..651).unwrap();
         few.backward_with(&of_row, BackwardOptions::default())
             .unwrap();
-        let close = |x: &Tensor, y: &Tensor| x.allclose(y, 1e-12, 1e-12, false).unwrap();
+        let close = |x: &Tensor, y: &Tensor| {
+            x.allclose(y, Tolerance::new().rtol(1e-12).atol(1e-12))
+                .unwrap()
+        };
         assert!(close(
             &all.detach().narrow(0, 650..651).unwrap(),
             &few.detach()
@@ -312,7 +318,8 @@ fn a_grid_may_name_any_location() {
                 GridPaddingMode::Border,
                 GridPaddingMode::Reflection,
             ] {
-                let y = image.grid_sample(&grid, mode, padding, false).unwrap();
+                let options = GridSampleOptions::new().mode(mode).padding_mode(padding);
+                let y = image.grid_sample(&grid, options).unwrap();
                 let y = y.item::<f32>().unwrap();
                 // What lies outside for certain is a zero.
                 let zero = padding == GridPaddingMode::Zeros && !x.is_nan();
@@ -329,7 +336,7 @@ fn wrong_arguments_say_what_is_wrong() {
     let volume = numbers([1, 1, 2, 2, 2], 1);
     let (plane, space) = (numbers([1, 1, 1, 2], 1), numbers([1, 1, 1, 1, 3], 1));
     let sample = |image: &Tensor, grid: &Tensor, mode| {
-        image.grid_sample(grid, mode, GridPaddingMode::Zeros, false)
+        image.grid_sample(grid, GridSampleOptions::new().mode(mode))
     };
     let bilinear = GridSampleMode::Bilinear;
     let nearest = InterpolateOptions::size([1, 1]).antialias(true);
@@ -356,8 +363,8 @@ fn wrong_arguments_say_what_is_wrong() {
         (sample(&image, &space, bilinear), "size"),
         (sample(&x, &plane, bilinear), "[batch, channels, h, w]"),
         (sample(&volume, &space, GridSampleMode::Bicubic), "bilinear"),
-        (x.affine_grid(&[1, 1, 2, 2], false), "[1, 2, 3]"),
-        (x.affine_grid(&[1, 1, 0, 2], false), "none of them 0"),
+        (x.affine_grid([1, 1, 2, 2]), "[1, 2, 3]"),
+        (x.affine_grid([1, 1, 0, 2]), "none of them 0"),
         (image.interpolate(&nearest), "antialias"),
         (Tensor::from([1_i64]).lgamma(), "floating-point"),
         (Tensor::from([true]).fmod(true), "numbers"),
@@ -377,11 +384,11 @@ fn many_locations_are_read_as_few_are() {
     let grid = numbers([2, 60, 50, 2], 2).mul(0.6).unwrap();
     let read = |grid: &Tensor| {
         let leaves = [image.with_grad().unwrap(), grid.with_grad().unwrap()];
-        let mode = (GridSampleMode::Bicubic, GridPaddingMode::Reflection);
-        let y = leaves[0]
-            .grid_sample(&leaves[1], mode.0, mode.1, false)
-            .unwrap();
-        y.sum(.., false).unwrap().backward().unwrap();
+        let options = GridSampleOptions::new()
+            .mode(GridSampleMode::Bicubic)
+            .padding_mode(GridPaddingMode::Reflection);
+        let y = leaves[0].grid_sample(&leaves[1], options).unwrap();
+        y.sum(..).unwrap().backward().unwrap();
         (y.detach(), leaves.map(|leaf| leaf.grad().unwrap()))
     };
     let (all, [image_grad, grid_grad]) = read(&grid);
@@ -392,5 +399,8 @@ fn many_locations_are_read_as_few_are() {
         assert!(grads[1].equal(&grid_grad.narrow(1, row).unwrap()).unwrap());
         sum = sum.add(&grads[0]).unwrap();
     }
-    assert!(sum.allclose(&image_grad, 1e-12, 1e-12, false).unwrap());
+    assert!(
+        sum.allclose(&image_grad, Tolerance::new().rtol(1e-12).atol(1e-12))
+            .unwrap()
+    );
 }

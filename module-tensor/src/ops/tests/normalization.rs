@@ -9,7 +9,9 @@ pub(super) fn check_all() {
     norms();
     attentions();
     losses();
-    check("logsumexp", &[&[2, 3, 4]], |x| x[0].logsumexp([0, 2], true));
+    check("logsumexp", &[&[2, 3, 4]], |x| {
+        x[0].logsumexp_keepdim([0, 2])
+    });
     check("softmax", &[&[2, 3, 2]], |x| x[0].softmax(1));
     check("log_softmax", &[&[2, 3, 2]], |x| x[0].log_softmax(0));
     for f in [Tensor::softmax, Tensor::log_softmax] {
@@ -79,11 +81,7 @@ fn attentions() {
     let name = "scaled_dot_product_attention";
     let qkv: &[&[usize]] = &[&[2, 3, 2], &[2, 4, 2], &[2, 4, 3]];
     check(name, qkv, |x| attend(x, plain));
-    let causal = AttentionOptions {
-        is_causal: true,
-        scale: Some(0.7),
-        ..plain
-    };
+    let causal = plain.is_causal(true).scale(0.7);
     check(name, qkv, |x| attend(x, causal));
     check(name, &[&[3, 2], &[2, 2], &[2, 1]], |x| attend(x, causal));
     check(name, &[&[2, 1, 2, 2], &[3, 3, 2], &[1, 3, 2]], |x| {
@@ -95,25 +93,19 @@ fn attentions() {
     check(name, &[&[1, 2, 2], &[1, 0, 2], &[1, 0, 2]], |x| {
         attend(x, plain)
     });
-    let gqa = AttentionOptions {
-        enable_gqa: true,
-        ..plain
-    };
+    let gqa = plain.enable_gqa(true);
     check(name, &[&[1, 4, 2, 2], &[1, 2, 3, 2], &[1, 2, 3, 2]], |x| {
         attend(x, gqa)
     });
     let mask = Tensor::from([[true, false, true, true], [false; 4], [true; 4]]);
-    let masked = AttentionOptions {
-        attn_mask: Some(&mask),
-        ..plain
-    };
+    let masked = plain.attn_mask(&mask);
     check(name, qkv, |x| attend(x, masked));
     check(
         "attention with a mask",
         &[qkv[0], qkv[1], qkv[2], &[3, 4]],
         |x| {
             let attn_mask = Some(&x[3]);
-            attend(x, AttentionOptions { attn_mask, ..plain })
+            attend(x, plain.attn_mask(attn_mask))
         },
     );
     check(
@@ -121,7 +113,7 @@ fn attentions() {
         &[&[2, 2], &[3, 2], &[3, 2]],
         |x| {
             let dropout_p = 0.4;
-            fork_rng(3, || attend(x, AttentionOptions { dropout_p, ..plain }))
+            fork_rng(3, || attend(x, plain.dropout_p(dropout_p)))
         },
     );
 }
@@ -137,12 +129,11 @@ fn losses() {
             (0.0, Some(&weight)),
             (0.3, Some(&weight)),
         ] {
-            let options = CrossEntropyOptions {
-                weight,
-                ignore_index: -1,
-                reduction,
-                label_smoothing,
-            };
+            let options = CrossEntropyOptions::new()
+                .weight(weight)
+                .ignore_index(-1)
+                .reduction(reduction)
+                .label_smoothing(label_smoothing);
             check("cross_entropy", &[&[4, 3]], |x| {
                 x[0].cross_entropy(&matrix, options)
             });
@@ -154,22 +145,20 @@ fn losses() {
                 x[0].cross_entropy(&target, options)
             });
         }
-        let nll = NllLossOptions {
-            weight: Some(&weight),
-            ignore_index: -1,
-            reduction,
-        };
+        let nll = NllLossOptions::new()
+            .weight(&weight)
+            .ignore_index(-1)
+            .reduction(reduction);
         check("nll_loss", &[&[2, 3, 2]], |x| x[0].nll_loss(&image, nll));
         // Weights may have a gradient of their own.
         check("cross_entropy by weights", &[&[4, 3], &[3]], |x| {
             let (square, ignore_index) = (x[1].mul(&x[1])?, -1);
             let weight = Some(&square);
-            let options = CrossEntropyOptions {
-                weight,
-                ignore_index,
-                reduction,
-                label_smoothing: 0.2,
-            };
+            let options = CrossEntropyOptions::new()
+                .weight(weight)
+                .ignore_index(ignore_index)
+                .reduction(reduction)
+                .label_smoothing(0.2);
             x[0].cross_entropy(&matrix, options)
         });
     }
@@ -189,10 +178,7 @@ pub(super) fn agree(shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor>
     let of = |create_graph: bool| {
         let y = f(&leaves).unwrap();
         let grad = numbers(y.shape(), 9);
-        let options = BackwardOptions {
-            create_graph,
-            ..Default::default()
-        };
+        let options = BackwardOptions::new().create_graph(create_graph);
         grad_with(&[&y], &[&grad], &wanted, options).unwrap()
     };
     for (kernel, formula) in of(false).into_iter().zip(of(true)) {
@@ -242,10 +228,7 @@ fn kernels_and_formulas_give_the_same_gradients() {
         });
     }
     for is_causal in [false, true] {
-        let options = AttentionOptions {
-            is_causal,
-            ..Default::default()
-        };
+        let options = AttentionOptions::new().is_causal(is_causal);
         agree(&[&[2, 130, 5], &[2, 100, 5], &[2, 100, 3]], |x| {
             x[0].scaled_dot_product_attention(&x[1], &x[2], options)
         });
@@ -259,12 +242,10 @@ fn kernels_and_formulas_give_the_same_gradients() {
         let target = Tensor::from_vec::<i64>(classes, kept).unwrap();
         let weight = numbers([7], 3).abs().unwrap();
         for label_smoothing in [0.0, 0.1] {
-            let options = CrossEntropyOptions {
-                weight: Some(&weight),
-                ignore_index: -1,
-                label_smoothing,
-                ..Default::default()
-            };
+            let options = CrossEntropyOptions::new()
+                .weight(&weight)
+                .ignore_index(-1)
+                .label_smoothing(label_smoothing);
             agree(&[shape], |x| x[0].cross_entropy(&target, options));
         }
     }
@@ -272,7 +253,7 @@ fn kernels_and_formulas_give_the_same_gradients() {
         for dim in 0..2 {
             agree(&[shape], |x| x[0].softmax(dim));
             agree(&[shape], |x| x[0].log_softmax(dim));
-            agree(&[shape], |x| x[0].logsumexp(dim, false));
+            agree(&[shape], |x| x[0].logsumexp(dim));
         }
     }
 }
@@ -301,7 +282,7 @@ fn what_stands_in_for_a_kernel_gives_the_same() {
             statistics: given,
             geometry,
         };
-        let (kernel, composed) = (norm.run().unwrap(), norm.composed().unwrap());
+        let (kernel, composed) = (norm.run().unwrap(), norm.compose().unwrap());
         close(&kernel.output, &composed.output, 1e-13);
         let statistics = kernel.statistics.iter().flatten();
         let composed = composed.statistics.iter().flatten();
@@ -321,11 +302,9 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
     let [q, k, v] = [[4, 70, 5], [4, 40, 5], [4, 40, 3]].map(|shape| numbers(shape, shape[1]));
     let mask = numbers([70, 40], 3);
     let attend = |attn_mask: Option<&Tensor>, is_causal| {
-        let options = AttentionOptions {
-            attn_mask,
-            is_causal,
-            ..Default::default()
-        };
+        let options = AttentionOptions::new()
+            .attn_mask(attn_mask)
+            .is_causal(is_causal);
         q.scaled_dot_product_attention(&k, &v, options).unwrap()
     };
     // A mask with a gradient takes the composed way.
@@ -349,11 +328,9 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
     let weight = numbers([7], 2).abs().unwrap();
     let loss = |weight: &Tensor, label_smoothing| {
         let weight = Some(weight);
-        let options = CrossEntropyOptions {
-            weight,
-            label_smoothing,
-            ..Default::default()
-        };
+        let options = CrossEntropyOptions::new()
+            .weight(weight)
+            .label_smoothing(label_smoothing);
         x.cross_entropy(&target, options).unwrap()
     };
     for smoothing in [0.0, 0.2] {
@@ -361,7 +338,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
         close(&loss(&weight, smoothing), &loss(&tracked, smoothing), 1e-13);
     }
     let x = x.unsqueeze(0).unwrap();
-    let kernel = x.logsumexp(1, true).unwrap();
+    let kernel = x.logsumexp_keepdim(1).unwrap();
     close(&kernel, &norm::log_of_sum(&x).unwrap(), 1e-13);
 }
 
@@ -371,8 +348,8 @@ fn a_start_far_from_the_rest_does_not_spoil_the_variance() {
     let value = |i: usize| if i < 40 { 1000.0 } else { (i % 5) as f64 / 4.0 };
     let values = (0..900).map(value).collect();
     let exact = Tensor::from_vec::<f64>(values, [1, 900]).unwrap();
-    let mean = exact.mean(.., false).unwrap();
-    let var = exact.var(.., 0.0, false).unwrap().item::<f64>().unwrap();
+    let mean = exact.mean(..).unwrap();
+    let var = exact.var(.., 0.0).unwrap().item::<f64>().unwrap();
     let y = exact.to_dtype(DType::F32).unwrap();
     let y = y.layer_norm([900], None, None, 0.0).unwrap();
     let expected = exact.sub(&mean).unwrap().div(var.sqrt()).unwrap();
@@ -452,11 +429,7 @@ fn what_does_not_fit_is_refused() {
         "nll_loss: target = -7: must be a class below 3"
     );
     let mask = Tensor::from([[true, false], [true, true]]);
-    let both = AttentionOptions {
-        attn_mask: Some(&mask),
-        is_causal: true,
-        ..Default::default()
-    };
+    let both = AttentionOptions::new().attn_mask(&mask).is_causal(true);
     assert_eq!(
         message(x.scaled_dot_product_attention(&x, &x, both)),
         "scaled_dot_product_attention: is_causal = true: must not stand beside `attn_mask`; join both in the mask"

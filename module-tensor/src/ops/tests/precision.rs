@@ -38,7 +38,7 @@ fn fused_operations_record_no_casts_of_half_precision() {
             x.batch_norm(&channels.detach(), &channels.detach(), weight, bias, 9.0),
             x.instance_norm(None, weight, bias, 1e-5),
             x.scaled_dot_product_attention(&x, &x, AttentionOptions::default()),
-            x.logsumexp(1, true),
+            x.logsumexp_keepdim(1),
         ];
         for y in recorded.map(Result::unwrap) {
             assert_eq!(casts(&y), 0, "{:?} of {dtype}", y.graph_node());
@@ -51,14 +51,10 @@ fn fused_operations_record_no_casts_of_half_precision() {
         // The two states are outputs of one node.
         let parts = [&[3, 8][..], &[2, 2], &[2, 2], &[8, 2]].map(|shape| tracked(shape, dtype));
         let [gates, hidden, cell, weight_hh] = &parts;
-        let options = RecurrentOptions {
-            op: RecurrentOp::Lstm,
-            weight_hh,
-            bias_hh: None,
-            weight_hr: None,
-            batch_sizes: &[2, 1],
-            reverse: false,
-        };
+        let options = RecurrentOptions::new(RecurrentOp::Lstm, weight_hh, &[2, 1])
+            .bias_hh(None)
+            .weight_hr(None)
+            .reverse(false);
         let out = recurrent(gates, hidden, Some(cell), &options).unwrap();
         assert_eq!(casts(&out.output), 0, "{dtype}");
         let node = out.output.graph_node().unwrap();

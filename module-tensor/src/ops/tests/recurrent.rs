@@ -53,14 +53,10 @@ impl Pass {
     ) -> R {
         let mut rest = x[3..].iter();
         let cell = (self.op == RecurrentOp::Lstm).then(|| rest.next().unwrap());
-        let options = RecurrentOptions {
-            op: self.op,
-            weight_hh: &x[2],
-            bias_hh: self.biased.then(|| rest.next().unwrap()),
-            weight_hr: self.projected.map(|_| rest.next().unwrap()),
-            batch_sizes: self.batch_sizes,
-            reverse: self.reverse,
-        };
+        let options = RecurrentOptions::new(self.op, &x[2], self.batch_sizes)
+            .bias_hh(self.biased.then(|| rest.next().unwrap()))
+            .weight_hr(self.projected.map(|_| rest.next().unwrap()))
+            .reverse(self.reverse);
         f(&x[0], &x[1], cell, &options)
     }
 
@@ -79,9 +75,9 @@ impl Pass {
         cell.ok_or_else(|| crate::Error::custom("no state c"))
     }
 
-    fn composed(self, x: &[Tensor]) -> Result<Tensor> {
+    fn compose(self, x: &[Tensor]) -> Result<Tensor> {
         let pass = self.with(x, Tensor::pass)?;
-        side_by_side(pass.output(pass.composed()?)?)
+        side_by_side(pass.output(pass.compose()?)?)
     }
 
     fn inputs(self) -> Vec<Tensor> {
@@ -178,7 +174,7 @@ fn what_stands_in_for_the_kernel_gives_the_same() {
     for pass in passes() {
         let x = pass.inputs();
         let kernel = pass.all(&x).unwrap();
-        close(&kernel, &pass.composed(&x).unwrap(), 1e-14);
+        close(&kernel, &pass.compose(&x).unwrap(), 1e-14);
     }
 }
 

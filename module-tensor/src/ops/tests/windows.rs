@@ -17,12 +17,11 @@ pub(super) fn check_all() {
 }
 
 fn convolutions() {
-    let options = ConvOptions {
-        stride: [2],
-        padding: Padding::Size([1]),
-        dilation: [2],
-        groups: 2,
-    };
+    let options = ConvOptions::new()
+        .stride([2])
+        .padding(Padding::Size([1]))
+        .dilation([2])
+        .groups(2);
     check("conv1d", &[&[2, 2, 7], &[4, 1, 2]], |x| {
         x[0].conv1d(&x[1], options)
     });
@@ -31,43 +30,35 @@ fn convolutions() {
     });
     // One channel for each group, and more for one, take different ways.
     for (weight, stride) in [([2, 1, 2, 3], [1, 1]), ([1, 2, 2, 2], [2, 1])] {
-        let options = ConvOptions {
-            stride,
-            padding: Padding::Size([1, 1]),
-            groups: 2 / weight[1],
-            ..Default::default()
-        };
+        let options = ConvOptions::new()
+            .stride(stride)
+            .padding(Padding::Size([1, 1]))
+            .groups(2 / weight[1]);
         check("conv2d", &[&[2, 2, 3, 4], &weight], |x| {
             x[0].conv2d(&x[1], options)
         });
     }
-    let options = ConvOptions {
-        padding: Padding::Same,
-        ..Default::default()
-    };
+    let options = ConvOptions::new().padding(Padding::Same);
     check("conv3d", &[&[1, 2, 2, 3, 2], &[2, 2, 2, 3, 1]], |x| {
         x[0].conv3d(&x[1], options)
     });
 }
 
 fn transposed() {
-    let options = ConvTransposeOptions {
-        stride: [2],
-        padding: [1],
-        output_padding: [1],
-        groups: 2,
-        dilation: [1],
-    };
+    let options = ConvTransposeOptions::new()
+        .stride([2])
+        .padding([1])
+        .output_padding([1])
+        .groups(2)
+        .dilation([1]);
     check("conv_transpose1d", &[&[2, 2, 4], &[2, 2, 3]], |x| {
         x[0].conv_transpose1d(&x[1], options)
     });
-    let options = ConvTransposeOptions {
-        stride: [1, 2],
-        padding: [0, 1],
-        output_padding: [1, 0],
-        dilation: [2, 1],
-        ..Default::default()
-    };
+    let options = ConvTransposeOptions::new()
+        .stride([1, 2])
+        .padding([0, 1])
+        .output_padding([1, 0])
+        .dilation([2, 1]);
     check("conv_transpose2d", &[&[2, 3, 3], &[2, 2, 2, 2]], |x| {
         x[0].conv_transpose2d(&x[1], options)
     });
@@ -83,19 +74,12 @@ fn greatest() {
     let greatest = |label, shape: &[usize], f: &dyn Fn(&Tensor) -> crate::Result<Tensor>| {
         check_layouts(label, &[numbers(shape, 2)], &["expanded"], &|x| f(&x[0]));
     };
-    let options = PoolOptions {
-        stride: [1],
-        padding: [1],
-        dilation: [2],
-        ..PoolOptions::new([2])
-    };
+    let options = PoolOptions::new([2]).stride([1]).padding([1]).dilation([2]);
     greatest("max_pool1d", &[2, 2, 5], &|x| x.max_pool1d(options));
-    let options = PoolOptions {
-        stride: [1, 2, 1],
-        padding: [0, 1, 0],
-        ceil_mode: true,
-        ..PoolOptions::new([2, 2, 1])
-    };
+    let options = PoolOptions::new([2, 2, 1])
+        .stride([1, 2, 1])
+        .padding([0, 1, 0])
+        .ceil_mode(true);
     greatest("max_pool3d", &[2, 3, 4, 2], &|x| x.max_pool3d(options));
     greatest("adaptive_max_pool1d", &[1, 2, 5], &|x| {
         x.adaptive_max_pool1d(3)
@@ -109,21 +93,15 @@ fn greatest() {
 }
 
 fn means() {
-    let options = AvgPoolOptions {
-        stride: [1],
-        padding: [1],
-        ..AvgPoolOptions::new([3])
-    };
+    let options = AvgPoolOptions::new([3]).stride([1]).padding([1]);
     check("avg_pool1d", &[&[2, 2, 5]], |x| x[0].avg_pool1d(options));
     for (count_include_pad, divisor_override) in [(true, None), (false, None), (true, Some(5))] {
-        let options = AvgPoolOptions {
-            stride: [2, 1],
-            padding: [1, 0],
-            ceil_mode: true,
-            count_include_pad,
-            divisor_override,
-            ..AvgPoolOptions::new([3, 2])
-        };
+        let options = AvgPoolOptions::new([3, 2])
+            .stride([2, 1])
+            .padding([1, 0])
+            .ceil_mode(true)
+            .count_include_pad(count_include_pad)
+            .divisor_override(divisor_override);
         check("avg_pool2d", &[&[2, 4, 5]], |x| x[0].avg_pool2d(options));
     }
     let options = AvgPoolOptions::new([1, 2, 2]);
@@ -155,12 +133,10 @@ fn exchanged() {
 }
 
 fn columns() {
-    let options = UnfoldOptions {
-        dilation: [1, 2],
-        padding: [1, 0],
-        stride: [2, 1],
-        ..UnfoldOptions::new([2, 2])
-    };
+    let options = UnfoldOptions::new([2, 2])
+        .dilation([1, 2])
+        .padding([1, 0])
+        .stride([2, 1]);
     check("im2col", &[&[2, 2, 3, 4]], |x| x[0].im2col(options));
     check("col2im", &[&[2, 8, 4]], |x| x[0].col2im([3, 4], options));
     check("im2col", &[&[2, 5]], |x| {
@@ -212,20 +188,15 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
         image.conv2d(&zeros(&[1, 4, 3]), ConvOptions::default()),
         "conv2d: expected a weight [out_channels, channels / groups, height, width], got shape [1, 4, 3]",
     );
-    let options = ConvTransposeOptions {
-        output_padding: [0, 2],
-        stride: [2, 2],
-        ..Default::default()
-    };
+    let options = ConvTransposeOptions::new()
+        .output_padding([0, 2])
+        .stride([2, 2]);
     let weight = zeros(&[4, 1, 3, 3]);
     refused(
         image.conv_transpose2d(&weight, options),
         "conv_transpose2d: output_padding = [0, 2]: must be below stride = [2, 2] or dilation = [1, 1]",
     );
-    let options = ConvTransposeOptions {
-        groups: 3,
-        ..Default::default()
-    };
+    let options = ConvTransposeOptions::new().groups(3);
     refused(
         image.conv_transpose2d(&weight, options),
         "conv_transpose2d: [1, 4, 5, 5] and [4, 1, 3, 3] do not fit: with groups = 3 the weight must \
@@ -269,48 +240,33 @@ fn by_columns<const N: usize>(x: &Tensor, weight: &Tensor, options: UnfoldOption
 fn tiles_of_a_large_convolution_fit_together() {
     let same = |a: &Tensor, b: &Tensor| {
         let difference = a.sub(b.reshape_to(a.shape()).unwrap()).unwrap();
-        let largest = difference.abs().unwrap().amax(.., false).unwrap();
+        let largest = difference.abs().unwrap().amax(..).unwrap();
         assert!(largest.item::<f64>().unwrap() < 1e-9, "{largest}");
     };
     let gradients = |x: &Tensor, weight: &Tensor, f: &dyn Fn(&Tensor, &Tensor) -> Tensor| {
         let (x, weight) = (x.with_grad().unwrap(), weight.with_grad().unwrap());
         let y = f(&x, &weight);
-        y.mul(&y)
-            .unwrap()
-            .sum(.., false)
-            .unwrap()
-            .backward()
-            .unwrap();
+        y.mul(&y).unwrap().sum(..).unwrap().backward().unwrap();
         [y.detach(), x.grad().unwrap(), weight.grad().unwrap()]
     };
     // Lines that are cut, and lines that are joined, whose last tile is smaller.
     let (x, weight) = (numbers([16, 9000], 1), numbers([3, 16, 64], 2));
     for (stride, padding) in [(1, 0), (2, 40)] {
-        let conv = ConvOptions {
-            stride: [stride],
-            padding: Padding::Size([padding]),
-            ..Default::default()
-        };
-        let unfold = UnfoldOptions {
-            stride: [stride],
-            padding: [padding],
-            ..UnfoldOptions::new([64])
-        };
+        let conv = ConvOptions::new()
+            .stride([stride])
+            .padding(Padding::Size([padding]));
+        let unfold = UnfoldOptions::new([64]).stride([stride]).padding([padding]);
         let a = gradients(&x, &weight, &|x, weight| x.conv1d(weight, conv).unwrap());
         let b = gradients(&x, &weight, &|x, weight| by_columns(x, weight, unfold));
         a.iter().zip(&b).for_each(|(a, b)| same(a, b));
     }
     let (x, weight) = (numbers([1, 25, 3, 31, 27], 1), numbers([2, 25, 3, 3, 3], 2));
-    let conv = ConvOptions {
-        padding: Padding::Size([1, 0, 1]),
-        stride: [2, 1, 1],
-        ..Default::default()
-    };
-    let unfold = UnfoldOptions {
-        padding: [1, 0, 1],
-        stride: [2, 1, 1],
-        ..UnfoldOptions::new([3, 3, 3])
-    };
+    let conv = ConvOptions::new()
+        .padding(Padding::Size([1, 0, 1]))
+        .stride([2, 1, 1]);
+    let unfold = UnfoldOptions::new([3, 3, 3])
+        .padding([1, 0, 1])
+        .stride([2, 1, 1]);
     let a = gradients(&x, &weight, &|x, weight| x.conv3d(weight, conv).unwrap());
     let b = gradients(&x, &weight, &|x, weight| by_columns(x, weight, unfold));
     a.iter().zip(&b).for_each(|(a, b)| same(a, b));

@@ -98,7 +98,13 @@ fn whole(case: &Case, inputs: &[Tensor]) -> Option<Result<bool>> {
         "equal" => x.equal(&inputs[1]),
         "allclose" => {
             let nan = args["equal_nan"] == true;
-            x.allclose(&inputs[1], float("rtol"), float("atol"), nan)
+            x.allclose(
+                &inputs[1],
+                module_core::Tolerance::new()
+                    .rtol(float("rtol"))
+                    .atol(float("atol"))
+                    .equal_nan(nan),
+            )
         }
         _ => return None,
     })

@@ -1,9 +1,11 @@
 //! Folds by index, repeats, draws by weights, distinct elements, counts, searches, grids.
 
 use crate::golden::{Case, Tolerance};
-use module_core::{MeshIndexing, Result, ScatterReduce, Tensor, Unique, fork_rng};
+use module_core::{
+    MeshIndexing, Result, ScatterReduce, SearchSortedOptions, Tensor, Unique, fork_rng,
+};
 
-use super::{dims, int};
+use super::{dim_or_all, dims, int};
 
 fn of_index(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     let (x, args) = (&inputs[0], &case.args);
@@ -18,7 +20,15 @@ fn of_index(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
                 _ => ScatterReduce::Amin,
             };
             let include_self = args["include_self"] == true;
-            x.scatter_reduce(dim(), &inputs[1], &inputs[2], reduce, include_self)
+            either!(
+                include_self,
+                x,
+                scatter_reduce_exclude_self / scatter_reduce,
+                dim(),
+                &inputs[1],
+                &inputs[2],
+                reduce
+            )
         }
         _ => return None,
     })
@@ -32,12 +42,24 @@ fn counts(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
         "repeat_interleave" => x.repeat_interleave(&inputs[1], int(&args["dim"])),
         "multinomial" => {
             let (n, replacement) = (number("num_samples")?, args["replacement"] == true);
-            fork_rng(5, || x.multinomial(n, replacement))
+            fork_rng(5, || {
+                either!(
+                    replacement,
+                    x,
+                    multinomial / multinomial_with_replacement,
+                    n
+                )
+            })
         }
         "bincount" => x.bincount(inputs.get(1), number("minlength")?),
         "count_nonzero" => x.count_nonzero(dims(x, args).as_slice()),
-        "searchsorted" => x.searchsorted(&inputs[1], right, inputs.get(2)),
-        "bucketize" => x.bucketize(&inputs[1], right),
+        "searchsorted" => {
+            let options = SearchSortedOptions::new()
+                .right(right)
+                .sorter(inputs.get(2));
+            x.searchsorted_with(&inputs[1], options)
+        }
+        "bucketize" => either!(right, x, bucketize / bucketize_right, &inputs[1]),
         "meshgrid" => {
             let indexing = match args["indexing"].as_str()? {
                 "xy" => MeshIndexing::Xy,
@@ -52,7 +74,7 @@ fn counts(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
 }
 
 fn distinct(case: &Case, x: &Tensor) -> Option<Result<Unique>> {
-    let dim = case.args["dim"].as_i64().map(|dim| dim as isize);
+    let dim = dim_or_all(&case.args["dim"]);
     Some(match case.op.as_str() {
         "unique" => x.unique(dim),
         "unique_consecutive" => x.unique_consecutive(dim),

@@ -91,7 +91,12 @@ fn copies(case: &Case, x: &Tensor) -> Option<Result<Tensor>> {
             };
             x.pad(ints(&args["pad"]), mode)
         }
-        "argsort" => x.argsort(dim(), args["descending"] == true),
+        "argsort" => either!(
+            args["descending"] == true,
+            x,
+            argsort / argsort_descending,
+            dim()
+        ),
         _ => return None,
     })
 }
@@ -100,10 +105,22 @@ fn orders(case: &Case, x: &Tensor) -> Option<Result<(Tensor, Tensor)>> {
     let args = &case.args;
     let (dim, keep) = (|| int(&args["dim"]), args["keepdim"] == true);
     Some(match case.op.as_str() {
-        "sort" => x.sort(dim(), args["descending"] == true),
-        "topk" => x.topk(size(&args["k"]), dim(), args["largest"] == true, true),
-        "kthvalue" => x.kthvalue(size(&args["k"]), dim(), keep),
-        "median" => x.median(dim(), keep),
+        "sort" => either!(args["descending"] == true, x, sort / sort_descending, dim()),
+        "topk" => either!(
+            args["largest"] == true,
+            x,
+            topk_smallest / topk,
+            size(&args["k"]),
+            dim()
+        ),
+        "kthvalue" => either!(
+            keep,
+            x,
+            kthvalue / kthvalue_keepdim,
+            size(&args["k"]),
+            dim()
+        ),
+        "median" => either!(keep, x, median / median_keepdim, dim()),
         _ => return None,
     })
 }

@@ -1,8 +1,8 @@
 //! Images read at the locations of a grid, averages in smaller images, unit vectors, draws of a class.
 
 use crate::golden::{Case, Tolerance};
-use module_core::{GridPaddingMode, GridSampleMode, Result, Tensor, fork_rng};
-use module_nn::functional::{gumbel_softmax, normalize};
+use module_core::{GridPaddingMode, GridSampleMode, GridSampleOptions, Result, Tensor, fork_rng};
+use module_nn::functional::{gumbel_softmax, gumbel_softmax_hard, normalize};
 use serde_json::Value;
 
 use super::windows::interpolate;
@@ -19,7 +19,8 @@ fn grid_sample(x: &Tensor, grid: &Tensor, args: &Value) -> Result<Tensor> {
         "reflection" => GridPaddingMode::Reflection,
         _ => GridPaddingMode::Zeros,
     };
-    x.grid_sample(grid, mode, padding, args["align_corners"] == true)
+    let options = GridSampleOptions::new().mode(mode).padding_mode(padding);
+    x.grid_sample(grid, options.align_corners(args["align_corners"] == true))
 }
 
 fn unit(x: &Tensor, args: &Value) -> Result<Tensor> {
@@ -37,14 +38,23 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         "grid_sample" => (grid_sample(x, &inputs[1], args), Tolerance::CONTRACTION),
         "affine_grid" => {
             let size: Vec<usize> = ints(&args["size"]).iter().map(|&n| n as usize).collect();
-            let out = x.affine_grid(&size, args["align_corners"] == true);
+            let out = either!(
+                args["align_corners"] == true,
+                x,
+                affine_grid / affine_grid_align_corners,
+                size
+            );
             (out, Tolerance::CONTRACTION)
         }
         "interpolate" => (x.interpolate(&interpolate(args)), Tolerance::CONTRACTION),
         "normalize" => (unit(x, args), Tolerance::CONTRACTION),
         "gumbel_softmax" => {
             let (tau, hard) = (args["tau"].as_f64().unwrap(), args["hard"] == true);
-            let out = fork_rng(5, || gumbel_softmax(x, tau, hard, int(&args["dim"])));
+            let draw = match hard {
+                true => gumbel_softmax_hard,
+                false => gumbel_softmax,
+            };
+            let out = fork_rng(5, || draw(x, tau, int(&args["dim"])));
             (out, Tolerance::ELEMENTWISE)
         }
         _ => return None,

@@ -24,7 +24,13 @@ fn written(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
         "index_tensor" => x.i(items(&args["items"], inputs).as_slice()),
         "index_put" => {
             let items = items(&args["items"], inputs);
-            x.index_put(items.as_slice(), inputs.last()?, args["accumulate"] == true)
+            either!(
+                args["accumulate"] == true,
+                x,
+                index_put / index_put_accumulate,
+                items.as_slice(),
+                inputs.last()?
+            )
         }
         "masked_scatter" => x.masked_scatter(&inputs[1], &inputs[2]),
         "index_copy" => x.index_copy(dim(), &inputs[1], &inputs[2]),

@@ -1,7 +1,7 @@
 //! Decompositions, inverses and determinants, as functions that do not depend on the signs of vectors.
 
 use crate::golden::{Case, Tolerance};
-use module_core::linalg::{self, QrMode};
+use module_core::linalg::{self, QrMode, SolveTriangularOptions, Triangle};
 use module_core::{Result, Tensor};
 
 use super::Different;
@@ -11,13 +11,13 @@ fn symmetric(x: &Tensor) -> Result<Tensor> {
 }
 
 fn decomposed(name: &str, x: &Tensor) -> Option<Result<Tensor>> {
-    let thin = || linalg::svd(x, false);
+    let thin = || linalg::svd_reduced(x);
     Some(match name {
         "svd_s" => thin().map(|(_, s, _)| s),
         "svd_u" => thin().and_then(|(u, ..)| u.abs()),
         "svd_vh" => thin().and_then(|(.., vh)| vh.abs()),
         "svd_polar" => thin().and_then(|(u, _, vh)| u.matmul(&vh)),
-        "svd_full" => linalg::svd(x, true).and_then(|(u, s, _)| {
+        "svd_full" => linalg::svd(x).and_then(|(u, s, _)| {
             let k = s.size(-1)?;
             u.narrow(-1, 0..k)?.abs()
         }),
@@ -39,11 +39,21 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     let (x, args) = (&inputs[0], &case.args);
     let is = |name: &str| args[name] == true;
     let out = match case.op.as_str() {
-        "cholesky" => linalg::cholesky(x, is("upper")),
-        "solve" => linalg::solve(x, &inputs[1], is("left")),
+        "cholesky" => match is("upper") {
+            true => linalg::cholesky_upper(x),
+            false => linalg::cholesky(x),
+        },
+        "solve" => match is("left") {
+            true => linalg::solve(x, &inputs[1]),
+            false => linalg::solve_right(x, &inputs[1]),
+        },
         "solve_triangular" => {
-            let (upper, left) = (is("upper"), is("left"));
-            linalg::solve_triangular(x, &inputs[1], upper, left, is("unitriangular"))
+            let options = SolveTriangularOptions::new(match is("upper") {
+                true => Triangle::Upper,
+                false => Triangle::Lower,
+            });
+            let options = options.left(is("left")).unitriangular(is("unitriangular"));
+            linalg::solve_triangular(x, &inputs[1], options)
         }
         "slogdet" => {
             let out = linalg::slogdet(x).map(|(sign, log)| vec![log, sign]);

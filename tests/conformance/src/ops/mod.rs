@@ -18,7 +18,7 @@ pub(crate) mod running;
 pub(crate) mod shuffle;
 pub(crate) mod windows;
 
-use module_core::{Conv2dOptions, Padding, Pool2dOptions, Result, Tensor};
+use module_core::{Conv2dOptions, Dim, Padding, Pool2dOptions, Result, Tensor};
 use serde_json::Value;
 
 use crate::golden::{Case, Tolerance};
@@ -137,29 +137,31 @@ fn scalar(x: &Tensor, name: &str, value: &Value) -> Result<Tensor> {
 fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
     let max = case.op == "max";
     if case.args["dim"].is_null() {
-        let value = if max {
-            x.amax(.., false)?
-        } else {
-            x.amin(.., false)?
-        };
+        let value = if max { x.max(..)? } else { x.min(..)? };
         return Ok(vec![value]);
     }
     let (dim, keep) = (int(&case.args["dim"]), case.args["keepdim"] == true);
     let (values, places) = if max {
-        x.max(dim, keep)?
+        either!(keep, x, max / max_keepdim, dim)?
     } else {
-        x.min(dim, keep)?
+        either!(keep, x, min / min_keepdim, dim)?
     };
     Ok(vec![values, places])
 }
 
+/// A dimension, or all of them for `None`.
+fn dim_or_all(value: &Value) -> Dim {
+    value
+        .as_i64()
+        .map_or(Dim::All, |dim| Dim::One(dim as isize))
+}
+
 fn convolution(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
-    let options = Conv2dOptions {
-        stride: sizes(&args["stride"]),
-        padding: Padding::Size(sizes(&args["padding"])),
-        dilation: sizes(&args["dilation"]),
-        groups: usize::try_from(int(&args["groups"])).unwrap(),
-    };
+    let options = Conv2dOptions::new()
+        .stride(sizes(&args["stride"]))
+        .padding(Padding::Size(sizes(&args["padding"])))
+        .dilation(sizes(&args["dilation"]))
+        .groups(usize::try_from(int(&args["groups"])).unwrap());
     let out = inputs[0].conv2d(&inputs[1], options)?;
     match inputs.get(2) {
         Some(bias) => out.add(&bias.reshape([-1, 1, 1])?),
@@ -195,25 +197,32 @@ pub fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Toler
         "sigmoid" => one(x.sigmoid(), T::ELEMENTWISE),
         "tanh" => one(x.tanh(), T::ELEMENTWISE),
         "pow" => one(x.pow(args["exponent"].as_f64().unwrap()), T::ELEMENTWISE),
-        "sum" => one(x.sum(dims(x, args).as_slice(), keep), T::CONTRACTION),
-        "mean" => one(x.mean(dims(x, args).as_slice(), keep), T::CONTRACTION),
+        "sum" => one(
+            either!(keep, x, sum / sum_keepdim, dims(x, args).as_slice()),
+            T::CONTRACTION,
+        ),
+        "mean" => one(
+            either!(keep, x, mean / mean_keepdim, dims(x, args).as_slice()),
+            T::CONTRACTION,
+        ),
         "var" => {
             let correction = args["correction"].as_f64().unwrap_or(1.0);
-            let out = x.var(dims(x, args).as_slice(), correction, keep);
+            let out = either!(
+                keep,
+                x,
+                var / var_keepdim,
+                dims(x, args).as_slice(),
+                correction
+            );
             one(out, T::CONTRACTION)
         }
         "max" | "min" => Some((extreme(x, case), T::ELEMENTWISE)),
         "argmax" | "argmin" => {
-            let flat = if args["dim"].is_null() {
-                x.flatten(0, -1)
-            } else {
-                Ok(x.clone())
+            let dim = dim_or_all(&args["dim"]);
+            let out = match name {
+                "argmax" => either!(keep, x, argmax / argmax_keepdim, dim),
+                _ => either!(keep, x, argmin / argmin_keepdim, dim),
             };
-            let dim = args["dim"].as_i64().unwrap_or(0) as isize;
-            let out = flat.and_then(|x| match name {
-                "argmax" => x.argmax(dim, keep),
-                _ => x.argmin(dim, keep),
-            });
             one(out, T::EXACT)
         }
         "matmul" => one(x.matmul(all[1]), T::CONTRACTION),
@@ -263,13 +272,13 @@ pub fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Toler
         "log_softmax" => one(x.log_softmax(dim()), T::ELEMENTWISE),
         "conv2d" => one(convolution(inputs, args), T::CONTRACTION),
         "max_pool2d" => one(
-            x.max_pool2d(Pool2dOptions {
-                kernel_size: sizes(&args["kernel_size"]),
-                stride: sizes(&args["stride"]),
-                padding: sizes(&args["padding"]),
-                dilation: sizes(&args["dilation"]),
-                ceil_mode: args["ceil_mode"] == true,
-            }),
+            x.max_pool2d(
+                Pool2dOptions::new(sizes(&args["kernel_size"]))
+                    .stride(sizes(&args["stride"]))
+                    .padding(sizes(&args["padding"]))
+                    .dilation(sizes(&args["dilation"]))
+                    .ceil_mode(args["ceil_mode"] == true),
+            ),
             T::EXACT,
         ),
         _ => elementwise::run(case, inputs)

@@ -70,7 +70,13 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         }
         "isclose" => {
             let [rtol, atol] = ["rtol", "atol"].map(|name| args[name].as_f64().unwrap());
-            let out = x.isclose(&inputs[1], rtol, atol, args["equal_nan"] == true);
+            let out = x.isclose(
+                &inputs[1],
+                module_core::Tolerance::new()
+                    .rtol(rtol)
+                    .atol(atol)
+                    .equal_nan(args["equal_nan"] == true),
+            );
             (out, Tolerance::EXACT)
         }
         "rand_like" => (fork_rng(5, || x.rand_like()), Tolerance::EXACT),

@@ -51,13 +51,12 @@ fn attention(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
         Some(mask) if args["mask_grad"] == false => Some(mask.detach()),
         mask => mask.cloned(),
     };
-    let options = AttentionOptions {
-        attn_mask: mask.as_ref(),
-        dropout_p: args["dropout_p"].as_f64().unwrap_or(0.0),
-        is_causal: args["is_causal"] == true,
-        scale: args["scale"].as_f64(),
-        enable_gqa: args["enable_gqa"] == true,
-    };
+    let options = AttentionOptions::new()
+        .attn_mask(mask.as_ref())
+        .dropout_p(args["dropout_p"].as_f64().unwrap_or(0.0))
+        .is_causal(args["is_causal"] == true)
+        .scale(args["scale"].as_f64())
+        .enable_gqa(args["enable_gqa"] == true);
     fork_rng(5, || {
         inputs[0].scaled_dot_product_attention(&inputs[1], &inputs[2], options)
     })
@@ -75,20 +74,18 @@ fn loss(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     };
     Some(match case.op.as_str() {
         "cross_entropy" => {
-            let options = CrossEntropyOptions {
-                weight,
-                ignore_index,
-                reduction,
-                label_smoothing: args["label_smoothing"].as_f64().unwrap_or(0.0),
-            };
+            let options = CrossEntropyOptions::new()
+                .weight(weight)
+                .ignore_index(ignore_index)
+                .reduction(reduction)
+                .label_smoothing(args["label_smoothing"].as_f64().unwrap_or(0.0));
             x.cross_entropy(target, options)
         }
         "nll_loss" => {
-            let options = NllLossOptions {
-                weight,
-                ignore_index,
-                reduction,
-            };
+            let options = NllLossOptions::new()
+                .weight(weight)
+                .ignore_index(ignore_index)
+                .reduction(reduction);
             x.nll_loss(target, options)
         }
         _ => return None,

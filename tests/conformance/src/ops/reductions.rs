@@ -26,8 +26,8 @@ fn logic(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
         "isnan" => x.isnan(),
         "isinf" => x.isinf(),
         "isfinite" => x.isfinite(),
-        "any" => x.any(dims.as_slice(), keep),
-        "all" => x.all(dims.as_slice(), keep),
+        "any" => either!(keep, x, any / any_keepdim, dims.as_slice()),
+        "all" => either!(keep, x, all / all_keepdim, dims.as_slice()),
         "masked_fill" => x.masked_fill(&inputs[1], args["value"].as_f64().unwrap()),
         "masked_select" => x.masked_select(&inputs[1]),
         _ => return None,
@@ -39,10 +39,16 @@ fn fold(case: &Case, x: &Tensor) -> Option<Result<Tensor>> {
     let (dims, keep) = (dims(x, args), args["keepdim"] == true);
     let dims = dims.as_slice();
     Some(match case.op.as_str() {
-        "prod" => x.prod(dims, keep),
-        "logsumexp" => x.logsumexp(dims, keep),
-        "norm" => x.norm(order(&args["p"]), dims, keep),
-        "std" => x.std(dims, args["correction"].as_f64().unwrap_or(1.0), keep),
+        "prod" => either!(keep, x, prod / prod_keepdim, dims),
+        "logsumexp" => either!(keep, x, logsumexp / logsumexp_keepdim, dims),
+        "norm" => either!(keep, x, norm / norm_keepdim, order(&args["p"]), dims),
+        "std" => either!(
+            keep,
+            x,
+            std / std_keepdim,
+            dims,
+            args["correction"].as_f64().unwrap_or(1.0)
+        ),
         "cumsum" => x.cumsum(int(&args["dim"])),
         _ => return None,
     })

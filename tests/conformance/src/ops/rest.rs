@@ -22,8 +22,8 @@ fn views(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     let (x, args) = (&inputs[0], &case.args);
     let keep = args["keepdim"] == true;
     Some(match case.op.as_str() {
-        "amax" => x.amax(dims(x, args).as_slice(), keep),
-        "amin" => x.amin(dims(x, args).as_slice(), keep),
+        "amax" => either!(keep, x, amax / amax_keepdim, dims(x, args).as_slice()),
+        "amin" => either!(keep, x, amin / amin_keepdim, dims(x, args).as_slice()),
         "contiguous" => x.contiguous(),
         "masked_select" => x.masked_select(&inputs[1]),
         "t" => x.t(),
@@ -60,14 +60,10 @@ fn recurrent(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
     let parts = args["parts"].as_array().unwrap();
     let part = |name: &str| parts.iter().position(|p| p == name).map(|i| &weights[i]);
     let batch_sizes = list(&args["batch_sizes"]);
-    let options = RecurrentOptions {
-        op,
-        weight_hh: part("weight_hh").unwrap(),
-        bias_hh: part("bias_hh"),
-        weight_hr: part("weight_hr"),
-        batch_sizes: &batch_sizes,
-        reverse: args["reverse"] == true,
-    };
+    let options = RecurrentOptions::new(op, part("weight_hh").unwrap(), &batch_sizes)
+        .bias_hh(part("bias_hh"))
+        .weight_hr(part("weight_hr"))
+        .reverse(args["reverse"] == true);
     let out = fused::recurrent(&states[0], &states[1], states.get(2), &options)?;
     let all = [Some(out.output), Some(out.hidden), out.cell];
     let flat: Result<Vec<Tensor>> = (all.iter().flatten())

@@ -3,12 +3,12 @@
 use crate::golden::{Case, Tolerance};
 use module_core::{QuantileInterpolation, Result, Tensor};
 
-use super::int;
+use super::{dim_or_all, int};
 
 fn quantile(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     use QuantileInterpolation as I;
     let (x, args) = (&inputs[0], &case.args);
-    let dim = args["dim"].as_i64().map(|dim| dim as isize);
+    let dim = dim_or_all(&args["dim"]);
     let keep = args["keepdim"] == true;
     let mode = match args["interpolation"].as_str()? {
         "linear" => I::Linear,
@@ -19,10 +19,16 @@ fn quantile(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     };
     Some(
         match (case.op.as_str(), inputs.get(1), args["q"].as_f64()) {
-            ("quantile", Some(q), _) => x.quantile(q, dim, keep, mode),
-            ("quantile", None, Some(q)) => x.quantile(q, dim, keep, mode),
-            ("nanquantile", Some(q), _) => x.nanquantile(q, dim, keep, mode),
-            ("nanquantile", None, Some(q)) => x.nanquantile(q, dim, keep, mode),
+            ("quantile", Some(q), _) => either!(keep, x, quantile / quantile_keepdim, q, dim, mode),
+            ("quantile", None, Some(q)) => {
+                either!(keep, x, quantile / quantile_keepdim, q, dim, mode)
+            }
+            ("nanquantile", Some(q), _) => {
+                either!(keep, x, nanquantile / nanquantile_keepdim, q, dim, mode)
+            }
+            ("nanquantile", None, Some(q)) => {
+                either!(keep, x, nanquantile / nanquantile_keepdim, q, dim, mode)
+            }
             _ => return None,
         },
     )

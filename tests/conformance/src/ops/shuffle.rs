@@ -9,10 +9,7 @@ use super::ints;
 
 fn norm<const N: usize>(x: &Tensor, case: &Case) -> Result<Tensor> {
     let p = case.args["norm_type"].as_str().unwrap().parse().unwrap();
-    let options = LpPoolOptions {
-        stride: [1; N],
-        ..LpPoolOptions::new([2; N])
-    };
+    let options = LpPoolOptions::new([2; N]).stride([1; N]);
     lp_pool(x, p, options)
 }
 

@@ -23,55 +23,47 @@ fn list<T>(value: &Value, number: impl Fn(&Value) -> T) -> Vec<T> {
 }
 
 fn conv<const N: usize>(args: &Value) -> ConvOptions<N> {
-    ConvOptions {
-        stride: sizes(&args["stride"]),
-        padding: match args["padding"].as_str() {
+    ConvOptions::new()
+        .stride(sizes(&args["stride"]))
+        .padding(match args["padding"].as_str() {
             Some("same") => Padding::Same,
             Some(_) => Padding::Valid,
             None => Padding::Size(sizes(&args["padding"])),
-        },
-        dilation: sizes(&args["dilation"]),
-        groups: args["groups"].as_u64().unwrap() as usize,
-    }
+        })
+        .dilation(sizes(&args["dilation"]))
+        .groups(args["groups"].as_u64().unwrap() as usize)
 }
 
 fn transpose<const N: usize>(args: &Value) -> ConvTransposeOptions<N> {
-    ConvTransposeOptions {
-        stride: sizes(&args["stride"]),
-        padding: sizes(&args["padding"]),
-        output_padding: sizes(&args["output_padding"]),
-        groups: args["groups"].as_u64().unwrap() as usize,
-        dilation: sizes(&args["dilation"]),
-    }
+    ConvTransposeOptions::new()
+        .stride(sizes(&args["stride"]))
+        .padding(sizes(&args["padding"]))
+        .output_padding(sizes(&args["output_padding"]))
+        .groups(args["groups"].as_u64().unwrap() as usize)
+        .dilation(sizes(&args["dilation"]))
 }
 
 fn pool<const N: usize>(args: &Value) -> PoolOptions<N> {
-    PoolOptions {
-        kernel_size: sizes(&args["kernel_size"]),
-        stride: sizes(&args["stride"]),
-        padding: sizes(&args["padding"]),
-        dilation: sizes(&args["dilation"]),
-        ceil_mode: args["ceil_mode"] == true,
-    }
+    PoolOptions::new(sizes(&args["kernel_size"]))
+        .stride(sizes(&args["stride"]))
+        .padding(sizes(&args["padding"]))
+        .dilation(sizes(&args["dilation"]))
+        .ceil_mode(args["ceil_mode"] == true)
 }
 
 fn mean<const N: usize>(args: &Value) -> AvgPoolOptions<N> {
-    AvgPoolOptions {
-        kernel_size: sizes(&args["kernel_size"]),
-        stride: sizes(&args["stride"]),
-        padding: sizes(&args["padding"]),
-        ceil_mode: args["ceil_mode"] == true,
-        count_include_pad: args["count_include_pad"] == true,
-        divisor_override: args["divisor_override"].as_u64().map(|n| n as usize),
-    }
+    AvgPoolOptions::new(sizes(&args["kernel_size"]))
+        .stride(sizes(&args["stride"]))
+        .padding(sizes(&args["padding"]))
+        .ceil_mode(args["ceil_mode"] == true)
+        .count_include_pad(args["count_include_pad"] == true)
+        .divisor_override(args["divisor_override"].as_u64().map(|n| n as usize))
 }
 
 fn norm<const N: usize>(args: &Value) -> LpPoolOptions<N> {
-    LpPoolOptions {
-        kernel_size: sizes(&args["kernel_size"]),
-        stride: sizes(&args["stride"]),
-        ceil_mode: args["ceil_mode"] == true,
-    }
+    LpPoolOptions::new(sizes(&args["kernel_size"]))
+        .stride(sizes(&args["stride"]))
+        .ceil_mode(args["ceil_mode"] == true)
 }
 
 fn adaptive<const N: usize>(args: &Value) -> AdaptiveSize<N> {
@@ -80,12 +72,10 @@ fn adaptive<const N: usize>(args: &Value) -> AdaptiveSize<N> {
 }
 
 fn columns(args: &Value) -> UnfoldOptions<2> {
-    UnfoldOptions {
-        kernel_size: sizes(&args["kernel_size"]),
-        dilation: sizes(&args["dilation"]),
-        padding: sizes(&args["padding"]),
-        stride: sizes(&args["stride"]),
-    }
+    UnfoldOptions::new(sizes(&args["kernel_size"]))
+        .dilation(sizes(&args["dilation"]))
+        .padding(sizes(&args["padding"]))
+        .stride(sizes(&args["stride"]))
 }
 
 pub(super) fn interpolate(args: &Value) -> InterpolateOptions {

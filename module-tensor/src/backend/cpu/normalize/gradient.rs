@@ -8,7 +8,7 @@
 //!
 //! where `⟨⟩` is the mean over what shares statistics, and 0 if they were given.
 
-use super::super::compute::kept;
+use super::super::compute::saved_elements;
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
@@ -47,8 +47,8 @@ impl FloatKernel for Gradient<'_> {
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
         let [mean, var] = saved.storages(NAME)?;
         let statistics = Statistics {
-            mean: kept(mean, geometry.statistics(), NAME)?.to_vec(),
-            var: kept(var, geometry.statistics(), NAME)?.to_vec(),
+            mean: saved_elements(mean, geometry.statistics(), NAME)?.to_vec(),
+            var: saved_elements(var, geometry.statistics(), NAME)?.to_vec(),
         };
         check_allocatable::<T>(x.len())?;
         check_allocatable::<[f64; 2]>(weight.len())?;

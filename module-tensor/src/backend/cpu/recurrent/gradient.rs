@@ -1,6 +1,6 @@
 //! The gradients of recurrent layers along their steps.
 
-use super::super::compute::kept;
+use super::super::compute::saved_elements;
 use super::super::float::Float;
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::{filled, scratch};
@@ -104,10 +104,10 @@ impl FloatKernel for Gradient<'_> {
         } = self;
         let sizes = Sizes::of(inputs, geometry);
         let (rows, batch) = (geometry.rows(), geometry.batch());
-        let h = kept::<T>(self.states.hidden, rows * sizes.width, NAME)?;
-        let gates = kept::<T>(self.states.kept, rows * sizes.kept, NAME)?;
+        let h = saved_elements::<T>(self.states.hidden, rows * sizes.width, NAME)?;
+        let gates = saved_elements::<T>(self.states.kept, rows * sizes.kept, NAME)?;
         let c = match self.states.cell {
-            Some(c) => kept::<T>(c, rows * sizes.cell, NAME)?,
+            Some(c) => saved_elements::<T>(c, rows * sizes.cell, NAME)?,
             None => &[],
         };
         let [grad_h, grad_c] = self.grads;

@@ -1,0 +1,92 @@
+//! Dimensions as arguments: several, one or all.
+
+use std::ops::RangeFull;
+
+use smallvec::SmallVec;
+
+use super::sizes::Sizes;
+/// Dimensions: one, several, or `..` for all; negative ones count from the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dims {
+    /// All of them.
+    All,
+    /// Those listed.
+    Some(SmallVec<[isize; 4]>),
+}
+
+impl From<RangeFull> for Dims {
+    fn from(_: RangeFull) -> Self {
+        Self::All
+    }
+}
+
+macro_rules! dims_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Dims {
+            fn from(dim: $type) -> Self {
+                Self::from([dim].as_slice())
+            }
+        }
+
+        impl<const N: usize> From<[$type; N]> for Dims {
+            fn from(dims: [$type; N]) -> Self {
+                Self::from(dims.as_slice())
+            }
+        }
+
+        impl<const N: usize> From<&[$type; N]> for Dims {
+            fn from(dims: &[$type; N]) -> Self {
+                Self::from(dims.as_slice())
+            }
+        }
+
+        impl From<Vec<$type>> for Dims {
+            fn from(dims: Vec<$type>) -> Self {
+                Self::from(dims.as_slice())
+            }
+        }
+
+        impl From<&Vec<$type>> for Dims {
+            fn from(dims: &Vec<$type>) -> Self {
+                Self::from(dims.as_slice())
+            }
+        }
+
+        impl From<&[$type]> for Dims {
+            fn from(dims: &[$type]) -> Self {
+                Self::Some(dims.iter().map(|&dim| isize::try_from(dim).unwrap_or(isize::MAX)).collect())
+            }
+        }
+    )*};
+}
+
+// An unannotated literal is an `i32`.
+dims_from!(i32, isize, usize);
+
+impl From<&Sizes> for Dims {
+    fn from(dims: &Sizes) -> Self {
+        Self::from(&**dims)
+    }
+}
+
+/// The dimension that an operation runs along: one, which counts from the end if it is negative, or `..`
+/// for all of them as one, in row-major order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dim {
+    /// All of them.
+    All,
+    /// This one.
+    One(isize),
+}
+
+impl From<isize> for Dim {
+    fn from(dim: isize) -> Self {
+        Self::One(dim)
+    }
+}
+
+impl From<RangeFull> for Dim {
+    fn from(_: RangeFull) -> Self {
+        Self::All
+    }
+}

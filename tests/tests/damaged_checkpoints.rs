@@ -8,8 +8,6 @@ mod archive;
 mod archives;
 #[path = "damaged_checkpoints/bytes.rs"]
 mod bytes;
-#[path = "damaged_checkpoints/memory.rs"]
-mod memory;
 #[path = "damaged_checkpoints/opaque.rs"]
 mod opaque;
 #[path = "damaged_checkpoints/pickles.rs"]
@@ -22,6 +20,10 @@ mod views;
 use std::path::PathBuf;
 
 use module_core::{Error, FileError, ReadOptions, StateDict, Tensor};
+use module_tests::memory::{Counting, height_of};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// A file that is written anew for each attempt, and removed in the end.
 pub(crate) struct Attempt {
@@ -56,7 +58,7 @@ impl Attempt {
             Some(entry) => options.entry(entry),
             None => options,
         };
-        let (read, height) = memory::height_of(|| StateDict::load_with(&self.path, &options));
+        let (read, height) = height_of(|| StateDict::load_with(&self.path, &options));
         // The file itself is among them, because it is copied.
         let allowed = 17 * bytes.len() + (1 << 20);
         assert!(

@@ -1,52 +1,12 @@
 //! Damaged and hostile safetensors files and indices: every one is an error that names the file, none
 //! panics, and none takes more memory than a small multiple of its size.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
-// An allocator that counts is an `unsafe` trait's implementation.
-#![allow(unsafe_code)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use module_nn::prelude::*;
 use module_tests::files::mapped;
-
-/// The system's allocator, counting what this thread has asked for and not given back.
-struct Counting;
-
-thread_local! {
-    static LIVE: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    let live = LIVE.get() + bytes;
-    LIVE.set(live);
-    PEAK.set(PEAK.get().max(live));
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller's promises are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Both blocks may be there for a moment.
-        count(size as isize);
-        count(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.realloc(block, layout, size) }
-    }
-}
+use module_tests::memory::{Counting, height_of, held};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -82,10 +42,8 @@ impl Drop for Scratch {
 fn read(path: &Path, size: usize) -> Result<StateDict> {
     let mut result = None;
     for options in [ReadOptions::new(), mapped()] {
-        PEAK.set(LIVE.get());
-        let before = LIVE.get();
-        result = Some(StateDict::load_with(path, &options));
-        let taken = (PEAK.get() - before) as usize;
+        let (read, taken) = height_of(|| StateDict::load_with(path, &options));
+        result = Some(read);
         assert!(
             taken <= FACTOR * size + (1 << 20),
             "{taken} bytes were allocated for a file of {size}"
@@ -509,10 +467,9 @@ fn a_file_is_held_once_while_it_is_read() {
     // What is kept for tensors to come would hide what is asked for.
     Device::cpu().empty_cache();
     for place in [path, sharded] {
-        let before = LIVE.get();
-        PEAK.set(before);
-        let state = StateDict::load(place).unwrap();
-        let (taken, held) = (PEAK.get() - before, LIVE.get() - before);
+        let before = held();
+        let (state, taken) = height_of(|| StateDict::load(place).unwrap());
+        let held = held() - before;
         assert!(held >= 24 << 20, "{held}");
         assert!(taken <= 25 << 20, "{taken} bytes were allocated for 24 MiB");
         drop(state);
@@ -534,11 +491,8 @@ fn ranks_are_refused_before_they_take_memory() {
         // The header is copied, and nothing is made of its numbers.
         let file = file(rank);
         let path = scratch.put("file", &file);
-        let before = LIVE.get();
-        PEAK.set(before);
-        let read = StateDict::load_with(&path, &mapped());
-        let most = file.len() as isize + (1 << 20);
-        assert!(PEAK.get() - before < most, "{rank}");
+        let (read, taken) = height_of(|| StateDict::load_with(&path, &mapped()));
+        assert!(taken < file.len() + (1 << 20), "{rank}");
         let message = read.unwrap_err().to_string();
         assert!(message.contains("more than 64 dimensions"), "{message}");
     }

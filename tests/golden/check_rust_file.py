@@ -2,7 +2,7 @@
 
     python check_rust_file.py          writes rust/digits.check.json beside the file
 
-The file itself is written by `WRITE_GOLDEN=1 cargo test -p module-tests --test interchange`.
+The file itself is written by `WRITE_GOLDEN=1 cargo test -p module-tests --test state interchange`.
 """
 
 import json

@@ -3,7 +3,7 @@
     python check_rust_shards.py        writes rust/sharded.check.json
 
 Needs torch, safetensors and huggingface_hub. The files themselves are written by
-`WRITE_GOLDEN=1 cargo test -p module-tests --test interchange`.
+`WRITE_GOLDEN=1 cargo test -p module-tests --test state interchange`.
 """
 
 import json

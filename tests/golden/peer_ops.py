@@ -15,7 +15,7 @@ from common import DTYPES, NAMES, write_safetensors
 from common import random as random_tensor
 
 # Where the tests list their operations: `("name another_name", |call| …)`.
-TABLES = pathlib.Path(__file__).resolve().parent.parent / "tests" / "peer_databases"
+TABLES = pathlib.Path(__file__).resolve().parent.parent / "tests" / "tensors" / "peer_databases" / "tables"
 # How many cases of an operation the sample has at most in each dtype, and the most bytes of one (of the
 # smallest, where all have more).
 SAMPLE = {"f32": 3, "f64": 1, "i64": 1, "i32": 1, "u8": 1, "bool": 1}

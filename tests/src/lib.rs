@@ -4,6 +4,7 @@ pub mod digits;
 pub mod files;
 pub mod layers;
 pub mod memory;
+pub mod processes;
 pub mod resnet;
 
 pub use module_conformance::golden;

@@ -4,21 +4,26 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::thread::LocalKey;
 
 thread_local! {
     static NOW: Cell<isize> = const { Cell::new(0) };
     static HEIGHT: Cell<isize> = const { Cell::new(0) };
+    static HEIGHT_WITH_MOVES: Cell<isize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, which counts. A program that uses [`height_of`] has it as its `#[global_allocator]`.
 #[derive(Debug)]
 pub struct Counting;
 
-fn count(change: isize) {
+/// Counts a change, during which so many bytes more are held.
+fn count(change: isize, moved: isize) {
     // While a thread ends, its counters are gone.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + change);
         let _ = HEIGHT.try_with(|height| height.set(height.get().max(now.get())));
+        let with_moves = |height: &Cell<isize>| height.set(height.get().max(now.get() + moved));
+        let _ = HEIGHT_WITH_MOVES.try_with(with_moves);
     });
 }
 
@@ -31,27 +36,25 @@ fn size(bytes: usize) -> isize {
 // the counters have constant initial values and are never dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(size(layout.size()));
+        count(size(layout.size()), 0);
         // SAFETY: as the caller promises it to us.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(size(layout.size()));
+        count(size(layout.size()), 0);
         // SAFETY: as the caller promises it to us.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // Both blocks may be there for a moment.
-        count(size(new_size));
-        count(-size(layout.size()));
+        count(size(new_size) - size(layout.size()), size(layout.size()));
         // SAFETY: as the caller promises it to us.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-size(layout.size()));
+        count(-size(layout.size()), 0);
         // SAFETY: as the caller promises it to us.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -63,17 +66,24 @@ unsafe impl GlobalAlloc for Counting {
 ///
 /// If [`Counting`] is not the program's allocator, so that nothing is counted.
 pub fn height_of<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    above(&HEIGHT, f)
+}
+
+/// [`height_of`], where a block that grows is held twice, as if it were always moved.
+pub fn height_with_moves_of<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    above(&HEIGHT_WITH_MOVES, f)
+}
+
+fn above<R>(height: &'static LocalKey<Cell<isize>>, f: impl FnOnce() -> R) -> (R, usize) {
     let before = NOW.get();
-    HEIGHT.set(before);
+    height.set(before);
     drop(std::hint::black_box(Box::new(0_u64)));
-    assert!(
-        HEIGHT.get() > before,
-        "the program's allocator counts nothing"
-    );
-    HEIGHT.set(before);
+    let counted = height.get() > before;
+    assert!(counted, "the program's allocator counts nothing");
+    height.set(before);
     let result = f();
-    let height = usize::try_from(HEIGHT.get() - before).unwrap_or_default();
-    (result, height)
+    let taken = usize::try_from(height.get() - before).unwrap_or_default();
+    (result, taken)
 }
 
 /// How many bytes this thread has allocated and not given back, those that it gave back for others taken off.

@@ -1,0 +1,13 @@
+//! Layers and losses against PyTorch, first weights too, and what holds for every layer.
+
+mod attention;
+mod every_layer;
+mod extreme_arguments;
+mod golden_init;
+mod golden_layer_families;
+mod golden_rnn;
+mod initialization;
+mod own_layer;
+mod parametrize;
+mod resnet;
+mod timm_inits;

@@ -1,0 +1,128 @@
+//! What is in memory at once: gradients that a hook uses and drops, and factors of products.
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use module_nn::prelude::*;
+use module_tests::processes::ran_in_a_child;
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all is passed on to the system's allocator.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const LAYERS: usize = 12;
+const WIDTH: usize = 256;
+
+/// The most bytes that a backward pass takes beyond what was held when it began.
+fn peak_of_a_pass(net: &Sequential) -> usize {
+    let y = net.call(Tensor::ones([1, WIDTH], DType::F32).unwrap());
+    let loss = y.unwrap().mean(..).unwrap();
+    Device::cpu().empty_cache();
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    loss.backward().unwrap();
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together() {
+    if ran_in_a_child(
+        "gradient_memory::gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together",
+    ) {
+        return;
+    }
+    let mut net = Sequential::new();
+    for _ in 0..LAYERS {
+        net = net.push(Linear::new(WIDTH, WIDTH).unwrap());
+    }
+    let one = WIDTH * WIDTH * 4;
+    let together = peak_of_a_pass(&net);
+    assert!(together >= LAYERS * one, "{together} bytes");
+    net.zero_grad();
+    let hooks: Vec<_> = net
+        .parameters()
+        .map(|parameter| {
+            parameter.register_post_accumulate_grad_hook(|parameter| {
+                let step = parameter.grad().unwrap().mul(-1e-3)?;
+                parameter.zero_grad();
+                parameter.set(parameter.detach().add(&step)?)
+            })
+        })
+        .collect();
+    let apart = peak_of_a_pass(&net);
+    assert!(net.parameters().all(|parameter| parameter.grad().is_none()));
+    assert!(apart < 6 * one, "{apart} bytes, {together} without");
+    drop(hooks);
+    let together = peak_of_a_pass(&net);
+    assert!(together >= LAYERS * one, "{together} bytes");
+}
+
+/// The most bytes that a product takes beyond what was held before.
+fn peak_of_a_product(a: &Tensor, b: &Tensor) -> usize {
+    Device::cpu().empty_cache();
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let _product = a.matmul(b).unwrap();
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn a_factor_is_not_copied_for_each_element_of_the_batch() {
+    if ran_in_a_child("gradient_memory::a_factor_is_not_copied_for_each_element_of_the_batch") {
+        return;
+    }
+    let drawn = |shape: &[usize]| Tensor::randn(shape, DType::F32).unwrap();
+    let (a, b) = (drawn(&[16, 1, 64, 64]), drawn(&[1, 16, 64, 64]));
+    let product = 16 * 16 * 64 * 64 * 4;
+    // What is packed of the factors is a part of this.
+    let slack = product / 4;
+    let peak = peak_of_a_product(&a, &b);
+    assert!(
+        peak < product + slack,
+        "{peak} bytes, a product of {product}"
+    );
+
+    // The heads of attention, which lie beside each other.
+    let heads = |x: Tensor| x.transpose(1, 2).unwrap();
+    let (q, k) = (
+        heads(drawn(&[4, 256, 8, 64])),
+        heads(drawn(&[4, 256, 8, 64])),
+    );
+    let product = 4 * 8 * 256 * 256 * 4;
+    let peak = peak_of_a_product(&q, &k.transpose(-1, -2).unwrap());
+    assert!(
+        peak < product + slack,
+        "{peak} bytes, a product of {product}"
+    );
+
+    // Half precision is converted once, and so is the product.
+    let [a, b] = [a, b].map(|x| x.to_dtype(DType::BF16).unwrap());
+    let product = 16 * 16 * 64 * 64 * 6;
+    let peak = peak_of_a_product(&a, &b);
+    assert!(
+        peak < product + slack,
+        "{peak} bytes, a product of {product}"
+    );
+}

@@ -1,0 +1,9 @@
+//! Tests that need a process of their own, each in a child: its memory, its threads, its formats.
+
+mod feature_memory;
+mod formats_of_users;
+mod gradient_memory;
+mod hook_memory;
+mod naive;
+mod num_threads;
+mod pass_memory;

@@ -1,0 +1,40 @@
+//! Training leaves the memory of the process as it is, to a few bytes a pass.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+use module_nn::prelude::*;
+use module_tests::processes::ran_in_a_child;
+
+/// The bytes of the process that lie in memory.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
+    kilobytes.parse::<usize>().unwrap() * 1024
+}
+
+#[test]
+fn fifty_thousand_steps_keep_memory_flat() {
+    if ran_in_a_child("pass_memory::fifty_thousand_steps_keep_memory_flat") {
+        return;
+    }
+    const PASSES: usize = 50_000;
+    let net = Sequential::new()
+        .push(Linear::new(3, 4).unwrap())
+        .push(GELU::new())
+        .push(Linear::new(4, 2).unwrap());
+    let mut optimizer = SGDConfig::new(1e-3).momentum(0.9).build(&net).unwrap();
+    let x = Tensor::randn([5, 3], DType::F32).unwrap();
+    let mut pass = |_| {
+        let y = net.call(x.clone()).unwrap();
+        y.mul(&y).unwrap().mean(..).unwrap().backward().unwrap();
+        optimizer.step(&net).unwrap();
+        optimizer.zero_grad(&net);
+    };
+    (0..2_000).for_each(&mut pass);
+    let before = resident();
+    (0..PASSES).for_each(pass);
+    let grown = resident().saturating_sub(before);
+    // 80 bytes a pass.
+    assert!(grown < 4_000_000, "{grown} bytes");
+}

@@ -1,0 +1,434 @@
+//! Archives that lie.
+
+use super::Attempt;
+use super::archive::{Entry, archive, counted, crc, deflated_zeros};
+use super::programs::{dict, program, storage, tensor};
+
+/// The entries of a checkpoint `{"w": tensor of two numbers}`.
+fn entries() -> Vec<Entry> {
+    let pickle = program(&[&dict("w", &tensor(storage("0", 2), 0, &[2], &[1]))]);
+    vec![
+        Entry::new("net/data.pkl", pickle),
+        Entry::new("net/byteorder", "little"),
+        Entry::new("net/data/0", [0, 0, 128, 63, 0, 0, 0, 64]),
+        Entry::new("net/version", "3\n"),
+    ]
+}
+
+const DATA: usize = 2;
+
+/// The checkpoint with one entry changed.
+fn changed(place: usize, change: impl FnOnce(&mut Entry)) -> Vec<u8> {
+    let mut entries = entries();
+    change(&mut entries[place]);
+    archive(&entries)
+}
+
+fn with(more: Entry) -> Vec<u8> {
+    archive(&[&entries()[..], &[more]].concat())
+}
+
+#[test]
+fn lies_about_entries_of_checkpoints_are_refused() {
+    let mut attempt = Attempt::new("archives");
+    let whole = attempt
+        .load("the truth", &archive(&entries()), None)
+        .unwrap();
+    let values = whole.get("w").unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(values, [1.0, 2.0]);
+    // PyTorch can leave checksums out.
+    attempt
+        .load(
+            "another checksum",
+            &changed(DATA, |e| e.crc = Some(0)),
+            None,
+        )
+        .unwrap();
+
+    let mut refuse = |what: &str, words: &str, bytes: Vec<u8>| {
+        let message = attempt.refuse(what, &bytes);
+        assert!(message.contains(words), "{what}: {message}");
+    };
+    refuse("deflated", "is compressed", changed(DATA, |e| e.method = 8));
+    refuse(
+        "deflated pickle",
+        "is compressed",
+        changed(0, |e| e.method = 8),
+    );
+    refuse(
+        "unknown method",
+        "is not served",
+        changed(DATA, |e| e.method = 99),
+    );
+    refuse("bzip2", "is not served", changed(DATA, |e| e.method = 12));
+    refuse("encrypted", "encrypted", changed(DATA, |e| e.flags = 1));
+    refuse("strongly encrypted", "", changed(DATA, |e| e.flags = 0x41));
+    refuse(
+        "longer than stored",
+        "hold 9",
+        changed(DATA, |e| e.size = Some(9)),
+    );
+    refuse(
+        "past the end",
+        "reach past",
+        changed(DATA, |e| {
+            (e.packed, e.size) = (Some(u32::MAX - 1), Some(u32::MAX - 1));
+        }),
+    );
+    refuse(
+        "into the next entry",
+        "overlap",
+        changed(DATA, |e| {
+            (e.packed, e.size) = (Some(20), Some(20));
+        }),
+    );
+    refuse(
+        "shorter",
+        "4 bytes instead of 8",
+        changed(DATA, |e| {
+            (e.packed, e.size) = (Some(4), Some(4));
+        }),
+    );
+    refuse(
+        "header elsewhere",
+        "differ",
+        changed(DATA, |e| e.offset = Some(1)),
+    );
+    refuse(
+        "header past the end",
+        "differ",
+        changed(DATA, |e| e.offset = Some(1 << 30)),
+    );
+    refuse(
+        "another name before the data",
+        "differ",
+        changed(DATA, |e| {
+            e.local_name = Some(b"net/data/1".to_vec());
+        }),
+    );
+    refuse(
+        "a longer name before the data",
+        "differ",
+        changed(DATA, |e| {
+            e.local_name = Some(b"net/data/0/".to_vec());
+        }),
+    );
+    refuse("twice", "", with(Entry::new("net/data/0", [0; 8])));
+    refuse(
+        "two pickles",
+        "both",
+        with(Entry::new("other/data.pkl", "")),
+    );
+    refuse(
+        "a program",
+        "TorchScript",
+        with(Entry::new("net/constants.pkl", "")),
+    );
+    for name in [
+        "../net/data/1",
+        "/net/data/1",
+        "net/../../data",
+        "net\\data",
+        "net//data",
+        "net/./data",
+        "net/data\0",
+        "",
+        "..",
+        "net/",
+    ] {
+        refuse(name, "the path", with(Entry::new(name, "")));
+    }
+    refuse("no pickle", "no entry `data.pkl`", archive(&entries()[1..]));
+    refuse(
+        "a pickle at the top",
+        "no entry `data.pkl`",
+        changed(0, |e| {
+            e.name = b"data.pkl".to_vec();
+        }),
+    );
+    refuse(
+        "no storage",
+        "lacks its storage",
+        archive(&entries()[..DATA]),
+    );
+    for version in ["", "0", "11", "99999999999999999999", "-1", "three"] {
+        refuse(version, "version", changed(3, |e| e.data = version.into()));
+    }
+    refuse(
+        "byte order",
+        "middle",
+        changed(1, |e| e.data = "middle".into()),
+    );
+    refuse(
+        "more after the pickle",
+        "follow",
+        changed(0, |e| e.data.push(b'.')),
+    );
+    refuse("more entries than there are", "", counted(&entries(), 200));
+    refuse("zip64 that is none", "", counted(&entries(), u16::MAX));
+    // A zip64 field with sizes and an offset of its own.
+    let huge = |value: u64| {
+        let fields = [1_u16.to_le_bytes(), 24_u16.to_le_bytes()].concat();
+        [fields, value.to_le_bytes().repeat(3)].concat()
+    };
+    for value in [u64::MAX, u64::MAX - 8, 1 << 63, 1 << 40] {
+        refuse(
+            "zip64 sizes",
+            "",
+            changed(DATA, |e| {
+                e.extra = huge(value);
+                (e.packed, e.size, e.offset) = (Some(u32::MAX), Some(u32::MAX), Some(u32::MAX));
+            }),
+        );
+    }
+    // Fewer entries than there are is what other readers see too.
+    attempt
+        .load("fewer entries", &counted(&entries(), 3), None)
+        .unwrap();
+}
+
+#[test]
+fn archives_that_are_no_checkpoints_are_named() {
+    let mut attempt = Attempt::new("foreign");
+    for (names, words) in [
+        (
+            &[
+                "a/archive_format",
+                "a/models/model.json",
+                "a/data/weights/weight_0",
+            ][..],
+            "torch.export.load(path).state_dict",
+        ),
+        (
+            &[
+                "serialized_exported_program.json",
+                "serialized_state_dict.pt",
+            ],
+            "torch.export.load(path).state_dict",
+        ),
+        (
+            &["a/data.pkl", "a/constants.pkl"],
+            "torch.jit.load(path).state_dict()",
+        ),
+        (
+            &["model.safetensors", "README.md", "a", "b"],
+            "but `model.safetensors`, `README.md`, `a` and 1 more: `torch.save` did not write it",
+        ),
+    ] {
+        let entries: Vec<_> = names.iter().map(|name| Entry::new(name, "pt2")).collect();
+        let message = attempt.refuse(words, &archive(&entries));
+        assert!(message.contains(words), "{message}");
+        assert!(!message.contains("not a valid"), "{message}");
+    }
+}
+
+#[test]
+fn many_entries_over_the_same_bytes_are_refused() {
+    let mut attempt = Attempt::new("overlap");
+    let mut many = entries();
+    for i in 0..5000 {
+        let mut entry = Entry::new(format!("net/data/{}", i + 1), []);
+        entry.offset = Some(0);
+        entry.unwritten = true;
+        (entry.packed, entry.size) = (Some(1000), Some(1000));
+        many.push(entry);
+    }
+    attempt.refuse("one header for all", &archive(&many));
+    let many: Vec<_> = (0..60_000)
+        .map(|i| Entry::new(format!("n/{i}"), []))
+        .collect();
+    attempt.refuse("nothing but entries", &archive(&many));
+    let message = attempt.refuse("names", &archive(&[Entry::new(vec![b'n'; 65_000], [])]));
+    assert!(message.contains("no entry"), "{message}");
+}
+
+/// An entry that holds a `.npy` file.
+fn array(name: &str, header: &str, elements: &[u8]) -> Entry {
+    Entry::new(name, npy(1, header, elements))
+}
+
+fn npy(version: u8, header: &str, elements: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(header.len()).unwrap().to_le_bytes();
+    let length = if version == 1 { &length[..2] } else { &length };
+    [
+        &b"\x93NUMPY"[..],
+        &[version, 0],
+        length,
+        header.as_bytes(),
+        elements,
+    ]
+    .concat()
+}
+
+fn header(descr: &str, shape: &str) -> String {
+    format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n")
+}
+
+#[test]
+fn lies_about_arrays_are_refused() {
+    let mut attempt = Attempt::new("arrays");
+    let plain = header("<f4", "(2,)");
+    for version in 1..=3 {
+        let file = archive(&[Entry::new("x.npy", npy(version, &plain, &[0; 8]))]);
+        let state = attempt.load("the truth", &file, None).unwrap();
+        assert_eq!(state.get("x").unwrap().shape()[..], [2]);
+    }
+    let mut refuse = |what: &str, entries: &[Entry]| {
+        let message = attempt.refuse(what, &archive(entries));
+        assert!(message.contains("npz"), "{what}: {message}");
+    };
+    for version in [0, 4, 255] {
+        refuse(
+            "version",
+            &[Entry::new("x.npy", npy(version, &plain, &[0; 8]))],
+        );
+    }
+    for shape in [
+        "(3,)",
+        "(1,)",
+        "()",
+        "(-2,)",
+        "(2)",
+        "2",
+        "(2",
+        "(2,,)",
+        "(,)",
+        "(2.0,)",
+        "(1e9,)",
+        "(0x2,)",
+        "(18446744073709551615,)",
+        "(18446744073709551616,)",
+        "(9223372036854775807, 2)",
+        "(4294967296, 4294967296)",
+        "(9223372036854775807, 9223372036854775807, 0)",
+        "[2]",
+        "'2'",
+        "(2, __import__('os'))",
+        "None",
+    ] {
+        refuse(shape, &[array("x.npy", &header("<f4", shape), &[0; 8])]);
+    }
+    let deep = format!("({})", "1,".repeat(5000));
+    refuse(
+        "dimensions",
+        &[array("x.npy", &header("<f4", &deep), &[0; 4])],
+    );
+    let nested = format!("{}{}", "(".repeat(30_000), ")".repeat(30_000));
+    refuse(
+        "nested",
+        &[array("x.npy", &header("<f4", &nested), &[0; 4])],
+    );
+    for descr in [
+        "|O", "<c8", "<i2", "<u8", "<f16", "|S4", "<U1", "<M8[s]", "|V2", "f4", "", "<", "?f4",
+        "|f4", "é4", "<f4<f4",
+    ] {
+        refuse(descr, &[array("x.npy", &header(descr, "(2,)"), &[0; 8])]);
+    }
+    for text in [
+        "",
+        "{}",
+        "{",
+        "[]",
+        "{'descr': '<f4'}",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}",
+        "{'descr' '<f4'}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+        "{'descr': '<f4' 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f\\x34', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr: '<f4', 'fortran_order': False, 'shape': (2,)}",
+        "__import__('os').system('true')",
+    ] {
+        refuse(text, &[array("x.npy", text, &[0; 8])]);
+    }
+    refuse("no magic", &[Entry::new("x.npy", b"NUMPY")]);
+    refuse(
+        "no header",
+        &[Entry::new("x.npy", b"\x93NUMPY\x01\0\xff\xff")],
+    );
+    refuse(
+        "a long header",
+        &[Entry::new("x.npy", b"\x93NUMPY\x02\0\xff\xff\xff\xff")],
+    );
+    refuse(
+        "bytes",
+        &[Entry::new("x.npy", b"\x93NUMPY\x01\0\x02\0\xff\xff")],
+    );
+    refuse(
+        "no array",
+        &[array("x.npy", &plain, &[0; 8]), Entry::new("readme", "")],
+    );
+    refuse(
+        "twice",
+        &[
+            array("x.npy", &plain, &[0; 8]),
+            array("x.npy", &plain, &[0; 8]),
+        ],
+    );
+    refuse(
+        "path",
+        &[
+            array("x.npy", &plain, &[0; 8]),
+            array("../y.npy", &plain, &[0; 8]),
+        ],
+    );
+    let mut wrong = array("x.npy", &plain, &[0; 8]);
+    wrong.crc = Some(1);
+    refuse("checksum", &[wrong]);
+}
+
+/// A compressed entry that says to inflate to `size` bytes.
+fn deflated(stream: Vec<u8>, size: usize) -> Entry {
+    let mut entry = Entry::new("x.npy", stream);
+    entry.method = 8;
+    entry.size = Some(u32::try_from(size).unwrap());
+    entry
+}
+
+#[test]
+fn bombs_do_not_go_off() {
+    let mut attempt = Attempt::new("bombs");
+    // Zeros are no array, but they must not be inflated to see that.
+    for size in [1 << 20, 1 << 26, 1 << 30] {
+        let (stream, size) = deflated_zeros(size);
+        let message = attempt.refuse("zeros", &archive(&[deflated(stream.clone(), size)]));
+        assert!(message.contains("inflate"), "{message}");
+        // Less is said, and less is made.
+        let lie = archive(&[deflated(stream, 1000)]);
+        let message = attempt.refuse("more zeros than said", &lie);
+        assert!(message.contains("compressed bytes"), "{message}");
+    }
+    let (stream, size) = deflated_zeros(10_000);
+    let cut = deflated(stream[..stream.len() / 2].to_vec(), size);
+    attempt.refuse("cut", &archive(&[cut]));
+    let short = deflated(stream.clone(), size + 1);
+    attempt.refuse("more than there is", &archive(&[short]));
+    let mut zeros = deflated(stream, size);
+    zeros.crc = Some(crc(&vec![0; size]));
+    let message = attempt.refuse("a true stream of zeros", &archive(&[zeros.clone()]));
+    assert!(message.contains("no `.npy` file"), "{message}");
+    zeros.size = Some(u32::MAX - 1);
+    attempt.refuse("four gigabytes", &archive(&[zeros.clone()]));
+    // Each alone is small enough.
+    let many: Vec<_> = (0..50)
+        .map(|i| {
+            let mut entry = zeros.clone();
+            (entry.name, entry.size) = (format!("{i}.npy").into_bytes(), Some(200_000));
+            entry
+        })
+        .collect();
+    let message = attempt.refuse("many", &archive(&many));
+    assert!(message.contains("inflate"), "{message}");
+    for stream in [
+        &b""[..],
+        b"\x07",
+        b"\xff\xff\xff",
+        b"\x01\x05\0\xfa\xff12345",
+    ] {
+        attempt.refuse(
+            "a broken stream",
+            &archive(&[deflated(stream.to_vec(), 128)]),
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! State dicts and checkpoints: what is written, read and refused.
+
+mod checkpoint_formats;
+mod checkpoints;
+mod damaged_checkpoints;
+mod damaged_safetensors;
+mod interchange;
+mod killed;
+mod state_dict;
+mod stored_dtypes;
+
+use module_tests::memory::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

@@ -1,0 +1,525 @@
+//! State dicts: PyTorch's words when one does not fit, and all or nothing when one is loaded.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod atomic;
+mod deferred;
+mod hooks;
+mod one_version;
+mod options;
+mod report;
+mod transpose;
+
+use module_nn::IndexMap;
+use module_nn::prelude::*;
+use module_tests::golden::{self, Tolerance, compare};
+use serde_json::Value;
+
+/// Cases that end otherwise here, with the reason.
+const OURS: [(&str, &str); 5] = [
+    (
+        "missing num_batches_tracked, with version 2",
+        "a state dict carries no version here, so that it is read as a file is",
+    ),
+    (
+        "missing num_batches_tracked, without a version",
+        "a counter that the state dict lacks was not matched, and the report says so",
+    ),
+    ("empty, not strict", "nothing that fits is an error"),
+    (
+        "tied, under its first name",
+        "the tensor came under its other name, as `safetensors.torch.load_model` has it",
+    ),
+    ("tied, under its second name", "as under its first"),
+];
+
+#[derive(Module)]
+struct Block {
+    fc1: Linear,
+    norm: BatchNorm1d,
+}
+
+#[derive(Module)]
+struct Net {
+    scale: Parameter,
+    table: Buffer,
+    encoder: Vec<Block>,
+    head: Linear,
+}
+
+/// With its extra state declared before everything else.
+#[derive(Module)]
+struct Extra {
+    extra: ExtraState,
+    inner: Linear,
+    table: Buffer,
+    scale: Parameter,
+}
+
+fn extra() -> Extra {
+    Extra {
+        extra: ExtraState::new(Tensor::from([0_i64, 1, 2])),
+        inner: Linear::new(1, 1).unwrap(),
+        table: Buffer::new(floats([0.0; 2])),
+        scale: Parameter::new(Tensor::from(1.0_f32)).unwrap(),
+    }
+}
+
+#[derive(Module)]
+struct TiedLinears {
+    encoder: Linear,
+    decoder: Linear,
+}
+
+fn floats<const N: usize>(values: [f32; N]) -> Tensor {
+    Tensor::from(values)
+}
+
+fn net() -> Net {
+    let block = || -> Result<Block> {
+        Ok(Block {
+            fc1: Linear::new(3, 4)?,
+            norm: BatchNorm1d::new(4)?,
+        })
+    };
+    let make = || -> Result<Net> {
+        Ok(Net {
+            scale: Parameter::new(Tensor::from(1.0_f32))?,
+            table: Buffer::new(floats([0.0; 2])),
+            encoder: vec![block()?, block()?],
+            head: Linear::new(4, 2)?,
+        })
+    };
+    make().unwrap()
+}
+
+/// The model of a recorded case; a linear layer is told by its tensors.
+fn model(case: &Value) -> Box<dyn Module> {
+    let linear = |inputs, outputs, bias| {
+        let config = LinearConfig::new(inputs, outputs).bias(bias);
+        config.build().unwrap()
+    };
+    match case["class"].as_str() {
+        Some("Net") => Box::new(net()),
+        Some("Extra") => Box::new(extra()),
+        Some("Tied") => {
+            let encoder = LinearConfig::new(3, 5).bias(false).build().unwrap();
+            let mut decoder = linear(3, 5, true);
+            decoder.tie_weight(encoder.weight().share()).unwrap();
+            Box::new(TiedLinears { encoder, decoder })
+        }
+        Some("Sequential") if case["model"][0][0] == "net.weight" => Box::new(
+            Sequential::new()
+                .push_named("net", linear(3, 4, true))
+                .unwrap(),
+        ),
+        Some("Sequential") => Box::new(
+            Sequential::new()
+                .push(linear(3, 4, true))
+                .push(ReLU::new())
+                .push(linear(4, 2, true)),
+        ),
+        _ => {
+            let size =
+                |d: usize| usize::try_from(case["model"][0][1][d].as_u64().unwrap()).unwrap();
+            let bias = case["model"].as_array().unwrap().len() > 1;
+            Box::new(linear(size(1), size(0), bias))
+        }
+    }
+}
+
+/// `[key, shape, dtype]` of every tensor.
+fn describe(state: &StateDict) -> Value {
+    let entry = |(key, value): (&str, &Tensor)| {
+        serde_json::json!([key, value.shape().to_vec(), value.dtype().to_string()])
+    };
+    state.iter().map(entry).collect()
+}
+
+fn zeros(described: &Value) -> StateDict {
+    let entries = described.as_array().expect("a list of tensors").iter();
+    let tensor = |entry: &Value| {
+        let sizes = entry[1].as_array().expect("a shape").iter();
+        let shape: Vec<usize> = sizes
+            .map(|s| usize::try_from(s.as_u64().unwrap()).unwrap())
+            .collect();
+        let name = entry[2].as_str().expect("a dtype");
+        let dtype = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.to_string() == name)
+            .unwrap();
+        let key = entry[0].as_str().expect("a key").to_owned();
+        (key, Tensor::zeros(shape, dtype).unwrap())
+    };
+    entries.map(tensor).collect()
+}
+
+/// Panics if two state dicts differ in a key or a bit.
+#[track_caller]
+fn assert_same(actual: &StateDict, expected: &StateDict, label: &str) {
+    assert!(actual.keys().eq(expected.keys()), "{label}: other keys");
+    for (key, value) in actual.iter() {
+        let expected = expected.get(key).unwrap();
+        if let Err(difference) = compare(value, expected, Tolerance::EXACT) {
+            panic!("{label}: {key}: {difference}");
+        }
+    }
+}
+
+/// PyTorch's text with shapes as they are printed here.
+fn with_plain_shapes(text: &str) -> String {
+    text.replace("torch.Size(", "").replace("])", "]")
+}
+
+fn check(case: &Value) -> std::result::Result<(), String> {
+    let model = model(case);
+    let before = model.state_dict().unwrap();
+    if describe(&before) != case["model"] {
+        return Err(format!("the model is {}", describe(&before)));
+    }
+    let options = LoadOptions::new().strict(case["strict"] == true);
+    let result = model.load_state_dict_with(&zeros(&case["loaded"]), options);
+    match (result, case["error"].as_str()) {
+        (Ok(report), None) => {
+            let found = serde_json::json!([report.missing, report.unexpected]);
+            let expected = serde_json::json!([case["missing"], case["unexpected"]]);
+            if found != expected {
+                return Err(format!("{found} instead of {expected}"));
+            }
+            // How many keys were loaded, and what was not, stands after PyTorch's words.
+            let text = report.to_string();
+            let text = match report.missing.is_empty() && report.unexpected.is_empty() {
+                true => text.as_str(),
+                false => text.lines().next().unwrap_or_default(),
+            };
+            if case["repr"] != text {
+                return Err(format!("{report} instead of {}", case["repr"]));
+            }
+            Ok(())
+        }
+        (Err(error), Some(expected)) => {
+            let Some(problems) = error.downcast_ref::<LoadProblems>() else {
+                panic!("{error}");
+            };
+            assert_same(&model.state_dict().unwrap(), &before, "after the error");
+            // Where nothing fits, a line says so before PyTorch's words, and lists are cut.
+            let mut text = problems.full().to_string();
+            if problems.loaded > 0 {
+                assert_eq!(error.to_string(), text);
+            } else {
+                let (first, rest) = text.split_once('\n').unwrap();
+                assert!(first.starts_with("0 of "), "{text}");
+                text = rest.to_owned();
+            }
+            // What we add stands after PyTorch's words.
+            let text = text.split("\n\tdid you mean").next().unwrap_or_default();
+            let text = text.split("\n\tthe keys of").next().unwrap_or_default();
+            let text = text.split("\n\tthe transposes").next().unwrap_or_default();
+            let expected = with_plain_shapes(expected);
+            if text != expected {
+                return Err(format!("{text}\ninstead of\n{expected}"));
+            }
+            Ok(())
+        }
+        (Ok(_), Some(expected)) => Err(format!("loads instead of\n{expected}")),
+        (Err(error), None) => Err(format!("does not load: {error}")),
+    }
+}
+
+#[test]
+fn errors_are_worded_as_in_pytorch() {
+    let text = std::fs::read_to_string(golden::path("strict_errors.json")).unwrap();
+    let recorded: Value = serde_json::from_str(&text).unwrap();
+    let cases = recorded["cases"].as_array().expect("a list of cases");
+    assert!(cases.len() >= 36, "only {} cases", cases.len());
+    let mut failures = Vec::new();
+    for (name, _) in OURS {
+        assert!(
+            cases.iter().any(|case| case["name"] == name),
+            "no case {name}"
+        );
+    }
+    for case in cases {
+        let listed = OURS.iter().any(|(name, _)| case["name"] == *name);
+        match check(case) {
+            Err(problem) if !listed => failures.push(format!("{}: {problem}", case["name"])),
+            Ok(()) if listed => failures.push(format!("{} is listed and passes", case["name"])),
+            _ => {}
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn a_missing_counter_stays_as_it_is() {
+    let model = net();
+    let counter = model
+        .get_buffer("encoder.0.norm.num_batches_tracked")
+        .unwrap();
+    counter.set(Tensor::from(5_i64)).unwrap();
+    let mut state = model.state_dict().unwrap();
+    state.remove("encoder.0.norm.num_batches_tracked");
+    let report = model.load_state_dict(&state).unwrap();
+    // PyTorch 2.15 takes the module's own counter; the report says that it is not the file's.
+    assert!(report.missing.is_empty());
+    assert_eq!(report.fresh, ["encoder.0.norm.num_batches_tracked"]);
+    assert_eq!(counter.tensor().item::<i64>().unwrap(), 5);
+}
+
+#[test]
+fn a_slip_in_a_key_is_named() {
+    let layer = Linear::new(2, 3).unwrap();
+    let mut state = layer.state_dict().unwrap();
+    let weight = state.remove("weight").unwrap();
+    state.insert("wieght", weight);
+    let error = layer.load_state_dict(&state).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("\n\tdid you mean \"weight\" by \"wieght\"?"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nothing_that_fits_is_an_error_that_changes_nothing() {
+    let model = net();
+    let before = model.state_dict().unwrap();
+    let state: StateDict = before
+        .iter()
+        .map(|(key, value)| (format!("module.{key}"), value.zeros_like().unwrap()))
+        .collect();
+    let options = LoadOptions::new().strict(false);
+    let error = model.load_state_dict_with(&state, options).unwrap_err();
+    assert!(error.to_string().contains("module.scale"), "{error}");
+    assert_same(&model.state_dict().unwrap(), &before, "after the error");
+}
+
+#[test]
+fn one_element_loads_into_a_tensor_without_dimensions_only() {
+    let model = net();
+    let mut state = model.state_dict().unwrap();
+    state.insert("scale", floats([7.0]));
+    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert_eq!(model.scale.detach().item::<f32>().unwrap(), 7.0);
+    assert_eq!(model.scale.shape().to_string(), "[]");
+}
+
+#[test]
+fn values_are_cast_to_the_dtype_of_the_model() {
+    let model = net();
+    let mut state = model.state_dict().unwrap();
+    let weight = model.head.weight().detach().to_dtype(DType::F64).unwrap();
+    state.insert("head.weight", weight.add(0.5).unwrap());
+    assert!(model.load_state_dict(&state).unwrap().missing.is_empty());
+    assert_eq!(model.head.weight().tensor().dtype(), DType::F32);
+}
+
+#[test]
+fn a_report_names_what_was_loaded_and_what_was_not() {
+    let model = net();
+    let mut state = model.state_dict().unwrap();
+    let all = state.len();
+    state.remove("head.bias");
+    state.insert("head.extra", floats([1.0]));
+    state.insert("table", floats([1.0, 2.0, 3.0]));
+    let options = LoadOptions::new().strict(false).allow_mismatch(true);
+    let report = model.load_state_dict_with(&state, options).unwrap();
+    assert_eq!(report.missing, ["head.bias"]);
+    assert_eq!(report.unexpected, ["head.extra"]);
+    assert_eq!(report.mismatched.len(), 1);
+    assert_eq!(report.mismatched[0].key, "table");
+    assert_eq!(report.fresh, ["table", "head.bias"]);
+    assert_eq!(report.loaded.len(), all - 2);
+}
+
+#[test]
+fn loading_keeps_gradients_modes_and_identities() {
+    let model = net();
+    let id = model.head.weight().id();
+    let grad = model.head.weight().detach();
+    model.head.weight().set_grad(grad).unwrap();
+    model
+        .get_parameter("head.bias")
+        .unwrap()
+        .set_requires_grad(false);
+    model.eval();
+    let state = net().state_dict().unwrap();
+    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert_eq!(model.head.weight().id(), id);
+    assert!(model.head.weight().grad().is_some());
+    assert!(!model.get_parameter("head.bias").unwrap().requires_grad());
+    assert!(!model.is_training());
+    assert_same(&model.state_dict().unwrap(), &state, "loaded");
+}
+
+#[derive(Module)]
+struct Tied {
+    encoder: Linear,
+    decoder: Linear,
+    statistics: Buffer,
+    again: Buffer,
+}
+
+fn tied() -> Tied {
+    let encoder = LinearConfig::new(3, 5).bias(false).build().unwrap();
+    let mut decoder = Linear::new(3, 5).unwrap();
+    decoder.tie_weight(encoder.weight().share()).unwrap();
+    let statistics = Buffer::new(floats([0.0; 2]));
+    let again = statistics.share();
+    Tied {
+        encoder,
+        decoder,
+        statistics,
+        again,
+    }
+}
+
+#[track_caller]
+fn assert_tied(model: &Tied) {
+    assert_eq!(model.encoder.weight().id(), model.decoder.weight().id());
+    assert_eq!(model.statistics.id(), model.again.id());
+}
+
+#[test]
+fn a_tied_tensor_stands_under_every_name_and_loads_tied() {
+    let (model, other) = (tied(), tied());
+    let state = other.state_dict().unwrap();
+    let keys: Vec<&str> = state.keys().collect();
+    let expected = [
+        "statistics",
+        "again",
+        "encoder.weight",
+        "decoder.weight",
+        "decoder.bias",
+    ];
+    assert_eq!(keys, expected);
+    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert_tied(&model);
+    assert_same(&model.state_dict().unwrap(), &state, "loaded");
+}
+
+#[test]
+fn two_values_for_one_tied_tensor_are_an_error_that_changes_nothing() {
+    let model = tied();
+    let before = model.state_dict().unwrap();
+    let mut state = before.clone();
+    let zeros = before.get("encoder.weight").unwrap().zeros_like().unwrap();
+    state.insert("decoder.weight", zeros);
+    let error = model.load_state_dict(&state).unwrap_err();
+    let Some(problems) = error.downcast_ref::<LoadProblems>() else {
+        panic!("{error}");
+    };
+    let names = ("encoder.weight".to_owned(), "decoder.weight".to_owned());
+    assert_eq!(problems.untied, [names]);
+    assert!(
+        error
+            .to_string()
+            .contains("\"encoder.weight\" and \"decoder.weight\" are one tensor")
+    );
+    assert_same(&model.state_dict().unwrap(), &before, "after the error");
+}
+
+#[test]
+fn a_tied_tensor_under_one_of_its_names_is_not_fresh() {
+    let model = tied();
+    let mut state = tied().state_dict().unwrap();
+    let weight = state.remove("decoder.weight").unwrap();
+    for other in ["encoder.weight", "decoder.weight"] {
+        let report = model.load_state_dict(&state).unwrap();
+        assert!(report.missing.is_empty() && report.fresh.is_empty());
+        assert_eq!(report.to_string(), "<All keys matched successfully>");
+        assert_tied(&model);
+        assert_eq!(
+            compare(&model.encoder.weight().detach(), &weight, Tolerance::EXACT),
+            Ok(())
+        );
+        if state.contains_key("encoder.weight") {
+            state.rename(other, "decoder.weight").unwrap();
+        }
+    }
+}
+
+#[test]
+fn ties_survive_a_file_which_holds_them_once() {
+    let path = std::env::temp_dir().join(format!("tied-{}.safetensors", std::process::id()));
+    let (model, other) = (tied(), tied());
+    other.save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    other.save(&path).unwrap();
+    // Two ties are two entries of the metadata, which must not change places from run to run.
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+    assert_eq!(bytes.len() - 8 - length, 4 * (3 * 5 + 5 + 2));
+    assert!(model.load(&path).unwrap().fresh.is_empty());
+    std::fs::remove_file(path).unwrap();
+    assert_tied(&model);
+    assert_same(
+        &model.state_dict().unwrap(),
+        &other.state_dict().unwrap(),
+        "loaded",
+    );
+}
+
+#[test]
+fn non_persistent_buffers_have_no_key() {
+    #[derive(Module)]
+    struct Cache {
+        kept: Buffer,
+        scratch: Buffer,
+    }
+
+    let cache = Cache {
+        kept: Buffer::new(floats([1.0])),
+        scratch: Buffer::non_persistent(floats([2.0])),
+    };
+    assert_eq!(cache.buffers().count(), 2);
+    let mut state = cache.state_dict().unwrap();
+    assert!(state.keys().eq(["kept"]));
+    state.insert("scratch", floats([3.0]));
+    let error = cache.load_state_dict(&state).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("Unexpected key(s) in state_dict: \"scratch\"")
+    );
+    assert_eq!(cache.kept.tensor().item::<f32>().unwrap(), 1.0);
+}
+
+/// The keys of a map are known when the program runs, where the derive can no longer compare them.
+#[test]
+fn two_tensors_under_one_key_are_an_error() {
+    #[derive(Module)]
+    struct Twice {
+        #[module(flatten)]
+        layers: IndexMap<String, Linear>,
+        head: Linear,
+    }
+
+    let layer = || Linear::new(2, 2).unwrap();
+    let twice = Twice {
+        layers: IndexMap::from([("head".to_owned(), layer())]),
+        head: layer(),
+    };
+    let error = twice.state_dict().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "key `head.weight` stands twice in Twice; rename a field with `#[module(rename = \"…\")]`"
+    );
+    assert!(twice.load_state_dict(&StateDict::new()).is_err());
+}
+
+#[test]
+fn keys_of_a_map_that_are_no_names_are_an_error() {
+    for name in ["a.b", ""] {
+        let layer = Linear::new(2, 2).unwrap();
+        let map = IndexMap::from([
+            ("fine".to_owned(), Vec::new()),
+            (name.to_owned(), vec![layer]),
+        ]);
+        let error = map.state_dict().unwrap_err();
+        assert!(
+            matches!(error.downcast_ref(), Some(ModuleError::InvalidKey { key, .. }) if key == name),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Tensors: their operations against PyTorch and against loops, what they refuse, other devices, how they print.
+
+mod accepted_arguments;
+mod conveniences;
+mod creation;
+mod golden_ops;
+mod mirror;
+mod packed;
+mod peer_databases;
+mod printing;
+mod random_ops;
+mod wrong_arguments;

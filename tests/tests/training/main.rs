@@ -1,0 +1,6 @@
+//! Optimizers, and training as a whole.
+
+mod golden_optim;
+mod optimizers;
+mod threads;
+mod training;

@@ -1,4 +1,4 @@
-//! What the stages do before the compiler sees the expansion; `tests/ui` shows what users see.
+//! What the stages do before the compiler sees the expansion; `tests/derive` shows what users see.
 
 mod expansions;
 

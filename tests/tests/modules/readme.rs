@@ -1,4 +1,7 @@
-//! The README shows what the repository holds.
+//! The README shows what the repository holds, and the programs of the tests all that their folders hold.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
 
 const README: &str = include_str!("../../../README.md");
 
@@ -20,4 +23,26 @@ fn the_test_command_is_that_of_the_checks() {
             .lines()
             .any(|line| line == command)
     );
+}
+
+/// A file that no `mod` line names would be compiled by nobody.
+#[test]
+fn every_file_of_tests_is_a_module() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut mains = vec![tests.join("derive/tests/accepted/main.rs")];
+    for folder in std::fs::read_dir(tests.join("tests")).unwrap() {
+        mains.push(folder.unwrap().path().join("main.rs"));
+    }
+    let mut files = 0;
+    for main in mains {
+        let text = std::fs::read_to_string(&main).unwrap();
+        for file in std::fs::read_dir(main.parent().unwrap()).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let named = text.lines().any(|line| line == format!("mod {name};"));
+            assert!(name == "main" || named, "{} is no module", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 80, "{files} files");
 }

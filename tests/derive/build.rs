@@ -1,0 +1,645 @@
+//! Draws types from fixed seeds, computes on its own what they should enumerate, and writes both as the program
+//! that `tests/accepted/random_structs.rs` compiles and runs.
+#![allow(clippy::expect_used, clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+
+/// Each seed gives types that contain each other; types of different seeds do not meet.
+const SEEDS: [u64; 4] = [1, 2, 3, 4];
+const TYPES_PER_SEED: usize = 24;
+/// Larger trees are not put into others, so that sizes do not multiply.
+const LARGEST_CHILD: usize = 24;
+
+/// A splitmix generator, whose numbers never change with a library.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % n as u64).unwrap()
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What a value registers in its owner.
+#[derive(Clone)]
+enum Shape {
+    Parameter,
+    Buffer { persistent: bool },
+    Module(Tree),
+    Nothing,
+}
+
+/// The members of a module in declaration order.
+#[derive(Clone)]
+struct Tree {
+    kind: String,
+    members: Vec<(String, Shape)>,
+}
+
+impl Tree {
+    fn new(kind: &str, members: Vec<(String, Shape)>) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            members,
+        }
+    }
+
+    fn numbered(kind: &str, shapes: impl IntoIterator<Item = Shape>) -> Shape {
+        let members = shapes.into_iter().enumerate();
+        let members = members.map(|(i, shape)| (i.to_string(), shape)).collect();
+        Shape::Module(Self::new(kind, members))
+    }
+
+    fn size(&self) -> usize {
+        let below = self.children().map(|(_, child)| child.size());
+        self.members.len() + below.sum::<usize>() + 1
+    }
+
+    fn children(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.members.iter().filter_map(|(key, shape)| match shape {
+            Shape::Module(tree) => Some((key.as_str(), tree)),
+            _ => None,
+        })
+    }
+
+    fn own(&self, wanted: impl Fn(&Shape) -> bool) -> impl Iterator<Item = &str> {
+        let wanted = self.members.iter().filter(move |member| wanted(&member.1));
+        wanted.map(|(key, _)| key.as_str())
+    }
+
+    /// Every module with its path, each before its descendants.
+    fn modules(&self, path: &str, found: &mut Vec<(String, String)>) {
+        found.push((path.to_owned(), self.kind.clone()));
+        for (key, child) in self.children() {
+            child.modules(&join(path, key), found);
+        }
+    }
+
+    /// The members that are `wanted`, a module's own before those of its descendants.
+    fn leaves(&self, path: &str, wanted: fn(&Shape) -> bool, found: &mut Vec<String>) {
+        found.extend(self.own(wanted).map(|key| join(path, key)));
+        for (key, child) in self.children() {
+            child.leaves(&join(path, key), wanted, found);
+        }
+    }
+
+    /// The keys of the state dict: own parameters, own persistent buffers, then each child's.
+    fn state(&self, path: &str, found: &mut Vec<String>) {
+        let buffers = |shape: &_| matches!(shape, Shape::Buffer { persistent: true });
+        found.extend(self.own(is_parameter).map(|key| join(path, key)));
+        found.extend(self.own(buffers).map(|key| join(path, key)));
+        for (key, child) in self.children() {
+            child.state(&join(path, key), found);
+        }
+    }
+}
+
+/// What a list or a map of a type is called.
+fn container(ty: &str, kind: &str) -> String {
+    let of = if ty == "Parameter" { ty } else { "Module" };
+    format!("{of}{kind}")
+}
+
+fn is_parameter(shape: &Shape) -> bool {
+    matches!(shape, Shape::Parameter)
+}
+
+fn is_buffer(shape: &Shape) -> bool {
+    matches!(shape, Shape::Buffer { .. })
+}
+
+fn join(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        path => format!("{path}.{key}"),
+    }
+}
+
+/// A type with an expression that makes a value of it, and what that value registers.
+#[derive(Clone)]
+struct Value {
+    ty: String,
+    make: String,
+    shape: Shape,
+}
+
+impl Value {
+    fn new(ty: impl Into<String>, make: impl Into<String>, shape: Shape) -> Self {
+        Self {
+            ty: ty.into(),
+            make: make.into(),
+            shape,
+        }
+    }
+}
+
+/// One field: what stands before the name, how the derive is to describe it, and its members.
+struct Field {
+    attributes: String,
+    name: String,
+    key: String,
+    value: Value,
+    members: Vec<(String, Shape)>,
+    /// The keys of its members, and of those that a value may lack.
+    keys: Vec<String>,
+}
+
+/// The types drawn so far, and the program that they make up.
+struct Program {
+    draw: Draw,
+    prefix: char,
+    /// Types that can be a child.
+    types: Vec<Value>,
+    /// Those among them whose members can join another's.
+    structs: Vec<(Value, Tree, Vec<String>)>,
+    definitions: String,
+    checks: String,
+    count: usize,
+}
+
+impl Program {
+    fn parameter() -> Value {
+        Value::new("Parameter", "parameter()", Shape::Parameter)
+    }
+
+    fn linear() -> Value {
+        let leaves = ["weight", "bias"].map(|key| (key.to_owned(), Shape::Parameter));
+        let tree = Tree::new("Linear", leaves.to_vec());
+        Value::new("Linear", "linear()", Shape::Module(tree))
+    }
+
+    fn identity() -> Value {
+        let tree = Tree::new("Identity", Vec::new());
+        Value::new("Identity", "Identity::new()", Shape::Module(tree))
+    }
+
+    fn child(&mut self) -> Value {
+        match self.types.len() {
+            0 => Self::linear(),
+            n => {
+                let index = self.draw.below(n);
+                self.types[index].clone()
+            }
+        }
+    }
+
+    /// What a list, an array, a tuple, a map and a type parameter can stand for.
+    fn member(&mut self, depth: usize) -> Value {
+        let choice = self.draw.below(if depth == 0 { 5 } else { 13 });
+        match choice {
+            0 => Self::parameter(),
+            1 => Self::linear(),
+            2 => Self::identity(),
+            3 | 4 => self.child(),
+            5 | 6 => self.repeated(depth, "Vec", 3),
+            7 => self.repeated(depth, "[]", 2),
+            8 => {
+                let parts = [self.member(depth - 1), self.member(depth - 1)];
+                let [a, b] = &parts;
+                Value::new(
+                    format!("({}, {})", a.ty, b.ty),
+                    format!("({}, {})", a.make, b.make),
+                    Tree::numbered("ModuleList", parts.iter().map(|part| part.shape.clone())),
+                )
+            }
+            9 => {
+                let item = self.member(depth - 1);
+                let keys = ["zeta", "alpha", "7"].map(str::to_owned);
+                let keys = &keys[..=self.draw.below(3)];
+                let items = keys
+                    .iter()
+                    .map(|key| format!("({key:?}.to_owned(), {})", item.make));
+                let items: Vec<_> = items.collect();
+                let members = keys.iter().map(|key| (key.clone(), item.shape.clone()));
+                Value::new(
+                    format!("IndexMap<String, {}>", item.ty),
+                    format!("IndexMap::from_iter([{}])", items.join(", ")),
+                    Shape::Module(Tree::new(&container(&item.ty, "Dict"), members.collect())),
+                )
+            }
+            10 | 11 => {
+                let pointer = if choice == 10 { "Box" } else { "Arc" };
+                let child = self.child();
+                Value::new(
+                    format!("{pointer}<{}>", child.ty),
+                    format!("{pointer}::new({})", child.make),
+                    child.shape,
+                )
+            }
+            _ => {
+                let layers = [Self::linear(), Self::identity(), Self::linear()];
+                let layers = &layers[..self.draw.below(4)];
+                let pushes = layers.iter().map(|layer| format!(".push({})", layer.make));
+                Value::new(
+                    "Sequential",
+                    format!("Sequential::new(){}", pushes.collect::<String>()),
+                    Tree::numbered("Sequential", layers.iter().map(|layer| layer.shape.clone())),
+                )
+            }
+        }
+    }
+
+    /// A vector, which may be empty, or an array, which may not.
+    fn repeated(&mut self, depth: usize, kind: &str, most: usize) -> Value {
+        let item = self.member(depth - 1);
+        let vector = kind == "Vec";
+        let n = self.draw.below(most) + usize::from(!vector);
+        let items = vec![item.make.clone(); n].join(", ");
+        let kind = container(&item.ty, "List");
+        let shape = Tree::numbered(&kind, vec![item.shape.clone(); n]);
+        match vector {
+            true => Value::new(format!("Vec<{}>", item.ty), format!("vec![{items}]"), shape),
+            false => Value::new(format!("[{}; {n}]", item.ty), format!("[{items}]"), shape),
+        }
+    }
+
+    /// The value of a field that is neither skipped nor flattened.
+    fn value(&mut self) -> Value {
+        match self.draw.below(12) {
+            0..=2 => Self::parameter(),
+            3 => match self.draw.chance(50) {
+                true => Value::new("Bias", "Maybe::Present(parameter())", Shape::Parameter),
+                false => Value::new("Maybe<Parameter>", "Maybe::Absent", Shape::Nothing),
+            },
+            4 => match self.draw.chance(50) {
+                true => Value::new("Buffer", "buffer()", Shape::Buffer { persistent: true }),
+                false => Value::new("Buffer", "scratch()", Shape::Buffer { persistent: false }),
+            },
+            5 => {
+                let constants = [("usize", "3"), ("f64", "1e-5"), ("[usize; 2]", "[1, 2]")];
+                let (ty, make) = constants[self.draw.below(constants.len())];
+                Value::new(ty, make, Shape::Nothing)
+            }
+            _ => self.member(2),
+        }
+    }
+
+    fn fields(&mut self, named: bool, most: usize) -> Vec<Field> {
+        let mut fields: Vec<Field> = Vec::new();
+        let mut taken: Vec<String> = Vec::new();
+        let mut training = false;
+        for i in 0..=self.draw.below(most) {
+            let name = if named {
+                ["weight", "inner", "r#type", "x"].map(|name| format!("{name}{i}"))
+                    [self.draw.below(4)]
+                .replace("r#type0", "r#type")
+            } else {
+                i.to_string()
+            };
+            let own = name.trim_start_matches("r#").to_owned();
+            let name = if own == "type" {
+                "r#type".to_owned()
+            } else {
+                own.clone()
+            };
+            let mut field = Field {
+                attributes: String::new(),
+                name,
+                key: own,
+                value: Value::new("String", "String::new()", Shape::Nothing),
+                members: Vec::new(),
+                keys: Vec::new(),
+            };
+            if self.draw.chance(8) {
+                field.attributes = "#[module(skip)] ".to_owned();
+                field.key.clear();
+            } else if !training && self.draw.chance(10) {
+                training = true;
+                field.value = Value::new("Training", "Training::new()", Shape::Nothing);
+            } else if let Some((value, tree, keys)) = self.free_struct(&taken) {
+                taken.extend(keys.clone());
+                field.keys = keys;
+                field.attributes = "#[module(flatten)] ".to_owned();
+                field.key.clear();
+                field.value = value;
+                field.members = tree.members;
+            } else {
+                if self.draw.chance(15) {
+                    field.key = format!("renamed_{i}");
+                    field.attributes = format!("#[module(rename = {:?})] ", field.key);
+                }
+                if taken.contains(&field.key) {
+                    field.key = format!("free_{i}_{}", taken.len());
+                    field.attributes = format!("#[module(rename = {:?})] ", field.key);
+                }
+                taken.push(field.key.clone());
+                field.keys.push(field.key.clone());
+                field.value = self.value();
+                if !matches!(field.value.shape, Shape::Nothing) {
+                    let member = (field.key.clone(), field.value.shape.clone());
+                    field.members.push(member);
+                }
+            }
+            fields.push(field);
+        }
+        fields
+    }
+
+    /// Now and then, a type whose keys are all free.
+    fn free_struct(&mut self, taken: &[String]) -> Option<(Value, Tree, Vec<String>)> {
+        if self.structs.is_empty() || !self.draw.chance(12) {
+            return None;
+        }
+        let index = self.draw.below(self.structs.len());
+        let found = self.structs[index].clone();
+        let free = found.2.iter().all(|key| !taken.contains(key));
+        free.then_some(found)
+    }
+
+    /// Draws one type and writes its definition, a function that makes it, and its check.
+    fn add(&mut self) {
+        let name = format!("{}{}", self.prefix, self.count);
+        self.count += 1;
+        let (ty, make, shape, described) = match self.draw.below(10) {
+            0..=2 => self.structure(&name, true),
+            3 | 4 => self.structure(&name, false),
+            5 | 6 => self.generic(&name),
+            _ => self.enumeration(&name),
+        };
+        // Alone, a type that stands for no module shows what it stands for as member `0`.
+        let root = match &shape {
+            Shape::Module(tree) => tree.clone(),
+            Shape::Nothing => Tree::new(&name, Vec::new()),
+            leaf => Tree::new(&name, vec![("0".to_owned(), leaf.clone())]),
+        };
+        let function = format!("make_{}", name.to_lowercase());
+        writeln!(self.definitions, "fn {function}() -> {ty} {{ {make} }}\n").unwrap();
+        self.check(&name, &ty, &function, &root, &described);
+        if root.size() <= LARGEST_CHILD && !matches!(shape, Shape::Nothing) {
+            self.types
+                .push(Value::new(ty, format!("{function}()"), shape));
+        }
+    }
+
+    fn check(&mut self, name: &str, ty: &str, function: &str, root: &Tree, described: &[String]) {
+        let (mut parameters, mut buffers) = (Vec::new(), Vec::new());
+        let (mut modules, mut state) = (Vec::new(), Vec::new());
+        root.leaves("", is_parameter, &mut parameters);
+        root.leaves("", is_buffer, &mut buffers);
+        root.state("", &mut state);
+        root.modules("", &mut modules);
+        let modules = modules.iter().map(|(path, kind)| format!("{path}: {kind}"));
+        let modules: Vec<_> = modules.collect();
+        writeln!(
+            self.checks,
+            "    check(&mut wrong, {name:?}, &{function}(), <{ty} as Describe>::FIELDS, \
+             [&{parameters:?}, &{buffers:?}, &{state:?}, &{modules:?}, &{described:?}]);"
+        )
+        .unwrap();
+    }
+
+    fn structure(&mut self, name: &str, named: bool) -> (String, String, Shape, Vec<String>) {
+        let mut fields = self.fields(named, 8);
+        // A module occupies memory, which an array of empty arrays does not.
+        let i = fields.len();
+        let key = if named {
+            "last".to_owned()
+        } else {
+            i.to_string()
+        };
+        let renamed = fields.iter().any(|field| field.keys.contains(&key));
+        let free = if renamed {
+            "at_last".to_owned()
+        } else {
+            key.clone()
+        };
+        fields.push(Field {
+            attributes: if renamed {
+                "#[module(rename = \"at_last\")] ".to_owned()
+            } else {
+                String::new()
+            },
+            name: key,
+            key: free.clone(),
+            value: Self::parameter(),
+            members: vec![(free.clone(), Shape::Parameter)],
+            keys: vec![free],
+        });
+        let (types, values) = lists(&fields, named);
+        let end = if named { "" } else { ";" };
+        writeln!(
+            self.definitions,
+            "#[derive(Module)]\nstruct {name}{types}{end}"
+        )
+        .unwrap();
+        let described = fields.iter().map(|field| described("", field)).collect();
+        let keys = fields.iter().flat_map(|field| field.keys.clone()).collect();
+        let members = fields.into_iter().flat_map(|field| field.members).collect();
+        let tree = Tree::new(name, members);
+        let value = Value::new(
+            name,
+            format!("make_{}()", name.to_lowercase()),
+            Shape::Nothing,
+        );
+        if tree.size() <= LARGEST_CHILD {
+            self.structs.push((value, tree.clone(), keys));
+        }
+        (
+            name.to_owned(),
+            format!("{name} {values}"),
+            Shape::Module(tree),
+            described,
+        )
+    }
+
+    fn generic(&mut self, name: &str) -> (String, String, Shape, Vec<String>) {
+        let (first, second) = (self.member(1), self.member(1));
+        writeln!(
+            self.definitions,
+            "#[derive(Module)]\nstruct {name}<A, B, const N: usize = 2> {{ \
+             one: A, many: Vec<B>, #[module(rename = \"pair\")] two: (A, B), sizes: [usize; N], weight: Parameter }}"
+        )
+        .unwrap();
+        let (a, b) = (first.make, second.make);
+        let many = container(&second.ty, "List");
+        let list = |kind: &str, shapes: &[&Shape]| {
+            Tree::numbered(kind, shapes.iter().map(|shape| (*shape).clone()))
+        };
+        let (first_shape, second_shape) = (first.shape, second.shape);
+        let members = [
+            ("one", first_shape.clone()),
+            ("many", list(&many, &[&second_shape, &second_shape])),
+            ("pair", list("ModuleList", &[&first_shape, &second_shape])),
+            ("weight", Shape::Parameter),
+        ];
+        let members = members.map(|(key, shape)| (key.to_owned(), shape)).to_vec();
+        let described = [
+            "one=one",
+            "many=many",
+            "two=pair",
+            "sizes=sizes",
+            "weight=weight",
+        ];
+        (
+            format!("{name}<{}, {}>", first.ty, second.ty),
+            format!(
+                "{name} {{ one: {a}, many: vec![{b}, {b}], two: ({a}, {b}), sizes: [1, 2], weight: parameter() }}"
+            ),
+            Shape::Module(Tree::new(name, members)),
+            described.map(str::to_owned).to_vec(),
+        )
+    }
+
+    /// An enum with a variant of each form, one of which is active.
+    fn enumeration(&mut self, name: &str) -> (String, String, Shape, Vec<String>) {
+        let payload = self.member(1);
+        let (named, unnamed) = (self.fields(true, 4), self.fields(false, 4));
+        // One unnamed field would make the variant transparent.
+        let unnamed: Vec<_> = if unnamed.len() == 1 {
+            Vec::new()
+        } else {
+            unnamed
+        };
+        let (named_types, named_values) = lists(&named, true);
+        let (unnamed_types, unnamed_values) = lists(&unnamed, false);
+        writeln!(
+            self.definitions,
+            "#[derive(Module)]\nenum {name} {{ One({}), Named {named_types}, Many{unnamed_types}, None }}",
+            payload.ty
+        )
+        .unwrap();
+        let mut fields = vec!["One.0=".to_owned()];
+        fields.extend(named.iter().map(|field| described("Named.", field)));
+        fields.extend(unnamed.iter().map(|field| described("Many.", field)));
+        let tree = |fields: Vec<Field>| {
+            let members = fields.into_iter().flat_map(|field| field.members).collect();
+            Shape::Module(Tree::new(name, members))
+        };
+        let (make, shape) = match self.draw.below(5) {
+            0 | 1 => (format!("One({})", payload.make), payload.shape),
+            2 => (format!("Named {named_values}"), tree(named)),
+            3 => (format!("Many {unnamed_values}"), tree(unnamed)),
+            _ => ("None".to_owned(), tree(Vec::new())),
+        };
+        (name.to_owned(), format!("{name}::{make}"), shape, fields)
+    }
+}
+
+/// What `FIELDS` should say of a field, in the program's notation.
+fn described(variant: &str, field: &Field) -> String {
+    let name = field.name.trim_start_matches("r#");
+    format!("{variant}{name}={}", field.key)
+}
+
+/// The fields with their types, and with their values.
+fn lists(fields: &[Field], named: bool) -> (String, String) {
+    let list = |part: fn(&Field, &str) -> String| {
+        let parts = fields.iter().map(|field| {
+            let name = if named {
+                format!("{}: ", field.name)
+            } else {
+                String::new()
+            };
+            part(field, &name)
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        if named {
+            format!("{{ {parts} }}")
+        } else {
+            format!("({parts})")
+        }
+    };
+    (
+        list(|field, name| format!("{}{name}{}", field.attributes, field.value.ty)),
+        list(|field, name| format!("{name}{}", field.value.make)),
+    )
+}
+
+const BEFORE: &str = r#"use std::sync::Arc;
+
+use module_nn::prelude::*;
+use module_nn::{FieldInfo, IndexMap};
+
+fn parameter() -> Parameter {
+    Parameter::new(Tensor::from(1.0_f32)).unwrap()
+}
+
+fn buffer() -> Buffer {
+    Buffer::new(Tensor::from(1.0_f32))
+}
+
+fn scratch() -> Buffer {
+    Buffer::non_persistent(Tensor::from(1.0_f32))
+}
+
+fn linear() -> Linear {
+    Linear::new(2, 3).unwrap()
+}
+
+fn check(wrong: &mut Vec<String>, name: &str, module: &dyn Module, fields: &[FieldInfo], expected: [&[&str]; 5]) {
+    let described = |field: &FieldInfo| {
+        format!("{}{}={}", field.variant.map(|variant| format!("{variant}.")).unwrap_or_default(), field.name, field.key)
+    };
+    let actual: [Vec<String>; 5] = [
+        module.named_parameters().map(|(path, _)| path).collect(),
+        module.named_buffers().map(|(path, _)| path).collect(),
+        module.state_dict().unwrap().keys().map(str::to_owned).collect(),
+        module.named_modules().map(|(path, module)| format!("{path}: {}", module.kind())).collect(),
+        fields.iter().map(described).collect(),
+    ];
+    let lists = ["named_parameters", "named_buffers", "state_dict", "named_modules", "FIELDS"];
+    for ((list, actual), expected) in lists.iter().zip(actual).zip(expected) {
+        if actual != expected {
+            wrong.push(format!("{name}: {list}: {actual:?}\ninstead of {expected:?}"));
+        }
+    }
+}
+
+"#;
+
+fn main() {
+    let (mut text, mut checks) = (BEFORE.to_owned(), String::new());
+    let mut count = 0;
+    for (seed, prefix) in SEEDS.into_iter().zip('A'..) {
+        let mut program = Program {
+            draw: Draw(seed),
+            prefix,
+            types: Vec::new(),
+            structs: Vec::new(),
+            definitions: String::new(),
+            checks: String::new(),
+            count: 0,
+        };
+        (0..TYPES_PER_SEED).for_each(|_| program.add());
+        text += &program.definitions;
+        checks += &program.checks;
+        count += program.count;
+    }
+    assert!(count >= 60);
+    for drawn in [
+        "(flatten)",
+        "(skip)",
+        "(rename",
+        "Training",
+        "scratch()",
+        "Arc<",
+        "IndexMap<",
+        "::One(",
+        "::Named",
+    ] {
+        assert!(
+            text.matches(drawn).count() >= 3,
+            "the seeds draw too few of {drawn}"
+        );
+    }
+    write!(
+        text,
+        "#[test]\nfn random_structs() {{\n    let mut wrong = Vec::new();\n{checks}    \
+         assert!(wrong.is_empty(), \"{{}}\", wrong.join(\"\\n\\n\"));\n}}\n"
+    )
+    .unwrap();
+    let folder = std::env::var_os("OUT_DIR").expect("the folder that cargo gives");
+    std::fs::write(
+        std::path::Path::new(&folder).join("random_structs.rs"),
+        text,
+    )
+    .unwrap();
+    println!("cargo::rerun-if-changed=build.rs");
+}

@@ -1,0 +1,26 @@
+//! A field that is configured away does not register.
+
+use module_nn::prelude::*;
+
+use crate::show::{assert_shown, parameter};
+
+#[derive(Module)]
+struct Net {
+    #[cfg(all())]
+    weight: Parameter,
+    #[cfg(any())]
+    missing: NoSuchType,
+    #[cfg_attr(all(), module(rename = "b"))]
+    bias: Parameter,
+}
+
+#[test]
+fn runs() {
+    assert_shown(
+        &mut Net {
+            weight: parameter(),
+            bias: parameter(),
+        },
+        &["weight", "b"],
+    );
+}

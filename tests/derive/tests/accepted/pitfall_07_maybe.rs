@@ -1,0 +1,22 @@
+//! A parameter that may be absent registers when it is there.
+
+use module_nn::prelude::*;
+
+use crate::show::{assert_shown, parameter};
+
+#[derive(Module)]
+struct Net {
+    weight: Parameter,
+    bias: Maybe<Parameter>,
+}
+
+#[test]
+fn runs() {
+    assert_shown(
+        &mut Net {
+            weight: parameter(),
+            bias: crate::show::absent(),
+        },
+        &["weight"],
+    );
+}

@@ -6,7 +6,7 @@ use crate::show::{assert_shown, parameter};
 
 #[derive(Module)]
 struct Net {
-    #[cfg(all())]
+    #[cfg(any(unix, not(unix)))]
     weight: Parameter,
     #[cfg(any())]
     missing: NoSuchType,

@@ -2,6 +2,7 @@
 //!
 //! `random_structs` holds the types that `build.rs` draws.
 #![allow(dead_code, unreachable_pub, unused_qualifications)]
+#![allow(clippy::all, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod cfg_fields;
 mod const_generic;

@@ -2,16 +2,18 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::path::Path;
 
-use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Ident;
 
 use crate::attr::ContainerAttrs;
+use crate::dependency;
 
 /// The path of the framework as the user's crate sees it: what `#[module(crate = "…")]` says, else
-/// `module-nn` if the user depends on it, else `module-core`.
+/// `module-nn` if the user depends on it, else `module-core`. Both name themselves by `extern crate
+/// self as …`, so that the same path serves them, their tests and their documentation.
 pub(crate) fn crate_path(attrs: &ContainerAttrs) -> TokenStream {
     if let Some(given) = &attrs.krate {
         let path = &given.value;
@@ -38,21 +40,9 @@ fn found() -> Option<String> {
     LAST.with_borrow_mut(|last| match last {
         Some((known, name)) if *known == folder => name.clone(),
         _ => {
-            let name = look_up();
+            let name = dependency::find(&["module-nn", "module-core"], Path::new(&folder));
             *last = Some((folder, name.clone()));
             name
         }
     })
-}
-
-fn look_up() -> Option<String> {
-    ["module-nn", "module-core"]
-        .into_iter()
-        .find_map(|name| match crate_name(name) {
-            Ok(FoundCrate::Name(name)) => Some(name),
-            // Both crates name themselves by `extern crate self as …`, so that the same path serves
-            // them, their tests and their documentation.
-            Ok(FoundCrate::Itself) => Some(name.replace('-', "_")),
-            Err(_) => None,
-        })
 }

@@ -18,9 +18,11 @@
 mod attr;
 mod checks;
 mod crate_path;
+mod dependency;
 mod errors;
 mod expand;
 mod forward;
+mod manifest;
 mod model;
 mod pieces;
 mod tensors;

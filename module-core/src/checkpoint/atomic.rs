@@ -4,14 +4,10 @@ use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::output::{Output, file_error};
 use super::regular;
+use super::temporary::{Temporary, is_temporary};
 use crate::{FileError, Result};
-
-/// How temporary files are called, before letters that are drawn.
-const PREFIX: &str = ".checkpoint-";
 
 /// Replaces the file at `path` by one with this content: a temporary file in the same directory is
 /// written, forced to the disk and renamed over it, and the directory is forced to the disk too. A
@@ -63,20 +59,20 @@ fn put<'a, W: Write + 'a>(
     let error = |source| file_error(path, source);
     let old = replaced(path).map_err(error)?;
     let file = temporary(directory_of(path).map_err(error)?, old.is_some()).map_err(error)?;
-    let handle = file.as_file().try_clone().map_err(error)?;
+    let handle = file.file().try_clone().map_err(error)?;
     let mut output = Output::new(path, between(handle));
     content(&mut output)?;
     output.flush()?;
     drop(output);
     let put = || {
         if let Some(old) = &old {
-            give_mode(file.as_file(), old)?;
+            give_mode(file.file(), old)?;
         }
-        file.as_file().sync_all()?;
+        file.file().sync_all()?;
         // The lock goes with the handle, which is closed here.
-        file.persist(path).map_err(|error| error.error)
+        file.rename(path)
     };
-    put().map(drop).map_err(error)
+    put().map_err(error)
 }
 
 /// Where the links at a path lead, the last of which may lead to a file that is to be made.
@@ -122,21 +118,10 @@ pub(super) fn directory_of(path: &Path) -> io::Result<&Path> {
 
 /// A temporary file, locked as long as it is written. It is as private as new files usually are, or, if
 /// it `replaces` one, private until it is given that one's mode.
-fn temporary(directory: &Path, replaces: bool) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX);
-    #[cfg(not(unix))]
-    let _ = replaces;
-    #[cfg(unix)]
-    if !replaces {
-        use std::os::unix::fs::PermissionsExt;
-
-        // The system takes away what the umask says.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
+fn temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
     loop {
-        let file = builder.tempfile_in(directory)?;
-        match file.as_file().try_lock() {
+        let file = Temporary::new(directory, replaces)?;
+        match file.file().try_lock() {
             // Whoever sweeps may have had it before it was locked.
             Ok(()) if file.path().symlink_metadata().is_ok() => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
@@ -154,13 +139,9 @@ pub(super) fn sweep(directory: &Path) {
     let Ok(entries) = directory.read_dir() else {
         return;
     };
-    let ours = |name: &str| {
-        let drawn = name.strip_prefix(PREFIX);
-        drawn.is_some_and(|drawn| drawn.bytes().all(|b| b.is_ascii_alphanumeric()))
-    };
     for entry in entries.flatten() {
         let path = entry.path();
-        if !entry.file_name().to_str().is_some_and(ours)
+        if !entry.file_name().to_str().is_some_and(is_temporary)
             || !entry.file_type().is_ok_and(|kind: FileType| kind.is_file())
         {
             continue;

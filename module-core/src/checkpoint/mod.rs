@@ -36,6 +36,8 @@ mod sharded;
 mod stateful;
 #[cfg(any(feature = "npz", feature = "torch-files"))]
 mod swap;
+#[cfg(feature = "fs")]
+mod temporary;
 #[cfg(feature = "torch-files")]
 mod torch_legacy;
 #[cfg(feature = "torch-files")]

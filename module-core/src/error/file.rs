@@ -1,14 +1,15 @@
+use std::error::Error;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use module_tensor::error::{escape, passage};
 
 /// What can go wrong with the files of checkpoints; found in an [`Error`](crate::Error) by
 /// [`downcast_ref`](crate::Error::downcast_ref).
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
     /// A file that could not be read or written.
-    #[error("{}: {source}", file(path))]
     File {
         /// The file.
         path: PathBuf,
@@ -18,11 +19,6 @@ pub enum FileError {
 
     /// A file that was saved, but that a crash of the system may still undo: the file itself is on the
     /// disk and in its place, and its directory could not be forced there.
-    #[error(
-        "{}: saved, but not durable: the new file is in place, and its directory could not be forced to \
-         the disk, so that a crash of the system may bring back the old one: {source}",
-        file(path)
-    )]
     NotDurable {
         /// The file, which is the new one.
         path: PathBuf,
@@ -31,7 +27,6 @@ pub enum FileError {
     },
 
     /// A file whose content is not what its format demands.
-    #[error("{}: not a valid {format} file: {}", file(path), passage(problem))]
     Format {
         /// The file.
         path: PathBuf,
@@ -43,11 +38,6 @@ pub enum FileError {
 
     /// A whole file of a known format that holds something else than tensors under names, or tensors
     /// that are not served.
-    #[error(
-        "{}: this {format} file does not load as a state dict: {}",
-        file(path),
-        passage(problem)
-    )]
     NoStateDict {
         /// The file.
         path: PathBuf,
@@ -59,6 +49,50 @@ pub enum FileError {
 }
 
 error_from!(FileError);
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, source } => write!(f, "{}: {source}", file(path)),
+            Self::NotDurable { path, source } => write!(
+                f,
+                "{}: saved, but not durable: the new file is in place, and its directory could not \
+                 be forced to the disk, so that a crash of the system may bring back the old one: \
+                 {source}",
+                file(path)
+            ),
+            Self::Format {
+                path,
+                format,
+                problem,
+            } => write!(
+                f,
+                "{}: not a valid {format} file: {}",
+                file(path),
+                passage(problem)
+            ),
+            Self::NoStateDict {
+                path,
+                format,
+                problem,
+            } => write!(
+                f,
+                "{}: this {format} file does not load as a state dict: {}",
+                file(path),
+                passage(problem)
+            ),
+        }
+    }
+}
+
+impl Error for FileError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::File { source, .. } | Self::NotDurable { source, .. } => Some(source),
+            Self::Format { .. } | Self::NoStateDict { .. } => None,
+        }
+    }
+}
 
 /// The place of a file, whole, with control characters escaped.
 fn file(path: &Path) -> String {

@@ -1,17 +1,14 @@
+use std::error::Error;
+use std::fmt;
+
 use module_tensor::error::{passage, quote};
 
 /// What can go wrong with the members, keys and selections of modules; found in an
 /// [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ModuleError {
     /// A path step that names no module.
-    #[error(
-        "`{}` in path `{}` is no member of {module}{}",
-        quote(step),
-        quote(path),
-        did_you_mean(suggestion)
-    )]
     NoSuchMember {
         /// The path asked for.
         path: String,
@@ -24,11 +21,6 @@ pub enum ModuleError {
     },
 
     /// A path step that names something else than what was asked for.
-    #[error(
-        "`{}` in path `{}` is a {found} of {module}, not a {expected}",
-        quote(step),
-        quote(path)
-    )]
     WrongMember {
         /// The path asked for.
         path: String,
@@ -43,10 +35,6 @@ pub enum ModuleError {
     },
 
     /// Exclusive access to a module behind an `Arc` that somebody else holds.
-    #[error(
-        "{} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first",
-        place(path, module)
-    )]
     SharedModule {
         /// The path of the module; empty for the outermost one.
         path: String,
@@ -55,10 +43,6 @@ pub enum ModuleError {
     },
 
     /// Two members of one module under one key.
-    #[error(
-        "key `{}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`",
-        quote(key)
-    )]
     DuplicateKey {
         /// The key.
         key: String,
@@ -67,7 +51,6 @@ pub enum ModuleError {
     },
 
     /// A key that contains a dot or is empty.
-    #[error("{op}: key `{}` must not be empty or contain `.`", quote(key))]
     InvalidKey {
         /// The operation.
         op: &'static str,
@@ -76,7 +59,6 @@ pub enum ModuleError {
     },
 
     /// A pattern for paths or keys that is none.
-    #[error("pattern `{}`: {}", quote(pattern), passage(problem))]
     Pattern {
         /// The pattern.
         pattern: String,
@@ -85,7 +67,6 @@ pub enum ModuleError {
     },
 
     /// A selection that matches nothing where it is used.
-    #[error("`{}` selects nothing{}", quote(selection), did_you_mean(suggestion))]
     NothingSelected {
         /// The selection.
         selection: String,
@@ -94,12 +75,6 @@ pub enum ModuleError {
     },
 
     /// Two keys of a state dict that become one.
-    #[error(
-        "{op}: `{}` and `{}` would both become `{}`",
-        quote(first),
-        quote(second),
-        quote(key)
-    )]
     KeyCollision {
         /// The operation.
         op: &'static str,
@@ -112,11 +87,6 @@ pub enum ModuleError {
     },
 
     /// A key that a state dict lacks.
-    #[error(
-        "{op}: the state dict has no key `{}`{}",
-        quote(key),
-        did_you_mean(suggestion)
-    )]
     NoSuchKey {
         /// The operation.
         op: &'static str,
@@ -127,10 +97,6 @@ pub enum ModuleError {
     },
 
     /// Parameters that were made from a tensor and cannot be drawn anew.
-    #[error(
-        "reset_parameters: {} made from a tensor and own no initializer; use `Parameter::with_init`",
-        list(paths, "was", "were")
-    )]
     NoInitializer {
         /// The paths of the parameters.
         paths: Vec<String>,
@@ -138,6 +104,95 @@ pub enum ModuleError {
 }
 
 error_from!(ModuleError);
+
+impl fmt::Display for ModuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchMember {
+                path,
+                step,
+                module,
+                suggestion,
+            } => write!(
+                f,
+                "`{}` in path `{}` is no member of {module}{}",
+                quote(step),
+                quote(path),
+                did_you_mean(suggestion)
+            ),
+            Self::WrongMember {
+                path,
+                step,
+                module,
+                found,
+                expected,
+            } => write!(
+                f,
+                "`{}` in path `{}` is a {found} of {module}, not a {expected}",
+                quote(step),
+                quote(path)
+            ),
+            Self::SharedModule { path, module } => write!(
+                f,
+                "{} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles \
+                 first",
+                place(path, module)
+            ),
+            Self::DuplicateKey { key, module } => write!(
+                f,
+                "key `{}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`",
+                quote(key)
+            ),
+            Self::InvalidKey { op, key } => write!(
+                f,
+                "{op}: key `{}` must not be empty or contain `.`",
+                quote(key)
+            ),
+            Self::Pattern { pattern, problem } => {
+                write!(f, "pattern `{}`: {}", quote(pattern), passage(problem))
+            }
+            Self::NothingSelected {
+                selection,
+                suggestion,
+            } => write!(
+                f,
+                "`{}` selects nothing{}",
+                quote(selection),
+                did_you_mean(suggestion)
+            ),
+            Self::KeyCollision {
+                op,
+                key,
+                first,
+                second,
+            } => write!(
+                f,
+                "{op}: `{}` and `{}` would both become `{}`",
+                quote(first),
+                quote(second),
+                quote(key)
+            ),
+            Self::NoSuchKey {
+                op,
+                key,
+                suggestion,
+            } => write!(
+                f,
+                "{op}: the state dict has no key `{}`{}",
+                quote(key),
+                did_you_mean(suggestion)
+            ),
+            Self::NoInitializer { paths } => write!(
+                f,
+                "reset_parameters: {} made from a tensor and own no initializer; use \
+                 `Parameter::with_init`",
+                list(paths, "was", "were")
+            ),
+        }
+    }
+}
+
+impl Error for ModuleError {}
 
 /// `` `encoder` (Linear) ``, or the type alone for the outermost module.
 fn place(path: &str, module: &str) -> String {

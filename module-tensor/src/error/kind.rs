@@ -1,16 +1,12 @@
-use thiserror::Error;
-
-use super::quote::{passage, quote};
 use crate::dtype::DType;
-use crate::layout::{MAX_RANK, Shape};
+use crate::layout::Shape;
 
 /// What can go wrong. Messages are lower case, quote the values and say what to do where there is
 /// something to do.
-#[derive(Debug, Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Two shapes that do not broadcast.
-    #[error("{op}: shapes {lhs} and {rhs} cannot be broadcast together")]
     Broadcast {
         /// The operation.
         op: &'static str,
@@ -21,7 +17,6 @@ pub enum ErrorKind {
     },
 
     /// Two shapes that do not fit each other for another reason than broadcasting.
-    #[error("{op}: {lhs} and {rhs} do not fit: {}", passage(rule))]
     ShapeMismatch {
         /// The operation.
         op: &'static str,
@@ -34,7 +29,6 @@ pub enum ErrorKind {
     },
 
     /// A tensor with the wrong number of dimensions or the wrong size in one.
-    #[error("{op}: expected {}, got shape {got}", passage(expected))]
     Shape {
         /// The operation.
         op: &'static str,
@@ -45,7 +39,6 @@ pub enum ErrorKind {
     },
 
     /// A dimension that the tensor does not have.
-    #[error("{op}: dimension {dim} is out of range for shape {shape}, which has {} dimension(s)", shape.rank())]
     Dimension {
         /// The operation.
         op: &'static str,
@@ -56,7 +49,6 @@ pub enum ErrorKind {
     },
 
     /// An index past the end of a dimension.
-    #[error("{op}: index {index} is out of range for size {size}")]
     Index {
         /// The operation.
         op: &'static str,
@@ -67,7 +59,6 @@ pub enum ErrorKind {
     },
 
     /// A shape whose number of elements or bytes does not fit the address space.
-    #[error("{op}: a tensor of shape {shape} is too large for memory")]
     TooLarge {
         /// The operation.
         op: &'static str,
@@ -76,7 +67,6 @@ pub enum ErrorKind {
     },
 
     /// More dimensions than a tensor has.
-    #[error("{op}: {rank} dimensions are more than the {MAX_RANK} that a tensor may have")]
     Rank {
         /// The operation.
         op: &'static str,
@@ -85,7 +75,6 @@ pub enum ErrorKind {
     },
 
     /// Two dtypes where one is needed.
-    #[error("{op}: dtypes {lhs} and {rhs} differ; cast one with `to_dtype`")]
     DTypeMismatch {
         /// The operation.
         op: &'static str,
@@ -96,7 +85,6 @@ pub enum ErrorKind {
     },
 
     /// A dtype that the operation does not serve.
-    #[error("{op}: not available for {dtype}; it needs {needs}")]
     UnsupportedDType {
         /// The operation.
         op: &'static str,
@@ -107,11 +95,6 @@ pub enum ErrorKind {
     },
 
     /// Packed elements where plain ones are needed.
-    #[error(
-        "{op}: the elements are packed as {}; get plain ones with `unpack`, or use an operation that reads \
-         this scheme",
-        quote(scheme)
-    )]
     Packed {
         /// The operation.
         op: &'static str,
@@ -120,11 +103,6 @@ pub enum ErrorKind {
     },
 
     /// Two devices where one is needed.
-    #[error(
-        "{op}: tensors are on {} and {}; move one with `to_device`",
-        quote(lhs),
-        quote(rhs)
-    )]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
@@ -135,7 +113,6 @@ pub enum ErrorKind {
     },
 
     /// Something that a backend does not do.
-    #[error("{op}: not available on {}", quote(device))]
     Unavailable {
         /// The operation.
         op: &'static str,
@@ -144,11 +121,6 @@ pub enum ErrorKind {
     },
 
     /// A device that is not there.
-    #[error(
-        "device `{}` is not there; there are: {}. The crate of a device registers it",
-        quote(device),
-        passage(known)
-    )]
     UnknownDevice {
         /// The device asked for.
         device: String,
@@ -157,20 +129,12 @@ pub enum ErrorKind {
     },
 
     /// Two backends that would be one device.
-    #[error(
-        "device `{}` is another backend's already; give this one another index",
-        quote(device)
-    )]
     DeviceTaken {
         /// The device.
         device: String,
     },
 
     /// Memory that a device does not have.
-    #[error(
-        "{}: no memory for {bytes} bytes; free tensors or use smaller batches",
-        quote(device)
-    )]
     OutOfMemory {
         /// The device.
         device: String,
@@ -179,7 +143,6 @@ pub enum ErrorKind {
     },
 
     /// Anything else that a device says, perhaps of an operation that was asked for earlier.
-    #[error("{}: {source}", quote(device))]
     Device {
         /// The device.
         device: String,
@@ -188,7 +151,6 @@ pub enum ErrorKind {
     },
 
     /// A matrix that cannot be decomposed, solved or inverted.
-    #[error("{op}: matrix {matrix} of the batch {}", passage(problem))]
     Factorization {
         /// The operation.
         op: &'static str,
@@ -199,7 +161,6 @@ pub enum ErrorKind {
     },
 
     /// Any other argument that cannot be used.
-    #[error("{op}: {name} = {}: {}", quote(value), passage(problem))]
     Argument {
         /// The operation or the constructor.
         op: &'static str,
@@ -212,47 +173,33 @@ pub enum ErrorKind {
     },
 
     /// `backward` without a gradient on a tensor of more or fewer than one element.
-    #[error(
-        "backward: a gradient can be created for one element only, got shape {shape}; reduce to a scalar or use `backward_with`"
-    )]
     BackwardNonScalar {
         /// The shape of the tensor.
         shape: Shape,
     },
 
     /// `backward` on a tensor that nothing tracks.
-    #[error(
-        "backward: the tensor does not require a gradient and was not computed from one that does"
-    )]
     BackwardUntracked,
 
     /// A second backward pass through a graph whose saved values are freed.
-    #[error(
-        "backward: the saved values of `{op}` were freed by an earlier backward; keep them with `retain_graph`"
-    )]
     GraphFreed {
         /// The operation.
         op: &'static str,
     },
 
     /// An operation in the graph that has no gradient.
-    #[error("backward: `{op}` has no gradient; use `detach` before it if none is wanted")]
     NoGradient {
         /// The operation.
         op: &'static str,
     },
 
     /// A question about the gradient of a tensor that nothing tracks.
-    #[error(
-        "{op}: the tensor requires no gradient; make it a leaf by `with_grad`, or compute it from one outside `no_grad`"
-    )]
     Untracked {
         /// The operation.
         op: &'static str,
     },
 
     /// A hook on the gradient of a tensor that failed.
-    #[error("backward: the hook registered at {place} on the gradient of `{of}`: {source}")]
     GradHook {
         /// The file, line and column that registered it.
         place: String,
@@ -263,9 +210,6 @@ pub enum ErrorKind {
     },
 
     /// A gradient with an infinity or a NaN, where anomalies are looked for.
-    #[error(
-        "backward: `{op}` gave input {input}, of shape {shape}, a gradient of {value} at element {element}, the first that is not finite"
-    )]
     NonFiniteGradient {
         /// The operation in whose backward it appeared.
         op: &'static str,
@@ -280,7 +224,6 @@ pub enum ErrorKind {
     },
 
     /// An operation that returned the wrong number of gradients.
-    #[error("backward: `{op}` returned {got} gradient(s) for {expected} input(s)")]
     GradientCount {
         /// The operation.
         op: &'static str,
@@ -291,9 +234,6 @@ pub enum ErrorKind {
     },
 
     /// A gradient that differs from the central difference.
-    #[error(
-        "gradcheck: the gradient of element {element} of input {input} is {analytic:?}, but the central difference is {numeric:?}"
-    )]
     GradCheck {
         /// The place of the input.
         input: usize,
@@ -306,25 +246,18 @@ pub enum ErrorKind {
     },
 
     /// A tensor whose values are still to come.
-    #[error(
-        "{} has no values yet; load a checkpoint or call `reset_parameters`",
-        quote(what)
-    )]
     NoValues {
         /// Its key or its shape.
         what: String,
     },
 
     /// A draw that the generator refuses.
-    #[error(transparent)]
-    Random(#[from] super::RngError),
+    Random(super::RngError),
 
     /// What the operating system said where no file is known, as user code raises it by `?`.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
+    Io(std::io::Error),
 
     /// The error of another crate, or anything that user code raises from a `forward`, a hook or an
     /// initializer; [`Error::downcast_ref`](super::Error::downcast_ref) finds its type.
-    #[error(transparent)]
     Custom(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,5 +1,6 @@
 //! The one error type: a boxed, typed enum with the values in it.
 
+mod display;
 mod kind;
 mod quote;
 mod random;

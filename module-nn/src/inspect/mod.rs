@@ -1,5 +1,5 @@
 //! Looking into models: what a forward pass does, what comes out of parts, which gradients arrive
-//! there, and pictures of it.
+//! there, and pictures of it (with the feature `inspect-pictures`).
 
 mod about;
 mod chrome;
@@ -8,6 +8,7 @@ mod cost;
 mod features;
 mod flow;
 mod gradients;
+#[cfg(feature = "inspect-pictures")]
 mod picture;
 mod record;
 mod replace;
@@ -20,6 +21,7 @@ mod trace;
 pub use features::{Feature, FeatureExtractor, Features};
 pub use flow::{Flow, Place};
 pub use gradients::{GradientFlag, GradientInspector, GradientReport, GradientStats};
+#[cfg(feature = "inspect-pictures")]
 pub use picture::Picture;
 pub use replace::{replace, replace_typed, wrap};
 pub use summary::{Column, Summary, summary};

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""What a first build of a program with `module-nn` costs.
+
+A program of a few lines is generated outside of the workspace, with the workspace's versions of all
+dependencies, and built from nothing in each of the named ways. The compiler is called through a
+small wrapper that writes down what each crate took.
+
+With `--ir` the crates of this workspace are compiled once more, as in the first build that was named,
+to LLVM's language and before LLVM improves it: its lines are the work that is given to LLVM, and they
+do not vary from run to run as seconds do. One codegen unit, so that nothing is counted twice.
+
+Needs Python 3 and cargo. Usage: python3 benches/peers/build_cost.py [--help]
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OURS = ("module-derive", "module-tensor", "module-core", "module-nn")
+OPTIMIZED = """
+[profile.dev.package."*"]
+opt-level = 3
+"""
+# Arguments of cargo, what stands beside the path of the dependency, and the profile.
+BUILDS = {
+    "release": (["--release"], "", ""),
+    "lean": (["--release"], ", default-features = false", ""),
+    "dev": ([], "", ""),
+    "dev-optimized": ([], "", OPTIMIZED),
+    "lto-off": (["--release"], "", '\n[profile.release]\nlto = "off"\n'),
+}
+MANIFEST = """\
+[package]
+name = "hello"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+module-nn = {{ path = '{path}'{features} }}
+
+[workspace]
+{profile}"""
+PROGRAM = """\
+use module_nn::prelude::*;
+
+fn main() -> Result<()> {
+    let layer = Linear::new(2, 1)?;
+    println!("{}", layer.call(Tensor::ones([3, 2], DType::F32)?)?);
+    Ok(())
+}
+"""
+# The wrapper is called with the compiler and its arguments.
+WRAPPER = """\
+#!{python} -IS
+import json, os, sys
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(child, 0)
+if "CARGO_PKG_NAME" in os.environ:
+    record = dict(
+        package=os.environ["CARGO_PKG_NAME"],
+        version=os.environ["CARGO_PKG_VERSION"],
+        seconds=used.ru_utime + used.ru_stime,
+    )
+    if os.environ["CARGO_PKG_NAME"] in {ours}:
+        record.update(arguments=sys.argv[1:], folder=os.getcwd(), environment=dict(os.environ))
+    with open({records!r}, "a") as records:
+        records.write(json.dumps(record) + "\\n")
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+class Build:
+    """A build of the program from nothing."""
+
+    def __init__(self, name, folder, options):
+        self.name, self.options = name, options
+        self.arguments, features, profile = BUILDS[name]
+        self.folder = folder / name
+        (self.folder / "src").mkdir(parents=True)
+        manifest = MANIFEST.format(path=ROOT / "module-nn", features=features, profile=profile)
+        (self.folder / "Cargo.toml").write_text(manifest, encoding="utf-8")
+        (self.folder / "src" / "main.rs").write_text(PROGRAM, encoding="utf-8")
+        shutil.copy(ROOT / "Cargo.lock", self.folder)
+        self.records = self.folder / "records"
+        self.wrapper = self.folder / "wrapper"
+        text = WRAPPER.format(python=sys.executable, ours=OURS, records=str(self.records))
+        self.wrapper.write_text(text, encoding="utf-8")
+        self.wrapper.chmod(0o755)
+
+    def environment(self):
+        """As a user has it: no flags, profiles or caches of whoever measures."""
+        own = ("CARGO_PROFILE_", "CARGO_INCREMENTAL", "CARGO_TARGET_", "CARGO_BUILD_", "RUSTC_", "RUSTFLAGS")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+        return {**kept, "CARGO_TARGET_DIR": str(self.folder / "target"), "RUSTC_WRAPPER": str(self.wrapper)}
+
+    def cargo(self, arguments):
+        """Runs cargo for the program."""
+        command = ["cargo", *arguments, "--quiet"]
+        done = subprocess.run(command, cwd=self.folder, env=self.environment(), capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{self.name}: `{' '.join(command)}` failed\n{done.stderr}")
+
+    def run(self):
+        """Builds the program; everything else is read off afterwards."""
+        self.cargo(["fetch", "--target", host()])
+        before, start = processor_seconds(), time.perf_counter()
+        self.cargo(["build", *self.arguments, "-j", str(self.options.jobs), "--offline"])
+        self.wall = time.perf_counter() - start
+        self.seconds = processor_seconds() - before
+        profile = "release" if "--release" in self.arguments else "debug"
+        suffix = ".exe" if os.name == "nt" else ""
+        self.size = (self.folder / "target" / profile / f"hello{suffix}").stat().st_size
+        lines = self.records.read_text(encoding="utf-8").splitlines()
+        self.units = [json.loads(line) for line in lines]
+        # The program itself is none of them.
+        self.packages = {(unit["package"], unit["version"]) for unit in self.units} - {("hello", "0.0.0")}
+
+    def seconds_of(self, package):
+        """What the compiler took for a package, its build script included."""
+        return sum(unit["seconds"] for unit in self.units if unit["package"] == package)
+
+    def functions_of(self, package):
+        """{name: (copies, lines)} of what the compiler gives LLVM for a package."""
+        unit = next(unit for unit in self.units if unit["package"] == package)
+        folder = self.folder / "ir"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        arguments = iter(unit["arguments"])
+        command = []
+        for argument in arguments:
+            if argument == "--out-dir":
+                next(arguments)
+            elif not argument.startswith(("--emit", "--error-format", "--json")):
+                command.append(argument)
+        command += ["--emit=llvm-ir", "--out-dir", str(folder), "-Cno-prepopulate-passes", "-Ccodegen-units=1"]
+        done = subprocess.run(command, cwd=unit["folder"], env=unit["environment"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{package}: the compiler failed\n{done.stderr}")
+        functions = {}
+        for file in folder.glob("*.ll"):
+            count(file, functions)
+        return functions
+
+
+def count(file, functions):
+    """Adds the functions of a file of LLVM's language to {name: (copies, lines)}."""
+    name, comment, lines = None, "", 0
+    with open(file, encoding="utf-8", errors="replace") as text:
+        for line in text:
+            if line.startswith("; ") and not line.startswith("; Function Attrs"):
+                comment = line[2:].strip()
+            elif line.startswith("define "):
+                # The compiler writes the name in plain letters above it.
+                name, lines = comment, 0
+            elif line.startswith("}") and name is not None:
+                copies, before = functions.get(name, (0, 0))
+                functions[name] = (copies + 1, before + lines)
+                name = None
+            else:
+                lines += 1
+
+
+def merged(functions):
+    """The same without the types for which a function was compiled."""
+    merged = {}
+    for name, (copies, lines) in functions.items():
+        plain = re.sub(r"::h[0-9a-f]{16}$", "", name)
+        before = merged.get(plain, (0, 0))
+        merged[plain] = (before[0] + copies, before[1] + lines)
+    return merged
+
+
+def host():
+    """The platform that the compiler is of."""
+    about = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"host: (\S+)", about)[1]
+
+
+def processor_seconds():
+    """Seconds of a processor that the children which have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def processor():
+    """The name of the processor."""
+    try:
+        about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", about, re.MULTILINE))
+    return f"{fields.get('model name', platform.machine())} (family {fields.get('cpu family')}, model {fields.get('model')})"
+
+
+def report(builds):
+    """The tables, as Markdown."""
+    yield "| build | wall, s | processor, s | crates | program, MB |"
+    yield "|---|---|---|---|---|"
+    for build in builds:
+        crates = len(build.packages)
+        yield f"| {build.name} | {build.wall:.1f} | {build.seconds:.1f} | {crates} | {build.size / 1e6:.1f} |"
+    yield ""
+    yield f"| processor, s | {' | '.join(OURS)} | the others, and the program |"
+    yield "|---|" + "---|" * (len(OURS) + 1)
+    for build in builds:
+        ours = [build.seconds_of(package) for package in OURS]
+        row = [*ours, build.seconds - sum(ours)]
+        yield f"| {build.name} | {' | '.join(f'{seconds:.1f}' for seconds in row)} |"
+
+
+def report_crates(build):
+    """What each crate took, the slowest first."""
+    seconds = Counter()
+    for unit in build.units:
+        seconds[unit["package"]] += unit["seconds"]
+    yield f"\n| processor, s | crate of {build.name} |\n|---|---|"
+    for package, took in seconds.most_common():
+        yield f"| {took:.2f} | {package} |"
+
+
+def report_ir(build, most):
+    """The lines of LLVM's language, and where most of them are."""
+    yield ""
+    yield "| crate | functions | lines of LLVM's language |"
+    yield "|---|---|---|"
+    longest = []
+    for package in OURS:
+        functions = merged(build.functions_of(package))
+        copies, lines = (sum(counts) for counts in zip(*functions.values()))
+        yield f"| {package} | {copies:,} | {lines:,} |"
+        ranked = Counter({name: lines for name, (_, lines) in functions.items()}).most_common(most)
+        longest.append((package, [(name, functions[name]) for name, _ in ranked]))
+    for package, functions in longest if most else []:
+        yield f"\n| lines | copies | of {package} |\n|---|---|---|"
+        for name, (copies, lines) in functions:
+            yield f"| {lines:,} | {copies:,} | `{name}` |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("builds", nargs="*", metavar="BUILD", help=f"of {', '.join(BUILDS)} (all)")
+    parser.add_argument("--crates", action="store_true", help="lists what each crate of the first build took")
+    parser.add_argument("--ir", action="store_true", help="counts the lines given to LLVM for the first build")
+    parser.add_argument("--functions", type=int, default=0, help="lists so many functions of each crate; needs --ir")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cargo's -j (all cores)")
+    parser.add_argument("--keep", action="store_true", help="keeps the programs and what was built")
+    options = parser.parse_args()
+    names = options.builds or list(BUILDS)
+    for name in names:
+        if name not in BUILDS:
+            parser.error(f"`{name}` is no build; there are {', '.join(BUILDS)}")
+
+    folder = Path(tempfile.mkdtemp(prefix="build-cost-"))
+    try:
+        rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+        print(f"rustc {rustc}, {processor()}, {os.cpu_count()} cores, {options.jobs} jobs\n", flush=True)
+        builds = []
+        for name in names:
+            build = Build(name, folder, options)
+            build.run()
+            builds.append(build)
+        print("\n".join(report(builds)), flush=True)
+        if options.crates:
+            print("\n".join(report_crates(builds[0])), flush=True)
+        if options.ir:
+            print("\n".join(report_ir(builds[0], options.functions)))
+    finally:
+        if options.keep:
+            print(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,9 @@ With `--ir` the crates of this workspace are compiled once more, as in the first
 to LLVM's language and before LLVM improves it: its lines are the work that is given to LLVM, and they
 do not vary from run to run as seconds do. One codegen unit, so that nothing is counted twice.
 
+With `--steps` the program trains a small transformer (benches/steps.rs) and is run, so that one sees
+what each profile makes of it.
+
 Needs Python 3 and cargo. Usage: python3 benches/peers/build_cost.py [--help]
 """
 
@@ -32,12 +35,16 @@ OPTIMIZED = """
 [profile.dev.package."*"]
 opt-level = 3
 """
+OURS_OPTIMIZED = "".join(
+    f"\n[profile.dev.package.{package}]\nopt-level = 3\n" for package in OURS if package != "module-derive"
+)
 # Arguments of cargo, what stands beside the path of the dependency, and the profile.
 BUILDS = {
     "release": (["--release"], "", ""),
     "lean": (["--release"], ", default-features = false", ""),
     "dev": ([], "", ""),
     "dev-optimized": ([], "", OPTIMIZED),
+    "dev-ours-optimized": ([], "", OURS_OPTIMIZED),
     "lto-off": (["--release"], "", '\n[profile.release]\nlto = "off"\n'),
 }
 MANIFEST = """\
@@ -90,7 +97,9 @@ class Build:
         (self.folder / "src").mkdir(parents=True)
         manifest = MANIFEST.format(path=ROOT / "module-nn", features=features, profile=profile)
         (self.folder / "Cargo.toml").write_text(manifest, encoding="utf-8")
-        (self.folder / "src" / "main.rs").write_text(PROGRAM, encoding="utf-8")
+        steps = ROOT / "benches" / "steps.rs"
+        program = steps.read_text(encoding="utf-8") if options.steps else PROGRAM
+        (self.folder / "src" / "main.rs").write_text(program, encoding="utf-8")
         shutil.copy(ROOT / "Cargo.lock", self.folder)
         self.records = self.folder / "records"
         self.wrapper = self.folder / "wrapper"
@@ -120,7 +129,10 @@ class Build:
         self.seconds = processor_seconds() - before
         profile = "release" if "--release" in self.arguments else "debug"
         suffix = ".exe" if os.name == "nt" else ""
-        self.size = (self.folder / "target" / profile / f"hello{suffix}").stat().st_size
+        program = self.folder / "target" / profile / f"hello{suffix}"
+        self.size = program.stat().st_size
+        runs = [subprocess.run([program], capture_output=True, text=True, check=True) for _ in range(2)]
+        self.step = min(float(run.stdout) for run in runs) if self.options.steps else None
         lines = self.records.read_text(encoding="utf-8").splitlines()
         self.units = [json.loads(line) for line in lines]
         # The program itself is none of them.
@@ -205,11 +217,13 @@ def processor():
 
 def report(builds):
     """The tables, as Markdown."""
-    yield "| build | wall, s | processor, s | crates | program, MB |"
-    yield "|---|---|---|---|---|"
+    steps = any(build.step is not None for build in builds)
+    yield "| build | wall, s | processor, s | crates | program, MB |" + " a step, ms |" * steps
+    yield "|---|---|---|---|---|" + "---|" * steps
     for build in builds:
         crates = len(build.packages)
-        yield f"| {build.name} | {build.wall:.1f} | {build.seconds:.1f} | {crates} | {build.size / 1e6:.1f} |"
+        row = f"| {build.name} | {build.wall:.1f} | {build.seconds:.1f} | {crates} | {build.size / 1e6:.1f} |"
+        yield row + f" {build.step:.2f} |" * steps
     yield ""
     yield f"| processor, s | {' | '.join(OURS)} | the others, and the program |"
     yield "|---|" + "---|" * (len(OURS) + 1)
@@ -253,6 +267,7 @@ def main():
     parser.add_argument("--crates", action="store_true", help="lists what each crate of the first build took")
     parser.add_argument("--ir", action="store_true", help="counts the lines given to LLVM for the first build")
     parser.add_argument("--functions", type=int, default=0, help="lists so many functions of each crate; needs --ir")
+    parser.add_argument("--steps", action="store_true", help="builds and runs steps of training instead")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cargo's -j (all cores)")
     parser.add_argument("--keep", action="store_true", help="keeps the programs and what was built")
     options = parser.parse_args()

@@ -5,7 +5,6 @@
 //! the old checkpoint and some files that nothing names, which the next save removes; killed after it,
 //! the new one.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path};
 
@@ -55,13 +54,13 @@ fn is_taken(path: &Path) -> io::Result<bool> {
 ///
 /// The new checkpoint is in place, so that a file which cannot be removed is no error: it waits for the
 /// next save.
-pub(super) fn sweep(directory: &Path, keep: &BTreeSet<&str>, ours: impl Fn(&str) -> bool) {
+pub(super) fn sweep(directory: &Path, keep: &[String], ours: impl Fn(&str) -> bool) {
     let Ok(entries) = directory.read_dir() else {
         return;
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let old = |name: &str| ours(name) && !keep.contains(name);
+        let old = |name: &str| ours(name) && !keep.iter().any(|kept| kept == name);
         if name.to_str().is_some_and(old) {
             let _ = std::fs::remove_file(entry.path());
         }

@@ -33,6 +33,7 @@ mod restored;
 mod safetensors;
 #[cfg(feature = "fs")]
 mod sharded;
+mod sorted;
 mod stateful;
 #[cfg(any(feature = "npz", feature = "torch-files"))]
 mod swap;

@@ -3,7 +3,7 @@
 mod header;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -14,6 +14,7 @@ use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
 #[cfg(feature = "fs")]
 pub(super) use header::Unique;
+pub(super) use header::{Texts, in_order};
 
 pub(super) struct Safetensors;
 
@@ -47,7 +48,7 @@ impl Format for Safetensors {
 type Places = Vec<(String, TensorPlace)>;
 
 /// What a header says of the tensors of a file of so many bytes.
-fn describe(text: &[u8], length: usize) -> Result<(Places, BTreeMap<String, String>), FormatError> {
+fn describe(text: &[u8], length: usize) -> Result<(Places, Texts), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
     let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
@@ -81,7 +82,7 @@ fn describe(text: &[u8], length: usize) -> Result<(Places, BTreeMap<String, Stri
 
 fn state_of(
     tensors: impl Iterator<Item = (String, Tensor)>,
-    metadata: &BTreeMap<String, String>,
+    metadata: &Texts,
 ) -> Result<StateDict, String> {
     let mut state: StateDict = tensors.collect();
     add_ties(&mut state, metadata)?;
@@ -99,10 +100,8 @@ fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
 
 /// Puts tied tensors under their other names: they stand once, and the metadata maps each name that
 /// was dropped to the one that stands. Metadata about anything else names no tensor.
-pub(super) fn add_ties(
-    state: &mut StateDict,
-    metadata: &BTreeMap<String, String>,
-) -> Result<(), String> {
+pub(super) fn add_ties(state: &mut StateDict, metadata: &Texts) -> Result<(), String> {
+    let metadata = in_order(metadata).0;
     let mut others = metadata.iter().filter(|(name, _)| *name != FORMAT.0);
     if let (true, Some((dropped, kept))) = (state.is_empty(), others.next()) {
         return Err(format!(
@@ -114,7 +113,7 @@ pub(super) fn add_ties(
     for (dropped, kept) in metadata {
         if let (None, Some(tensor)) = (state.get(dropped), state.get(kept)) {
             let tensor = tensor.clone();
-            state.insert(dropped.clone(), tensor);
+            state.insert(dropped, tensor);
         }
     }
     Ok(())
@@ -133,8 +132,8 @@ pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// The tensors, each once, and the names that were dropped with those that stand for them.
-pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, BTreeMap<String, String>) {
-    let (mut kept, mut ties) = (Vec::new(), BTreeMap::new());
+pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, Texts) {
+    let (mut kept, mut ties) = (Vec::new(), Texts::new());
     let mut by_memory: HashMap<usize, Vec<(&str, &Tensor)>> = HashMap::new();
     for (key, tensor) in state.iter() {
         let sharing = by_memory.entry(tensor.storage().address()).or_default();
@@ -156,7 +155,7 @@ pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, BTreeMap
 /// Writes the header and then the elements: dtypes of large alignment first, then by name.
 pub(super) fn write_tensors(
     mut tensors: Vec<(&str, &Tensor)>,
-    ties: BTreeMap<String, String>,
+    ties: Texts,
     output: &mut Output<'_>,
 ) -> Result<()> {
     tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype()).ok()), *key));

@@ -1,6 +1,5 @@
 //! Several files with an index, as Hugging Face's tools write them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,8 @@ use serde_json::value::RawValue;
 use super::file::open;
 use super::format::read_by_format;
 use super::output::file_error;
-use super::safetensors::{Unique, add_ties, without_ties, write_tensors};
+use super::safetensors::{Texts, Unique, add_ties, in_order, without_ties, write_tensors};
+use super::sorted::Sorted;
 use super::{ReadOptions, atomic, damaged, directory};
 use crate::{Error, Result, StateDict, Tensor};
 use module_tensor::error::quote;
@@ -59,15 +59,15 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
     let text = str::from_utf8(index).map_err(|e| damaged(e.to_string()))?;
     let index: Index = serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
     let Unique(places) = index.weight_map;
-    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
-    for file in places.values() {
-        *files.entry(file).or_default() += 1;
-    }
-    for file in files.keys() {
-        directory::check_name(file).map_err(damaged)?;
+    let mut files: Vec<&str> = places.values().map(String::as_str).collect();
+    files.sort();
+    let files = files.chunk_by(|a, b| a == b);
+    for file in files.clone() {
+        directory::check_name(file[0]).map_err(damaged)?;
     }
     let mut state = StateDict::new();
-    for (file, count) in files {
+    for file in files {
+        let (file, count) = (file[0], file.len());
         let shard = path.with_file_name(file);
         let held = read_by_format(&shard, open(&shard, options)?, options)?;
         for (key, tensor) in held.iter() {
@@ -107,14 +107,14 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
 #[derive(Serialize)]
 struct NewIndex<'a> {
     metadata: NewMetadata<'a>,
-    weight_map: BTreeMap<&'a str, &'a str>,
+    weight_map: Sorted<'a, &'a str>,
 }
 
 #[derive(Serialize)]
 struct NewMetadata<'a> {
     total_size: usize,
     #[serde(flatten)]
-    ties: &'a BTreeMap<String, String>,
+    ties: Sorted<'a, &'a str>,
 }
 
 pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Result<()> {
@@ -140,16 +140,17 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
             .collect()
     };
     let names = directory::free_names(path, names).map_err(at)?;
-    let mut weight_map = BTreeMap::new();
+    let mut weight_map = Vec::new();
     for (shard, name) in shards.into_iter().zip(&names) {
         weight_map.extend(shard.iter().map(|(key, _)| (*key, name.as_str())));
-        let none = BTreeMap::new();
+        let none = Texts::new();
         atomic::write_part(&path.join(name), |output| {
             write_tensors(shard, none, output)
         })?;
     }
     atomic::sync_directory(path).map_err(at)?;
-    let ties = &ties;
+    let ties = in_order(&ties);
+    let weight_map = Sorted::new(weight_map.into_iter());
     let metadata = NewMetadata { total_size, ties };
     let index = NewIndex {
         metadata,
@@ -158,7 +159,7 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
     let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
     text.push(b'\n');
     atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
-    directory::sweep(path, &names.iter().map(String::as_str).collect(), is_shard);
+    directory::sweep(path, &names, is_shard);
     Ok(())
 }
 

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use indexmap::IndexMap;
@@ -9,6 +8,7 @@ use super::file::{open, whole};
 use super::format::read_by_format;
 use super::output::file_error;
 use super::safetensors::{self, Unique};
+use super::sorted::Sorted;
 use super::{
     ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory,
 };
@@ -220,27 +220,25 @@ impl TrainingCheckpoint {
         atomic::sweep(path);
         let files = |generation| self.names().map(|name| file(name, generation)).collect();
         let files = directory::free_names(path, files).map_err(at)?;
-        let mut parts = BTreeMap::new();
+        let mut parts = Vec::new();
         for ((name, Snapshot { tensors, values }), file) in self.parts.iter().zip(&files) {
             let to = path.join(file);
             atomic::write_part(&to, |output| safetensors::write(tensors, output))?;
-            let values = values
-                .iter()
-                .map(|(name, value)| (&**name, &**value))
-                .collect();
-            parts.insert(&**name, NewPart { file, values });
+            let values = values.iter().map(|(name, value)| (&**name, &**value));
+            let values = Sorted::new(values);
+            parts.push((&**name, NewPart { file, values }));
         }
         let index = NewIndex {
             version: VERSION,
             epoch: self.epoch,
             step: self.step,
-            parts,
+            parts: Sorted::new(parts.into_iter()),
         };
         atomic::sync_directory(path).map_err(at)?;
         let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
         text.push(b'\n');
         atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
-        directory::sweep(path, &files.iter().map(String::as_str).collect(), is_part);
+        directory::sweep(path, &files, is_part);
         Ok(())
     }
 }
@@ -264,13 +262,13 @@ struct NewIndex<'a> {
     version: u32,
     epoch: u64,
     step: u64,
-    parts: BTreeMap<&'a str, NewPart<'a>>,
+    parts: Sorted<'a, NewPart<'a>>,
 }
 
 #[derive(Serialize)]
 struct NewPart<'a> {
     file: &'a str,
-    values: BTreeMap<&'a str, &'a RawValue>,
+    values: Sorted<'a, &'a RawValue>,
 }
 
 /// Refuses what can be no name of a part.

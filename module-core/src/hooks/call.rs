@@ -102,15 +102,18 @@ where
     M: Forward<I, Output: Tensors> + ?Sized,
 {
     let id = module.id();
-    if !registry::concerns(id) {
-        return module.forward(input);
-    }
-    let Some(mut hooked) = Hooked::new(id, module.as_module()) else {
-        return module.forward(input);
+    let mut hooked = match registry::concerns(id) {
+        true => Hooked::new(id, module.as_module()),
+        false => None,
     };
-    hooked.before(&mut input)?;
+    if let Some(hooked) = &mut hooked {
+        hooked.before(&mut input)?;
+    }
+    // In one place, because it is compiled into each.
     let mut output = module.forward(input)?;
-    hooked.after(&mut output)?;
+    if let Some(hooked) = &mut hooked {
+        hooked.after(&mut output)?;
+    }
     Ok(output)
 }
 

@@ -138,13 +138,13 @@ pub(super) fn concerns(id: ModuleId) -> bool {
 pub(super) fn report(id: ModuleId, module: &dyn Module) {
     let missed: Vec<MissedHook> = NOTICES.read(id, |notices| {
         let thread = std::thread::current();
-        let missed = notices.values().filter(|notice| {
+        let missed = notices.iter().filter(|(_, notice)| {
             notice.thread != thread.id()
                 && !notice.reported.load(Ordering::Relaxed)
                 && notice.token.is_of(module)
                 && !notice.reported.swap(true, Ordering::Relaxed)
         });
-        let missed = missed.map(|notice| MissedHook {
+        let missed = missed.map(|(_, notice)| MissedHook {
             module: module.kind().to_owned(),
             registered_at: notice.place.to_string(),
             registered_on: notice.thread_name.clone(),

@@ -10,6 +10,7 @@ mod call;
 mod global;
 mod hook;
 mod missed;
+mod numbered;
 mod options;
 mod registry;
 mod run;

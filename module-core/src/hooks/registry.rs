@@ -1,5 +1,4 @@
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
@@ -10,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::hook::{BackwardHook, BackwardPreHook, ForwardHook, ForwardPreHook, Hook};
 use super::missed::{self, Notice};
+use super::numbered::Numbered;
 use super::options::HookOptions;
 use super::shared;
 use crate::module::{IdMap, Module, ModuleId, Token};
@@ -73,7 +73,7 @@ impl<'m> Registration<'m> {
                 Some(module) => hooks.own.entry(module).or_default(),
                 None => &mut hooks.global,
             };
-            list.insert(order, registered);
+            list.add(order, registered);
         });
         count(true);
         handle
@@ -100,8 +100,39 @@ impl Drop for Registered {
 }
 
 /// Hooks by the order in which those of each kind run: by number, and those that go first by the
-/// negative of theirs. Removing one takes as long as finding it.
-type Ordered = BTreeMap<i64, Registered>;
+/// negative of theirs.
+#[derive(Default)]
+struct Ordered {
+    /// By the number itself: the last that was added goes before all others.
+    first: Numbered<Registered>,
+    then: Numbered<Registered>,
+}
+
+impl Ordered {
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.then.is_empty()
+    }
+
+    fn add(&mut self, order: i64, hook: Registered) {
+        self.part(order).add(order.abs(), hook);
+    }
+
+    fn remove(&mut self, order: i64) -> Option<Registered> {
+        self.part(order).remove(order.abs())
+    }
+
+    fn part(&mut self, order: i64) -> &mut Numbered<Registered> {
+        match order < 0 {
+            true => &mut self.first,
+            false => &mut self.then,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Registered> {
+        let all = self.first.iter().rev().chain(self.then.iter());
+        all.map(|(_, hook)| hook)
+    }
+}
 
 /// The hooks of a thread.
 #[derive(Default)]
@@ -115,13 +146,13 @@ impl Registry {
     /// which is called in turn, answers for it.
     fn of_call(&self, id: ModuleId, module: &dyn Module) -> impl Iterator<Item = &Registered> {
         let answers = id == module.id();
-        let global = self.global.values().filter(move |_| answers);
+        let global = self.global.iter().filter(move |_| answers);
         global.chain(self.own(id, module))
     }
 
     /// The hooks of a module, without those of one that stood at its address before.
     fn own(&self, id: ModuleId, module: &dyn Module) -> impl Iterator<Item = &Registered> {
-        let hooks = self.own.get(&id).into_iter().flat_map(BTreeMap::values);
+        let hooks = self.own.get(&id).into_iter().flat_map(Ordered::iter);
         // Most have been registered on the module that there is, so that one look does for them.
         let mut seen: Option<(&Token, bool)> = None;
         hooks.filter(move |hook| match (&hook.token, seen) {
@@ -198,7 +229,7 @@ impl Drop for HookHandle<'_> {
                 Some(module) => hooks.own.get_mut(&module)?,
                 None => &mut hooks.global,
             };
-            let removed = list.remove(&self.order)?;
+            let removed = list.remove(self.order)?;
             if let (true, Some(module)) = (list.is_empty(), self.module) {
                 hooks.own.remove(&module);
             }

@@ -85,13 +85,13 @@ pub(super) fn add_at_start(id: ModuleId, module: &dyn Module, start: &mut AtStar
             match &shared.hook {
                 SharedHook::ForwardPre(hook) => {
                     let hook = ForwardPreHook::Shared(hook.clone());
-                    start.forward_pre.push(shared.take(*number, hook));
+                    start.forward_pre.push(shared.take(number, hook));
                 }
                 SharedHook::BackwardPre(hook) => {
-                    start.backward_pre.push(shared.take(*number, hook.clone()))
+                    start.backward_pre.push(shared.take(number, hook.clone()))
                 }
                 SharedHook::Backward(hook) => {
-                    start.backward.push(shared.take(*number, hook.clone()))
+                    start.backward.push(shared.take(number, hook.clone()))
                 }
                 SharedHook::Forward(_) => {}
             }
@@ -105,7 +105,7 @@ pub(super) fn add_at_end(id: ModuleId, module: &dyn Module, end: &mut List<Forwa
     HOOKS.read(id, |hooks| {
         for (number, shared) in hooks.iter().filter(|(_, hook)| hook.token.is_of(module)) {
             if let SharedHook::Forward(hook) = &shared.hook {
-                end.push(shared.take(*number, ForwardHook::Shared(hook.clone())));
+                end.push(shared.take(number, ForwardHook::Shared(hook.clone())));
             }
         }
     });

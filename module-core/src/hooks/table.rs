@@ -1,17 +1,14 @@
 //! What the whole program knows of modules, by their identity.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
+use super::numbered::Numbered;
 use crate::module::{IdMap, ModuleId};
-
-/// The items of a module by their numbers, so that removing one takes as long as finding it.
-pub(super) type Items<T> = BTreeMap<i64, T>;
 
 /// Items of modules, which every thread reads.
 pub(super) struct Table<T> {
-    modules: RwLock<Option<IdMap<ModuleId, Items<T>>>>,
+    modules: RwLock<Option<IdMap<ModuleId, Numbered<T>>>>,
     next: AtomicI64,
     /// How many modules have items, to be read without the lock.
     present: AtomicUsize,
@@ -34,10 +31,11 @@ impl<T> Table<T> {
 
     /// Adds an item, and gives its number.
     pub(super) fn add(&self, module: ModuleId, item: T) -> i64 {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
         let modules = modules.get_or_insert_default();
-        modules.entry(module).or_default().insert(number, item);
+        // Under the lock, so that numbers come in their order.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        modules.entry(module).or_default().add(number, item);
         self.present.store(modules.len(), Ordering::Relaxed);
         number
     }
@@ -47,7 +45,7 @@ impl<T> Table<T> {
         let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
         let modules = modules.as_mut()?;
         let items = modules.get_mut(&module)?;
-        let item = items.remove(&number);
+        let item = items.remove(number);
         if items.is_empty() {
             modules.remove(&module);
         }
@@ -56,7 +54,11 @@ impl<T> Table<T> {
     }
 
     /// What `f` makes of the items of a module; no user's code runs in it.
-    pub(super) fn read<R: Default>(&self, module: ModuleId, f: impl FnOnce(&Items<T>) -> R) -> R {
+    pub(super) fn read<R: Default>(
+        &self,
+        module: ModuleId,
+        f: impl FnOnce(&Numbered<T>) -> R,
+    ) -> R {
         if self.is_empty() {
             return R::default();
         }

@@ -1,6 +1,5 @@
 //! The header: a JSON object of tensors, in which `__metadata__` is an object of strings.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -9,15 +8,18 @@ use safetensors::tensor::{Dtype, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::super::sorted::Sorted;
 use crate::MAX_RANK;
 use module_tensor::error::quote;
 
 #[derive(Default)]
 pub(super) struct Header {
-    /// Sorted, so that equal states are equal files.
-    pub(super) metadata: BTreeMap<String, String>,
+    pub(super) metadata: Texts,
     pub(super) tensors: IndexMap<String, TensorInfo>,
 }
+
+/// Texts by their names; for metadata, by what is read and written in their order.
+pub(in crate::checkpoint) type Texts = IndexMap<String, String>;
 
 pub(super) const METADATA: &str = "__metadata__";
 
@@ -71,10 +73,19 @@ impl Header {
     }
 }
 
+/// By rising names, so that equal states are equal files.
+pub(in crate::checkpoint) fn in_order(texts: &Texts) -> Sorted<'_, &str> {
+    Sorted::new(
+        texts
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str())),
+    )
+}
+
 impl Serialize for Header {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.tensors.len() + 1))?;
-        map.serialize_entry(METADATA, &self.metadata)?;
+        map.serialize_entry(METADATA, &in_order(&self.metadata))?;
         for (key, info) in &self.tensors {
             map.serialize_entry(key, info)?;
         }
@@ -109,9 +120,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
                 insert_once(&mut tensors, key, &mut map, |Info(info)| info)?;
             }
         }
-        let metadata = metadata
-            .flatten()
-            .map(|Unique(map)| map.into_iter().collect());
+        let metadata = metadata.flatten().map(|Unique(texts)| texts);
         let metadata = metadata.unwrap_or_default();
         Ok(Header { metadata, tensors })
     }

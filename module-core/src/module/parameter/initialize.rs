@@ -17,18 +17,22 @@ impl Parameter {
     ///
     /// A shape that exceeds memory or that the initializer does not serve.
     pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
-        let shape = shape.into();
+        Self::with_init_of(&shape.into(), Arc::new(init))
+    }
+
+    /// Compiled once, because there are many initializers.
+    fn with_init_of(shape: &Shape, init: Arc<dyn Init>) -> Result<Self> {
         let dtype = default_dtype();
         let generator = default_device().default_generator();
         let value = match is_deferred() {
-            true => Tensor::absent("with_init", &shape, dtype)?,
+            true => Tensor::absent("with_init", shape, dtype)?,
             false => init
-                .init(&shape, dtype, &generator)?
+                .init(shape, dtype, &generator)?
                 .to_device(&default_device())?,
         };
         let stream = generator.stream();
-        check_draw("with_init", &shape, dtype, &value)?;
-        Self::from_parts(value, History::of(Draw::next(Arc::new(init), stream)))
+        check_draw("with_init", shape, dtype, &value)?;
+        Self::from_parts(value, History::of(Draw::next(init, stream)))
     }
 
     /// Whether the parameter owns an initializer.
@@ -76,13 +80,16 @@ impl Parameter {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn initialize(&self, init: impl Init) -> Result<()> {
+        self.initialize_by(Arc::new(init))
+    }
+
+    fn initialize_by(&self, init: Arc<dyn Init>) -> Result<()> {
         let generator = self.device().default_generator();
         let value = match is_deferred() {
             true => Tensor::absent("initialize", &self.shape(), (self.dtype(), self.device()))?,
-            false => self.draw_by(&init, &generator)?,
+            false => self.draw_by(&*init, &generator)?,
         };
         let stream = generator.stream();
-        let init = Arc::new(init);
         self.change_history(|history| history.push(Draw::next(init, stream)));
         self.replace(value, None);
         self.mark_loaded(false);

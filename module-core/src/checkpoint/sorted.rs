@@ -1,0 +1,50 @@
+//! Pairs by rising keys, so that equal states are equal files.
+
+use serde::ser::{Serialize, Serializer};
+
+/// The values of an object of JSON with their keys, which differ, in order.
+///
+/// A tree of each type of values would be thousands of lines to compile; here one sort serves all.
+pub(super) struct Sorted<'a, V>(pub(super) Vec<(&'a str, V)>);
+
+impl<'a, V> Sorted<'a, V> {
+    pub(super) fn new(pairs: impl Iterator<Item = (&'a str, V)>) -> Self {
+        let (keys, mut values): (Vec<_>, Vec<_>) =
+            pairs.map(|(key, value)| (key, Some(value))).unzip();
+        let pairs = order(&keys).into_iter();
+        Self(
+            pairs
+                .filter_map(|(key, place)| Some((key, values[place].take()?)))
+                .collect(),
+        )
+    }
+}
+
+/// Keys in order, each with its place before.
+fn order<'a>(keys: &[&'a str]) -> Vec<(&'a str, usize)> {
+    let mut order: Vec<_> = keys.iter().enumerate().map(|(i, key)| (*key, i)).collect();
+    order.sort_unstable();
+    order
+}
+
+impl<V: Serialize> Serialize for Sorted<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn keys_rise_and_keep_their_values() {
+        let pairs = [("b", 2), ("", 0), ("a.10", 10), ("a.9", 9)];
+        let sorted = Sorted::new(pairs.into_iter());
+        assert_eq!(sorted.0, [("", 0), ("a.10", 10), ("a.9", 9), ("b", 2)]);
+        let text = serde_json::to_string(&sorted).unwrap();
+        assert_eq!(text, r#"{"":0,"a.10":10,"a.9":9,"b":2}"#);
+    }
+}

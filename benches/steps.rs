@@ -17,7 +17,7 @@ impl Forward for Net {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         self.head
-            .call(self.encoder.call(self.embed.call(x)?)?.mean(1, false)?)
+            .call(self.encoder.call(self.embed.call(x)?)?.mean(1)?)
     }
 }
 

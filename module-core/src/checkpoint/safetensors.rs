@@ -40,7 +40,7 @@ impl Format for Safetensors {
         let (places, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
         let (keys, places): (Vec<_>, Vec<_>) = places.into_iter().unzip();
         let tensors = file.tensors(&places)?;
-        Ok(state_of(keys.into_iter().zip(tensors), &metadata)?)
+        Ok(state_of(keys.into_iter().zip(tensors), metadata)?)
     }
 }
 
@@ -82,7 +82,7 @@ fn describe(text: &[u8], length: usize) -> Result<(Places, Texts), FormatError> 
 
 fn state_of(
     tensors: impl Iterator<Item = (String, Tensor)>,
-    metadata: &Texts,
+    metadata: Texts,
 ) -> Result<StateDict, String> {
     let mut state: StateDict = tensors.collect();
     add_ties(&mut state, metadata)?;
@@ -100,8 +100,9 @@ fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
 
 /// Puts tied tensors under their other names: they stand once, and the metadata maps each name that
 /// was dropped to the one that stands. Metadata about anything else names no tensor.
-pub(super) fn add_ties(state: &mut StateDict, metadata: &Texts) -> Result<(), String> {
-    let metadata = in_order(metadata).0;
+pub(super) fn add_ties(state: &mut StateDict, metadata: Texts) -> Result<(), String> {
+    let mut metadata: Vec<(String, String)> = metadata.into_iter().collect();
+    metadata.sort_unstable();
     let mut others = metadata.iter().filter(|(name, _)| *name != FORMAT.0);
     if let (true, Some((dropped, kept))) = (state.is_empty(), others.next()) {
         return Err(format!(
@@ -111,7 +112,7 @@ pub(super) fn add_ties(state: &mut StateDict, metadata: &Texts) -> Result<(), St
         ));
     }
     for (dropped, kept) in metadata {
-        if let (None, Some(tensor)) = (state.get(dropped), state.get(kept)) {
+        if let (None, Some(tensor)) = (state.get(&dropped), state.get(&kept)) {
             let tensor = tensor.clone();
             state.insert(dropped, tensor);
         }

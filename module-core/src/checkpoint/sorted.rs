@@ -4,27 +4,15 @@ use serde::ser::{Serialize, Serializer};
 
 /// The values of an object of JSON with their keys, which differ, in order.
 ///
-/// A tree of each type of values would be thousands of lines to compile; here one sort serves all.
+/// A list and not a tree: a tree of each type of values would be thousands of lines to compile.
 pub(super) struct Sorted<'a, V>(pub(super) Vec<(&'a str, V)>);
 
 impl<'a, V> Sorted<'a, V> {
     pub(super) fn new(pairs: impl Iterator<Item = (&'a str, V)>) -> Self {
-        let (keys, mut values): (Vec<_>, Vec<_>) =
-            pairs.map(|(key, value)| (key, Some(value))).unzip();
-        let pairs = order(&keys).into_iter();
-        Self(
-            pairs
-                .filter_map(|(key, place)| Some((key, values[place].take()?)))
-                .collect(),
-        )
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.sort_unstable_by_key(|(key, _)| *key);
+        Self(pairs)
     }
-}
-
-/// Keys in order, each with its place before.
-fn order<'a>(keys: &[&'a str]) -> Vec<(&'a str, usize)> {
-    let mut order: Vec<_> = keys.iter().enumerate().map(|(i, key)| (*key, i)).collect();
-    order.sort_unstable();
-    order
 }
 
 impl<V: Serialize> Serialize for Sorted<'_, V> {

@@ -7,10 +7,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::Tensors;
 use super::backward_call::{BackwardCall, BackwardPreCall, Called, Like};
+use super::call_hooks::CallHook;
 use super::hook::{BackwardHook, BackwardPreHook};
-use super::registry::Taken;
+use super::tensors::{Tensors, tensors};
 use crate::module::Module;
 use crate::{
     Backward, DType, Error, ErrorKind, Function, Gradients, GraphInput, GraphNode, Result, Shape,
@@ -24,9 +24,9 @@ pub(super) struct Capture {
     inner: Option<GraphNode>,
     /// How many tensors the output has, which the inner node learns when the call is over.
     outputs: Arc<OnceLock<usize>>,
-    pre: Vec<Taken<BackwardPreHook>>,
+    pre: Vec<CallHook<BackwardPreHook>>,
     /// Those that no inner node runs, because no input is tracked.
-    full: Vec<Taken<BackwardHook>>,
+    full: Vec<CallHook<BackwardHook>>,
     /// How many tensors the input has.
     inputs: usize,
 }
@@ -36,8 +36,8 @@ impl Capture {
     /// nothing is recorded.
     pub(super) fn start(
         module: &dyn Module,
-        pre: Vec<Taken<BackwardPreHook>>,
-        full: Vec<Taken<BackwardHook>>,
+        pre: Vec<CallHook<BackwardPreHook>>,
+        full: Vec<CallHook<BackwardHook>>,
         input: &mut dyn Tensors,
     ) -> Result<Option<Self>> {
         if (pre.is_empty() && full.is_empty()) || !is_grad_enabled() {
@@ -98,13 +98,6 @@ impl Capture {
         all.map(|(i, (shape, dtype))| inner.output(self.inputs + i, shape, dtype))
             .collect()
     }
-}
-
-/// The tensors of a value.
-pub(super) fn tensors(value: &dyn Tensors) -> Vec<Tensor> {
-    let mut tensors = Vec::new();
-    value.for_each(&mut |tensor| tensors.push(tensor.clone()));
-    tensors
 }
 
 /// Puts a node around the tensors of a value, which passes gradients to others too.
@@ -189,7 +182,7 @@ struct Inner {
     of: Called,
     /// How many tensors the output of the call has.
     outputs: Arc<OnceLock<usize>>,
-    hooks: Vec<Taken<BackwardHook>>,
+    hooks: Vec<CallHook<BackwardHook>>,
     likes: Vec<Like>,
 }
 
@@ -222,7 +215,7 @@ impl Function for Inner {
 
 fn run(
     of: Called,
-    hooks: &[Taken<BackwardHook>],
+    hooks: &[CallHook<BackwardHook>],
     likes: Option<&[Like]>,
     grad_inputs: &mut Vec<Option<Tensor>>,
     grad_outputs: &[Option<Tensor>],
@@ -241,7 +234,7 @@ fn run(
 }
 
 impl Called {
-    fn failed<H>(self, hook: &Taken<H>, error: Error) -> Error {
+    fn failed<H>(self, hook: &CallHook<H>, error: Error) -> Error {
         ErrorKind::GradHook {
             place: hook.place.to_string(),
             of: self.kind,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::backward_call::{BackwardCall, BackwardPreCall};
-use super::call::{ForwardCall, ForwardPreCall, HookResult};
+use super::forward_call::{ForwardCall, ForwardPreCall, HookResult};
 use crate::Result;
 
 type OwnForwardPre = dyn Fn(&mut ForwardPreCall<'_>) -> Result<()>;

@@ -7,6 +7,9 @@
 mod backward;
 mod backward_call;
 mod call;
+mod call_hooks;
+mod count;
+mod forward_call;
 mod global;
 mod hook;
 mod missed;
@@ -21,7 +24,9 @@ mod table;
 mod tensors;
 
 pub use backward_call::{BackwardCall, BackwardPreCall};
-pub use call::{Call, ForwardCall, ForwardPreCall, HookResult, PassedAs};
+pub use call::{Call, PassedAs};
+pub(crate) use count::any;
+pub use forward_call::{ForwardCall, ForwardPreCall, HookResult};
 pub use global::{
     register_module_forward_hook, register_module_forward_hook_with,
     register_module_forward_pre_hook, register_module_full_backward_hook,
@@ -31,7 +36,7 @@ pub(crate) use hook::Hook;
 pub use missed::{MissedHook, missed_hooks};
 pub use options::HookOptions;
 pub use registry::HookHandle;
-pub(crate) use registry::{Registration, any, others, register_other};
+pub(crate) use registry::{Registration, others, register_other};
 pub use set::HookSet;
 pub use shared_set::SharedHookSet;
 pub use tensors::Tensors;

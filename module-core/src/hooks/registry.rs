@@ -3,11 +3,10 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use smallvec::SmallVec;
-
-use super::hook::{BackwardHook, BackwardPreHook, ForwardHook, ForwardPreHook, Hook};
+use super::call_hooks::{CallHook, CallHooks, StartHooks};
+use super::count::count;
+use super::hook::{ForwardHook, Hook};
 use super::missed::{self, Notice};
 use super::numbered::Numbered;
 use super::options::HookOptions;
@@ -172,23 +171,6 @@ thread_local! {
     static HOOKS: RefCell<Registry> = RefCell::default();
 }
 
-/// How many hooks the program has, on whatever thread: all that a call reads if there are none.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-/// One more hook or one less, of whatever kind.
-pub(super) fn count(more: bool) {
-    match more {
-        true => COUNT.fetch_add(1, Ordering::Relaxed),
-        false => COUNT.fetch_sub(1, Ordering::Relaxed),
-    };
-}
-
-/// Whether any thread has any hook.
-#[inline]
-pub(crate) fn any() -> bool {
-    COUNT.load(Ordering::Relaxed) > 0
-}
-
 /// Whether a call of a module may have hooks: what a call reads where others have some.
 pub(super) fn concerns(module: ModuleId) -> bool {
     read(|hooks| !hooks.global.is_empty() || hooks.own.contains_key(&module))
@@ -261,33 +243,8 @@ pub(crate) fn others<H: 'static>(module: &dyn Module) -> Vec<Rc<H>> {
     })
 }
 
-/// A hook that is about to run, taken out of the registry, which others may change meanwhile.
-pub(super) struct Taken<H> {
-    pub(super) number: i64,
-    pub(super) always_call: bool,
-    pub(super) path: Option<Arc<str>>,
-    pub(super) place: &'static Location<'static>,
-    pub(super) hook: H,
-}
-
-impl<H> Taken<H> {
-    pub(super) fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or_default()
-    }
-}
-
-pub(super) type List<H> = SmallVec<[Taken<H>; 1]>;
-
-/// The hooks that a call reads as it starts.
-#[derive(Default)]
-pub(super) struct AtStart {
-    pub(super) forward_pre: List<ForwardPreHook>,
-    pub(super) backward_pre: Vec<Taken<BackwardPreHook>>,
-    pub(super) backward: Vec<Taken<BackwardHook>>,
-}
-
 /// The hooks of a call that starts, `None` if the module has none.
-pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<AtStart> {
+pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<StartHooks> {
     let (own, has_own) = own_at_start(id, module);
     if !has_own && missed::concerns(id) {
         missed::report(id, module);
@@ -302,7 +259,7 @@ pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<AtStart> {
 }
 
 /// Those of this thread, and whether any is on this module rather than on every one.
-fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<AtStart>, bool) {
+fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<StartHooks>, bool) {
     read(|hooks| {
         let (mut found, mut has_own) = (None, false);
         for hook in hooks.of_call(id, module) {
@@ -310,7 +267,7 @@ fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<AtStart>, bool) {
                 continue;
             }
             has_own |= hook.token.is_some();
-            let found = found.get_or_insert_with(AtStart::default);
+            let found = found.get_or_insert_with(StartHooks::default);
             match &hook.hook {
                 Hook::ForwardPre(run) => found.forward_pre.push(hook.take(run)),
                 Hook::BackwardPre(run) => found.backward_pre.push(hook.take(run)),
@@ -323,13 +280,13 @@ fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<AtStart>, bool) {
 }
 
 /// The hooks of a call that ends.
-pub(super) fn at_end(id: ModuleId, module: &dyn Module) -> List<ForwardHook> {
+pub(super) fn at_end(id: ModuleId, module: &dyn Module) -> CallHooks<ForwardHook> {
     let mut hooks = own_at_end(id, module);
     shared::add_at_end(id, module, &mut hooks);
     hooks
 }
 
-fn own_at_end(id: ModuleId, module: &dyn Module) -> List<ForwardHook> {
+fn own_at_end(id: ModuleId, module: &dyn Module) -> CallHooks<ForwardHook> {
     read(|hooks| {
         let forward = hooks
             .of_call(id, module)
@@ -342,8 +299,8 @@ fn own_at_end(id: ModuleId, module: &dyn Module) -> List<ForwardHook> {
 }
 
 impl Registered {
-    fn take<H: Clone>(&self, hook: &H) -> Taken<H> {
-        Taken {
+    fn take<H: Clone>(&self, hook: &H) -> CallHook<H> {
+        CallHook {
             number: self.number,
             always_call: self.always_call,
             path: self.path.clone(),

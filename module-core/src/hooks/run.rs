@@ -2,11 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::Tensors;
-use super::backward::{Capture, tensors};
-use super::call::{ForwardCall, ForwardPreCall};
+use super::backward::Capture;
+use super::call_hooks::{CallHook, StartHooks};
+use super::forward_call::{ForwardCall, ForwardPreCall};
 use super::hook::ForwardHook;
-use super::registry::{self, AtStart, Taken};
+use super::registry;
+use super::tensors::{Tensors, tensors};
 use crate::module::{Module, ModuleId};
 use crate::{Result, Tensor};
 
@@ -19,7 +20,7 @@ pub(super) struct Hooked<'m> {
     /// Whose hooks run: the module, or an enum for which its payload answers.
     id: ModuleId,
     module: &'m dyn Module,
-    start: AtStart,
+    start: StartHooks,
     /// The tensors of the input as `forward` gets them.
     inputs: Vec<Tensor>,
     capture: Option<Capture>,
@@ -71,7 +72,7 @@ impl<'m> Hooked<'m> {
     }
 
     fn run_before(&mut self, input: &mut dyn Tensors) -> Result<()> {
-        let AtStart {
+        let StartHooks {
             forward_pre,
             backward_pre,
             backward,
@@ -99,7 +100,7 @@ impl<'m> Hooked<'m> {
 
     fn call(
         &self,
-        hook: &Taken<ForwardHook>,
+        hook: &CallHook<ForwardHook>,
         output: Option<&mut dyn Tensors>,
         failed: bool,
     ) -> Result<()> {

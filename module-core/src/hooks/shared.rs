@@ -3,10 +3,11 @@
 use std::panic::Location;
 use std::sync::Arc;
 
+use super::call_hooks::{CallHook, CallHooks, StartHooks};
+use super::count::count;
 use super::hook::{
     BackwardHook, BackwardPreHook, ForwardHook, ForwardPreHook, SharedForward, SharedForwardPre,
 };
-use super::registry::{AtStart, List, Taken, count};
 use super::table::Table;
 use crate::module::{Module, ModuleId, Token};
 
@@ -65,8 +66,8 @@ impl Drop for SharedRegistration {
 }
 
 impl Shared {
-    fn take<H>(&self, number: i64, hook: H) -> Taken<H> {
-        Taken {
+    fn take<H>(&self, number: i64, hook: H) -> CallHook<H> {
+        CallHook {
             number,
             always_call: self.always_call,
             path: Some(self.path.clone()),
@@ -77,7 +78,7 @@ impl Shared {
 }
 
 /// Adds the hooks of every thread that a call reads as it starts; whether the module has any.
-pub(super) fn add_at_start(id: ModuleId, module: &dyn Module, start: &mut AtStart) -> bool {
+pub(super) fn add_at_start(id: ModuleId, module: &dyn Module, start: &mut StartHooks) -> bool {
     HOOKS.read(id, |hooks| {
         let mut any = false;
         for (number, shared) in hooks.iter().filter(|(_, hook)| hook.token.is_of(module)) {
@@ -101,7 +102,7 @@ pub(super) fn add_at_start(id: ModuleId, module: &dyn Module, start: &mut AtStar
 }
 
 /// Adds the hooks of every thread that run as a call ends.
-pub(super) fn add_at_end(id: ModuleId, module: &dyn Module, end: &mut List<ForwardHook>) {
+pub(super) fn add_at_end(id: ModuleId, module: &dyn Module, end: &mut CallHooks<ForwardHook>) {
     HOOKS.read(id, |hooks| {
         for (number, shared) in hooks.iter().filter(|(_, hook)| hook.token.is_of(module)) {
             if let SharedHook::Forward(hook) = &shared.hook {

@@ -158,3 +158,10 @@ macro_rules! without_tensors {
 }
 
 without_tensors!(bool, usize, i64, i32, f64, f32, String, &str);
+
+/// The tensors of a value.
+pub(super) fn tensors(value: &dyn Tensors) -> Vec<Tensor> {
+    let mut tensors = Vec::new();
+    value.for_each(&mut |tensor| tensors.push(tensor.clone()));
+    tensors
+}

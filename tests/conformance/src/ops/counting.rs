@@ -53,6 +53,7 @@ fn counts(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
         }
         "bincount" => x.bincount(inputs.get(1), number("minlength")?),
         "count_nonzero" => x.count_nonzero(dims(x, args).as_slice()),
+        "searchsorted" if !right && inputs.len() == 2 => x.searchsorted(&inputs[1]),
         "searchsorted" => {
             let options = SearchSortedOptions::new()
                 .right(right)

@@ -106,7 +106,6 @@ const RECORDED_AS: &[(&str, &[&str], &str)] = &[
         &["pow_of", "pow_whole"],
         "the exponent is a number, a tensor or a whole number",
     ),
-    ("reshape_to", &["reshape"], "`reshape` calls it"),
     (
         "where_",
         &["where", "where_else", "where_then", "where_numbers"],
@@ -118,6 +117,20 @@ const COMPLEX: &str = "complex numbers are recorded with the dtypes that are onl
 const EACH: &str = "those of one to three dimensions call it";
 const ARRAY: &str = "an array of the same views";
 const PLACES: &str = "the places are recorded with the values";
+
+/// The suffixes of methods that are an operation with one argument of PyTorch's set, and that argument:
+/// what is asked of the operation holds for them, and a call in which the argument is set must be recorded.
+const FORMS: &[(&str, &str, bool)] = &[
+    ("_keepdim", "keepdim", true),
+    ("_descending", "descending", true),
+    ("_smallest", "largest", false),
+    ("_with_replacement", "replacement", true),
+    ("_accumulate", "accumulate", true),
+    ("_exclude_self", "include_self", false),
+    ("_right", "right", true),
+    ("_with", "right", true),
+    ("_align_corners", "align_corners", true),
+];
 
 /// Operations of which there is nothing to record, and why.
 const NOTHING: &[(&str, &str)] = &[
@@ -254,6 +267,11 @@ fn recorded() -> BTreeMap<String, Recorded> {
         for case in cases.as_array().unwrap().iter().map(Case::new) {
             let recorded = by_name.entry(case.op.clone()).or_default();
             recorded.add(&case, &tensors);
+            for (suffix, argument, value) in FORMS {
+                if case.args[*argument] == *value {
+                    by_name.entry(format!("{}{suffix}", case.op)).or_default();
+                }
+            }
         }
     }
     by_name
@@ -314,6 +332,11 @@ fn is_called(sources: &str, method: &str) -> bool {
         format!(".{method}("),
         format!(".{method}::<"),
         format!("Tensor::{method}("),
+        // In `either!`.
+        format!(" {method} / "),
+        format!(" / {method},"),
+        format!(" / {method})"),
+        format!(" / {method}\n"),
     ];
     forms.iter().any(|form| sources.contains(form))
 }
@@ -338,6 +361,16 @@ fn missing(
             problems.push(format!("{name}: something is recorded, though {why}"));
         }
         return Vec::new();
+    }
+    if FORMS.iter().any(|(suffix, ..)| name.ends_with(suffix)) {
+        let mut missing = Vec::new();
+        if !recorded.contains_key(name) {
+            missing.push("recorded call".to_owned());
+        }
+        if !is_called(tests, name) {
+            missing.push(CALL.to_owned());
+        }
+        return missing;
     }
     let Some((_, others, why)) = RECORDED_AS.iter().find(|(of, ..)| *of == name) else {
         let mut missing = all.missing();

@@ -1,0 +1,20 @@
+//! Whether the program has hooks at all.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many hooks the program has, on whatever thread: all that a call reads if there are none.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// One more hook or one less, of whatever kind.
+pub(super) fn count(more: bool) {
+    match more {
+        true => COUNT.fetch_add(1, Ordering::Relaxed),
+        false => COUNT.fetch_sub(1, Ordering::Relaxed),
+    };
+}
+
+/// Whether any thread has any hook.
+#[inline]
+pub(crate) fn any() -> bool {
+    COUNT.load(Ordering::Relaxed) > 0
+}

@@ -84,7 +84,7 @@ where
     #[inline]
     fn call(&self, input: impl PassedAs<I>) -> Result<Self::Output> {
         let input = input.pass();
-        let result = if count::any() {
+        let result = if count::any() && registry::concerns(self.id()) {
             call_hooked(self, input)
         } else {
             self.forward(input)
@@ -101,11 +101,7 @@ where
     I: Tensors,
     M: Forward<I, Output: Tensors> + ?Sized,
 {
-    let id = module.id();
-    let mut hooked = match registry::concerns(id) {
-        true => Hooked::new(id, module.as_module()),
-        false => None,
-    };
+    let mut hooked = Hooked::new(module.id(), module.as_module());
     if let Some(hooked) = &mut hooked {
         hooked.before(&mut input)?;
     }

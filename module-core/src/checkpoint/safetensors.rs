@@ -12,9 +12,9 @@ use super::words::shortened;
 use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
 use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
+pub(super) use header::Texts;
 #[cfg(feature = "fs")]
-pub(super) use header::Unique;
-pub(super) use header::{Texts, in_order};
+pub(super) use header::{Unique, in_order};
 
 pub(super) struct Safetensors;
 

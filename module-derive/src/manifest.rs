@@ -34,7 +34,7 @@ impl Reader<'_> {
                 // An element of an array of tables has two brackets.
                 let closing = if self.take("[") { "]]" } else { "]" };
                 table = self.keys()?;
-                self.expect(closing)?;
+                self.require(closing)?;
             } else {
                 self.entry(&table)?;
             }
@@ -44,7 +44,7 @@ impl Reader<'_> {
     /// `key = value` in a table.
     fn entry(&mut self, table: &[String]) -> Option<()> {
         let keys = [table, &self.keys()?].concat();
-        self.expect("=")?;
+        self.require("=")?;
         self.value(&keys)
     }
 
@@ -175,7 +175,7 @@ impl Reader<'_> {
         rest.is_some()
     }
 
-    fn expect(&mut self, text: &str) -> Option<()> {
+    fn require(&mut self, text: &str) -> Option<()> {
         self.skip();
         self.take(text).then_some(())
     }

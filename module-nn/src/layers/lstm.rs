@@ -85,7 +85,7 @@ config! {
             hidden_size: usize,
         }
         optional {
-            /// The number of layers upon each other.
+            /// The number of stacked layers.
             num_layers: usize = 1,
             /// Whether biases are learned.
             bias: bool = true,

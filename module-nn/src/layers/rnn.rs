@@ -99,7 +99,7 @@ config! {
             hidden_size: usize,
         }
         optional {
-            /// The number of layers upon each other.
+            /// The number of stacked layers.
             num_layers: usize = 1,
             /// The function of each step.
             nonlinearity: RNNNonlinearity = RNNNonlinearity::Tanh,

@@ -1,61 +1,10 @@
 //! The greatest and smallest elements along dimensions, and where they are.
 
-use std::ops::RangeFull;
-
+use super::reduce_dim::ReduceDim;
 use crate::backend::{ArgReduceOp, ReduceOp};
 use crate::layout::{Dim, Dims};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
-
-/// What [`max`](Tensor::max), [`min`](Tensor::min) and [`median`](Tensor::median) run along: with a
-/// dimension they return values and indices, with `..` one value.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is neither a dimension nor `..`",
-    label = "expected an `isize` or `..`",
-    note = "`amax` and `amin` reduce several dimensions, without indices"
-)]
-pub trait ReduceDim: sealed::Sealed {
-    /// A value, or values and indices.
-    type Output;
-
-    /// Calls the function that fits the dimension.
-    #[doc(hidden)]
-    fn reduce(
-        self,
-        along: impl FnOnce(isize) -> Result<(Tensor, Tensor)>,
-        over_all: impl FnOnce() -> Result<Tensor>,
-    ) -> Result<Self::Output>;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for isize {}
-    impl Sealed for std::ops::RangeFull {}
-}
-
-impl ReduceDim for isize {
-    type Output = (Tensor, Tensor);
-
-    fn reduce(
-        self,
-        along: impl FnOnce(Self) -> Result<(Tensor, Tensor)>,
-        _: impl FnOnce() -> Result<Tensor>,
-    ) -> Result<Self::Output> {
-        along(self)
-    }
-}
-
-impl ReduceDim for RangeFull {
-    type Output = Tensor;
-
-    fn reduce(
-        self,
-        _: impl FnOnce(isize) -> Result<(Tensor, Tensor)>,
-        over_all: impl FnOnce() -> Result<Tensor>,
-    ) -> Result<Self::Output> {
-        over_all()
-    }
-}
 
 impl Tensor {
     /// The greatest elements along `dim`, the first where there are several, and their indices as `I64`;

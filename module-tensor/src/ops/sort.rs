@@ -1,6 +1,7 @@
 //! Orders of elements. NaN is greater than any number, and equal elements keep their order.
 
-use super::max_min::{Extreme, ReduceDim};
+use super::max_min::Extreme;
+use super::reduce_dim::ReduceDim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 

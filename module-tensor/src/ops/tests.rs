@@ -637,6 +637,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "rectifier",
     "recurrent",
     "reduce",
+    "reduce_dim",
     "rounding",
     "rows",
     "sample",

@@ -1,9 +1,11 @@
 //! The engine that runs gradients backwards through the graph.
 
 mod anomaly;
+mod backward;
 mod engine;
 mod grad;
 mod gradcheck;
+mod options;
 mod pending;
 
 pub use anomaly::{detect_anomaly, is_anomaly_enabled};
@@ -11,83 +13,9 @@ pub use grad::{grad, grad_with};
 #[cfg(test)]
 pub(crate) use gradcheck::slopes;
 pub use gradcheck::{gradcheck, gradgradcheck};
+pub use options::BackwardOptions;
 
 pub use crate::tensor::check_gradient;
-use crate::tensor::{Edge, Tensor};
-use crate::{ErrorKind, Result};
-
-crate::options! {
-    /// How [`Tensor::backward_with`] treats the graph.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct BackwardOptions {
-        optional {
-            /// Keeps the saved values, so that the graph can be run again.
-            retain_graph: bool = false,
-            /// Records the backward pass itself, for second derivatives; keeps the saved values too.
-            create_graph: bool = false,
-        }
-    }
-}
-
-impl Tensor {
-    /// Adds the gradient of this one-element tensor to every leaf that it was computed from.
-    ///
-    /// The values that operations saved are freed; a second pass through them is an error.
-    ///
-    /// # Errors
-    ///
-    /// More or fewer elements than one, a tensor that nothing tracks, an operation without a
-    /// gradient, a graph whose saved values are freed. No leaf is changed unless all goes well.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// let x = Tensor::from([1.0_f32, -2.0]).with_grad()?;
-    /// x.relu()?.sum(..)?.backward()?;
-    /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [1.0, 0.0]);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn backward(&self) -> Result<()> {
-        self.backward_with(&self.unit_gradient()?, BackwardOptions::default())
-    }
-
-    /// The gradient that a one-element tensor starts with.
-    fn unit_gradient(&self) -> Result<Self> {
-        if self.numel() != 1 {
-            return Err(ErrorKind::BackwardNonScalar {
-                shape: self.shape().clone(),
-            }
-            .into());
-        }
-        self.ones_like()
-    }
-
-    /// [`backward`](Self::backward) of a tensor of any shape, from its gradient.
-    ///
-    /// # Errors
-    ///
-    /// As [`backward`](Self::backward), and a gradient of another shape, dtype or device.
-    pub fn backward_with(&self, grad: &Self, options: BackwardOptions) -> Result<()> {
-        engine::backward(self.root(grad)?, grad, options)
-    }
-
-    /// Where a gradient of this tensor starts from, if it fits.
-    fn root(&self, grad: &Self) -> Result<&Edge> {
-        self.check_same("backward", grad)?;
-        if self.shape() != grad.shape() {
-            return Err(ErrorKind::ShapeMismatch {
-                op: "backward",
-                lhs: self.shape().clone(),
-                rhs: grad.shape().clone(),
-                rule: "a gradient has the shape of its tensor".to_owned(),
-            }
-            .into());
-        }
-        Ok(self.edge.as_ref().ok_or(ErrorKind::BackwardUntracked)?)
-    }
-}
 
 #[cfg(test)]
 mod tests;

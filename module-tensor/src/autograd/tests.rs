@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::*;
-use crate::tensor::Node;
-use crate::{Backward, DType, Error, Function, Gradients, NoGradient, Result, no_grad};
+use crate::tensor::{Node, Tensor};
+use crate::{Backward, DType, Error, ErrorKind, Function, Gradients, NoGradient, Result, no_grad};
 
 fn leaf(values: &[f64]) -> Tensor {
     Tensor::from_vec(values.to_vec(), values.len())

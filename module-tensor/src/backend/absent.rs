@@ -1,4 +1,4 @@
-use super::{Device, Storage, StorageData};
+use super::{Device, StorageData};
 use crate::layout::Shape;
 use crate::{DType, ErrorKind};
 
@@ -11,23 +11,18 @@ pub(crate) struct Absent {
 }
 
 impl Absent {
-    pub(crate) fn storage(dtype: DType, shape: Shape, device: Device) -> Storage {
-        Storage::new(Self {
+    pub(crate) fn new(dtype: DType, shape: Shape, device: Device) -> Self {
+        Self {
             dtype,
             shape,
             device,
-        })
+        }
     }
 
-    /// The error of a kernel that is given a storage which is none of its device's, if this is why.
-    pub(super) fn error(storage: &Storage) -> Option<crate::Error> {
-        let absent: &Self = storage.downcast_ref()?;
-        Some(
-            ErrorKind::NoValues {
-                what: format!("a parameter of shape {}", absent.shape),
-            }
-            .into(),
-        )
+    /// The error of a kernel that is given this.
+    pub(super) fn error(&self) -> crate::Error {
+        let what = format!("a parameter of shape {}", self.shape);
+        ErrorKind::NoValues { what }.into()
     }
 }
 

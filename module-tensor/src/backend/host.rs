@@ -1,7 +1,7 @@
 use half::{bf16, f16};
 
-use super::cpu::dispatch;
-use crate::{Complex, DType, F8E4M3, F8E5M2, Result};
+use super::dispatch::dispatch;
+use crate::{Complex, DType, F8E4M3, F8E5M2};
 
 /// Elements in host memory, in row-major order.
 #[derive(Clone, Debug)]
@@ -254,15 +254,6 @@ elements!(
 );
 
 impl HostData {
-    /// So many elements that are all to be written over: what they are is not said.
-    ///
-    /// # Errors
-    ///
-    /// Not enough memory.
-    pub fn to_be_written(dtype: DType, len: usize) -> Result<Self> {
-        super::cpu::scratch_of(dtype, len)
-    }
-
     /// The bytes of the elements, little-endian.
     pub fn to_le_bytes(&self) -> Vec<u8> {
         with_values!(self, values => Element::to_le_bytes(values))

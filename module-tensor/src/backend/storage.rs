@@ -1,25 +1,11 @@
-//! Memory of devices.
+//! Handles to the memory of devices.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{Absent, Device, Packed};
+use super::{Absent, Device, Packed, StorageData};
 use crate::layout::Layout;
 use crate::{DType, ErrorKind, Result};
-
-/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
-pub trait StorageData: Any + Send + Sync {
-    /// The type of the elements.
-    fn dtype(&self) -> DType;
-
-    /// The device that the memory belongs to.
-    fn device(&self) -> Device;
-
-    /// How the elements are packed, if they do not lie one by one in the memory.
-    fn packed(&self) -> Option<&dyn Packed> {
-        None
-    }
-}
 
 /// A shared handle to the memory behind tensors.
 #[derive(Clone)]
@@ -97,11 +83,16 @@ impl Storage {
     pub fn data<S: StorageData>(&self, op: &'static str, device: Device) -> Result<&S> {
         self.check_plain(op)?;
         self.downcast_ref().ok_or_else(|| {
-            Absent::error(self).unwrap_or_else(|| {
+            self.absent_error().unwrap_or_else(|| {
                 let (lhs, rhs) = (device.to_string(), self.device().to_string());
                 ErrorKind::DeviceMismatch { op, lhs, rhs }.into()
             })
         })
+    }
+
+    /// The error of a kernel that finds none of its device's memory here, if the elements are still to come.
+    pub(super) fn absent_error(&self) -> Option<crate::Error> {
+        self.downcast_ref().map(Absent::error)
     }
 
     /// The memory as its backend's own type, to be written, if no other handle shares it.

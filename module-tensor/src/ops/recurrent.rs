@@ -3,16 +3,14 @@
 mod composed;
 mod formula;
 mod gradient;
-
-use smallvec::SmallVec;
+mod pass;
 
 use self::gradient::Fused;
+use self::pass::{NAME, Recurrent, States, places};
 use super::fused::{gradient as by_kernel, or_composed};
-use crate::backend::{RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates};
+use crate::backend::{RecurrentGeometry, RecurrentOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, Result, Shape};
-
-const NAME: &str = "recurrent";
 
 crate::options! {
     /// How [`recurrent`] steps.
@@ -206,91 +204,7 @@ fn sizes(batch_sizes: &[usize], problem: impl Into<String>) -> Error {
     Error::argument(NAME, "batch_sizes", format!("{batch_sizes:?}"), problem)
 }
 
-/// What a pass reads.
-#[derive(Clone)]
-pub(super) struct Recurrent {
-    gates: Tensor,
-    hidden: Tensor,
-    cell: Option<Tensor>,
-    weight: Tensor,
-    bias: Option<Tensor>,
-    projection: Option<Tensor>,
-    geometry: RecurrentGeometry,
-}
-
-/// The states `h` of all rows, and the `c` of an LSTM.
-pub(super) struct States {
-    hidden: Tensor,
-    cell: Option<Tensor>,
-}
-
 impl Recurrent {
-    /// The same in the dtype of the computation.
-    fn widened(&self) -> Result<Self> {
-        let wide = |x: &Option<Tensor>| x.as_ref().map(Tensor::widened).transpose();
-        Ok(Self {
-            gates: self.gates.widened()?,
-            hidden: self.hidden.widened()?,
-            cell: wide(&self.cell)?,
-            weight: self.weight.widened()?,
-            bias: wide(&self.bias)?,
-            projection: wide(&self.projection)?,
-            geometry: self.geometry.clone(),
-        })
-    }
-
-    fn inputs(&self) -> RecurrentInputs {
-        let operand = |x: &Option<Tensor>| x.as_ref().map(Tensor::operand);
-        RecurrentInputs {
-            gates: self.gates.operand(),
-            hidden: self.hidden.operand(),
-            cell: operand(&self.cell),
-            weight: self.weight.operand(),
-            bias: operand(&self.bias),
-            projection: operand(&self.projection),
-        }
-    }
-
-    /// The states of all steps by the kernel.
-    fn fused(&self) -> Result<Option<States>> {
-        let Self {
-            gates, geometry, ..
-        } = self;
-        let Some(kernels) = gates.device().backend().recurrent() else {
-            return Ok(None);
-        };
-        let RecurrentStates {
-            hidden,
-            cell,
-            saved,
-        } = kernels.forward(self.inputs(), geometry)?;
-        let rows = geometry.rows();
-        let h = Tensor::fresh(hidden, [rows, geometry.width].into());
-        let optional = [&self.cell, &self.bias, &self.projection];
-        let inputs = [gates, &self.hidden, &self.weight].into_iter();
-        let inputs = inputs.chain(optional.into_iter().flatten());
-        let function = |outputs: &[Tensor]| Fused {
-            pass: self.clone(),
-            outputs: match gates.dtype() == geometry.compute {
-                true => outputs.into(),
-                false => SmallVec::new(),
-            },
-            saved,
-        };
-        Ok(Some(match cell {
-            Some(cell) => {
-                let c = Tensor::fresh(cell, [rows, geometry.hidden].into());
-                let [hidden, c] = Tensor::record_outputs([h, c], inputs, function);
-                let cell = Some(c);
-                States { hidden, cell }
-            }
-            None => {
-                let [hidden] = Tensor::record_outputs([h], inputs, function);
-                States { hidden, cell: None }
-            }
-        }))
-    }
-
     /// The states and the last of each sequence.
     pub(super) fn output(&self, states: States) -> Result<RecurrentOutput> {
         let geometry = &self.geometry;
@@ -307,19 +221,6 @@ impl Recurrent {
             output: states.hidden,
         })
     }
-
-    /// For each row the state that its step started from.
-    fn before(&self, states: &Tensor, first: &Tensor) -> Result<Tensor> {
-        let all = Tensor::cat(&[states, first], 0)?;
-        all.index_select(0, &places(&self.geometry.previous(), &all)?)
-    }
-}
-
-/// A list of rows, on the device of `like`.
-fn places(rows: &[usize], like: &Tensor) -> Result<Tensor> {
-    // Memory has fewer rows than an `i64` can count.
-    let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-    Tensor::from_vec(places, rows.len())?.to_device(&like.device())
 }
 
 impl Function for Fused {

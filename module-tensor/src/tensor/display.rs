@@ -12,8 +12,20 @@ const LINE: usize = 80;
 
 const PREFIX: &str = "tensor(";
 
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(self, f)
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(self, f)
+    }
+}
+
 /// Prints as PyTorch does, character for character, but for the name of the operation in `grad_fn`.
-pub(super) fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut text = PREFIX.to_owned();
     // Without elements there may still be any number of rows.
     if x.numel() == 0 {

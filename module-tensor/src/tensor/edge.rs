@@ -1,8 +1,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::Tensor;
-use super::node::{Node, NodeKind, Slot, lock};
-use crate::Result;
+use super::node::{Input, Node, NodeKind, Slot, lock};
+use crate::{DType, Result, Shape};
 
 /// An output of a place in the graph: where the gradient of a tensor goes.
 #[derive(Clone)]
@@ -82,5 +82,35 @@ impl Edge {
         if let Some(slot) = self.slot() {
             lock(slot).paused = !requires_grad;
         }
+    }
+}
+
+impl Input {
+    /// A tensor as an input, if it needs a gradient.
+    pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
+        let edge = tensor.edge.clone()?;
+        Some(Self::new(edge, tensor.shape().clone(), tensor.dtype()))
+    }
+
+    pub(crate) fn new(edge: Edge, shape: Shape, dtype: DType) -> Self {
+        let Edge { node, output } = edge;
+        // No operation has as many outputs as a `u32` counts: memory would not hold their handles.
+        let output = output as u32;
+        Self {
+            node,
+            output,
+            dtype,
+            shape,
+        }
+    }
+
+    /// Which output of the node it is.
+    pub(crate) fn output(&self) -> usize {
+        self.output as usize
+    }
+
+    pub(crate) fn edge(&self) -> Edge {
+        let (node, output) = (self.node.clone(), self.output());
+        Edge { node, output }
     }
 }

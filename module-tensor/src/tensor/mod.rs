@@ -1,7 +1,9 @@
 //! Tensors and the graph that remembers how they were computed.
 
+mod absent;
 mod array;
 mod bernoulli;
+mod check_gradient;
 mod create;
 mod display;
 mod draw;
@@ -16,11 +18,11 @@ mod options;
 mod packed;
 mod post_accumulate;
 mod read;
+mod record;
 mod sequence;
 mod values;
 
-use std::fmt;
-
+pub use check_gradient::check_gradient;
 pub(crate) use edge::Edge;
 pub use function::{Backward, Function, Gradients, NoGradient};
 pub(crate) use function::{Reached, one, two};
@@ -34,7 +36,7 @@ pub use options::TensorOptions;
 pub use post_accumulate::PostAccumulateHookHandle;
 pub(crate) use post_accumulate::post_accumulate_hooks_exist;
 
-use crate::backend::{Absent, Operand, Storage};
+use crate::backend::{Operand, Storage};
 use crate::layout::Layout;
 use crate::{DType, Device, ErrorKind, Result, Shape};
 
@@ -123,40 +125,6 @@ impl Tensor {
         };
         let storage = self.storage.clone();
         Ok(Operand { storage, layout })
-    }
-
-    /// A tensor without elements, which are still to come: PyTorch's tensors on the device `meta`. It can be
-    /// moved to another device, and has no elements there either.
-    ///
-    /// # Errors
-    ///
-    /// A shape that is too large, in the name of `op`.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::{DType, Tensor};
-    ///
-    /// let x = Tensor::absent("example", &[2, 3].into(), DType::F32)?;
-    /// assert!(!x.has_values());
-    /// assert!(x.add(1.0).unwrap_err().to_string().contains("has no values yet"));
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn absent(
-        op: &'static str,
-        shape: &Shape,
-        options: impl Into<TensorOptions>,
-    ) -> Result<Self> {
-        let options = options.into();
-        let dtype = options.dtype_or_default();
-        shape.checked_numel(op, dtype.size_in_bytes())?;
-        let storage = Absent::storage(dtype, shape.clone(), options.device_or_default());
-        options.track(op, Self::fresh(storage, shape.clone()))
-    }
-
-    /// Whether the elements are there, which those of an [`absent`](Self::absent) tensor are not.
-    pub fn has_values(&self) -> bool {
-        self.storage.downcast_ref::<Absent>().is_none()
     }
 
     /// The size of each dimension.
@@ -354,36 +322,5 @@ impl Tensor {
         }
         let (lhs, rhs) = (self.device().to_string(), other.device().to_string());
         Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
-    }
-}
-
-/// Checks that a gradient has the shape and dtype of what it is the gradient of: one of another shape
-/// could broadcast its way into a wrong result.
-///
-/// # Errors
-///
-/// Another shape or dtype, in the name of `op`.
-pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
-    if dtype != grad.dtype() {
-        let (lhs, rhs) = (dtype, grad.dtype());
-        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
-    }
-    if shape != grad.shape() {
-        let (lhs, rhs) = (shape.clone(), grad.shape().clone());
-        let rule = "the gradient must have the shape of the input".to_owned();
-        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
-    }
-    Ok(())
-}
-
-impl fmt::Debug for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        display::write(self, f)
-    }
-}
-
-impl fmt::Display for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        display::write(self, f)
     }
 }

@@ -7,50 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use smallvec::SmallVec;
 
 use super::grad_hook::GradHooks;
-use super::{Edge, Function, Tensor};
+use super::{Function, Tensor};
 use crate::{DType, Shape};
 
 /// The inputs of an operation: where its gradients go, `None` for one that needs none.
 pub(crate) type Inputs = SmallVec<[Option<Input>; 2]>;
 
 /// An input that needs a gradient, and what that gradient must be like. Its fields are those of an
-/// [`Edge`] and of a tensor in an order that wastes no memory: most operations have two, which are moved
-/// together.
+/// [`Edge`](super::Edge) and of a tensor in an order that wastes no memory: most operations have two, which
+/// are moved together.
 pub(crate) struct Input {
     pub(crate) node: Arc<Node>,
-    output: u32,
+    pub(super) output: u32,
     pub(crate) dtype: DType,
     pub(crate) shape: Shape,
-}
-
-impl Input {
-    /// A tensor as an input, if it needs a gradient.
-    pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
-        let edge = tensor.edge.clone()?;
-        Some(Self::new(edge, tensor.shape().clone(), tensor.dtype()))
-    }
-
-    pub(crate) fn new(edge: Edge, shape: Shape, dtype: DType) -> Self {
-        let Edge { node, output } = edge;
-        // No operation has as many outputs as a `u32` counts: memory would not hold their handles.
-        let output = output as u32;
-        Self {
-            node,
-            output,
-            dtype,
-            shape,
-        }
-    }
-
-    /// Which output of the node it is.
-    pub(crate) fn output(&self) -> usize {
-        self.output as usize
-    }
-
-    pub(crate) fn edge(&self) -> Edge {
-        let (node, output) = (self.node.clone(), self.output());
-        Edge { node, output }
-    }
 }
 
 /// A place in the graph: a leaf that keeps its gradient, or an operation that passes on those of its outputs.

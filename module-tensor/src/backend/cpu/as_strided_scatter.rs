@@ -1,10 +1,12 @@
 //! Writing through a layout: what views and padding do, the other way round.
 
-use super::map::{NumberKernel, by_width, dispatch_moved, run_number, through_wide};
+use super::dispatch::dispatch_moved;
+use super::full::full;
+use super::map::{NumberKernel, by_width, run_number, through_wide};
 use super::memory::filled;
 use super::number::Number;
 use super::view::run;
-use super::{Backend, CPU, CpuStorage, Element, Operand, Storage, check_allocatable, elements};
+use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Runs, Shape};
 use crate::{Result, Scalar};
 
@@ -20,7 +22,7 @@ pub(super) fn as_strided_scatter(
         });
     }
     let fill = Operand {
-        storage: CPU.full(1, x.storage.dtype(), fill)?,
+        storage: full(1, x.storage.dtype(), fill)?,
         layout: Layout::contiguous(Shape::from(1)),
     };
     by_width([x, fill], |[x, fill]| {

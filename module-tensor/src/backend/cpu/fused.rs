@@ -1,12 +1,16 @@
 //! The families of kernels that do several steps at once.
 
+use super::super::{
+    AdamWKernels, AttentionKernels, CrossEntropyKernels, NormKernels, RecurrentKernels,
+    SoftmaxKernels,
+};
+use super::backend::CpuBackend;
 use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
-    AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
-    CpuBackend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
-    NormGradients, NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry,
-    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved,
-    SoftmaxKernels, SoftmaxOp, Storage,
+    AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, CrossEntropyGeometry,
+    CrossEntropyInputs, NormGeometry, NormGradients, NormInputs, Normalized, Operand,
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved,
+    SoftmaxOp, Storage,
 };
 use super::{adamw, attention, cross_entropy, map, normalize, recurrent, softmax};
 use crate::layout::Layout;

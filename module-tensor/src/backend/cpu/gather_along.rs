@@ -1,6 +1,7 @@
 //! Copies in which each dimension has an order of its own.
 
-use super::map::{NumberKernel, by_width, dispatch_moved, run_number, through_wide};
+use super::dispatch::dispatch_moved;
+use super::map::{NumberKernel, by_width, run_number, through_wide};
 use super::memory::{filled, vec_with_capacity};
 use super::number::Number;
 use super::view::to_cow;

@@ -1,6 +1,7 @@
 //! Reading and writing by index, and joining.
 
-use super::map::{NumberKernel, run_number};
+use super::dispatch::dispatch_moved;
+use super::map::{NumberKernel, by_width, run_number};
 use super::memory::{filled, vec_with_capacity};
 use super::number::Number;
 use super::view::{into_vec, to_cow};
@@ -260,11 +261,14 @@ impl NumberKernel for ScatterReduce<'_> {
     }
 }
 
-pub(super) fn index_select<T: Element>(
-    x: &Operand,
-    dim: usize,
-    index: &Operand,
-) -> Result<Storage> {
+pub(super) fn index_select(x: Operand, dim: usize, index: &Operand) -> Result<Storage> {
+    by_width(
+        [x],
+        |[x]| dispatch_moved!("index_select", x.storage.dtype(), T => slices::<T>(&x, dim, index)),
+    )
+}
+
+fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
     let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
     let places = places("index_select", index, size)?;
     let total = outer * places.len() * inner;
@@ -323,7 +327,17 @@ impl NumberKernel for IndexAdd<'_> {
     }
 }
 
-pub(super) fn cat<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
+pub(super) fn cat(parts: Vec<Operand>, dim: usize) -> Result<Storage> {
+    by_width(parts, |parts| {
+        let Some(first) = parts.first() else {
+            let problem = "there is nothing to join";
+            return Err(crate::Error::argument("cat", "parts", "[]", problem));
+        };
+        dispatch_moved!("cat", first.storage.dtype(), T => joined::<T>(&parts, dim))
+    })
+}
+
+fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
     let mut columns = Vec::with_capacity(parts.len());
     for part in parts {
         columns.push((Split::new(part.layout.shape(), dim), to_cow::<T>(part)?));

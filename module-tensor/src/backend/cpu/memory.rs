@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::dispatch::dispatch;
 use super::{Element, HostData};
-use crate::{ErrorKind, Result};
+use crate::{DType, ErrorKind, Result};
 
 /// Smaller blocks are not asked for: a system that cannot give them cannot go on at all.
 const LARGE: usize = 1 << 26;
@@ -67,6 +68,17 @@ fn reused_block<T: Element>(len: usize) -> Option<Vec<T>> {
 pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
     check_allocatable::<T>(len)?;
     Ok(block(len))
+}
+
+impl HostData {
+    /// So many elements that are all to be written over: what they are is not said.
+    ///
+    /// # Errors
+    ///
+    /// Not enough memory.
+    pub fn to_be_written(dtype: DType, len: usize) -> Result<Self> {
+        dispatch!(dtype, T => Ok(T::into_host(scratch::<T>(len)?)))
+    }
 }
 
 /// As [`scratch`], for sizes that are known to be small.

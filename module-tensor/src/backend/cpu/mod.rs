@@ -1,9 +1,10 @@
-//! The CPU backend: host memory, kernels on ndarray views.
+//! The CPU backend: host memory, and the kernels on it.
 
 mod adamw;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;
+mod backend;
 mod cast;
 mod compute;
 mod conv;
@@ -12,6 +13,7 @@ mod conv_joined;
 mod cross_entropy;
 mod elementwise;
 mod float;
+mod full;
 mod fused;
 mod gather_along;
 mod gemm;
@@ -19,6 +21,7 @@ mod half_precision;
 mod half_product;
 mod index;
 mod lanes;
+mod lock;
 mod map;
 mod matmul;
 mod memory;
@@ -47,361 +50,22 @@ mod vector;
 mod view;
 mod window;
 
-use super::{AdamWKernels, AdamWMemory, AdamWStep};
-use super::{
-    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, Device, Element, FillRange,
-    GatherAlongGeometry, GatherDim, HostData, LinearOp, Operand, PoolDivisor, PoolGeometry,
-    PoolWindow, PoolWindows, ReduceOp, ResampleGeometry, ResampleMode, SharedBytes, SoftmaxOp,
-    Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp,
-};
-use super::{
-    AttentionGeometry, AttentionInputs, AttentionKernels, CrossEntropyGeometry, CrossEntropyInputs,
-    CrossEntropyKernels, NormGeometry, NormGradients, NormInputs, NormKernels, NormOver,
-    Normalized, Saved, SoftmaxKernels,
-};
-use super::{DeviceGenerator, Outside, SampleGeometry, SampleOp};
-use super::{
-    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds,
-    RecurrentOp, RecurrentStates,
-};
-use crate::layout::{Layout, Shape};
-use crate::simd;
-use crate::{DType, Result, Scalar};
-use map::{by_width, dispatch_computed, dispatch_moved};
-pub(super) use map::{dispatch, types};
-use memory::filled;
-pub(super) use memory::{check_allocatable, scratch};
-pub(super) use storage::CpuStorage;
-use storage::elements_of;
+pub(super) use backend::CPU;
+pub(crate) use memory::check_allocatable as check_host_allocatable;
+pub(crate) use storage::cpu_storage;
 pub use threads::{num_threads, set_num_threads};
-use view::Branch;
-pub(crate) use view::array_view;
-pub(super) use view::le_bytes;
+pub(crate) use view::{array_view as cpu_view, le_bytes as cpu_bytes};
 
-/// The elements behind an operand as the type that its dtype promises.
-fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
-    elements_of(&x.storage)
-}
-
-/// Memory for `len` elements, to be written over.
-pub(super) fn scratch_of(dtype: DType, len: usize) -> Result<HostData> {
-    dispatch!(dtype, T => Ok(T::into_host(scratch::<T>(len)?)))
-}
-
-/// The backend of host memory.
-pub(super) struct CpuBackend {
-    /// Backends are told apart by their addresses, so this one occupies memory.
-    _marker: u8,
-}
-
-/// The one CPU.
-pub(super) static CPU: CpuBackend = CpuBackend { _marker: 0 };
-
-impl Backend for CpuBackend {
-    fn kind(&self) -> &str {
-        "cpu"
-    }
-
-    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
-        Some(Box::new(rng::CpuGenerator::new(seed)))
-    }
-
-    fn empty_cache(&self) {
-        memory::empty();
-    }
-
-    fn upload(&self, data: HostData) -> Result<Storage> {
-        Ok(CpuStorage::of(data))
-    }
-
-    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
-        if let Some(storage) = CpuStorage::borrow(bytes.clone(), dtype) {
-            return Ok(storage);
-        }
-        check_allocatable::<u8>(bytes.as_ref().len())?;
-        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
-    }
-
-    fn download(&self, x: &Operand) -> Result<HostData> {
-        dispatch!(x.storage.dtype(), T => Ok(T::into_host(view::to_vec::<T>(x)?)))
-    }
-
-    fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
-        dispatch!(dtype, T => {
-            let value: T = number::FromScalar::from_scalar(value);
-            check_allocatable::<T>(numel)?;
-            // Zeros come from the allocator without being written.
-            Ok(CpuStorage::wrap(filled(numel, value)?))
-        })
-    }
-
-    fn contiguous(&self, x: Operand) -> Result<Storage> {
-        by_width(
-            [x],
-            |[x]| dispatch_moved!("contiguous", x.storage.dtype(), T => Ok(CpuStorage::wrap(view::to_vec::<T>(&x)?))),
-        )
-    }
-
-    fn cast(&self, x: Operand, dtype: DType) -> Result<Storage> {
-        cast::cast(x, dtype)
-    }
-
-    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        elementwise::unary(op, x)
-    }
-
-    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
-    }
-
-    fn fill_in_range(
-        &self,
-        region: FillRange,
-        value: Scalar,
-        x: Operand,
-        other: Operand,
-    ) -> Result<Storage> {
-        map::through_wide([x, other], |[x, other]| {
-            elementwise::fill_in_range(region, value, &x, &other)
-        })
-    }
-
-    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        map::through_wide([x], |[x]| elementwise::binary_scalar(op, x, number))
-    }
-
-    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        map::through_wide([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
-    }
-
-    fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
-        elementwise::compare(op, &a, &b)
-    }
-
-    fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
-        elementwise::compare_scalar(op, &x, number)
-    }
-
-    fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        by_width([a, b], |[a, b]| {
-            dispatch_moved!("where", a.storage.dtype(), T => {
-                elementwise::select::<T>(&condition, Branch::Elements(&a), Branch::Elements(&b))
-            })
-        })
-    }
-
-    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
-        let dtype = x.storage.dtype();
-        if dtype.is_storage_only() {
-            // The number is moved as the elements are.
-            let layout = Layout::contiguous(Shape::default());
-            let layout = layout.broadcast_to("masked_fill", x.layout.shape())?;
-            let storage = self.full(1, dtype, number)?;
-            let number = Operand { storage, layout };
-            let (a, b) = if on { (number, x) } else { (x, number) };
-            return self.select(mask, a, b);
-        }
-        dispatch_computed!("masked_fill", dtype, T => {
-            let number = Branch::Number(number::FromScalar::from_scalar(number));
-            let x = Branch::Elements(&x);
-            let (a, b) = if on { (number, x) } else { (x, number) };
-            elementwise::select::<T>(&mask, a, b)
-        })
-    }
-
-    fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
-    }
-
-    fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
-        reduce::arg_reduce(op, x, dim)
-    }
-
-    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
-        scan::cumsum(x, dim, reverse)
-    }
-
-    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage> {
-        scan::cumprod(x, dim)
-    }
-
-    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
-        dispatch_computed!("sort", x.storage.dtype(), T => {
-            sort::argsort::<T>(&x, count, descending, sorted)
-        })
-    }
-
-    fn as_strided_scatter(
-        &self,
-        x: Operand,
-        layout: &Layout,
-        numel: usize,
-        fill: Scalar,
-    ) -> Result<Storage> {
-        as_strided_scatter::as_strided_scatter(x, layout, numel, fill)
-    }
-
-    fn gather_along(
-        &self,
-        op: LinearOp,
-        x: Operand,
-        geometry: &GatherAlongGeometry,
-    ) -> Result<Storage> {
-        gather_along::gather_along(op, x, geometry)
-    }
-
-    fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
-        half_product::product(None, a, b)
-    }
-
-    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        half_product::product(Some(row), a, b)
-    }
-
-    fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        map::through_f32([x], |[x]| softmax::softmax(op, &x, dim))
-    }
-
-    fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        by_width(
-            [x],
-            |[x]| dispatch_moved!("gather", x.storage.dtype(), T => index::gather::<T>(&x, dim, &index)),
-        )
-    }
-
-    fn scatter_add(
-        &self,
-        x: Operand,
-        dim: usize,
-        index: Operand,
-        source: Operand,
-    ) -> Result<Storage> {
-        map::through_wide([x, source], |[x, source]| {
-            index::scatter_add(x, dim, &index, &source)
-        })
-    }
-
-    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
-        by_width([x, source], |[x, source]| {
-            dispatch_moved!("scatter", x.storage.dtype(), T => {
-                index::scatter::<T>(x, dim, &index, &source)
-            })
-        })
-    }
-
-    fn scatter_reduce(
-        &self,
-        op: ReduceOp,
-        x: Operand,
-        dim: usize,
-        index: Operand,
-        source: Operand,
-    ) -> Result<Storage> {
-        map::through_wide([x, source], |[x, source]| {
-            index::scatter_reduce(op, x, dim, &index, &source)
-        })
-    }
-
-    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        by_width([x], |[x]| {
-            dispatch_moved!("index_select", x.storage.dtype(), T => {
-                index::index_select::<T>(&x, dim, &index)
-            })
-        })
-    }
-
-    fn index_add(
-        &self,
-        x: Operand,
-        dim: usize,
-        index: Operand,
-        source: Operand,
-    ) -> Result<Storage> {
-        map::through_wide([x, source], |[x, source]| {
-            index::index_add(x, dim, &index, &source)
-        })
-    }
-
-    fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {
-        nonzero::nonzero(&mask)
-    }
-
-    fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
-        by_width(parts, |parts| {
-            let Some(first) = parts.first() else {
-                let problem = "there is nothing to join";
-                return Err(crate::Error::argument("cat", "parts", "[]", problem));
-            };
-            dispatch_moved!("cat", first.storage.dtype(), T => index::cat::<T>(&parts, dim))
-        })
-    }
-
-    fn convolution(
-        &self,
-        op: ConvOp,
-        a: Operand,
-        b: Operand,
-        geometry: &ConvGeometry,
-    ) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| conv::convolution(op, &a, &b, geometry))
-    }
-
-    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
-        map::through_f32([x], |[x]| window::unfold(op, &x, geometry))
-    }
-
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
-        dispatch_computed!("max_pool", x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
-    }
-
-    fn avg_pool(
-        &self,
-        op: LinearOp,
-        x: Operand,
-        geometry: &PoolGeometry,
-        divisor: PoolDivisor,
-    ) -> Result<Storage> {
-        map::through_f32([x], |[x]| resample::avg_pool(op, &x, geometry, divisor))
-    }
-
-    fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage> {
-        map::through_f32([x], |[x]| resample::resample(op, &x, geometry))
-    }
-
-    fn sample(
-        &self,
-        op: SampleOp,
-        a: Operand,
-        b: Operand,
-        locations: Operand,
-        geometry: &SampleGeometry,
-    ) -> Result<Storage> {
-        map::through_f32([a, b], |[a, b]| {
-            sample::sample(op, &a, &b, &locations, geometry)
-        })
-    }
-
-    fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
-        Some(self)
-    }
-
-    fn normalization(&self) -> Option<&dyn NormKernels> {
-        Some(self)
-    }
-
-    fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
-        Some(self)
-    }
-
-    fn attention(&self) -> Option<&dyn AttentionKernels> {
-        Some(self)
-    }
-
-    fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
-        Some(self)
-    }
-
-    fn adamw(&self) -> Option<&dyn AdamWKernels> {
-        Some(self)
-    }
-}
+use super::dispatch;
+use super::{
+    AdamWMemory, AdamWStep, ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CompareOp,
+    ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange,
+    GatherAlongGeometry, GatherDim, HostData, LinearOp, NormGeometry, NormGradients, NormInputs,
+    NormOver, Normalized, Operand, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp,
+    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved,
+    SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp,
+};
+use crate::simd;
+use memory::{check_allocatable, scratch};
+use storage::{CpuStorage, elements, elements_of};

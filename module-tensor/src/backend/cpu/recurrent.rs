@@ -5,6 +5,7 @@
 
 mod cell;
 mod gradient;
+mod states;
 mod weights;
 
 pub(super) use gradient::recurrent_backward;

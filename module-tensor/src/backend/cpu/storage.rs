@@ -1,8 +1,7 @@
 //! Host memory: elements that a tensor owns, or bytes of a file that it borrows.
 
-use super::super::Absent;
-use super::map::dispatch;
-use super::{Device, Element, HostData, SharedBytes, Storage, StorageData, memory};
+use super::dispatch::dispatch;
+use super::{Device, Element, HostData, Operand, SharedBytes, Storage, StorageData, memory};
 use crate::{DType, ErrorKind, Result};
 
 /// Elements in host memory.
@@ -14,6 +13,11 @@ enum Memory {
     Borrowed(SharedBytes, DType),
     /// The elements of another storage as those of another dtype of the same width; never written.
     Viewed(Storage, DType),
+}
+
+/// Host elements as a CPU storage; they are there already, so nothing can fail.
+pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
+    CpuStorage::wrap(values)
 }
 
 impl CpuStorage {
@@ -110,7 +114,7 @@ fn bytes(storage: &Storage) -> Result<Option<&[u8]>> {
 pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
     storage.check_plain("cpu kernel")?;
     let Some(memory) = storage.downcast_ref::<CpuStorage>() else {
-        return Err(Absent::error(storage).unwrap_or_else(|| {
+        return Err(storage.absent_error().unwrap_or_else(|| {
             let op = "cpu kernel";
             let (lhs, rhs) = (storage.device().to_string(), Device::cpu().to_string());
             ErrorKind::DeviceMismatch { op, lhs, rhs }.into()
@@ -125,4 +129,9 @@ pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
         }
         .into()
     })
+}
+
+/// The elements behind an operand as the type that its dtype promises.
+pub(super) fn elements<T: Element>(x: &Operand) -> Result<&[T]> {
+    elements_of(&x.storage)
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use super::threads::lock;
+use super::lock::lock;
 
 /// How long a thread looks for work before it sleeps: about as long as waking it takes.
 const SPIN_TIME: Duration = Duration::from_micros(20);

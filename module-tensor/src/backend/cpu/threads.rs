@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use super::lock::lock;
 #[cfg(feature = "threads")]
 use super::thread_pool::share;
 use crate::Result;
@@ -142,11 +143,6 @@ fn all_of(parts: usize, threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sy
     });
     let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     failure.map_or(Ok(()), |(_, error)| Err(error))
-}
-
-/// No code of users runs under these locks, and every change is one call.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::map::dispatch;
+use super::dispatch::dispatch;
 use super::memory::{scratch, vec_with_capacity};
 use super::simd::{Loop, widest};
 use super::threads::{Items, parallel_for};
@@ -40,7 +40,7 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
 }
 
 /// The little-endian bytes of elements in row-major order, where they lie as such.
-pub(in crate::backend) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+pub(crate) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
     if layout.shape().contains(&0) {
         return Some(&[]);
     }

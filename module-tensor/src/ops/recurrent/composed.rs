@@ -1,6 +1,6 @@
 //! Recurrent layers composed of other operations, for devices that lack the kernel.
 
-use super::{NAME, Recurrent, States};
+use super::pass::{NAME, Recurrent, States};
 use crate::Result;
 use crate::backend::RecurrentOp;
 use crate::tensor::Tensor;

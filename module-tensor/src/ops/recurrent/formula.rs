@@ -1,7 +1,7 @@
 //! The gradients of recurrent layers along their steps, written with operations that have gradients.
 
 use super::gradient::{Fused, GateGrads};
-use super::{NAME, Recurrent, States};
+use super::pass::{NAME, Recurrent, States};
 use crate::backend::{RecurrentNeeds, RecurrentOp};
 use crate::tensor::{Backward, Tensor};
 use crate::{Error, Result};

@@ -1,10 +1,10 @@
-//! The gradients of recurrent layers by the kernel.
+//! Recurrent layers and their gradients by the kernel.
 
 use smallvec::SmallVec;
 
-use super::Recurrent;
+use super::pass::{Recurrent, States};
 use crate::Result;
-use crate::backend::{RecurrentNeeds, Saved};
+use crate::backend::{RecurrentNeeds, RecurrentStates, Saved};
 use crate::tensor::{Backward, Tensor};
 
 pub(super) struct Fused {
@@ -22,6 +22,48 @@ pub(super) struct GateGrads {
     pub(super) weight: Option<Tensor>,
     pub(super) bias: Option<Tensor>,
     pub(super) projection: Option<Tensor>,
+}
+
+impl Recurrent {
+    /// The states of all steps by the kernel.
+    pub(super) fn fused(&self) -> Result<Option<States>> {
+        let Self {
+            gates, geometry, ..
+        } = self;
+        let Some(kernels) = gates.device().backend().recurrent() else {
+            return Ok(None);
+        };
+        let RecurrentStates {
+            hidden,
+            cell,
+            saved,
+        } = kernels.forward(self.inputs(), geometry)?;
+        let rows = geometry.rows();
+        let h = Tensor::fresh(hidden, [rows, geometry.width].into());
+        let optional = [&self.cell, &self.bias, &self.projection];
+        let inputs = [gates, &self.hidden, &self.weight].into_iter();
+        let inputs = inputs.chain(optional.into_iter().flatten());
+        let function = |outputs: &[Tensor]| Fused {
+            pass: self.clone(),
+            outputs: match gates.dtype() == geometry.compute {
+                true => outputs.into(),
+                false => SmallVec::new(),
+            },
+            saved,
+        };
+        Ok(Some(match cell {
+            Some(cell) => {
+                let c = Tensor::fresh(cell, [rows, geometry.hidden].into());
+                let [hidden, c] = Tensor::record_outputs([h, c], inputs, function);
+                let cell = Some(c);
+                States { hidden, cell }
+            }
+            None => {
+                let [hidden] = Tensor::record_outputs([h], inputs, function);
+                States { hidden, cell: None }
+            }
+        }))
+    }
 }
 
 impl Fused {

@@ -22,11 +22,8 @@ use super::memory::Workspace;
 use super::simd::Level;
 use super::threads::{SplitAt, parallel_for};
 pub(super) use matrix::{Matrix, MatrixMut};
-use tile::Block;
 pub(super) use tile::Tile;
-
-/// How much of the inner dimension is multiplied at a time: so much of a few rows lies in the first cache.
-const DEPTH: usize = 512;
+use tile::{Block, DEPTH};
 
 /// How many columns are packed at a time: with [`DEPTH`] rows they lie in the second cache.
 const WIDTH: usize = 256;

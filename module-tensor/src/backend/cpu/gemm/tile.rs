@@ -9,8 +9,10 @@ use ndarray::LinalgScalar;
 
 use super::super::Element;
 use super::super::simd::{HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose};
-use super::DEPTH;
 use super::matrix::Lines;
+
+/// How much of the inner dimension is multiplied at a time: so much of a few rows lies in the first cache.
+pub(super) const DEPTH: usize = 512;
 
 /// How many elements the copied rows of a high tile have.
 pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;

@@ -8,7 +8,8 @@ use super::super::panels::Panels;
 use super::super::simd::{Loop, widest};
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_cow;
-use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved, Storage};
+use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved};
+use super::states::{GateGrads, States};
 use super::weights::WeightGradients;
 use super::{NAME, RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
 use crate::Result;
@@ -45,43 +46,6 @@ pub(in super::super) fn recurrent_backward(
         hidden: slopes.hidden,
         cell: slopes.cell,
     })
-}
-
-/// What was saved: all states, and what the gradient needs besides.
-#[derive(Clone, Copy)]
-pub(super) struct States<'a> {
-    pub(super) hidden: &'a Storage,
-    pub(super) cell: Option<&'a Storage>,
-    pub(super) kept: &'a Storage,
-}
-
-impl<'a> States<'a> {
-    fn of(saved: &'a Saved, inputs: &RecurrentInputs) -> Result<Self> {
-        let (hidden, kept, cell);
-        match inputs.cell {
-            Some(_) => {
-                let [h, k, c] = saved.storages(NAME)?;
-                (hidden, kept, cell) = (h, k, Some(c));
-            }
-            None => {
-                let [h, k] = saved.storages(NAME)?;
-                (hidden, kept, cell) = (h, k, None);
-            }
-        }
-        Ok(Self { hidden, cell, kept })
-    }
-}
-
-/// The gradients along the steps.
-pub(super) struct GateGrads {
-    /// Of the part of the input, `[rows, gates · hidden]`.
-    pub(super) gates: Storage,
-    /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
-    pub(super) sums: Option<Storage>,
-    /// Of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
-    pub(super) states: Option<Storage>,
-    hidden: Storage,
-    cell: Option<Storage>,
 }
 
 struct Gradient<'a> {

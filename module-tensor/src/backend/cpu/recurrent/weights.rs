@@ -1,7 +1,11 @@
 //! The gradients of a recurrent layer's parameters from those along its steps.
 
-use super::super::{Backend, BinaryOp, CPU, CpuStorage, Operand, ReduceOp, Storage, UnaryOp};
-use super::gradient::{GateGrads, States};
+use super::super::elementwise::{binary, unary};
+use super::super::half_product;
+use super::super::index::{cat, index_select};
+use super::super::reduce::reduce;
+use super::super::{BinaryOp, CpuStorage, Operand, ReduceOp, Storage, UnaryOp};
+use super::states::{GateGrads, States};
 use super::{RecurrentGeometry, RecurrentInputs};
 use crate::Result;
 use crate::layout::Layout;
@@ -24,7 +28,7 @@ fn matrix(storage: &Storage, rows: usize, columns: usize) -> Operand {
 /// `aᵀ · b`
 fn product(a: Operand, b: Operand) -> Result<Storage> {
     let layout = a.layout.permute(&[1, 0]);
-    CPU.matmul(Operand { layout, ..a }, b)
+    half_product::product(None, Operand { layout, ..a }, b)
 }
 
 impl WeightGradients<'_> {
@@ -40,7 +44,7 @@ impl WeightGradients<'_> {
         let &RecurrentGeometry { width, .. } = self.geometry;
         let (rows, batch) = (self.geometry.rows(), self.geometry.batch());
         let states = matrix(self.states.hidden, rows, width);
-        let all = CPU.cat(vec![states, self.inputs.hidden.clone()], 0)?;
+        let all = cat(vec![states, self.inputs.hidden.clone()], 0)?;
         // Memory has fewer rows than an `i64` can count.
         let places: Vec<i64> = (self.geometry.previous().iter())
             .map(|&row| row as i64)
@@ -49,12 +53,12 @@ impl WeightGradients<'_> {
             storage: CpuStorage::wrap(places),
             layout: Layout::contiguous(rows.into()),
         };
-        let before = CPU.index_select(matrix(&all, rows + batch, width), 0, places)?;
+        let before = index_select(matrix(&all, rows + batch, width), 0, &places)?;
         product(self.sums(), matrix(&before, rows, width))
     }
 
     pub(super) fn bias(&self) -> Result<Storage> {
-        CPU.reduce(ReduceOp::Sum, self.sums(), &[0])
+        reduce(ReduceOp::Sum, self.sums(), &[0])
     }
 
     /// From the state before it is projected, which is computed anew; `None` without a projection.
@@ -64,14 +68,14 @@ impl WeightGradients<'_> {
             return Ok(None);
         };
         let rows = self.geometry.rows();
-        let tanh = CPU.unary(UnaryOp::Tanh, matrix(cell, rows, hidden))?;
+        let tanh = unary(UnaryOp::Tanh, matrix(cell, rows, hidden))?;
         // The last of the four gates that were kept.
         let kept = matrix(self.states.kept, rows, 4 * hidden);
         let gate = Operand {
             layout: kept.layout.slice(1, 3 * hidden, hidden, 1),
             ..kept
         };
-        let state = CPU.binary(BinaryOp::Mul, gate, matrix(&tanh, rows, hidden))?;
+        let state = binary(BinaryOp::Mul, gate, matrix(&tanh, rows, hidden))?;
         let slopes = matrix(slopes, rows, width);
         Ok(Some(product(slopes, matrix(&state, rows, hidden))?))
     }

@@ -17,6 +17,7 @@ mod generator;
 mod integers;
 mod mt19937;
 mod normal;
+mod rounding;
 mod state;
 #[cfg(test)]
 mod tests;

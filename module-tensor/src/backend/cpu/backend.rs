@@ -1,0 +1,324 @@
+//! The backend of host memory.
+
+use super::super::{
+    AdamWKernels, AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels,
+    RecurrentKernels, SoftmaxKernels,
+};
+use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
+use super::map::{self, by_width};
+use super::view::{self, Branch};
+use super::{
+    ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
+    GatherAlongGeometry, HostData, LinearOp, Operand, PoolDivisor, PoolGeometry, ReduceOp,
+    ResampleGeometry, SampleGeometry, SampleOp, SharedBytes, SoftmaxOp, Storage, UnaryOp,
+    UnfoldGeometry, UnfoldOp, check_allocatable,
+};
+use super::{
+    as_strided_scatter, cast, conv, elementwise, full, gather_along, half_product, index, memory,
+    nonzero, number, pool, reduce, resample, rng, sample, scan, softmax, sort, window,
+};
+use crate::layout::{Layout, Shape};
+use crate::{DType, Result, Scalar};
+
+/// The backend of host memory.
+pub(in crate::backend) struct CpuBackend {
+    /// Backends are told apart by their addresses, so this one occupies memory.
+    _marker: u8,
+}
+
+/// The one CPU.
+pub(in crate::backend) static CPU: CpuBackend = CpuBackend { _marker: 0 };
+
+impl Backend for CpuBackend {
+    fn kind(&self) -> &str {
+        "cpu"
+    }
+
+    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
+        Some(Box::new(rng::CpuGenerator::new(seed)))
+    }
+
+    fn empty_cache(&self) {
+        memory::empty();
+    }
+
+    fn upload(&self, data: HostData) -> Result<Storage> {
+        Ok(CpuStorage::of(data))
+    }
+
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        if let Some(storage) = CpuStorage::borrow(bytes.clone(), dtype) {
+            return Ok(storage);
+        }
+        check_allocatable::<u8>(bytes.as_ref().len())?;
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
+    }
+
+    fn download(&self, x: &Operand) -> Result<HostData> {
+        dispatch!(x.storage.dtype(), T => Ok(T::into_host(view::to_vec::<T>(x)?)))
+    }
+
+    fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
+        full::full(numel, dtype, value)
+    }
+
+    fn contiguous(&self, x: Operand) -> Result<Storage> {
+        by_width(
+            [x],
+            |[x]| dispatch_moved!("contiguous", x.storage.dtype(), T => Ok(CpuStorage::wrap(view::to_vec::<T>(&x)?))),
+        )
+    }
+
+    fn cast(&self, x: Operand, dtype: DType) -> Result<Storage> {
+        cast::cast(x, dtype)
+    }
+
+    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
+        elementwise::unary(op, x)
+    }
+
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
+        map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
+    }
+
+    fn fill_in_range(
+        &self,
+        region: FillRange,
+        value: Scalar,
+        x: Operand,
+        other: Operand,
+    ) -> Result<Storage> {
+        map::through_wide([x, other], |[x, other]| {
+            elementwise::fill_in_range(region, value, &x, &other)
+        })
+    }
+
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+        map::through_wide([x], |[x]| elementwise::binary_scalar(op, x, number))
+    }
+
+    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
+        map::through_wide([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
+    }
+
+    fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
+        elementwise::compare(op, &a, &b)
+    }
+
+    fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
+        elementwise::compare_scalar(op, &x, number)
+    }
+
+    fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
+        by_width([a, b], |[a, b]| {
+            dispatch_moved!("where", a.storage.dtype(), T => {
+                elementwise::select::<T>(&condition, Branch::Elements(&a), Branch::Elements(&b))
+            })
+        })
+    }
+
+    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
+        let dtype = x.storage.dtype();
+        if dtype.is_storage_only() {
+            // The number is moved as the elements are.
+            let layout = Layout::contiguous(Shape::default());
+            let layout = layout.broadcast_to("masked_fill", x.layout.shape())?;
+            let storage = self.full(1, dtype, number)?;
+            let number = Operand { storage, layout };
+            let (a, b) = if on { (number, x) } else { (x, number) };
+            return self.select(mask, a, b);
+        }
+        dispatch_computed!("masked_fill", dtype, T => {
+            let number = Branch::Number(number::FromScalar::from_scalar(number));
+            let x = Branch::Elements(&x);
+            let (a, b) = if on { (number, x) } else { (x, number) };
+            elementwise::select::<T>(&mask, a, b)
+        })
+    }
+
+    fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
+        map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
+    }
+
+    fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
+        reduce::arg_reduce(op, x, dim)
+    }
+
+    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
+        scan::cumsum(x, dim, reverse)
+    }
+
+    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage> {
+        scan::cumprod(x, dim)
+    }
+
+    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
+        dispatch_computed!("sort", x.storage.dtype(), T => {
+            sort::argsort::<T>(&x, count, descending, sorted)
+        })
+    }
+
+    fn as_strided_scatter(
+        &self,
+        x: Operand,
+        layout: &Layout,
+        numel: usize,
+        fill: Scalar,
+    ) -> Result<Storage> {
+        as_strided_scatter::as_strided_scatter(x, layout, numel, fill)
+    }
+
+    fn gather_along(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &GatherAlongGeometry,
+    ) -> Result<Storage> {
+        gather_along::gather_along(op, x, geometry)
+    }
+
+    fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
+        half_product::product(None, a, b)
+    }
+
+    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
+        half_product::product(Some(row), a, b)
+    }
+
+    fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
+        map::through_f32([x], |[x]| softmax::softmax(op, &x, dim))
+    }
+
+    fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        by_width(
+            [x],
+            |[x]| dispatch_moved!("gather", x.storage.dtype(), T => index::gather::<T>(&x, dim, &index)),
+        )
+    }
+
+    fn scatter_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        map::through_wide([x, source], |[x, source]| {
+            index::scatter_add(x, dim, &index, &source)
+        })
+    }
+
+    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
+        by_width([x, source], |[x, source]| {
+            dispatch_moved!("scatter", x.storage.dtype(), T => {
+                index::scatter::<T>(x, dim, &index, &source)
+            })
+        })
+    }
+
+    fn scatter_reduce(
+        &self,
+        op: ReduceOp,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        map::through_wide([x, source], |[x, source]| {
+            index::scatter_reduce(op, x, dim, &index, &source)
+        })
+    }
+
+    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        index::index_select(x, dim, &index)
+    }
+
+    fn index_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        map::through_wide([x, source], |[x, source]| {
+            index::index_add(x, dim, &index, &source)
+        })
+    }
+
+    fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {
+        nonzero::nonzero(&mask)
+    }
+
+    fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
+        index::cat(parts, dim)
+    }
+
+    fn convolution(
+        &self,
+        op: ConvOp,
+        a: Operand,
+        b: Operand,
+        geometry: &ConvGeometry,
+    ) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| conv::convolution(op, &a, &b, geometry))
+    }
+
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
+        map::through_f32([x], |[x]| window::unfold(op, &x, geometry))
+    }
+
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
+        dispatch_computed!("max_pool", x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+    }
+
+    fn avg_pool(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &PoolGeometry,
+        divisor: PoolDivisor,
+    ) -> Result<Storage> {
+        map::through_f32([x], |[x]| resample::avg_pool(op, &x, geometry, divisor))
+    }
+
+    fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage> {
+        map::through_f32([x], |[x]| resample::resample(op, &x, geometry))
+    }
+
+    fn sample(
+        &self,
+        op: SampleOp,
+        a: Operand,
+        b: Operand,
+        locations: Operand,
+        geometry: &SampleGeometry,
+    ) -> Result<Storage> {
+        map::through_f32([a, b], |[a, b]| {
+            sample::sample(op, &a, &b, &locations, geometry)
+        })
+    }
+
+    fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
+        Some(self)
+    }
+
+    fn normalization(&self) -> Option<&dyn NormKernels> {
+        Some(self)
+    }
+
+    fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        Some(self)
+    }
+
+    fn attention(&self) -> Option<&dyn AttentionKernels> {
+        Some(self)
+    }
+
+    fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
+        Some(self)
+    }
+
+    fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        Some(self)
+    }
+}

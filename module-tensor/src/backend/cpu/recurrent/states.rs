@@ -1,0 +1,43 @@
+//! What the gradient of a recurrent layer reads of its states, and what its steps give.
+
+use super::super::{Saved, Storage};
+use super::{NAME, RecurrentInputs};
+use crate::Result;
+
+/// What was saved: all states, and what the gradient needs besides.
+#[derive(Clone, Copy)]
+pub(super) struct States<'a> {
+    pub(super) hidden: &'a Storage,
+    pub(super) cell: Option<&'a Storage>,
+    pub(super) kept: &'a Storage,
+}
+
+impl<'a> States<'a> {
+    pub(super) fn of(saved: &'a Saved, inputs: &RecurrentInputs) -> Result<Self> {
+        let (hidden, kept, cell);
+        match inputs.cell {
+            Some(_) => {
+                let [h, k, c] = saved.storages(NAME)?;
+                (hidden, kept, cell) = (h, k, Some(c));
+            }
+            None => {
+                let [h, k] = saved.storages(NAME)?;
+                (hidden, kept, cell) = (h, k, None);
+            }
+        }
+        Ok(Self { hidden, cell, kept })
+    }
+}
+
+/// The gradients along the steps.
+pub(super) struct GateGrads {
+    /// Of the part of the input, `[rows, gates · hidden]`.
+    pub(super) gates: Storage,
+    /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
+    pub(super) sums: Option<Storage>,
+    /// Of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
+    pub(super) states: Option<Storage>,
+    /// Of the first states.
+    pub(super) hidden: Storage,
+    pub(super) cell: Option<Storage>,
+}

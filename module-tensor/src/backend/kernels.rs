@@ -1,0 +1,433 @@
+//! What is asked of every device.
+
+use std::any::Any;
+
+use super::{
+    AdamWKernels, ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp,
+    CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp,
+    NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
+    SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    UnfoldGeometry, UnfoldOp,
+};
+use crate::layout::Layout;
+use crate::{DType, Result, Scalar};
+
+/// The kernels of a device, one method for each family.
+///
+/// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous.
+/// What a device does not serve, such as a dtype, is [`ErrorKind::UnsupportedDType`](crate::ErrorKind::UnsupportedDType) or
+/// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
+pub trait Backend: Any + Send + Sync {
+    /// The kind of the device, as PyTorch calls it: `cpu`, `cuda`.
+    fn kind(&self) -> &str;
+
+    /// Which of the devices of its kind it is, counted from 0.
+    fn index(&self) -> usize {
+        0
+    }
+
+    /// Waits until everything that was asked for has been done. A device that works on while its caller
+    /// goes on reports here, at the latest, what has failed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What has failed since the last time.
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Copies elements of another device in row-major order, if this one can get at them without a way
+    /// through host memory; `None` has them downloaded and uploaded.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
+        let _ = x;
+        Ok(None)
+    }
+
+    /// Gives memory that is kept for tensors to come back to the system.
+    fn empty_cache(&self) {}
+
+    /// A source of random numbers of this device's own; `None` has them drawn on the CPU and uploaded.
+    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
+        let _ = seed;
+        None
+    }
+
+    /// Moves host memory to the device. A device may return before the elements have arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), [`ErrorKind::Device`](crate::ErrorKind::Device).
+    fn upload(&self, data: HostData) -> Result<Storage>;
+
+    /// Elements that lie in host memory, little-endian, and stay there for as long as they are
+    /// needed: a device that reads host memory need not copy them.
+    ///
+    /// # Errors
+    ///
+    /// As [`upload`](Self::upload).
+    fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
+        self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
+    }
+
+    /// Copies elements to host memory, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// A device that fails.
+    fn download(&self, x: &Operand) -> Result<HostData>;
+
+    /// `numel` elements of one value.
+    ///
+    /// # Errors
+    ///
+    /// Not enough memory.
+    fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage>;
+
+    /// The same elements in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full).
+    fn contiguous(&self, x: Operand) -> Result<Storage>;
+
+    /// The same elements as another dtype; of a complex number, which is only asked for truth values, the
+    /// real part.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full).
+    fn cast(&self, x: Operand, dtype: DType) -> Result<Storage>;
+
+    /// One element to one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full), and a dtype that the operation does not serve.
+    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage>;
+
+    /// Two elements to one, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// `value` where `x` lies in the region, else the other element, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn fill_in_range(
+        &self,
+        region: FillRange,
+        value: Scalar,
+        x: Operand,
+        other: Operand,
+    ) -> Result<Storage>;
+
+    /// An element and a number, which has the precision of the computation, to one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
+
+    /// `a + α·b`, for layouts of one shape; over the memory of `a`, if nobody else holds it.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage>;
+
+    /// Two elements to a truth value, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// An element and a number, which the dtype of `x` holds exactly, to a truth value.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage>;
+
+    /// The element of `a` where `condition` is true, else that of `b`, for layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// The number, which the dtype of `x` holds exactly, where `mask` is `on`, else the element of `x`, for
+    /// layouts of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage>;
+
+    /// Folds the dimensions `dims`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage>;
+
+    /// The place of an extreme element along `dim`, as `I64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// The sums along `dim` up to each element, or from each element on if `reverse`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage>;
+
+    /// The products along `dim` up to each element.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// The places of the first `count` elements along the last dimension in stable order, as `I64`;
+    /// NaN is the greatest. Unless `sorted`, these `count` may stand in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage>;
+
+    /// `numel` elements `fill`, with those of `x` written where `layout`, which has its shape, says;
+    /// where places of `layout` coincide, elements are added to a `fill` of 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn as_strided_scatter(
+        &self,
+        x: Operand,
+        layout: &Layout,
+        numel: usize,
+        fill: Scalar,
+    ) -> Result<Storage>;
+
+    /// Elements in another order along each dimension, some perhaps several times: flips, and padding by
+    /// what is there. Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn gather_along(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &GatherAlongGeometry,
+    ) -> Result<Storage>;
+
+    /// `[…, m, k]` times `[…, k, n]`, with the same sizes before them. A factor that was stretched over some
+    /// of these has strides of 0 there.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn matmul(&self, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// `[m, k]` times `[k, n]` plus a row of `n` added to each of the `m`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage>;
+
+    /// Softmax or its logarithm along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage>;
+
+    /// `out[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary), and an index that is out of range.
+    fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with `x[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter_add(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage>;
+
+    /// A copy of `x` with `x[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; of several
+    /// the last stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]` in the place of
+    /// the former, along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn scatter_reduce(
+        &self,
+        op: ReduceOp,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage>;
+
+    /// The slices of dimension `dim` that an index with one dimension names.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
+
+    /// A copy of `x` with the slices of `source` added to those of dimension `dim` that an index with
+    /// one dimension names.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
+    -> Result<Storage>;
+
+    /// The places of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their
+    /// count.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)>;
+
+    /// The parts one after the other along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage>;
+
+    /// A convolution or one of its two gradients; `a` and `b` are what [`ConvOp`] says.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn convolution(
+        &self,
+        op: ConvOp,
+        a: Operand,
+        b: Operand,
+        geometry: &ConvGeometry,
+    ) -> Result<Storage>;
+
+    /// The windows of a convolution laid side by side, or added back.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
+
+    /// The greatest element of each window, and its place in the flattened spatial dimensions of the
+    /// input, as `I64`, both of the shape `geometry.output`. Of equal ones the first in row-major order is
+    /// the greatest; NaN is greater than any number, and the last of several.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
+
+    /// The sum of each window over the divisor. Backward, `x` has the shape `geometry.output` and the result
+    /// `geometry.input`: each element is divided by the divisor of its window and added to every place that
+    /// the window sees.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn avg_pool(
+        &self,
+        op: LinearOp,
+        x: Operand,
+        geometry: &PoolGeometry,
+        divisor: PoolDivisor,
+    ) -> Result<Storage>;
+
+    /// Images at another size. Backward, `x` has the shape `geometry.output` and the result
+    /// `geometry.input`: each element is added to every place that it was computed from, times its weight.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage>;
+
+    /// Images read at locations between places, or one of its two gradients; `a` and `b` are what
+    /// [`SampleOp`] says, and the locations, `[batch, dimensions, locations]`, have no gradient here.
+    ///
+    /// # Errors
+    ///
+    /// As [`unary`](Self::unary).
+    fn sample(
+        &self,
+        op: SampleOp,
+        a: Operand,
+        b: Operand,
+        locations: Operand,
+        geometry: &SampleGeometry,
+    ) -> Result<Storage>;
+
+    // Families of kernels that do several steps at once. What a device lacks is composed of the kernels
+    // above.
+
+    /// The gradient of softmax, and `ln Σ eˣ`.
+    fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
+        None
+    }
+
+    /// Layer, group, instance and batch normalization.
+    fn normalization(&self) -> Option<&dyn NormKernels> {
+        None
+    }
+
+    /// The cross-entropy of classes.
+    fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        None
+    }
+
+    /// Scaled dot-product attention.
+    fn attention(&self) -> Option<&dyn AttentionKernels> {
+        None
+    }
+
+    /// The steps of RNNs, LSTMs and GRUs.
+    fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
+        None
+    }
+
+    /// The step of AdamW.
+    fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        None
+    }
+}

@@ -1,0 +1,20 @@
+//! Memory of devices.
+
+use std::any::Any;
+
+use super::{Device, Packed};
+use crate::DType;
+
+/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
+pub trait StorageData: Any + Send + Sync {
+    /// The type of the elements.
+    fn dtype(&self) -> DType;
+
+    /// The device that the memory belongs to.
+    fn device(&self) -> Device;
+
+    /// How the elements are packed, if they do not lie one by one in the memory.
+    fn packed(&self) -> Option<&dyn Packed> {
+        None
+    }
+}

@@ -1,0 +1,21 @@
+use super::Tensor;
+use crate::{DType, ErrorKind, Result, Shape};
+
+/// Checks that a gradient has the shape and dtype of what it is the gradient of: one of another shape
+/// could broadcast its way into a wrong result.
+///
+/// # Errors
+///
+/// Another shape or dtype, in the name of `op`.
+pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
+    if dtype != grad.dtype() {
+        let (lhs, rhs) = (dtype, grad.dtype());
+        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+    }
+    if shape != grad.shape() {
+        let (lhs, rhs) = (shape.clone(), grad.shape().clone());
+        let rule = "the gradient must have the shape of the input".to_owned();
+        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Operations that become nodes of the graph.
+
+use std::sync::Arc;
+
+use super::node::{Input, Inputs};
+use super::{Edge, Function, Node, Tensor, is_grad_enabled};
+
+impl Tensor {
+    /// This tensor as the output of an operation on `inputs` whose gradient `function` is.
+    ///
+    /// `function` is made only if a gradient can flow: if the grad mode is on and an input is
+    /// tracked. It is given the output to save.
+    pub fn record<'a, F: Function>(
+        self,
+        inputs: impl IntoIterator<Item = &'a Self>,
+        function: impl FnOnce(&Self) -> F,
+    ) -> Self {
+        let out = self.without_edge();
+        match out.inputs_to_record(&mut inputs.into_iter()) {
+            None => out,
+            Some(inputs) => {
+                let function = Arc::new(function(&out));
+                out.with_node(function, inputs)
+            }
+        }
+    }
+
+    #[inline]
+    fn without_edge(mut self) -> Self {
+        self.edge = None;
+        self
+    }
+
+    /// The inputs of the operation whose output this is, if a gradient can flow.
+    fn inputs_to_record(&self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
+        if !self.is_differentiable() {
+            return None;
+        }
+        tracked(inputs)
+    }
+
+    fn with_node(mut self, function: Arc<dyn Function>, inputs: Inputs) -> Self {
+        self.edge = Some(Edge::first(Node::op(function, inputs, 1)));
+        self
+    }
+
+    /// `outputs` as those of one operation on `inputs`, as [`record`](Self::record) for one: outputs that
+    /// are not floating-point, such as places, have no gradient.
+    ///
+    /// The function is given one optional gradient for each output ([`Backward::grad_of`]).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Backward, Function, Gradients, Result, Tensor};
+    ///
+    /// /// The halves of a vector of two.
+    /// struct Halves;
+    ///
+    /// impl Function for Halves {
+    ///     fn name(&self) -> &'static str {
+    ///         "halves"
+    ///     }
+    ///
+    ///     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+    ///         let zero = ctx.grad().zeros_like()?;
+    ///         let [a, b] = [0, 1].map(|i| ctx.grad_of(i).unwrap_or(&zero));
+    ///         Ok([Some(Tensor::cat(&[a, b], 0)?)].into_iter().collect())
+    ///     }
+    /// }
+    ///
+    /// let x = Tensor::from([2.0_f32, 3.0]).with_grad()?;
+    /// let halves = module_tensor::no_grad(|| Ok::<_, module_tensor::Error>([x.narrow(0, 0..1)?, x.narrow(0, 1..2)?]))?;
+    /// let [_, second] = Tensor::record_outputs(halves, [&x], |_| Halves);
+    /// second.mul(5.0)?.sum(..)?.backward()?;
+    /// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [0.0, 5.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn record_outputs<'a, O: AsMut<[Self]>, F: Function>(
+        mut outputs: O,
+        inputs: impl IntoIterator<Item = &'a Self>,
+        function: impl FnOnce(&[Self]) -> F,
+    ) -> O {
+        let all = outputs.as_mut();
+        all.iter_mut().for_each(|output| output.edge = None);
+        if !all.iter().any(|output| output.is_differentiable()) {
+            return outputs;
+        }
+        if let Some(inputs) = tracked(&mut inputs.into_iter()) {
+            let node = Node::op(Arc::new(function(all)), inputs, all.len());
+            for (i, output) in all.iter_mut().enumerate() {
+                output.edge = output.is_differentiable().then(|| Edge {
+                    node: node.clone(),
+                    output: i,
+                });
+            }
+        }
+        outputs
+    }
+}
+
+/// The inputs of an operation, if a gradient can flow.
+fn tracked(inputs: &mut dyn Iterator<Item = &Tensor>) -> Option<Inputs> {
+    if !is_grad_enabled() {
+        return None;
+    }
+    // Nothing is made for an operation that nobody tracks.
+    let mut untracked = 0;
+    let first = loop {
+        let input = inputs.next()?;
+        if input.edge.is_some() {
+            break input;
+        }
+        untracked += 1;
+    };
+    let mut kept = Inputs::new();
+    kept.resize_with(untracked, || None);
+    kept.push(Input::of(first));
+    kept.extend(inputs.map(Input::of));
+    Some(kept)
+}

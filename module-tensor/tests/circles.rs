@@ -1,0 +1,109 @@
+//! No file of the crates of tensors, modules and layers imports one that, in the end, imports it.
+//!
+//! The sources are read word by word: the modules that a file declares, what it imports and defines, and the
+//! paths in its code. A name that a folder passes on leads to the file that defines it, so that a `mod.rs`
+//! that only declares and passes on is part of no circle. Tests and comments are left out, and so are calls
+//! of methods.
+#![allow(clippy::unwrap_used)]
+
+#[path = "circles/knots.rs"]
+mod knots;
+#[path = "circles/sources.rs"]
+mod sources;
+#[path = "circles/words.rs"]
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use knots::{CORE, Knot, NN, TENSOR};
+use sources::{Arrows, Sources};
+
+#[test]
+fn no_file_of_the_tensors_imports_itself_by_others() {
+    check("module-tensor", TENSOR);
+}
+
+#[test]
+fn no_file_of_the_modules_imports_itself_by_others() {
+    check("module-core", CORE);
+}
+
+#[test]
+fn no_file_of_the_layers_imports_itself_by_others() {
+    check("module-nn", NN);
+}
+
+/// Finds the circles of a crate but for its knots, which must be circles still.
+fn check(name: &str, knots: &[Knot]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    let sources = Sources::read(&root.join("src"));
+    assert!(sources.files.len() > 80, "{} files", sources.files.len());
+    let mut arrows = sources.arrows();
+    let files: usize = arrows.values().map(BTreeSet::len).sum();
+    assert!(files > 200, "{files} imports");
+    for Knot {
+        reason,
+        arrows: allowed,
+    } in knots
+    {
+        for (from, to) in *allowed {
+            let is_circle = arrows.get(*from).is_some_and(|next| next.contains(*to))
+                && way(&arrows, to, from).is_some();
+            assert!(
+                is_circle,
+                "{from} -> {to} closes no circle: take it off the list ({reason})"
+            );
+        }
+    }
+    for (from, to) in knots.iter().flat_map(|knot| knot.arrows) {
+        arrows.entry((*from).to_owned()).or_default().remove(*to);
+    }
+    let circles = circles(&arrows);
+    assert!(
+        circles.is_empty(),
+        "{name} has {} circles of imports:\n{}",
+        circles.len(),
+        circles.join("\n")
+    );
+}
+
+/// The shortest circle through each file that lies on one, each circle once.
+fn circles(arrows: &Arrows) -> Vec<String> {
+    let mut found = BTreeMap::new();
+    for (from, next) in arrows {
+        let back = next.iter().filter_map(|to| way(arrows, to, from));
+        let Some(way) = back.min_by_key(Vec::len) else {
+            continue;
+        };
+        let files: BTreeSet<_> = way.iter().copied().collect();
+        let names = way.iter().chain([&way[0]]).copied();
+        found
+            .entry(files)
+            .or_insert_with(|| names.collect::<Vec<_>>().join(" -> "));
+    }
+    found.into_values().collect()
+}
+
+/// The files on the shortest way along the arrows, with both ends.
+fn way<'a>(arrows: &'a Arrows, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+    let mut before = BTreeMap::from([(from, from)]);
+    let mut turn = std::collections::VecDeque::from([from]);
+    while let Some(file) = turn.pop_front() {
+        if file == to {
+            let mut way = vec![file];
+            while before[way[way.len() - 1]] != way[way.len() - 1] {
+                way.push(before[way[way.len() - 1]]);
+            }
+            way.reverse();
+            return Some(way);
+        }
+        for next in arrows.get(file).into_iter().flatten() {
+            if !before.contains_key(&**next) {
+                before.insert(next, file);
+                turn.push_back(next);
+            }
+        }
+    }
+    None
+}

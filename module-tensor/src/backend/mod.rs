@@ -24,6 +24,7 @@ mod random;
 mod saved;
 mod shared;
 mod storage;
+mod unary;
 
 pub(crate) use absent::Absent;
 pub(crate) use cpu::{check_host_allocatable, cpu_bytes, cpu_storage, cpu_view};
@@ -44,10 +45,11 @@ pub use kernels::Backend;
 pub use memory::StorageData;
 pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, FillRange, LinearOp, RecurrentOp, ReduceOp, SampleOp,
-    SoftmaxOp, UnaryOp, UnfoldOp,
+    SoftmaxOp, UnfoldOp,
 };
 pub use packed::Packed;
 pub use random::{DeviceGenerator, Distribution};
 pub use saved::Saved;
 pub use shared::SharedBytes;
 pub use storage::{Operand, Storage};
+pub use unary::UnaryOp;

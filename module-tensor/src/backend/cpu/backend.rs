@@ -15,7 +15,7 @@ use super::{
 };
 use super::{
     as_strided_scatter, cast, conv, elementwise, full, gather_along, half_product, index, memory,
-    nonzero, number, pool, reduce, resample, rng, sample, scan, softmax, sort, window,
+    nonzero, number, pool, reduce, resample, rng, sample, scan, softmax, sort, unary, window,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -74,7 +74,7 @@ impl Backend for CpuBackend {
     }
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        elementwise::unary(op, x)
+        unary::unary(op, x)
     }
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {

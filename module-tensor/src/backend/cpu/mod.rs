@@ -46,6 +46,7 @@ mod storage;
 #[cfg(feature = "threads")]
 mod thread_pool;
 mod threads;
+mod unary;
 mod vector;
 mod view;
 mod window;
@@ -57,6 +58,7 @@ pub use threads::{num_threads, set_num_threads};
 pub(crate) use view::{array_view as cpu_view, le_bytes as cpu_bytes};
 
 use super::dispatch;
+use super::unary::unary_ops;
 use super::{
     AdamWMemory, AdamWStep, ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CompareOp,
     ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange,

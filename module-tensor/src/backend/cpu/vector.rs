@@ -205,6 +205,8 @@ pub(super) mod single {
 }
 
 pub(super) mod double {
+    pub(in super::super) use libm::erf;
+
     logarithm!(f64, i64, 52, 1022.0, |r, z| {
         let p = polynomial!(
             r,
@@ -279,7 +281,7 @@ pub(super) mod double {
     /// `x Φ(x)`, where Φ is the distribution of normal numbers.
     #[inline(always)]
     pub(in super::super) fn gelu(x: f64) -> f64 {
-        x * 0.5 * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))
+        x * 0.5 * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))
     }
 
     /// `Φ(x) + x φ(x)`
@@ -287,7 +289,7 @@ pub(super) mod double {
     pub(in super::super) fn gelu_grad(x: f64) -> f64 {
         use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-        let share = 0.5 * (1.0 + libm::erf(x * FRAC_1_SQRT_2));
+        let share = 0.5 * (1.0 + erf(x * FRAC_1_SQRT_2));
         share + x * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * exp(-0.5 * x * x))
     }
 }

@@ -1,9 +1,10 @@
 //! The gradients of a recurrent layer's parameters from those along its steps.
 
-use super::super::elementwise::{binary, unary};
+use super::super::elementwise::binary;
 use super::super::half_product;
 use super::super::index::{cat, index_select};
 use super::super::reduce::reduce;
+use super::super::unary::unary;
 use super::super::{BinaryOp, CpuStorage, Operand, ReduceOp, Storage, UnaryOp};
 use super::states::{GateGrads, States};
 use super::{RecurrentGeometry, RecurrentInputs};

@@ -1,0 +1,118 @@
+//! Functions of one element.
+//!
+//! Which there are, and what they compute, stands in the list of `backend/unary.rs`. A function there is
+//! made of:
+//!
+//! - `formula!(x, |v| …)`, a loop with all the vector instructions that the processor has over steps that are
+//!   vector instructions too: arithmetic, comparisons, and `exp`, `ln`, `tanh`, `erf` and `gelu` of
+//!   `cpu/vector.rs`. Those of the standard library are no such steps: `exp(v)`, not `v.exp()`.
+//!   `formula!(x, (a = α, …) |v| …)` computes numbers once in `f64` and rounds them to the type of the elements.
+//! - `map1_wide(x, f)`, the same loop over a function that is always inlined.
+//! - `map1(x, f)`, a loop over a function that is called, or so short that the compiler inlines it.
+//! - `call(x, f)`, for functions that few networks call: one loop for all of them, in `f64`.
+
+use super::dispatch::types;
+use super::float::Float;
+use super::map::{through_f32, through_wide};
+use super::number::{Convert, Number};
+use super::rng::erfinv;
+use super::special::{digamma, polygamma};
+use super::unary_ops;
+use super::vector::{double, single};
+use super::view::{Steps, map1, map1_steps, map1_wide};
+use super::{CpuStorage, Element, Operand, Storage, UnaryOp};
+use crate::Result;
+
+pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
+    match op {
+        // Integers have these too.
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => through_wide([x], |[x]| {
+            types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, &x)?));
+                    F32 f32, F64 f64, I64 i64;
+                    other => Err(other.error(op.name(), "a tensor of numbers")))
+        }),
+        _ => through_f32([x], |[x]| {
+            types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, &x)?));
+                F32 f32, F64 f64;
+                other => Err(other.error(op.name(), "a floating-point tensor")))
+        }),
+    }
+}
+
+/// A type in which functions of one element are computed.
+trait Unary: Number {
+    fn unary(op: UnaryOp, x: &Operand) -> Result<Vec<Self>>;
+}
+
+impl Unary for i64 {
+    fn unary(op: UnaryOp, x: &Operand) -> Result<Vec<Self>> {
+        match op {
+            UnaryOp::Neg => map1(x, Self::negate),
+            UnaryOp::Abs => map1(x, Self::magnitude),
+            UnaryOp::Sign => map1(x, Number::signum),
+            UnaryOp::Relu => map1(x, |v| if v < 0 { 0 } else { v }),
+            _ => Err(Self::DTYPE.error(op.name(), "a floating-point tensor")),
+        }
+    }
+}
+
+/// A function that is not worth a loop of its own, computed in `f64`.
+fn call<T: Float>(x: &Operand, f: fn(f64) -> f64) -> Result<Vec<T>> {
+    map1(x, move |v: T| T::from_scalar(f(v.to_f64()).into()))
+}
+
+/// A function of many steps; a closure of so many is not inlined into its loop, which costs a hundred times
+/// more.
+macro_rules! formula {
+    ($x:ident, |$v:ident| $value:expr) => {{
+        #[inline(always)]
+        #[allow(clippy::inline_always)]
+        fn formula($v: T) -> T {
+            $value
+        }
+
+        map1_wide($x, formula)
+    }};
+    ($x:ident, ($($number:ident = $of:expr),*) |$v:ident| $value:expr) => {{
+        #[derive(Clone, Copy)]
+        struct Numbers {
+            $($number: T,)*
+        }
+
+        impl Steps<T> for Numbers {
+            #[inline(always)]
+            #[allow(clippy::inline_always)]
+            fn of(self, $v: T) -> T {
+                let Self { $($number),* } = self;
+                $value
+            }
+        }
+
+        map1_steps($x, Numbers { $($number: ($of) as T,)* })
+    }};
+}
+
+/// Writes the functions of the list for a type of elements.
+macro_rules! kernels {
+    ($type:ident $vector:ident $x:ident $t:ident; $(
+        $(#[$doc:meta])*
+        $op:ident $({ $($(#[$about:meta])* $number:ident: $of:ty),* $(,)? })? $name:literal => $kernel:expr;
+    )*) => {
+        impl Unary for $type {
+            fn unary(op: UnaryOp, $x: &Operand) -> Result<Vec<Self>> {
+                use $vector::{erf, exp, gelu, gelu_grad, ln, tanh};
+
+                type $t = $type;
+                // √(2/π)
+                const ROOT_OF_2_OVER_PI: $type =
+                    std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+                match op {
+                    $(UnaryOp::$op $({ $($number),* })? => $kernel,)*
+                }
+            }
+        }
+    };
+}
+
+unary_ops!(kernels! f32 single);
+unary_ops!(kernels! f64 double);

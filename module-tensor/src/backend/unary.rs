@@ -1,0 +1,207 @@
+//! The functions of one element: what every backend is told of them, and what the CPU computes.
+
+/// The list of them: a line of documentation, the variant with its numbers, the name in errors, and what the
+/// CPU computes of the operand `x`, whose elements are of the type `T`.
+///
+/// [`UnaryOp`] is written from what stands before `=>`. What stands behind it is code of `cpu/unary.rs`, which
+/// says what it is made of; nothing else reads it.
+macro_rules! unary_ops {
+    ($write:ident! $($with:ident)*) => {
+        $write! { $($with)* x T;
+
+        /// `-x`
+        Neg "neg" => map1(x, T::negate);
+        /// `|x|`
+        Abs "abs" => map1(x, T::magnitude);
+        /// -1, 0 or 1
+        Sign "sign" => map1(x, Number::signum);
+        /// `eˣ`
+        Exp "exp" => map1_wide(x, exp);
+        /// `ln x`
+        Log "log" => map1_wide(x, ln);
+        /// `√x`
+        Sqrt "sqrt" => formula!(x, |v| v.sqrt());
+        /// `1/x`
+        Reciprocal "reciprocal" => formula!(x, |v| v.recip());
+        /// `1/√x`
+        Rsqrt "rsqrt" => formula!(x, |v| v.sqrt().recip());
+        /// `ln(1 + x)`
+        Log1p "log1p" => map1(x, T::ln_1p);
+        /// `eˣ - 1`
+        Expm1 "expm1" => map1(x, T::exp_m1);
+        /// `2/√π · ∫₀ˣ e^(-t²) dt`
+        Erf "erf" => map1_wide(x, erf);
+        /// `sin x`
+        Sin "sin" => map1(x, T::sin);
+        /// `cos x`
+        Cos "cos" => map1(x, T::cos);
+        /// `tan x`
+        Tan "tan" => call(x, f64::tan);
+        /// `arcsin x`
+        Asin "asin" => call(x, f64::asin);
+        /// `arccos x`
+        Acos "acos" => call(x, f64::acos);
+        /// `arctan x`
+        Atan "atan" => call(x, f64::atan);
+        /// `sinh x`
+        Sinh "sinh" => call(x, f64::sinh);
+        /// `cosh x`
+        Cosh "cosh" => call(x, f64::cosh);
+        /// `arsinh x`
+        Asinh "asinh" => call(x, libm::asinh);
+        /// `arcosh x`
+        Acosh "acosh" => call(x, libm::acosh);
+        /// `artanh x`
+        Atanh "atanh" => call(x, libm::atanh);
+        /// `log₂ x`
+        Log2 "log2" => call(x, f64::log2);
+        /// `log₁₀ x`
+        Log10 "log10" => call(x, f64::log10);
+        /// `2ˣ`
+        Exp2 "exp2" => call(x, f64::exp2);
+        /// The inverse of [`Erf`](Self::Erf)
+        Erfinv "erfinv" => call(x, erfinv);
+        /// `ln |Γ(x)|`
+        Lgamma "lgamma" => call(x, libm::lgamma);
+        /// The derivative of this order of the derivative of `ln Γ(x)`
+        Polygamma {
+            /// How often the digamma function is differentiated
+            order: u32,
+        } "polygamma" => match order {
+            0 => call(x, digamma),
+            _ => map1(x, move |v: T| polygamma(order, v.to_f64()) as T),
+        };
+        /// The greatest whole number that is at most `x`
+        Floor "floor" => formula!(x, |v| v.floor());
+        /// The smallest whole number that is at least `x`
+        Ceil "ceil" => formula!(x, |v| v.ceil());
+        /// The nearest whole number, the even one of two
+        Round "round" => formula!(x, |v| v.round_ties_even());
+        /// The whole number before the decimal point
+        Trunc "trunc" => call(x, f64::trunc);
+        /// `tanh x`
+        Tanh "tanh" => map1_wide(x, tanh);
+        /// `1/(1 + e⁻ˣ)`
+        Sigmoid "sigmoid" => map1_wide(x, T::sigmoid);
+        /// `max(x, 0)`, NaN kept
+        // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.
+        Relu "relu" => map1(x, |v: T| if v < 0.0 { 0.0 } else { v });
+        /// `x · ½ (1 + erf(x/√2))`
+        Gelu "gelu" => formula!(x, |v| gelu(v));
+        /// `x · ½ (1 + tanh(√(2/π) (x + 0.044715 x³)))`
+        GeluTanh "gelu" => formula!(x, |v| {
+            0.5 * v * (1.0 + tanh(ROOT_OF_2_OVER_PI * (v + 0.044_715 * v * v * v)))
+        });
+        /// `x / (1 + e⁻ˣ)`
+        Silu "silu" => formula!(x, |v| v / (1.0 + exp(-v)));
+        /// `x tanh(ln(1 + eˣ))`
+        Mish "mish" => formula!(x, |v| {
+            // With e = eˣ, tanh(ln(1 + e)) = (e² + 2e) / (e² + 2e + 2).
+            let e = exp(v.min(20.0));
+            let w = e * (e + 2.0);
+            if v > 20.0 { v } else { v * (w / (w + 2.0)) }
+        });
+        /// `x · min(max(x + 3, 0), 6) / 6`
+        Hardswish "hardswish" => formula!(x, |v| v * (v + 3.0).clamped([0.0, 6.0]) / 6.0);
+        /// `min(max(x + 3, 0), 6) / 6`
+        Hardsigmoid "hardsigmoid" => formula!(x, |v| (v + 3.0).clamped([0.0, 6.0]) / 6.0);
+        /// `min(max(x, low), high)`, NaN kept
+        Clamp {
+            /// The lower bound, not NaN
+            low: f64,
+            /// The upper bound, not NaN
+            high: f64,
+        } "clamp" => formula!(x, (low = low, high = high) |v| v.clamped([low, high]));
+        /// The derivative of [`Gelu`](Self::Gelu)
+        GeluGrad "gelu" => formula!(x, |v| gelu_grad(v));
+        /// The derivative of [`GeluTanh`](Self::GeluTanh)
+        GeluTanhGrad "gelu" => formula!(x, |v| {
+            let cubic = 0.044_715 * v * v;
+            let t = tanh(ROOT_OF_2_OVER_PI * v * (1.0 + cubic));
+            let inner = 0.5 * ROOT_OF_2_OVER_PI * (1.0 + 3.0 * cubic);
+            0.5 * (1.0 + t) + v * ((1.0 - t * t) * inner)
+        });
+        /// The derivative of [`Silu`](Self::Silu)
+        SiluGrad "silu" => formula!(x, |v| {
+            let share = 1.0 / (1.0 + exp(-v));
+            share * (1.0 + v * (1.0 - share))
+        });
+        /// The derivative of [`Mish`](Self::Mish)
+        MishGrad "mish" => formula!(x, |v| {
+            let e = exp(v.min(20.0));
+            let w = e * (e + 2.0);
+            let t = w / (w + 2.0);
+            // 1 - t²
+            let rest = (1.0 + t) * (2.0 / (w + 2.0));
+            if v > 20.0 { 1.0 } else { t + v * (e / (1.0 + e)) * rest }
+        });
+        /// The derivative of [`Hardswish`](Self::Hardswish)
+        HardswishGrad "hardswish" => formula!(x, |v| {
+            let inner = if v < 3.0 { v / 3.0 + 0.5 } else { 1.0 };
+            if v <= -3.0 { 0.0 } else { inner }
+        });
+        /// `ln(1 + e^(βx)) / β`, and `x` where `βx` exceeds the threshold
+        Softplus {
+            /// `β`
+            beta: f64,
+            /// Where the function is a line in `f32` anyway
+            threshold: f64,
+        } "softplus" => formula!(x, (beta = beta, threshold = threshold) |v| {
+            let scaled = v * beta;
+            // ln(1 + u) of a u of at most 1, with what the sum lost made up for.
+            let u = exp(-scaled.abs());
+            let sum = 1.0 + u;
+            let log = if sum == 1.0 { u } else { ln(sum) * (u / (sum - 1.0)) };
+            if scaled > threshold { v } else { (scaled.max(0.0) + log) / beta }
+        });
+        /// `x` where it is positive, else the slope times `x`
+        LeakyRelu {
+            /// The slope
+            negative_slope: f64,
+        } "leaky_relu" => formula!(x, (slope = negative_slope) |v| if v > 0.0 { v } else { v * slope });
+        /// `λ α (e^(βx) - 1)` where `x` is negative, else `λ x`
+        Elu {
+            /// `α`
+            alpha: f64,
+            /// `λ`
+            scale: f64,
+            /// `β`
+            input_scale: f64,
+        } "elu" => formula!(x, (below = alpha * scale, above = scale, inner = input_scale) |v| {
+            let z = v * inner;
+            // eᶻ - 1 by t = tanh z/2, which loses nothing near 0 and below.
+            let t = tanh(0.5 * z);
+            let bent = if z < 0.5 { 2.0 * t / (1.0 - t) } else { exp(z) - 1.0 };
+            if v < 0.0 { bent * below } else { v * above }
+        });
+        }
+    };
+}
+pub(in crate::backend) use unary_ops;
+
+/// Writes [`UnaryOp`] from the list.
+macro_rules! variants {
+    ($x:ident $t:ident; $(
+        $(#[$doc:meta])*
+        $op:ident $({ $($(#[$about:meta])* $number:ident: $type:ty),* $(,)? })? $name:literal => $kernel:expr;
+    )*) => {
+        /// Operations from one element to one; the numbers that some take are rounded to the dtype.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum UnaryOp {
+            $($(#[$doc])* $op $({ $($(#[$about])* $number: $type),* })?,)*
+        }
+
+        impl UnaryOp {
+            /// What errors call it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::Polygamma { order: 0 } => "digamma",
+                    $(Self::$op { .. } => $name,)*
+                }
+            }
+        }
+    };
+}
+
+unary_ops!(variants!);

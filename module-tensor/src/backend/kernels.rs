@@ -201,12 +201,12 @@ pub trait Backend: Any + Send + Sync {
     fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage>;
 
     /// The places of the first `count` elements along the last dimension in stable order, as `I64`;
-    /// NaN is the greatest. Unless `sorted`, these `count` may stand in any order.
+    /// NaN is the greatest.
     ///
     /// # Errors
     ///
     /// As [`unary`](Self::unary).
-    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage>;
+    fn argsort(&self, x: Operand, count: usize, descending: bool) -> Result<Storage>;
 
     /// `numel` elements `fill`, with those of `x` written where `layout`, which has its shape, says;
     /// where places of `layout` coincide, elements are added to a `fill` of 0.

@@ -294,7 +294,7 @@ impl Tensor {
             *last = count;
         }
         let backend = self.device().backend();
-        let storage = backend.argsort(rows.plain(name)?, count, descending, true)?;
+        let storage = backend.argsort(rows.plain(name)?, count, descending)?;
         let indices = Self::fresh(storage, sizes.into());
         let values = rows.gather(-1, &indices)?;
         Ok((values.movedim(-1, dim)?, indices.movedim(-1, dim)?))

@@ -249,8 +249,8 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.cumprod(self.read(x)?, dim))
     }
 
-    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
-        self.run(|cpu| cpu.argsort(self.read(x)?, count, descending, sorted))
+    fn argsort(&self, x: Operand, count: usize, descending: bool) -> Result<Storage> {
+        self.run(|cpu| cpu.argsort(self.read(x)?, count, descending))
     }
 
     fn as_strided_scatter(

@@ -152,9 +152,9 @@ impl Backend for CpuBackend {
         scan::cumprod(x, dim)
     }
 
-    fn argsort(&self, x: Operand, count: usize, descending: bool, sorted: bool) -> Result<Storage> {
+    fn argsort(&self, x: Operand, count: usize, descending: bool) -> Result<Storage> {
         dispatch_computed!("sort", x.storage.dtype(), T => {
-            sort::argsort::<T>(&x, count, descending, sorted)
+            sort::argsort::<T>(&x, count, descending)
         })
     }
 

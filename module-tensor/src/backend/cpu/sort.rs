@@ -54,12 +54,7 @@ ranked! {
 ///
 /// A rank and a place side by side are one integer, so that whatever sorts integers fastest sorts
 /// rows, and stably.
-pub(super) fn argsort<T: Ranked>(
-    x: &Operand,
-    count: usize,
-    descending: bool,
-    sorted: bool,
-) -> Result<Storage> {
+pub(super) fn argsort<T: Ranked>(x: &Operand, count: usize, descending: bool) -> Result<Storage> {
     let Some(&width) = x.layout.shape().last() else {
         return Ok(CpuStorage::wrap(vec![0_i64]));
     };
@@ -72,12 +67,7 @@ pub(super) fn argsort<T: Ranked>(
     let flip = if descending { u64::MAX } else { 0 };
     let values = &*values;
     let row = move |row: usize| &values[row * width..][..width];
-    let order = Order {
-        rows,
-        width,
-        count,
-        sorted,
-    };
+    let order = Order { rows, width, count };
     // The closures own what they read, so that no write to the keys can change it.
     if T::BITS == 32 && u32::try_from(width).is_ok() {
         order.of::<u64>(&move |i, keys| {
@@ -114,7 +104,6 @@ struct Order {
     rows: usize,
     width: usize,
     count: usize,
-    sorted: bool,
 }
 
 impl Order {
@@ -135,9 +124,7 @@ impl Order {
                 keys.select_nth_unstable(count);
                 keys.truncate(count);
             }
-            if self.sorted {
-                keys.sort_unstable();
-            }
+            keys.sort_unstable();
             out.extend(keys.iter().map(|key| key.place()));
         }
         Ok(CpuStorage::wrap(out))

@@ -77,6 +77,7 @@ mod rows;
 mod running;
 mod sample;
 mod scan;
+mod scatter;
 mod scatter_reduce;
 mod search;
 mod sign;

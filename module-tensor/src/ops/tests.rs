@@ -476,8 +476,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     // Gradients of gradients.
     ("index::AddedToZeros", &[]),
     ("index::Gather", &["gather"]),
-    ("index::Scatter", &["scatter"]),
-    ("index::ScatterAdd", &["scatter_add"]),
+    ("scatter::Scatter", &["scatter"]),
+    ("scatter::ScatterAdd", &["scatter_add"]),
     ("join::Cat", &["cat"]),
     (
         "linear_map::Mapped",
@@ -666,6 +666,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "quantile",
     "repeat_interleave",
     "running",
+    "scatter",
     "scatter_reduce",
     "search",
     "unique",

@@ -15,7 +15,7 @@ use super::{
 };
 use super::{
     as_strided_scatter, cast, conv, elementwise, full, gather_along, half_product, index, memory,
-    nonzero, number, pool, reduce, resample, rng, sample, scan, softmax, sort, unary, window,
+    nonzero, number, pool, reduce, resample, rng, sample, scan, softmax, sort, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -264,7 +264,7 @@ impl Backend for CpuBackend {
     }
 
     fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
-        map::through_f32([x], |[x]| window::unfold(op, &x, geometry))
+        map::through_f32([x], |[x]| unfold::unfold(op, &x, geometry))
     }
 
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {

@@ -47,6 +47,7 @@ mod storage;
 mod thread_pool;
 mod threads;
 mod unary;
+mod unfold;
 mod vector;
 mod view;
 mod window;

@@ -1,13 +1,8 @@
-//! Windows that slide over one to three dimensions, laid side by side as columns and back.
+//! Windows that slide over one to three dimensions, in tiles of columns and back.
 
 use std::ops::Range;
 
 use super::float::Float;
-use super::map::{FloatKernel, run_float};
-use super::memory::filled;
-use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp, check_allocatable};
-use crate::Result;
 
 /// The windows over a block of channels. One spatial dimension is three, two of them of size 1.
 pub(super) struct Window {
@@ -330,78 +325,5 @@ pub(super) fn add_steps<T: Float>(from: &[T], f: impl Fn(T) -> T, step: usize, t
                 *to = to.plus(f(from));
             }
         }
-    }
-}
-
-pub(super) fn unfold(op: UnfoldOp, x: &Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
-    let UnfoldGeometry {
-        input,
-        output,
-        kernel,
-        stride,
-        padding,
-        dilation,
-    } = geometry;
-    let &[batch, channels, ref size @ ..] = &**input else {
-        return Err(input.error("im2col", "[batch, channels, size…]"));
-    };
-    let window = Window {
-        channels,
-        input: three(size, 1),
-        output: three(output, 1),
-        kernel: three(kernel, 1),
-        stride: three(stride, 1),
-        padding: three(padding, 0),
-        dilation: three(dilation, 1),
-    };
-    let kernel = Unfold {
-        op,
-        x,
-        batch,
-        window,
-    };
-    run_float(x.storage.dtype(), kernel)
-}
-
-struct Unfold<'a> {
-    op: UnfoldOp,
-    x: &'a Operand,
-    batch: usize,
-    window: Window,
-}
-
-impl FloatKernel for Unfold<'_> {
-    type Output = Storage;
-
-    fn name(&self) -> &'static str {
-        "im2col"
-    }
-
-    fn run<T: Float>(self) -> Result<Storage> {
-        let Self {
-            op,
-            x,
-            batch,
-            window,
-        } = self;
-        let x = to_cow::<T>(x)?;
-        let (columns, input) = (window.rows() * window.places(), window.input_len());
-        let (from, to) = match op {
-            UnfoldOp::Unfold => (input, columns),
-            UnfoldOp::Fold => (columns, input),
-        };
-        check_allocatable::<T>(batch * to)?;
-        let mut out = filled(batch * to, T::zero())?;
-        if columns == 0 || input == 0 {
-            return Ok(CpuStorage::wrap(out));
-        }
-        let tile = window.whole();
-        for (from, to) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
-            match op {
-                UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.places.len()),
-                UnfoldOp::Fold => window.fold(from, &tile, to, tile.places.len()),
-            }
-        }
-        Ok(CpuStorage::wrap(out))
     }
 }

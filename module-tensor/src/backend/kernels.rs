@@ -14,7 +14,8 @@ use crate::{DType, Result, Scalar};
 
 /// The kernels of a device, one method for each family.
 ///
-/// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous.
+/// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous. Kernels that
+/// say nothing of errors fail as [`unary`](Self::unary).
 /// What a device does not serve, such as a dtype, is [`ErrorKind::UnsupportedDType`](crate::ErrorKind::UnsupportedDType) or
 /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
 pub trait Backend: Any + Send + Sync {
@@ -110,17 +111,9 @@ pub trait Backend: Any + Send + Sync {
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage>;
 
     /// Two elements to one, for layouts of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
 
     /// `value` where `x` lies in the region, else the other element, for layouts of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn fill_in_range(
         &self,
         region: FillRange,
@@ -130,90 +123,42 @@ pub trait Backend: Any + Send + Sync {
     ) -> Result<Storage>;
 
     /// An element and a number, which has the precision of the computation, to one element.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
 
     /// `a + α·b`, for layouts of one shape; over the memory of `a`, if nobody else holds it.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage>;
 
     /// Two elements to a truth value, for layouts of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage>;
 
     /// An element and a number, which the dtype of `x` holds exactly, to a truth value.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage>;
 
     /// The element of `a` where `condition` is true, else that of `b`, for layouts of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
     /// The number, which the dtype of `x` holds exactly, where `mask` is `on`, else the element of `x`, for
     /// layouts of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage>;
 
     /// Folds the dimensions `dims`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage>;
 
     /// The place of an extreme element along `dim`, as `I64`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage>;
 
     /// The sums along `dim` up to each element, or from each element on if `reverse`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage>;
 
     /// The products along `dim` up to each element.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage>;
 
     /// The places of the first `count` elements along the last dimension in stable order, as `I64`;
     /// NaN is the greatest.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn argsort(&self, x: Operand, count: usize, descending: bool) -> Result<Storage>;
 
     /// `numel` elements `fill`, with those of `x` written where `layout`, which has its shape, says;
     /// where places of `layout` coincide, elements are added to a `fill` of 0.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn as_strided_scatter(
         &self,
         x: Operand,
@@ -224,10 +169,6 @@ pub trait Backend: Any + Send + Sync {
 
     /// Elements in another order along each dimension, some perhaps several times: flips, and padding by
     /// what is there. Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn gather_along(
         &self,
         op: LinearOp,
@@ -237,24 +178,12 @@ pub trait Backend: Any + Send + Sync {
 
     /// `[…, m, k]` times `[…, k, n]`, with the same sizes before them. A factor that was stretched over some
     /// of these has strides of 0 there.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage>;
 
     /// `[m, k]` times `[k, n]` plus a row of `n` added to each of the `m`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
     /// Softmax or its logarithm along `dim`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage>;
 
     /// `out[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`.
@@ -318,24 +247,12 @@ pub trait Backend: Any + Send + Sync {
 
     /// The places of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their
     /// count.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)>;
 
     /// The parts one after the other along `dim`.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage>;
 
     /// A convolution or one of its two gradients; `a` and `b` are what [`ConvOp`] says.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn convolution(
         &self,
         op: ConvOp,
@@ -345,28 +262,16 @@ pub trait Backend: Any + Send + Sync {
     ) -> Result<Storage>;
 
     /// The windows of a convolution laid side by side, or added back.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
 
     /// The greatest element of each window, and its place in the flattened spatial dimensions of the
     /// input, as `I64`, both of the shape `geometry.output`. Of equal ones the first in row-major order is
     /// the greatest; NaN is greater than any number, and the last of several.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
 
     /// The sum of each window over the divisor. Backward, `x` has the shape `geometry.output` and the result
     /// `geometry.input`: each element is divided by the divisor of its window and added to every place that
     /// the window sees.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn avg_pool(
         &self,
         op: LinearOp,
@@ -377,18 +282,10 @@ pub trait Backend: Any + Send + Sync {
 
     /// Images at another size. Backward, `x` has the shape `geometry.output` and the result
     /// `geometry.input`: each element is added to every place that it was computed from, times its weight.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage>;
 
     /// Images read at locations between places, or one of its two gradients; `a` and `b` are what
     /// [`SampleOp`] says, and the locations, `[batch, dimensions, locations]`, have no gradient here.
-    ///
-    /// # Errors
-    ///
-    /// As [`unary`](Self::unary).
     fn sample(
         &self,
         op: SampleOp,

@@ -47,7 +47,7 @@ impl Tensor {
     /// `outputs` as those of one operation on `inputs`, as [`record`](Self::record) for one: outputs that
     /// are not floating-point, such as places, have no gradient.
     ///
-    /// The function is given one optional gradient for each output ([`Backward::grad_of`]).
+    /// The function is given one optional gradient for each output ([`Backward::grad_of`](super::Backward::grad_of)).
     ///
     /// # Example
     ///

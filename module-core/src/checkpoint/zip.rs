@@ -1,12 +1,11 @@
 //! Zip archives, as checkpoints use them: where the entries lie in the file.
 
-use std::io::Cursor;
 use std::ops::Range;
 
-use super::words::shortened;
 use indexmap::IndexMap;
-use zip::read::{ArchiveOffset, Config, ZipFileEntry};
-use zip::{CompressionMethod, ZipArchive};
+use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord};
+
+use super::words::shortened;
 
 /// The entries of an archive by name.
 pub(super) type Entries = IndexMap<String, Entry>;
@@ -24,33 +23,37 @@ pub(super) struct Entry {
 /// The directory of an archive, checked: names are unique and lead nowhere else, entries lie inside
 /// the file and apart from each other, none is encrypted.
 pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
-    let config = Config {
-        archive_offset: ArchiveOffset::Known(0),
-    };
-    let problem = |e: zip::result::ZipError| format!("the directory of the archive: {e}");
-    let archive = ZipArchive::with_config(config, Cursor::new(bytes));
-    let archive = archive.map_err(|e| match has_end(bytes) {
-        true => problem(e),
-        false => "the file ends early: cut off? The directory at the end of the archive is missing"
-            .to_owned(),
+    let problem = |e: rawzip::Error| format!("the directory of the archive: {e}");
+    let archive = ZipArchive::from_slice(bytes).map_err(|e| match e.kind() {
+        rawzip::ErrorKind::MissingEndOfCentralDirectory => {
+            "the file ends early: cut off? The directory at the end of the archive is missing"
+                .to_owned()
+        }
+        _ => problem(e),
     })?;
-    if archive.has_duplicate_names() {
-        return Err("two entries have one name".to_owned());
-    }
     let mut entries = Entries::new();
     let mut places = Vec::new();
-    for index in 0..archive.len() {
-        let entry = archive.by_index_data(index).map_err(problem)?;
-        let name = entry.name().map_err(problem)?.into_owned();
-        check_name(&name)?;
+    for entry in archive.entries() {
+        let entry = entry.map_err(problem)?;
+        let name = entry.file_path();
+        let name = std::str::from_utf8(name.as_bytes()).map_err(|_| {
+            let name = String::from_utf8_lossy(name.as_bytes());
+            format!("the name {:?} is not UTF-8", shortened(&name))
+        })?;
+        check_name(name)?;
         let (header, found) =
-            place(bytes, &entry).map_err(|p| format!("entry `{}`: {p}", shortened(&name)))?;
+            place(bytes, &entry).map_err(|p| format!("entry `{}`: {p}", shortened(name)))?;
         places.push(header..found.range.end);
-        // Names that differ in their bytes alone may be one as text.
-        if entries.contains_key(&name) {
-            return Err(format!("two entries are called `{}`", shortened(&name)));
+        if entries.contains_key(name) {
+            return Err(format!("two entries are called `{}`", shortened(name)));
         }
-        entries.insert(name, found);
+        entries.insert(name.to_owned(), found);
+    }
+    let (listed, counted) = (entries.len() as u64, archive.entries_hint());
+    if listed != counted {
+        return Err(format!(
+            "the directory of the archive lists {listed} entries, and its end counts {counted}"
+        ));
     }
     places.sort_unstable_by_key(|place| (place.start, place.end));
     match places.windows(2).find(|pair| pair[0].end > pair[1].start) {
@@ -60,15 +63,6 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
         )),
         None => Ok(entries),
     }
-}
-
-/// Whether the record is there with which every archive ends; only a remark may follow it.
-fn has_end(bytes: &[u8]) -> bool {
-    const RECORD: usize = 22;
-    let last = bytes.len().saturating_sub(RECORD + usize::from(u16::MAX));
-    let last = bytes.get(last..).unwrap_or_default();
-    let mut records = last.windows(RECORD);
-    records.any(|record| record.starts_with(b"PK\x05\x06"))
 }
 
 /// Refuses names that would lie outside of a directory, were the archive unpacked.
@@ -85,34 +79,37 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// The start of the local header, and the place of the data behind it.
-fn place(bytes: &[u8], entry: &ZipFileEntry<'_>) -> Result<(usize, Entry), String> {
-    if entry.encrypted() {
+fn place(bytes: &[u8], entry: &ZipFileHeaderRecord<'_>) -> Result<(usize, Entry), String> {
+    if entry.flags().is_encrypted() {
         return Err("it is encrypted".to_owned());
     }
     let number = |n: u64| usize::try_from(n).map_err(|e| e.to_string());
-    let header = number(entry.header_start())?;
+    let header = number(entry.local_header_offset())?;
     // Signature, 22 bytes that the directory repeats, the lengths of name and extra field.
     let start = bytes.get(header..).and_then(|rest| {
         let (fixed, rest) = rest.split_first_chunk::<30>()?;
         let length = |at: usize| usize::from(u16::from_le_bytes([fixed[at], fixed[at + 1]]));
-        let matches = fixed.starts_with(b"PK\x03\x04") && rest.starts_with(entry.name_raw());
-        (matches && length(26) == entry.name_raw().len())
+        let name = entry.file_path();
+        let name = name.as_bytes();
+        let matches = fixed.starts_with(b"PK\x03\x04") && rest.starts_with(name);
+        (matches && length(26) == name.len())
             .then(|| header + fixed.len() + length(26) + length(28))
     });
     let start = start.ok_or("the directory and the header before its data differ")?;
-    let (packed, size) = (number(entry.compressed_size())?, number(entry.size())?);
+    let packed = number(entry.compressed_size_hint())?;
+    let size = number(entry.uncompressed_size_hint())?;
     let end = start.checked_add(packed).filter(|&end| end <= bytes.len());
     let end = end.ok_or_else(|| {
         let length = bytes.len();
         format!("its {packed} bytes from byte {start} reach past the {length} of the file")
     })?;
-    let inflated = match entry.compression() {
-        CompressionMethod::Stored if packed == size => None,
-        CompressionMethod::Stored => {
+    let inflated = match entry.compression_method() {
+        CompressionMethod::STORE if packed == size => None,
+        CompressionMethod::STORE => {
             return Err(format!("it is stored, yet {packed} bytes hold {size}"));
         }
         CompressionMethod::DEFLATE => Some(size),
-        method => return Err(format!("the compression {method} is not served")),
+        method => return Err(format!("the compression {method} is not supported")),
     };
     let range = start..end;
     let crc = entry.crc32();

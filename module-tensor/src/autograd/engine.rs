@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use super::pending::Pending;
@@ -69,27 +69,31 @@ enum Wanted {
     /// At every leaf.
     Leaves,
     /// At these outputs, and `through` the nodes on the way to them only.
+    ///
+    /// Both rise, and are searched by halves.
     At {
-        outputs: BTreeSet<(u64, usize)>,
-        through: BTreeSet<u64>,
+        outputs: Vec<(u64, usize)>,
+        through: Vec<u64>,
     },
 }
 
 impl Wanted {
     fn new(roots: &[(Edge, Tensor)], inputs: &[Edge]) -> Self {
-        let outputs: BTreeSet<_> = inputs.iter().map(key).collect();
+        let mut outputs: Vec<_> = inputs.iter().map(key).collect();
+        outputs.sort_unstable();
         let first = outputs.first().map_or(u64::MAX, |&(order, _)| order);
         // What was created before the first of them does not depend on any.
         let found = nodes_from(roots, |node| node.order >= first);
         // By rising order, so that every input has its answer before it is asked.
-        let mut through = BTreeSet::new();
-        for (order, node) in &found {
+        let mut through = Vec::new();
+        for node in found.iter().rev() {
             let leads = |input: &Input| {
                 let order = input.node.order;
-                outputs.contains(&(order, input.output())) || through.contains(&order)
+                let output = (order, input.output());
+                outputs.binary_search(&output).is_ok() || through.binary_search(&order).is_ok()
             };
             if parents(node).any(leads) {
-                through.insert(*order);
+                through.push(node.order);
             }
         }
         Self::At { outputs, through }
@@ -100,7 +104,7 @@ impl Wanted {
             Self::Leaves => edge.keeps_grad(),
             Self::At { outputs, .. } => {
                 let retains = !edge.is_leaf() && edge.keeps_grad();
-                outputs.contains(&key(edge)) || (retains && self.passes(&edge.node))
+                outputs.binary_search(&key(edge)).is_ok() || (retains && self.passes(&edge.node))
             }
         }
     }
@@ -109,12 +113,11 @@ impl Wanted {
         match self {
             Self::Leaves => true,
             Self::At { outputs, .. } => {
-                let first = (node.order, 0);
-                outputs
-                    .range(first..=(node.order, usize::MAX))
-                    .next()
-                    .is_some()
-                    || self.passes(node)
+                let first = outputs.partition_point(|&(order, _)| order < node.order);
+                let is_asked_for = outputs
+                    .get(first)
+                    .is_some_and(|&(order, _)| order == node.order);
+                is_asked_for || self.passes(node)
             }
         }
     }
@@ -122,27 +125,51 @@ impl Wanted {
     fn passes(&self, node: &Node) -> bool {
         match self {
             Self::Leaves => true,
-            Self::At { through, .. } => through.contains(&node.order),
+            Self::At { through, .. } => through.binary_search(&node.order).is_ok(),
         }
     }
 }
 
-/// All nodes that gradients of the roots can reach, as far as they are to be followed.
-fn nodes_from(
-    roots: &[(Edge, Tensor)],
-    follow: impl Fn(&Node) -> bool,
-) -> BTreeMap<u64, Arc<Node>> {
-    let mut found: BTreeMap<u64, Arc<Node>> = BTreeMap::new();
-    let mut open: Vec<Arc<Node>> = roots.iter().map(|(root, _)| root.node.clone()).collect();
-    while let Some(node) = open.pop() {
-        if !follow(&node) || found.contains_key(&node.order) {
+/// All nodes that gradients of the roots can reach, as far as they are to be followed, by falling order
+/// of creation.
+fn nodes_from(roots: &[(Edge, Tensor)], follow: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
+    let mut found: Vec<Arc<Node>> = Vec::new();
+    let roots = roots.iter().map(|(root, _)| root.node.clone());
+    let mut open: BinaryHeap<ByOrder> = roots.map(ByOrder).collect();
+    while let Some(ByOrder(node)) = open.pop() {
+        // Whatever leads to a node is younger, so that it comes as often as it was met, all at once.
+        let is_again = found.last().is_some_and(|last| last.order == node.order);
+        if is_again || !follow(&node) {
             continue;
         }
-        open.extend(parents(&node).map(|input| input.node.clone()));
-        found.insert(node.order, node);
+        open.extend(parents(&node).map(|input| ByOrder(input.node.clone())));
+        found.push(node);
     }
     found
 }
+
+/// A node, compared by its order of creation.
+struct ByOrder(Arc<Node>);
+
+impl Ord for ByOrder {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.order.cmp(&other.0.order)
+    }
+}
+
+impl PartialOrd for ByOrder {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByOrder {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ByOrder {}
 
 fn parents(node: &Node) -> impl Iterator<Item = &Input> {
     let inputs = match &node.kind {
@@ -211,7 +238,7 @@ impl Pass {
 
     /// Counts how many gradients each leaf with hooks will be given.
     fn count(&mut self, roots: &[(Edge, Tensor)]) {
-        for node in nodes_from(roots, |_| true).values() {
+        for node in &nodes_from(roots, |_| true) {
             for input in parents(node) {
                 if input.edge().has_post_accumulate_hooks() {
                     *self.awaited.entry(input.node.order).or_default() += 1;

@@ -117,75 +117,50 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + '
     fn as_le_bytes(values: &[Self]) -> Option<&[u8]>;
 }
 
-/// Whether memory holds an element's bytes as files do.
-fn is_memory_order<T>() -> bool {
-    cfg!(target_endian = "little") || size_of::<T>() == 1
+/// Turns the bytes of elements between the order of memory and that of files, which is little-endian.
+///
+/// `width` is that of the numbers that an element consists of.
+fn swap_bytes(bytes: &mut [u8], width: usize) {
+    if cfg!(target_endian = "big") && width > 1 {
+        bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    }
 }
 
-macro_rules! little_endian {
-    ($type:ty) => {
+/// Whether memory holds numbers of this width as files do.
+fn is_memory_order(width: usize) -> bool {
+    cfg!(target_endian = "little") || width == 1
+}
+
+/// The bytes of elements that are numbers of `$part`, or consist of them.
+macro_rules! number_bytes {
+    ($part:ty) => {
         fn to_le_bytes(values: &[Self]) -> Vec<u8> {
-            let mut bytes = Vec::with_capacity(size_of_val(values));
+            let mut bytes = bytemuck::cast_slice(values).to_vec();
+            swap_bytes(&mut bytes, size_of::<$part>());
+            bytes
+        }
+
+        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
+            let mut values = vec![Self::default(); bytes.len() / size_of::<Self>()];
+            let memory = bytemuck::cast_slice_mut(&mut values);
+            memory.copy_from_slice(&bytes[..memory.len()]);
+            swap_bytes(memory, size_of::<$part>());
             values
-                .iter()
-                .for_each(|v| bytes.extend_from_slice(&<$type>::to_le_bytes(*v)));
-            bytes
-        }
-
-        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
-            bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|&chunk| <$type>::from_le_bytes(chunk))
-                .collect()
         }
 
         fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
             let values = bytemuck::try_cast_slice(bytes).ok();
-            values.filter(|_| is_memory_order::<Self>())
+            values.filter(|_| is_memory_order(size_of::<$part>()))
+        }
+
+        fn as_le_bytes(values: &[Self]) -> Option<&[u8]> {
+            is_memory_order(size_of::<$part>()).then(|| bytemuck::cast_slice(values))
         }
     };
 }
 
-/// The bytes of numbers of one byte.
-macro_rules! single_bytes {
-    () => {
-        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
-            bytemuck::cast_slice(values).to_vec()
-        }
-
-        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
-            bytemuck::cast_slice(bytes).to_vec()
-        }
-
-        fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
-            Some(bytemuck::cast_slice(bytes))
-        }
-    };
-}
-
-/// The bytes of complex numbers: those of the real part and those of the imaginary one.
-macro_rules! complex_bytes {
-    () => {
-        fn to_le_bytes(values: &[Self]) -> Vec<u8> {
-            <f32 as Element>::to_le_bytes(bytemuck::cast_slice(values))
-        }
-
-        fn from_le_bytes(bytes: &[u8]) -> Vec<Self> {
-            let parts: Vec<f32> = Element::from_le_bytes(bytes);
-            let pairs = parts.as_chunks().0.iter();
-            pairs.map(|&[re, im]| Complex { re, im }).collect()
-        }
-
-        fn in_bytes(bytes: &[u8]) -> Option<&[Self]> {
-            let values = bytemuck::try_cast_slice(bytes).ok();
-            values.filter(|_| is_memory_order::<Self>())
-        }
-    };
-}
-
-macro_rules! truth_bytes {
+/// The bytes of truth values, which are 0 and 1; whatever else a byte is stands for 1.
+macro_rules! bool_bytes {
     () => {
         fn to_le_bytes(values: &[Self]) -> Vec<u8> {
             values.iter().map(|&v| u8::from(v)).collect()
@@ -198,6 +173,10 @@ macro_rules! truth_bytes {
         // Bytes other than 0 and 1 are no truth values.
         fn in_bytes(_: &[u8]) -> Option<&[Self]> {
             None
+        }
+
+        fn as_le_bytes(values: &[Self]) -> Option<&[u8]> {
+            Some(bytemuck::cast_slice(values))
         }
     };
 }
@@ -226,31 +205,26 @@ macro_rules! elements {
             }
 
             $bytes!($($arg)?);
-
-            fn as_le_bytes(values: &[Self]) -> Option<&[u8]> {
-                let bytes = bytemuck::try_cast_slice(values).ok();
-                bytes.filter(|_| is_memory_order::<Self>())
-            }
         }
     )*};
 }
 
 elements!(
-    f32 => F32 by little_endian(f32),
-    f64 => F64 by little_endian(f64),
-    f16 => F16 by little_endian(f16),
-    bf16 => BF16 by little_endian(bf16),
-    i64 => I64 by little_endian(i64),
-    i32 => I32 by little_endian(i32),
-    u8 => U8 by little_endian(u8),
-    bool => Bool by truth_bytes(),
-    i8 => I8 by single_bytes(),
-    i16 => I16 by little_endian(i16),
-    u16 => U16 by little_endian(u16),
-    u32 => U32 by little_endian(u32),
-    F8E4M3 => F8E4M3 by single_bytes(),
-    F8E5M2 => F8E5M2 by single_bytes(),
-    Complex<f32> => Complex64 by complex_bytes(),
+    f32 => F32 by number_bytes(f32),
+    f64 => F64 by number_bytes(f64),
+    f16 => F16 by number_bytes(f16),
+    bf16 => BF16 by number_bytes(bf16),
+    i64 => I64 by number_bytes(i64),
+    i32 => I32 by number_bytes(i32),
+    u8 => U8 by number_bytes(u8),
+    bool => Bool by bool_bytes(),
+    i8 => I8 by number_bytes(u8),
+    i16 => I16 by number_bytes(i16),
+    u16 => U16 by number_bytes(u16),
+    u32 => U32 by number_bytes(u32),
+    F8E4M3 => F8E4M3 by number_bytes(u8),
+    F8E5M2 => F8E5M2 by number_bytes(u8),
+    Complex<f32> => Complex64 by number_bytes(f32),
 );
 
 impl HostData {

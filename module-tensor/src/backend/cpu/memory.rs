@@ -1,6 +1,5 @@
 //! Memory for the results of kernels.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::dispatch::dispatch;
@@ -157,7 +156,7 @@ pub(super) fn empty() {
 }
 
 static POOL: Mutex<Pool> = Mutex::new(Pool {
-    blocks: BTreeMap::new(),
+    blocks: Vec::new(),
     bytes: 0,
 });
 
@@ -168,31 +167,43 @@ fn pool() -> std::sync::MutexGuard<'static, Pool> {
 
 #[derive(Default)]
 struct Pool {
-    /// By dtype and size in bytes.
-    blocks: BTreeMap<(usize, usize), Vec<HostData>>,
+    /// By dtype and size in bytes, which rise. A program asks for few sizes.
+    blocks: Vec<(Size, Vec<HostData>)>,
     bytes: usize,
 }
 
+/// The dtype and the number of bytes.
+type Size = (usize, usize);
+
 impl Pool {
+    /// Where blocks of this size are, or would be.
+    fn search(&self, size: Size) -> std::result::Result<usize, usize> {
+        self.blocks.binary_search_by_key(&size, |(size, _)| *size)
+    }
+
     /// The smallest block with room for `bytes`, unless a fifth of it would lie idle.
     fn take(&mut self, dtype: usize, bytes: usize) -> Option<HostData> {
-        let fitting = (dtype, bytes)..=(dtype, bytes.saturating_add(bytes / 4));
-        let mut fitting = self.blocks.range_mut(fitting);
-        let (&key, blocks) = fitting.next()?;
+        let (Ok(at) | Err(at)) = self.search((dtype, bytes));
+        let last = (dtype, bytes.saturating_add(bytes / 4));
+        let (size, blocks) = self.blocks.get_mut(at).filter(|(size, _)| *size <= last)?;
+        self.bytes -= size.1;
         let block = blocks.pop();
         if blocks.is_empty() {
-            self.blocks.remove(&key);
+            self.blocks.remove(at);
         }
-        self.bytes -= key.1;
         block
     }
 
     /// Keeps a block, unless there are enough.
     fn put(&mut self, block: HostData, bytes: usize) {
-        if self.bytes + bytes <= MOST {
-            self.bytes += bytes;
-            let key = (block.dtype() as usize, bytes);
-            self.blocks.entry(key).or_default().push(block);
+        if self.bytes + bytes > MOST {
+            return;
+        }
+        self.bytes += bytes;
+        let size = (block.dtype() as usize, bytes);
+        match self.search(size) {
+            Ok(at) => self.blocks[at].1.push(block),
+            Err(at) => self.blocks.insert(at, (size, vec![block])),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Entry {
 pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
     let problem = |e: rawzip::Error| format!("the directory of the archive: {e}");
     let archive = ZipArchive::from_slice(bytes).map_err(|e| match e.kind() {
-        rawzip::ErrorKind::MissingEndOfCentralDirectory => {
+        rawzip::ErrorKind::MissingEndOfCentralDirectory | rawzip::ErrorKind::Eof => {
             "the file ends early: cut off? The directory at the end of the archive is missing"
                 .to_owned()
         }
@@ -33,7 +33,9 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
     })?;
     let mut entries = Entries::new();
     let mut places = Vec::new();
-    for entry in archive.entries() {
+    // Where the end counts fewer entries than there are, other readers see no more either.
+    let counted = usize::try_from(archive.entries_hint()).unwrap_or(usize::MAX);
+    for entry in archive.entries().take(counted) {
         let entry = entry.map_err(problem)?;
         let name = entry.file_path();
         let name = std::str::from_utf8(name.as_bytes()).map_err(|_| {
@@ -49,8 +51,8 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
         }
         entries.insert(name.to_owned(), found);
     }
-    let (listed, counted) = (entries.len() as u64, archive.entries_hint());
-    if listed != counted {
+    let listed = entries.len();
+    if listed < counted {
         return Err(format!(
             "the directory of the archive lists {listed} entries, and its end counts {counted}"
         ));

@@ -57,10 +57,14 @@ fn lies_about_entries_of_checkpoints_are_refused() {
     );
     refuse(
         "unknown method",
-        "is not served",
+        "is not supported",
         changed(DATA, |e| e.method = 99),
     );
-    refuse("bzip2", "is not served", changed(DATA, |e| e.method = 12));
+    refuse(
+        "bzip2",
+        "is not supported",
+        changed(DATA, |e| e.method = 12),
+    );
     refuse("encrypted", "encrypted", changed(DATA, |e| e.flags = 1));
     refuse("strongly encrypted", "", changed(DATA, |e| e.flags = 0x41));
     refuse(

@@ -9,6 +9,7 @@ thread_local! {
 }
 
 /// Whether operations on this thread are recorded.
+#[inline]
 pub fn is_grad_enabled() -> bool {
     ENABLED.with(Cell::get)
 }

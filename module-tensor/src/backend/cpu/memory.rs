@@ -14,6 +14,7 @@ const LARGE: usize = 1 << 26;
 ///
 /// The block is given back at once and asked for again by the kernel, which keeps fresh zeros
 /// unwritten; large blocks come straight from the system, so that this costs little.
+#[inline]
 pub(crate) fn check_allocatable<T>(len: usize) -> Result<()> {
     if len
         .checked_mul(size_of::<T>())
@@ -44,6 +45,7 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
 ///
 /// A training step asks for the same blocks again and again. The system's allocator gives megabytes
 /// back to the system, whose fresh pages cost more to touch than most kernels take.
+#[inline]
 pub(super) fn vec_with_capacity<T: Element>(len: usize) -> Result<Vec<T>> {
     match reused_block(len) {
         Some(mut block) => {
@@ -55,6 +57,7 @@ pub(super) fn vec_with_capacity<T: Element>(len: usize) -> Result<Vec<T>> {
 }
 
 /// A block that a tensor has given back, with its elements and room for `len`.
+#[inline]
 fn reused_block<T: Element>(len: usize) -> Option<Vec<T>> {
     let bytes = len.saturating_mul(size_of::<T>());
     let found = REUSED_SIZES
@@ -64,6 +67,7 @@ fn reused_block<T: Element>(len: usize) -> Option<Vec<T>> {
 }
 
 /// `len` elements to be written over: what they are is not said.
+#[inline]
 pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
     check_allocatable::<T>(len)?;
     Ok(block(len))
@@ -81,6 +85,7 @@ impl HostData {
 }
 
 /// As [`scratch`], for sizes that are known to be small.
+#[inline]
 fn block<T: Element>(len: usize) -> Vec<T> {
     if let Some(mut block) = reused_block::<T>(len) {
         // Most often the block was as long before.

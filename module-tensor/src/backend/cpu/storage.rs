@@ -21,10 +21,12 @@ pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
 }
 
 impl CpuStorage {
+    #[inline]
     pub(super) fn of(data: HostData) -> Storage {
         Storage::new(Self(Memory::Owned(data)))
     }
 
+    #[inline]
     pub(in crate::backend) fn wrap<T: Element>(values: Vec<T>) -> Storage {
         Self::of(T::into_host(values))
     }
@@ -58,6 +60,7 @@ impl CpuStorage {
     }
 
     /// The elements, if they are of this type.
+    #[inline]
     pub(super) fn values<T: Element>(&self) -> Option<&[T]> {
         match &self.0 {
             Memory::Owned(data) => T::host(data).map(Vec::as_slice),
@@ -70,6 +73,7 @@ impl CpuStorage {
     }
 
     /// The elements to be written, if they are of this type and the memory's own.
+    #[inline]
     pub(super) fn values_mut<T: Element>(&mut self) -> Option<&mut Vec<T>> {
         match &mut self.0 {
             Memory::Owned(data) => T::host_mut(data),
@@ -111,23 +115,27 @@ fn bytes(storage: &Storage) -> Result<Option<&[u8]>> {
 }
 
 /// The elements of a storage as the type that its dtype promises.
+#[inline]
 pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
-    storage.check_plain("cpu kernel")?;
-    let Some(memory) = storage.downcast_ref::<CpuStorage>() else {
-        return Err(storage.absent_error().unwrap_or_else(|| {
-            let op = "cpu kernel";
-            let (lhs, rhs) = (storage.device().to_string(), Device::cpu().to_string());
-            ErrorKind::DeviceMismatch { op, lhs, rhs }.into()
-        }));
-    };
-    memory.values().ok_or_else(|| {
-        let (lhs, rhs) = (storage.dtype(), T::DTYPE);
-        ErrorKind::DTypeMismatch {
-            op: "cpu kernel",
-            lhs,
-            rhs,
-        }
-        .into()
+    storage.check_plain(OP)?;
+    let memory = storage.downcast_ref::<CpuStorage>();
+    let values = memory.and_then(CpuStorage::values);
+    values.ok_or_else(|| unreadable(storage, T::DTYPE))
+}
+
+/// What errors of memory that no operation has checked are called.
+const OP: &str = "cpu kernel";
+
+/// Why the elements of a storage cannot be read as those of a dtype.
+#[cold]
+fn unreadable(storage: &Storage, dtype: DType) -> crate::Error {
+    if storage.downcast_ref::<CpuStorage>().is_some() {
+        let (lhs, rhs) = (storage.dtype(), dtype);
+        return ErrorKind::DTypeMismatch { op: OP, lhs, rhs }.into();
+    }
+    storage.absent_error().unwrap_or_else(|| {
+        let (lhs, rhs) = (storage.device().to_string(), Device::cpu().to_string());
+        ErrorKind::DeviceMismatch { op: OP, lhs, rhs }.into()
     })
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn array_view<'a, T: Element>(
 }
 
 /// The elements of an operand as one slice, if they lie in row-major order.
+#[inline]
 pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
     if x.layout.shape().contains(&0) {
         return Ok(Some(&[]));
@@ -110,6 +111,7 @@ pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
 }
 
 /// The operand's own memory, if its elements are all that lies there and nobody else holds it.
+#[inline]
 pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
     let numel = x.layout.shape().numel();
     let whole = x.layout.offset() == 0 && x.layout.is_contiguous();

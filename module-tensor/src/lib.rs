@@ -24,6 +24,7 @@ mod option_table;
 pub mod rng;
 mod simd;
 mod tensor;
+mod zip;
 
 pub use autograd::BackwardOptions;
 pub use backend::{

@@ -19,7 +19,6 @@ pub struct Storage {
 
 impl Storage {
     /// A handle to fresh memory.
-    #[inline]
     pub fn new(data: impl StorageData) -> Self {
         let (dtype, device) = (data.dtype(), data.device());
         let is_packed = data.packed().is_some();
@@ -33,13 +32,11 @@ impl Storage {
     }
 
     /// The type of the elements.
-    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The device that the memory belongs to.
-    #[inline]
     pub fn device(&self) -> Device {
         self.device
     }
@@ -72,7 +69,6 @@ impl Storage {
     }
 
     /// The memory as its backend's own type.
-    #[inline]
     pub fn downcast_ref<S: StorageData>(&self) -> Option<&S> {
         let data: &dyn Any = &*self.data;
         data.downcast_ref()
@@ -100,7 +96,6 @@ impl Storage {
     }
 
     /// The memory as its backend's own type, to be written, if no other handle shares it.
-    #[inline]
     pub fn downcast_mut<S: StorageData>(&mut self) -> Option<&mut S> {
         let data: &mut dyn Any = Arc::get_mut(&mut self.data)?;
         data.downcast_mut()
@@ -113,7 +108,6 @@ impl Storage {
 
     /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
     /// counted still.
-    #[inline]
     pub(crate) fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.data) == 1
     }

@@ -30,7 +30,6 @@ pub struct Layout {
 
 impl Layout {
     /// The row-major layout of a fresh storage.
-    #[inline]
     pub fn contiguous(shape: Shape) -> Self {
         let mut strides = Sizes::from_elem(1, shape.rank());
         let mut step = 1_usize;
@@ -47,31 +46,26 @@ impl Layout {
     }
 
     /// The size of each dimension.
-    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// How many elements of the storage lie between neighbors in each dimension.
-    #[inline]
     pub fn strides(&self) -> &[usize] {
         &self.strides
     }
 
     /// The place of the first element in the storage.
-    #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
     /// The number of dimensions.
-    #[inline]
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
 
     /// Whether the elements lie one after the other in row-major order.
-    #[inline]
     pub fn is_contiguous(&self) -> bool {
         // Without elements there is no order; the other sizes may multiply to anything.
         if self.shape.contains(&0) {

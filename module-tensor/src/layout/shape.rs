@@ -28,7 +28,6 @@ pub struct Shape(Sizes);
 
 impl Shape {
     /// The number of dimensions; 0 for a scalar.
-    #[inline]
     pub fn rank(&self) -> usize {
         self.0.len()
     }
@@ -37,7 +36,6 @@ impl Shape {
     ///
     /// It does not overflow for the shape of a tensor, nor does any part of it, because its
     /// creation checked it.
-    #[inline]
     pub fn numel(&self) -> usize {
         self.0.iter().product()
     }
@@ -122,14 +120,12 @@ pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
 impl Deref for Shape {
     type Target = [usize];
 
-    #[inline]
     fn deref(&self) -> &[usize] {
         &self.0
     }
 }
 
 impl From<Sizes> for Shape {
-    #[inline]
     fn from(sizes: Sizes) -> Self {
         Self(sizes)
     }

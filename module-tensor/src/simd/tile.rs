@@ -1,6 +1,7 @@
 //! Tiles of a product of matrices that fill the registers of AVX-512.
 
 use super::Level;
+use crate::zip::zip_mut;
 
 /// How many rows a tile has.
 pub(crate) const ROWS: usize = 12;
@@ -35,7 +36,7 @@ macro_rules! high_tile {
                     let mut sums = [[0.0; COLUMNS]; ROWS];
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
                     let tile = unsafe { $avx512(rows, panel) };
-                    for (sums, tile) in sums.iter_mut().zip(&tile) {
+                    for (sums, tile) in zip_mut(&mut sums, &tile) {
                         sums.copy_from_slice(tile);
                     }
                     return sums;
@@ -54,7 +55,7 @@ macro_rules! high_tile {
             let mut sums = [[$zero(); 2]; ROWS];
             for (p, line) in panel.iter().take(DEPTH).enumerate() {
                 let line: [$register; 2] = bytemuck::cast(*line);
-                for (sums, row) in sums.iter_mut().zip(rows) {
+                for (sums, row) in zip_mut(&mut sums, rows) {
                     let factor = $all(row[p]);
                     *sums = [0, 1].map(|i| $fused(factor, line[i], sums[i]));
                 }
@@ -90,8 +91,8 @@ fn one_by_one<T: Copy + Default, const DEPTH: usize, const COLUMNS: usize>(
 ) -> [[T; COLUMNS]; ROWS] {
     let mut sums = [[T::default(); COLUMNS]; ROWS];
     for (p, line) in panel.iter().take(DEPTH).enumerate() {
-        for (sums, row) in sums.iter_mut().zip(rows) {
-            for (sum, &v) in sums.iter_mut().zip(line) {
+        for (sums, row) in zip_mut(&mut sums, rows) {
+            for (sum, &v) in zip_mut(sums, line) {
                 *sum = fused(row[p], v, *sum);
             }
         }

@@ -1,6 +1,7 @@
 //! Transposes lines of numbers, square blocks of them in registers.
 
 use super::{Instructions, Level};
+use crate::zip::zip_mut;
 
 /// Numbers that have a way of transposing.
 pub(crate) trait Transpose: Copy {
@@ -52,9 +53,17 @@ fn squares<T: Copy, const SIDE: usize>(
         let lines = lines.map(|line| line[..len].as_chunks::<SIDE>());
         let mut rows = out.chunks_mut(stride);
         for j in 0..len / SIDE {
-            let columns = square(lines.map(|(squares, _)| squares[j]));
-            for (column, row) in columns.iter().zip(&mut rows) {
-                row[i * SIDE..][..SIDE].copy_from_slice(column);
+            let mut block = [lines[0].0[j]; SIDE];
+            for (to, (squares, _)) in zip_mut(&mut block, &lines) {
+                *to = squares[j];
+            }
+            for column in square(block) {
+                let row = rows
+                    .next()
+                    .and_then(|row| row[i * SIDE..].first_chunk_mut());
+                if let Some(to) = row {
+                    *to = column;
+                }
             }
         }
         for (p, row) in rows.take(len % SIDE).enumerate() {
@@ -81,7 +90,7 @@ fn square_f32(x: [[f32; 8]; 8]) -> [[f32; 8]; 8] {
         __m256, _mm256_permute2f128_ps as halves, _mm256_shuffle_ps as pairs,
         _mm256_unpackhi_ps as high, _mm256_unpacklo_ps as low,
     };
-    let [a, b, c, d, e, f, g, h]: [__m256; 8] = x.map(bytemuck::cast);
+    let [a, b, c, d, e, f, g, h]: [__m256; 8] = bytemuck::cast(x);
     // Two lines, then four, in each half of a register.
     let two = [low(a, b), high(a, b), low(c, d), high(c, d)];
     let four = |[ab0, ab1, cd0, cd1]: [__m256; 4]| {
@@ -92,14 +101,18 @@ fn square_f32(x: [[f32; 8]; 8]) -> [[f32; 8]; 8] {
             pairs::<0xee>(ab1, cd1),
         ]
     };
-    let first = four(two);
-    let second = four([low(e, f), high(e, f), low(g, h), high(g, h)]);
-    std::array::from_fn(|i| {
-        bytemuck::cast(match i {
-            0..4 => halves::<0x20>(first[i], second[i]),
-            _ => halves::<0x31>(first[i - 4], second[i - 4]),
-        })
-    })
+    let [a, b, c, d] = four(two);
+    let [e, f, g, h] = four([low(e, f), high(e, f), low(g, h), high(g, h)]);
+    bytemuck::cast([
+        halves::<0x20>(a, e),
+        halves::<0x20>(b, f),
+        halves::<0x20>(c, g),
+        halves::<0x20>(d, h),
+        halves::<0x31>(a, e),
+        halves::<0x31>(b, f),
+        halves::<0x31>(c, g),
+        halves::<0x31>(d, h),
+    ])
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -109,12 +122,12 @@ fn square_f64(x: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
         __m256d, _mm256_permute2f128_pd as halves, _mm256_unpackhi_pd as high,
         _mm256_unpacklo_pd as low,
     };
-    let [a, b, c, d]: [__m256d; 4] = x.map(bytemuck::cast);
-    let (ab, cd) = ([low(a, b), high(a, b)], [low(c, d), high(c, d)]);
-    std::array::from_fn(|i| {
-        bytemuck::cast(match i {
-            0 | 1 => halves::<0x20>(ab[i], cd[i]),
-            _ => halves::<0x31>(ab[i - 2], cd[i - 2]),
-        })
-    })
+    let [a, b, c, d]: [__m256d; 4] = bytemuck::cast(x);
+    let ([a, b], [c, d]) = ([low(a, b), high(a, b)], [low(c, d), high(c, d)]);
+    bytemuck::cast([
+        halves::<0x20>(a, c),
+        halves::<0x20>(b, d),
+        halves::<0x31>(a, c),
+        halves::<0x31>(b, d),
+    ])
 }

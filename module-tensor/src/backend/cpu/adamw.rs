@@ -10,6 +10,7 @@ use super::view::to_cow;
 use super::{
     AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, check_allocatable, elements_of,
 };
+use crate::zip::{zip_mut, zip_mut3};
 use crate::{ErrorKind, Result};
 
 pub(super) fn adamw(
@@ -153,24 +154,23 @@ impl<T: Float> Loop for Steps<'_, T> {
         let moments = exp_avgs.zip(self.exp_avg_sq.chunks_mut(BLOCK));
         let blocks = inputs.zip(moments).zip(self.out.chunks_mut(BLOCK));
         for (i, (((value, grad), (exp_avg, exp_avg_sq)), out)) in blocks.enumerate() {
-            for (m, &grad) in exp_avg.iter_mut().zip(grad) {
+            for (m, &grad) in zip_mut(exp_avg, grad) {
                 let grad = n.sign * grad;
                 let base = if n.near_grad { grad } else { *m };
                 *m = base + n.part1 * (grad - *m);
             }
-            for (v, &grad) in exp_avg_sq.iter_mut().zip(grad) {
+            for (v, &grad) in zip_mut(exp_avg_sq, grad) {
                 *v = *v * n.beta2 + n.rest2 * grad * grad;
             }
             let mut second = &*exp_avg_sq;
             if let Some(max) = &mut self.max_exp_avg_sq {
                 let max = max.chunks_mut(BLOCK).nth(i).unwrap_or_default();
-                for (max, &v) in max.iter_mut().zip(second) {
+                for (max, &v) in zip_mut(max, second) {
                     *max = if v.is_nan() { v } else { max.greater(v) };
                 }
                 second = max;
             }
-            let moments = exp_avg.iter().zip(second);
-            for ((out, &value), (&m, &second)) in out.iter_mut().zip(value).zip(moments) {
+            for (out, &value, &m, &second) in zip_mut3(out, value, exp_avg, second) {
                 let root = second.sqrt() / n.root_correction + n.eps;
                 *out = value * n.decay - n.step_size * m / root;
             }

@@ -5,6 +5,7 @@ use super::conv::{Sizes, resized};
 use super::float::Float;
 use super::window::add_steps;
 use crate::Result;
+use crate::zip::{zip, zip_mut, zip_mut2};
 
 /// The elements that are summed at a time.
 const CHUNK: usize = 16;
@@ -59,14 +60,14 @@ impl Sizes {
                 let mut sums = [T::zero(); CHUNK];
                 for &(weight, start) in &taps {
                     let from = &buffer[start + chunk * CHUNK..][..CHUNK];
-                    for (sum, v) in sums.iter_mut().zip(from) {
+                    for (sum, v) in zip_mut(&mut sums, from) {
                         *sum = sum.plus(v.times(weight));
                     }
                 }
                 // A copy of known length is no call.
                 match <&mut [T; CHUNK]>::try_from(&mut *out) {
                     Ok(out) => *out = sums,
-                    Err(_) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum),
+                    Err(_) => zip_mut(out, &sums).for_each(|(out, &sum)| *out = sum),
                 }
             }
         }
@@ -115,13 +116,14 @@ fn dot<T: Float>(a: &[T], step: usize, b: &[T]) -> T {
     // Several sums side by side, as the processor computes them.
     let a = &a[..b.len()];
     let mut sums = [T::zero(); 8];
-    let (pairs, rest) = (a.chunks_exact(8), a.len() / 8 * 8);
-    for (a, b) in pairs.zip(b.chunks_exact(8)) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+    let (a, a_rest) = a.as_chunks::<8>();
+    let (b, b_rest) = b.as_chunks::<8>();
+    for (a, b) in zip(a, b) {
+        for (sum, a, b) in zip_mut2(&mut sums, a, b) {
             *sum = sum.plus(a.times(*b));
         }
     }
-    for (a, b) in a[rest..].iter().zip(&b[rest..]) {
+    for (a, b) in zip(a_rest, b_rest) {
         sum = sum.plus(a.times(*b));
     }
     sums.into_iter().fold(sum, T::plus)

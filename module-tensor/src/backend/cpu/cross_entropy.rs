@@ -11,6 +11,7 @@ use super::{
     CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage,
     check_allocatable,
 };
+use crate::zip::zip_mut;
 use crate::{ErrorKind, Result};
 
 const NAME: &str = "cross_entropy";
@@ -196,7 +197,7 @@ impl FloatKernel for Gradient<'_> {
                 };
                 map(out, x, |v| v.minus(slope.high).minus(slope.low));
                 exp(out);
-                for (out, &weight) in out.iter_mut().zip(&weight) {
+                for (out, &weight) in zip_mut(out, &weight) {
                     *out = out.times(slope.pull).minus(weight.times(slope.even));
                 }
                 out[class] = out[class].minus(own);

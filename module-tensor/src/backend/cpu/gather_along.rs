@@ -11,6 +11,7 @@ use super::{
 };
 use crate::Result;
 use crate::layout::Layout;
+use crate::zip::zip_mut;
 
 /// What is copied: for each row of the result where it begins in the tensor, and within a row stretches
 /// of memory. The dimensions that stay as they are at the end belong to the stretches.
@@ -154,7 +155,7 @@ impl NumberKernel for Backward<'_> {
         plan.for_each(|to, length| {
             let (stretch, after) = rest.split_at(length);
             rest = after;
-            for (slot, &v) in out[to..to + length].iter_mut().zip(stretch) {
+            for (slot, &v) in zip_mut(&mut out[to..to + length], stretch) {
                 *slot = slot.plus(v);
             }
         });

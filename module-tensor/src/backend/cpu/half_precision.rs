@@ -6,6 +6,7 @@
 use half::{bf16, f16};
 
 use crate::simd::{Loop, widest};
+use crate::zip::zip_mut;
 
 /// A type of half precision.
 pub(super) trait Half: Copy {
@@ -44,7 +45,7 @@ impl<H: Half> Loop for Widen<'_, H> {
 
     #[inline(always)]
     fn run(self) {
-        for (to, &from) in self.1.iter_mut().zip(self.0) {
+        for (to, &from) in zip_mut(self.1, self.0) {
             *to = from.single();
         }
     }

@@ -7,6 +7,7 @@ use super::number::Number;
 use super::view::{into_vec, to_cow};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::layout::{Layout, Shape};
+use crate::zip::zip_mut;
 use crate::{ErrorKind, Result};
 
 /// A tensor as `[outer, size, inner]` around one dimension.
@@ -318,7 +319,7 @@ impl NumberKernel for IndexAdd<'_> {
         for (block, values) in blocks.zip(values.chunks_exact(places.len() * inner)) {
             for (place, row) in places.iter().zip(values.chunks_exact(inner)) {
                 let slots = &mut block[place * inner..(place + 1) * inner];
-                for (slot, &v) in slots.iter_mut().zip(row) {
+                for (slot, &v) in zip_mut(slots, row) {
                     *slot = slot.plus(v);
                 }
             }

@@ -5,6 +5,7 @@ use super::float::Float;
 use super::number::Number;
 use super::simd::{Loop, widest};
 use super::threads::{Items, parallel_for};
+use crate::zip::{zip, zip_mut, zip_mut2};
 
 /// How many sums run side by side.
 const LANES: usize = 16;
@@ -55,7 +56,7 @@ impl<T: Number> Loop for Sum<'_, T> {
         let mut partial = [T::zero(); WIDE_LANES];
         let (chunks, rest) = self.0.as_chunks::<WIDE_LANES>();
         for chunk in chunks {
-            for (sum, &v) in partial.iter_mut().zip(chunk) {
+            for (sum, &v) in zip_mut(&mut partial, chunk) {
                 *sum = sum.plus(v);
             }
         }
@@ -80,12 +81,12 @@ impl<T: Number> Loop for Dot<'_, T> {
         let mut partial = [T::zero(); WIDE_LANES];
         let (a, a_rest) = self.0.as_chunks::<WIDE_LANES>();
         let (b, b_rest) = self.1.as_chunks::<WIDE_LANES>();
-        for (a, b) in a.iter().zip(b) {
-            for ((sum, &a), &b) in partial.iter_mut().zip(a).zip(b) {
+        for (a, b) in zip(a, b) {
+            for (sum, &a, &b) in zip_mut2(&mut partial, a, b) {
                 *sum = sum.plus(a.times(b));
             }
         }
-        let rest = a_rest.iter().zip(b_rest);
+        let rest = zip(a_rest, b_rest);
         let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
         rest.plus(sum_of_lanes(partial))
     }
@@ -97,7 +98,7 @@ impl<T: Number> Loop for Dot<'_, T> {
 fn sum_of_lanes<T: Number>(partial: [T; WIDE_LANES]) -> T {
     let mut sums = [T::zero(); 8];
     for eight in partial.as_chunks::<8>().0 {
-        for (sum, &v) in sums.iter_mut().zip(eight) {
+        for (sum, &v) in zip_mut(&mut sums, eight) {
             *sum = sum.plus(v);
         }
     }
@@ -110,7 +111,7 @@ pub(super) fn sum_of<T: Float>(x: &[T], f: impl Fn(T) -> T + Copy) -> T {
         let mut partial = [T::zero(); LANES];
         let (chunks, rest) = x.as_chunks::<LANES>();
         for chunk in chunks {
-            for (sum, &v) in partial.iter_mut().zip(chunk) {
+            for (sum, &v) in zip_mut(&mut partial, chunk) {
                 *sum = sum.plus(f(v));
             }
         }
@@ -126,12 +127,12 @@ pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) 
         let mut partial = [T::zero(); LANES];
         let (a_chunks, a_rest) = a.as_chunks::<LANES>();
         let (b_chunks, b_rest) = b.as_chunks::<LANES>();
-        for (a, b) in a_chunks.iter().zip(b_chunks) {
-            for ((sum, &a), &b) in partial.iter_mut().zip(a).zip(b) {
+        for (a, b) in zip(a_chunks, b_chunks) {
+            for (sum, &a, &b) in zip_mut2(&mut partial, a, b) {
                 *sum = sum.plus(f(a, b));
             }
         }
-        let rest = a_rest.iter().zip(b_rest);
+        let rest = zip(a_rest, b_rest);
         let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(f(a, b)));
         partial.into_iter().fold(rest, T::plus)
     };
@@ -163,35 +164,35 @@ pub(super) fn max<T: Float>(x: &[T]) -> T {
 
 /// `aᵢ = max(aᵢ, bᵢ)`, a NaN in `b` left out.
 pub(super) fn raise<T: Float>(a: &mut [T], b: &[T]) {
-    for (a, &b) in a.iter_mut().zip(b) {
+    for (a, &b) in zip_mut(a, b) {
         *a = if b > *a { b } else { *a };
     }
 }
 
 /// `outᵢ = f(xᵢ)`
 pub(super) fn map<T: Float>(out: &mut [T], x: &[T], f: impl Fn(T) -> T) {
-    for (out, &x) in out.iter_mut().zip(x) {
+    for (out, &x) in zip_mut(out, x) {
         *out = f(x);
     }
 }
 
 /// `outᵢ = f(aᵢ, bᵢ)`
 pub(super) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+    for (out, &a, &b) in zip_mut2(out, a, b) {
         *out = f(a, b);
     }
 }
 
 /// `aᵢ = f(aᵢ, bᵢ)`
 pub(super) fn update<T: Number>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
-    for (a, &b) in a.iter_mut().zip(b) {
+    for (a, &b) in zip_mut(a, b) {
         *a = f(*a, b);
     }
 }
 
 /// `aᵢ = f(aᵢ, bᵢ, cᵢ)`
 pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, T) -> T) {
-    for ((a, &b), &c) in a.iter_mut().zip(b).zip(c) {
+    for (a, &b, &c) in zip_mut2(a, b, c) {
         *a = f(*a, b, c);
     }
 }

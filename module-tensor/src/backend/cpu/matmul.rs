@@ -11,6 +11,7 @@ use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Shape};
+use crate::zip::zip_mut;
 use crate::{Error, Result};
 
 /// `[…, m, k]` times `[…, k, n]`.
@@ -111,7 +112,7 @@ fn rows_by_vector<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out
     } else if a.row_step == 1 {
         for (p, &factor) in vector.iter().enumerate() {
             let column = &data[p * a.column_step..][..a.rows];
-            for (out, &v) in out.iter_mut().zip(column) {
+            for (out, &v) in zip_mut(out, column) {
                 *out = out.plus(factor.times(v));
             }
         }

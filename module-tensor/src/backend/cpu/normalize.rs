@@ -20,6 +20,7 @@ use super::{
     check_allocatable,
 };
 use crate::Result;
+use crate::zip::{zip, zip_mut, zip_mut3};
 
 pub(super) use gradient::normalize_backward;
 
@@ -301,16 +302,16 @@ impl<T: Float> Affine<'_, T> {
         let (high, low) = split::<T>(mean);
         let scale = number::<T>(scale(var, eps));
         let group = i % groups * channels..(i % groups + 1) * channels;
-        let parameters = self.weight[group.clone()].iter().zip(&self.bias[group]);
+        let (weight, bias) = (&self.weight[group.clone()], &self.bias[group]);
         if inner == 1 {
-            for ((out, &x), (&weight, &bias)) in out.iter_mut().zip(x).zip(parameters) {
+            for (out, &x, &weight, &bias) in zip_mut3(out, x, weight, bias) {
                 let normal = x.minus(high).minus(low).times(scale);
                 *out = normal.times(weight).plus(bias);
             }
             return;
         }
         let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
-        for ((out, x), (&weight, &bias)) in planes.zip(parameters) {
+        for ((out, x), (&weight, &bias)) in planes.zip(zip(weight, bias)) {
             // What is left of the mean is in the shift.
             let scale = scale.times(weight);
             let shift = bias.minus(low.times(scale));
@@ -322,17 +323,17 @@ impl<T: Float> Affine<'_, T> {
     fn columns(&self, out: &mut [T], x: &[T], statistics: &Statistics) {
         let groups = self.geometry.groups;
         let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(groups));
-        for (i, (&mean, &var)) in statistics.mean.iter().zip(&statistics.var).enumerate() {
+        for (i, (&mean, &var)) in zip(&statistics.mean, &statistics.var).enumerate() {
             let (high, low) = split::<T>(mean);
             let scale = number::<T>(scale(var, self.geometry.eps)).times(self.weight[i]);
             means.push(high);
             scales.push(scale);
             shifts.push(self.bias[i].minus(low.times(scale)));
         }
+        let (means, scales, shifts) = (&means[..groups], &scales[..groups], &shifts[..groups]);
         for (out, x) in out.chunks_exact_mut(groups).zip(x.chunks_exact(groups)) {
-            let lines = means.iter().zip(&scales).zip(&shifts);
-            for ((out, x), ((&mean, &scale), &shift)) in out.iter_mut().zip(x).zip(lines) {
-                *out = x.minus(mean).times(scale).plus(shift);
+            for (i, (out, x)) in zip_mut(out, x).enumerate() {
+                *out = x.minus(means[i]).times(scales[i]).plus(shifts[i]);
             }
         }
     }

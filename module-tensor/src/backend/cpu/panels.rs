@@ -8,6 +8,7 @@ use super::float::Float;
 use super::memory::filled;
 use super::simd::{Loop, widest};
 use crate::Result;
+use crate::zip::{zip, zip_mut};
 
 /// How many columns are summed side by side.
 const WIDE: usize = 16;
@@ -38,7 +39,7 @@ impl<T: Float> Panels<T> {
         Self::laid_out(depth, width, |panel, columns| {
             for (c, column) in columns.enumerate() {
                 let column = &matrix[column * depth..][..depth];
-                for (line, &v) in panel.iter_mut().zip(column) {
+                for (line, &v) in zip_mut(panel, column) {
                     line[c] = v;
                 }
             }
@@ -98,7 +99,8 @@ impl<T: Float> Loop for Product<'_, T> {
             let first = &a[(rows - left) * depth..][..tall * depth];
             match tall {
                 1 => tiles.extend_from_slice(first),
-                _ => (0..depth).for_each(|p| tiles.extend(first[p..].iter().step_by(depth))),
+                _ => (0..depth)
+                    .for_each(|p| tiles.extend((0..tall).map(|row| first[row * depth + p]))),
             }
             left -= tall;
         }
@@ -140,9 +142,9 @@ fn tile<T: Float, const ROWS: usize>(
     columns: &std::ops::Range<usize>,
 ) {
     let mut sums = [[T::zero(); WIDE]; ROWS];
-    for (line, factors) in panel.iter().zip(a.as_chunks::<ROWS>().0) {
-        for (sums, factor) in sums.iter_mut().zip(factors) {
-            for (sum, &v) in sums.iter_mut().zip(line) {
+    for (line, factors) in zip(panel, a.as_chunks::<ROWS>().0) {
+        for (sums, factor) in zip_mut(&mut sums, factors) {
+            for (sum, &v) in zip_mut(sums, line) {
                 *sum = factor.times_plus(v, *sum);
             }
         }
@@ -158,7 +160,7 @@ fn tile<T: Float, const ROWS: usize>(
 
 #[inline(always)]
 fn add<T: Float>(out: &mut [T], sums: [T; WIDE]) {
-    for (out, sum) in out.iter_mut().zip(sums) {
+    for (out, &sum) in zip_mut(out, &sums) {
         *out = out.plus(sum);
     }
 }

@@ -21,6 +21,7 @@ use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates, Saved};
 use crate::Result;
+use crate::zip::zip_mut;
 
 const NAME: &str = "recurrent";
 
@@ -210,7 +211,7 @@ impl<T: Float> Step<'_, T> {
         }
         if let Some(bias) = self.bias {
             for sums in self.sums.chunks_exact_mut(sizes.gates.max(1)) {
-                for (sum, &bias) in sums.iter_mut().zip(bias) {
+                for (sum, &bias) in zip_mut(sums, bias) {
                     *sum = sum.plus(bias);
                 }
             }

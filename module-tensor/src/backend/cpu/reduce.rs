@@ -11,6 +11,7 @@ use super::number::Number;
 use super::view::{slice, to_cow};
 use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
+use crate::zip::zip_mut;
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
     run_number(x.storage.dtype(), Reduce(op, x, dims))
@@ -76,11 +77,11 @@ fn sum_columns<T: Number>(values: &[T], width: usize) -> Vec<T> {
     for rows in values.chunks(width * ROWS) {
         partial.fill(T::zero());
         for row in rows.chunks_exact(width) {
-            for (sum, &v) in partial.iter_mut().zip(row) {
+            for (sum, &v) in zip_mut(&mut partial, row) {
                 *sum = sum.plus(v);
             }
         }
-        for (sum, &v) in total.iter_mut().zip(&partial) {
+        for (sum, &v) in zip_mut(&mut total, &partial) {
             *sum = sum.plus(v);
         }
     }

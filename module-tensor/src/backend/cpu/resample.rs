@@ -13,6 +13,7 @@ use super::{
     check_allocatable,
 };
 use super::{pool_windows, resample_axes};
+use crate::zip::zip_mut;
 use crate::{Result, Scalar};
 
 /// The means of windows.
@@ -138,7 +139,7 @@ fn sum<T: Float, W: Copy>(
         None => out.resize(start + inner, T::zero()),
     }
     for (line, weight) in lines.zip(weights) {
-        for (sum, &v) in out[start..].iter_mut().zip(line) {
+        for (sum, &v) in zip_mut(&mut out[start..], line) {
             *sum = sum.plus(f(v, weight));
         }
     }

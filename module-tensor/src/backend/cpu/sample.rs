@@ -9,6 +9,7 @@ use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Outside, SampleGeometry, SampleOp, Storage};
 use crate::Result;
+use crate::zip::{zip_mut, zip_mut2, zip3};
 
 /// How many locations are read at a time, so that where they lie stays in the cache.
 const BLOCK: usize = 1024;
@@ -87,7 +88,7 @@ impl<T: Float> Sample<'_, T> {
         self.over_planes(self.geometry.locations, |tap, plane, out| {
             let x = &self.a[plane * inner..][..inner];
             let out = &mut out[tap.block.clone()];
-            for (sum, (&weight, &place)) in out.iter_mut().zip(tap.weight.iter().zip(tap.places)) {
+            for (sum, &weight, &place) in zip_mut2(out, tap.weight, tap.places) {
                 // Also where it weighs 0 nothing outside is read, which may be NaN.
                 if let Some(&value) = x.get(place) {
                     *sum = sum.plus(weight.times(value));
@@ -100,7 +101,7 @@ impl<T: Float> Sample<'_, T> {
         let locations = self.geometry.locations;
         self.over_planes(self.geometry.inner(), |tap, plane, out| {
             let grad = &self.a[plane * locations..][tap.block.clone()];
-            for (&grad, (&weight, &place)) in grad.iter().zip(tap.weight.iter().zip(tap.places)) {
+            for (&grad, &weight, &place) in zip3(grad, tap.weight, tap.places) {
                 if let Some(sum) = out.get_mut(place) {
                     *sum = sum.plus(weight.times(grad));
                 }
@@ -169,9 +170,7 @@ impl<T: Float> Sample<'_, T> {
                         for plane in n * channels..(n + 1) * channels {
                             let x = &self.a[plane * inner..][..inner];
                             let grad = &self.b[plane * locations..][block.clone()];
-                            for (sum, (&grad, &place)) in
-                                out.iter_mut().zip(grad.iter().zip(&places))
-                            {
+                            for (sum, &grad, &place) in zip_mut2(out, grad, &places) {
                                 if let Some(&value) = x.get(place) {
                                     *sum = sum.plus(grad.times(value));
                                 }
@@ -213,7 +212,7 @@ impl<T: Float> Sample<'_, T> {
             let later = taps.pow((sizes.len() - 1 - d) as u32);
             let step = self.geometry.first + (tap / later % taps) as i64;
             let along = &self.locations[(n * sizes.len() + d) * self.geometry.locations..];
-            for (place, location) in places.iter_mut().zip(&along[block.clone()]) {
+            for (place, location) in zip_mut(places, &along[block.clone()]) {
                 let at = floor(location.to_f64()).saturating_add(step);
                 *place = match self.geometry.outside.inside(at, size) {
                     Some(at) if *place != NOWHERE => *place * size + at,

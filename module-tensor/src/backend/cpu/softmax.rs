@@ -10,6 +10,7 @@ use super::memory::{filled, scratch, vec_with_capacity};
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
+use crate::zip::{zip, zip_mut3};
 use crate::{Result, Shape};
 
 /// How many columns are worked on together.
@@ -183,9 +184,8 @@ fn normalize_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lan
                 lanes.exponentials(x, tile.clone(), most, total);
                 total.iter_mut().for_each(|v| *v = v.ln());
                 for row in lanes.rows(tile) {
-                    let lines = most.iter().zip(total.iter());
-                    let pairs = out[row.clone()].iter_mut().zip(&x[row]);
-                    for ((out, x), (&most, &log)) in pairs.zip(lines) {
+                    let out = &mut out[row.clone()];
+                    for (out, x, &most, &log) in zip_mut3(out, &x[row], most, total) {
                         *out = x.minus(most).minus(log);
                     }
                 }
@@ -228,8 +228,7 @@ fn row_gradient<T: Float>(op: SoftmaxOp, out: &mut Vec<T>, grad: &[T], y: &[T]) 
     match op {
         SoftmaxOp::Softmax => {
             let total = sum_of2(grad, y, T::times);
-            let pairs = grad.iter().zip(y);
-            out.extend(pairs.map(|(grad, &y)| grad.minus(total).times(y)));
+            out.extend(zip(grad, y).map(|(grad, &y)| grad.minus(total).times(y)));
         }
         SoftmaxOp::LogSoftmax => {
             let total = sum(grad);
@@ -359,7 +358,7 @@ impl FloatKernel for LogSumExpGradient<'_> {
             }
             for x in x.chunks_exact(inner) {
                 let start = out.len();
-                out.extend(x.iter().zip(y).map(|(x, &y)| x.minus(y)));
+                out.extend(zip(x, y).map(|(x, &y)| x.minus(y)));
                 exp(&mut out[start..]);
                 update(&mut out[start..], grad, T::times);
             }

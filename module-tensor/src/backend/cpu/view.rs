@@ -8,6 +8,7 @@ use super::simd::{Loop, widest};
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
 use crate::layout::{Layout, Runs};
+use crate::zip::{zip_mut, zip_mut2, zip_mut3};
 use crate::{Error, Result};
 
 /// An ndarray view of a storage.
@@ -86,8 +87,7 @@ fn copied<T: Element>(x: &Operand) -> Result<Vec<T>> {
             (1, _) => values.extend_from_slice(data.get(..r.length).unwrap_or_default()),
             (0, &[first, ..]) => values.extend(std::iter::repeat_n(first, r.length)),
             (step, _) => {
-                let first = data.chunks(step.max(1)).take(r.length);
-                values.extend(first.map(|chunk| chunk[0]));
+                values.extend(every(data, step, r.length));
             }
         }
     }
@@ -119,6 +119,16 @@ pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
     memory.values_mut().filter(|values| values.len() == numel)
 }
 
+/// So many elements, `step` from one to the next.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn every<T: Copy>(data: &[T], step: usize, length: usize) -> impl Iterator<Item = T> {
+    let data = data.get(..=length.saturating_sub(1) * step);
+    // A layout does not lead out of its storage.
+    let (data, length) = data.map_or((&[][..], 0), |data| (data, length));
+    (0..length).map(move |i| data[i * step])
+}
+
 /// The elements of a run side by side: where they lie, or gathered into `buffer`.
 pub(super) fn run<'a, T: Element>(
     data: &'a [T],
@@ -137,7 +147,7 @@ pub(super) fn run<'a, T: Element>(
         }
         _ => {
             buffer.clear();
-            buffer.extend(data.iter().step_by(step.max(1)).take(length));
+            buffer.extend(every(data, step, length));
             buffer
         }
     }
@@ -151,7 +161,7 @@ pub(super) fn map1<T: Element, U: Element>(
     runs1(x, 1, &|x, out| {
         // A copy of what the function has captured cannot be changed by a write to `out`.
         let own = f;
-        for (out, &v) in out.iter_mut().zip(x) {
+        for (out, &v) in zip_mut(out, x) {
             *out = own(v);
         }
     })
@@ -197,7 +207,7 @@ impl<T: Element, S: Steps<T>> Loop for EachOf<'_, T, S> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        for (out, &v) in self.out.iter_mut().zip(self.x) {
+        for (out, &v) in zip_mut(self.out, self.x) {
             *out = self.steps.of(v);
         }
     }
@@ -217,7 +227,7 @@ impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        for (out, &v) in self.out.iter_mut().zip(self.x) {
+        for (out, &v) in zip_mut(self.out, self.x) {
             *out = (self.f)(v);
         }
     }
@@ -232,7 +242,7 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
     runs2(a, b, &|a, b, out| {
         // As in `map1`.
         let own = f;
-        for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
+        for (out, &a, &b) in zip_mut2(out, a, b) {
             *out = own(a, b);
         }
     })
@@ -349,8 +359,8 @@ pub(super) fn choose<T: Element>(
         let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
         let a = a.run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);
         let b = b.run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
-        let out = next(&mut rest, r.length).iter_mut();
-        for (out, ((&c, &a), &b)) in out.zip(c.iter().zip(a).zip(b)) {
+        let out = next(&mut rest, r.length);
+        for (out, &c, &a, &b) in zip_mut3(out, c, a, b) {
             // A branch would be mistaken half of the time.
             *out = std::hint::select_unpredictable(c, a, b);
         }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::float::Float;
+use crate::zip::zip_mut;
 
 /// The windows over a block of channels. One spatial dimension is three, two of them of size 1.
 pub(super) struct Window {
@@ -19,7 +20,7 @@ pub(super) struct Window {
 pub(super) fn three(sizes: &[usize], fill: usize) -> [usize; 3] {
     let mut three = [fill; 3];
     let start = 3_usize.saturating_sub(sizes.len());
-    for (to, &from) in three[start..].iter_mut().zip(sizes) {
+    for (to, &from) in zip_mut(&mut three[start..], sizes) {
         *to = from;
     }
     three
@@ -310,7 +311,7 @@ fn copy_steps<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
 pub(super) fn add_steps<T: Float>(from: &[T], f: impl Fn(T) -> T, step: usize, to: &mut [T]) {
     match (step, from) {
         (1, from) => {
-            for (to, &from) in to.iter_mut().zip(from) {
+            for (to, &from) in zip_mut(to, from) {
                 *to = to.plus(f(from));
             }
         }

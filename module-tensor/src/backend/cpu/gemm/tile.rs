@@ -10,6 +10,7 @@ use ndarray::LinalgScalar;
 use super::super::Element;
 use super::super::simd::{HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose};
 use super::matrix::Lines;
+use crate::zip::zip_mut;
 
 /// How much of the inner dimension is multiplied at a time: so much of a few rows lies in the first cache.
 pub(super) const DEPTH: usize = 512;
@@ -212,7 +213,10 @@ impl<T: Tile> Block<'_, '_, T> {
         let left = self.left;
         // What is missing is computed from the last row and not written.
         let last = left.count - 1;
-        let lines: [&[T]; ROWS] = std::array::from_fn(|i| left.line((row + i).min(last)));
+        let mut lines: [&[T]; ROWS] = [&[]; ROWS];
+        for (i, line) in lines.iter_mut().enumerate() {
+            *line = left.line((row + i).min(last));
+        }
         let count = ROWS.min(left.count - row);
         let rows = self.rows.start + row..self.rows.start + row + count;
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
@@ -262,7 +266,7 @@ impl<T: Tile> Block<'_, '_, T> {
             write_transposed(self.level, &sums, out, rows, self.add);
         } else {
             let out = &mut self.out[rows];
-            for (out, sums) in out.iter_mut().zip(&sums) {
+            for (out, sums) in zip_mut(out, &sums) {
                 let out = &mut out[columns.clone()];
                 match <&mut [T; COLUMNS]>::try_from(&mut *out) {
                     Ok(out) => write(out, sums, self.add),
@@ -282,11 +286,14 @@ fn sums_of<T: Tile, const ROWS: usize, const COLUMNS: usize>(
 ) -> [[T; COLUMNS]; ROWS] {
     let mut sums = [[T::zero(); COLUMNS]; ROWS];
     // One length for all, so that it is checked once.
-    let rows = rows.map(|row| &row[..panel.len()]);
+    let mut rows = *rows;
+    for row in &mut rows {
+        *row = &row[..panel.len()];
+    }
     for (p, line) in panel.iter().enumerate() {
-        for (sums, row) in sums.iter_mut().zip(rows) {
+        for (sums, row) in zip_mut(&mut sums, &rows) {
             let factor = row[p];
-            for (sum, &v) in sums.iter_mut().zip(line) {
+            for (sum, &v) in zip_mut(sums, line) {
                 *sum = fused(factor, v, *sum);
             }
         }
@@ -297,9 +304,7 @@ fn sums_of<T: Tile, const ROWS: usize, const COLUMNS: usize>(
 #[inline(always)]
 fn write<T: Tile>(out: &mut [T], sums: &[T], add: bool) {
     if add {
-        out.iter_mut()
-            .zip(sums)
-            .for_each(|(out, &sum)| *out = *out + sum);
+        zip_mut(out, sums).for_each(|(out, &sum)| *out = *out + sum);
     } else {
         out.copy_from_slice(sums);
     }
@@ -319,7 +324,7 @@ fn write_transposed<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     let mut columns = [[T::zero(); ROWS]; COLUMNS];
     let lines = sums.each_ref().map(<[T; COLUMNS]>::as_slice);
     T::transpose(level, &lines, columns.as_flattened_mut(), ROWS);
-    for (out, column) in out.iter_mut().zip(&columns) {
+    for (out, column) in zip_mut(out, &columns) {
         let out = &mut out[rows.clone()];
         match <&mut [T; ROWS]>::try_from(&mut *out) {
             Ok(out) => write(out, column, add),

@@ -20,6 +20,7 @@ use super::super::{
 };
 use super::{NAME, ROWS, Statistics, columns, parameter, settle};
 use crate::Result;
+use crate::zip::{zip, zip_mut3};
 
 /// The gradients of `x`, of the weight and of the bias.
 pub(in super::super) fn normalize_backward(
@@ -173,11 +174,11 @@ impl<T: Float> Work<'_, T> {
                 false => 0.0,
             };
             let (along, center) = (number::<T>(along), number::<T>(center));
-            let pairs = weighted.iter().zip(&normal);
-            self.out.extend(pairs.map(|(grad, &normal)| {
-                let pulled = normal.times(along);
-                grad.minus(center).minus(pulled).times(scale)
-            }));
+            self.out
+                .extend(zip(&weighted, &normal).map(|(grad, &normal)| {
+                    let pulled = normal.times(along);
+                    grad.minus(center).minus(pulled).times(scale)
+                }));
             if (i + 1) % (ROWS * groups) == 0 || i + 1 == rows {
                 settle(&mut self.sums, &mut partial);
             }
@@ -248,7 +249,7 @@ impl<T: Float> Work<'_, T> {
             let weight = self.weight[i % groups * channels + channel];
             let line = self.line(own, weight, sums);
             let at = (i * channels + channel) * inner..(i * channels + channel + 1) * inner;
-            let pairs = self.grad[at.clone()].iter().zip(&self.x[at]);
+            let pairs = zip(&self.grad[at.clone()], &self.x[at]);
             self.out.extend(pairs.map(|(&grad, &x)| line.at(grad, x)));
         }
     }
@@ -261,12 +262,8 @@ impl<T: Float> Work<'_, T> {
         let [total, mut along] =
             columns(x.len(), width, |row, [total, along]: &mut [Vec<T>; 2]| {
                 update(total, &grad[row.clone()], T::plus);
-                for (((sum, &grad), &x), &mean) in along
-                    .iter_mut()
-                    .zip(&grad[row.clone()])
-                    .zip(&x[row])
-                    .zip(&mean)
-                {
+                let (grad, x) = (&grad[row.clone()], &x[row]);
+                for (sum, &grad, &x, &mean) in zip_mut3(along, grad, x, &mean) {
                     *sum = sum.plus(grad.times(x.minus(mean)));
                 }
             });
@@ -276,27 +273,26 @@ impl<T: Float> Work<'_, T> {
             *along = (*along - low * total[i]) * self.scales[i];
         }
         let [mut slopes, mut pulls, mut rests] = [(); 3].map(|()| Vec::with_capacity(width));
-        for (i, (&total, &along)) in total.iter().zip(&along).enumerate() {
+        for (i, (&total, &along)) in zip(&total, &along).enumerate() {
             let weight = self.weight[i].to_f64();
             let line = self.line(i, self.weight[i], [weight * total, weight * along]);
             slopes.push(line.slope);
             pulls.push(line.pull);
             rests.push(line.rest);
         }
+        let (mean, slopes) = (&mean[..width], &slopes[..width]);
+        let (pulls, rests) = (&pulls[..width], &rests[..width]);
         for (grad, x) in grad.chunks_exact(width).zip(x.chunks_exact(width)) {
-            let lines = mean.iter().zip(&slopes).zip(pulls.iter().zip(&rests));
-            let pairs = grad.iter().zip(x).zip(lines);
-            self.out.extend(
-                pairs.map(|((&grad, &x), ((&mean, &slope), (&pull, &rest)))| {
-                    let line = Line {
-                        mean,
-                        slope,
-                        pull,
-                        rest,
-                    };
-                    line.at(grad, x)
-                }),
-            );
+            let pairs = zip(grad, x).enumerate();
+            self.out.extend(pairs.map(|(i, (&grad, &x))| {
+                let line = Line {
+                    mean: mean[i],
+                    slope: slopes[i],
+                    pull: pulls[i],
+                    rest: rests[i],
+                };
+                line.at(grad, x)
+            }));
         }
         self.sums = [along, total];
     }

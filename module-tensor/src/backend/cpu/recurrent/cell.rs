@@ -1,6 +1,7 @@
 //! The cells: the next state of one sequence, and the gradients back to its sums.
 
 use super::super::float::Float;
+use crate::zip::{zip_mut, zip_mut2, zip_mut3};
 
 /// Three or four parts of one length.
 #[inline(always)]
@@ -19,7 +20,7 @@ fn parts_mut<T, const N: usize>(mut x: &mut [T], length: usize) -> [&mut [T]; N]
 
 #[inline(always)]
 fn each<T: Float>(x: &[T], out: &mut [T], f: impl Fn(T) -> T) {
-    for (out, &x) in out.iter_mut().zip(x) {
+    for (out, &x) in zip_mut(out, x) {
         *out = f(x);
     }
 }
@@ -44,10 +45,10 @@ pub(super) fn lstm<T: Float>(sums: &[T], c: &mut [T], h: &mut [T], kept: &mut [T
         each(sums[k], gate, T::sigmoid);
     }
     each(sums[2], g, T::tanh);
-    for (((c, &i), &f), &g) in c.iter_mut().zip(&*i).zip(&*f).zip(&*g) {
+    for (c, &i, &f, &g) in zip_mut3(c, i, f, g) {
         *c = f.times(*c).plus(i.times(g));
     }
-    for ((h, &c), &o) in h.iter_mut().zip(&*c).zip(&*o) {
+    for (h, &c, &o) in zip_mut2(h, c, o) {
         *h = o.times(c.tanh());
     }
 }
@@ -59,29 +60,29 @@ pub(super) fn gru<T: Float>(input: &[T], sums: &[T], h: &mut [T], kept: &mut [T]
     let (input, sums): ([&[T]; 3], [&[T]; 3]) = (parts(input, length), parts(sums, length));
     let [r, z, n, s] = parts_mut(kept, length);
     for (k, gate) in [&mut *r, &mut *z].into_iter().enumerate() {
-        for ((gate, &x), &s) in gate.iter_mut().zip(input[k]).zip(sums[k]) {
+        for (gate, &x, &s) in zip_mut2(gate, input[k], sums[k]) {
             *gate = x.plus(s).sigmoid();
         }
     }
     s.copy_from_slice(sums[2]);
-    for (((n, &x), &s), &r) in n.iter_mut().zip(input[2]).zip(&*s).zip(&*r) {
+    for (n, &x, &s, &r) in zip_mut3(n, input[2], s, r) {
         *n = x.plus(r.times(s)).tanh();
     }
-    for ((h, &n), &z) in h.iter_mut().zip(&*n).zip(&*z) {
+    for (h, &n, &z) in zip_mut2(h, n, z) {
         *h = T::one().minus(z).times(n).plus(z.times(*h));
     }
 }
 
 #[inline(always)]
 pub(super) fn tanh_slopes<T: Float>(h: &[T], dh: &[T], slopes: &mut [T]) {
-    for ((slope, &h), &dh) in slopes.iter_mut().zip(h).zip(dh) {
+    for (slope, &h, &dh) in zip_mut2(slopes, h, dh) {
         *slope = dh.times(T::one().minus(h.times(h)));
     }
 }
 
 #[inline(always)]
 pub(super) fn relu_slopes<T: Float>(h: &[T], dh: &[T], slopes: &mut [T]) {
-    for ((slope, &h), &dh) in slopes.iter_mut().zip(h).zip(dh) {
+    for (slope, &h, &dh) in zip_mut2(slopes, h, dh) {
         // As `relu`: NaN passes its gradient on.
         *slope = if h <= T::zero() { T::zero() } else { dh };
     }
@@ -101,17 +102,23 @@ pub(super) fn lstm_slopes<T: Float>(
     let [di, df, dg, d_o] = parts_mut(slopes, length);
     let one = T::one();
     let sigmoid = |y: T| y.times(one.minus(y));
-    for ((((d_o, dc), &c), &dh), &o) in d_o.iter_mut().zip(&mut *dc).zip(c).zip(dh).zip(o) {
-        let t = c.tanh();
-        *d_o = dh.times(t).times(sigmoid(o));
+    each(c, d_o, T::tanh);
+    for (dc, &dh, &o, &t) in zip_mut3(dc, dh, o, d_o) {
         *dc = dc.plus(dh.times(o).times(one.minus(t.times(t))));
     }
-    let gates = i.iter().zip(f).zip(g).zip(before);
-    let slopes = di.iter_mut().zip(df).zip(dg);
-    for ((((di, df), dg), dc), (((&i, &f), &g), &before)) in slopes.zip(dc).zip(gates) {
+    for (d_o, &dh, &o) in zip_mut2(d_o, dh, o) {
+        *d_o = dh.times(*d_o).times(sigmoid(o));
+    }
+    for (di, &dc, &g, &i) in zip_mut3(di, dc, g, i) {
         *di = dc.times(g).times(sigmoid(i));
+    }
+    for (df, &dc, &before, &f) in zip_mut3(df, dc, before, f) {
         *df = dc.times(before).times(sigmoid(f));
+    }
+    for (dg, &dc, &i, &g) in zip_mut3(dg, dc, i, g) {
         *dg = dc.times(i).times(one.minus(g.times(g)));
+    }
+    for (dc, &f) in zip_mut(dc, f) {
         *dc = dc.times(f);
     }
 }
@@ -131,19 +138,23 @@ pub(super) fn gru_slopes<T: Float>(
     let [dr, dz, dn] = parts_mut(slopes, length);
     let one = T::one();
     let sigmoid = |y: T| y.times(one.minus(y));
-    for (((((dn, dz), dh), &z), &n), &h) in (dn.iter_mut().zip(&mut *dz))
-        .zip(&mut *dh)
-        .zip(z)
-        .zip(n)
-        .zip(before)
-    {
+    for (dn, &dh, &z, &n) in zip_mut3(dn, dh, z, n) {
         *dn = dh.times(one.minus(z)).times(one.minus(n.times(n)));
-        *dz = dh.times(h.minus(n)).times(sigmoid(z));
+    }
+    for (dz, &dh, &h, &n) in zip_mut3(dz, dh, before, n) {
+        *dz = dh.times(h.minus(n));
+    }
+    for (dz, &z) in zip_mut(dz, z) {
+        *dz = dz.times(sigmoid(z));
+    }
+    for (dh, &z) in zip_mut(dh, z) {
         *dh = dh.times(z);
     }
     let [sr, sz, sn] = parts_mut(sums, length);
-    for ((((dr, sn), &dn), &r), &s) in dr.iter_mut().zip(sn).zip(&*dn).zip(r).zip(s) {
+    for (dr, &dn, &s, &r) in zip_mut3(dr, dn, s, r) {
         *dr = dn.times(s).times(sigmoid(r));
+    }
+    for (sn, &dn, &r) in zip_mut2(sn, dn, r) {
         *sn = dn.times(r);
     }
     sr.copy_from_slice(dr);

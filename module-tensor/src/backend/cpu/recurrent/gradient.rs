@@ -13,6 +13,7 @@ use super::states::{GateGrads, States};
 use super::weights::WeightGradients;
 use super::{NAME, RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
 use crate::Result;
+use crate::zip::zip_mut;
 
 pub(in super::super) fn recurrent_backward(
     grads: &[Option<Operand>; 2],
@@ -194,7 +195,7 @@ struct Step<'a, T> {
 }
 
 fn add<T: Float>(sums: &mut [T], terms: &[T]) {
-    for (sum, &term) in sums.iter_mut().zip(terms) {
+    for (sum, &term) in zip_mut(sums, terms) {
         *sum = sum.plus(term);
     }
 }

@@ -1,5 +1,6 @@
 use super::float::sealed::{Float, Wide};
 use super::{CpuGenerator, RandomFloat, RngError};
+use crate::zip::zip_mut;
 
 /// How many uniforms are drawn at a time on the stack.
 const BLOCK: usize = 128;
@@ -55,7 +56,7 @@ impl CpuGenerator {
             if let Some(words) = words.get_mut(..chunk.len()) {
                 T::Wide::fill_words(&mut self.engine, words);
             }
-            for (slot, &words) in chunk.iter_mut().zip(&words) {
+            for (slot, &words) in zip_mut(chunk, &words) {
                 let chosen = T::Wide::unit(words) < slot.widen();
                 *slot = if chosen { one } else { zero };
             }
@@ -93,7 +94,7 @@ impl CpuGenerator {
             if let Some(words) = words.get_mut(..chunk.len()) {
                 f64::fill_words(&mut self.engine, words);
             }
-            for (slot, &words) in chunk.iter_mut().zip(&words) {
+            for (slot, &words) in zip_mut(chunk, &words) {
                 *slot = if f64::unit(words) < p { yes } else { no };
             }
         }

@@ -1,4 +1,5 @@
 use super::{CpuGenerator, RngError};
+use crate::zip::zip_mut;
 
 /// From this range on PyTorch takes 64 bits for an integer, so that the remainder is nearly uniform.
 const WIDE_RANGE: u64 = 1 << 28;
@@ -117,7 +118,7 @@ impl CpuGenerator {
                 if let Some(words) = words.get_mut(..chunk.len()) {
                     self.engine.fill(words);
                 }
-                for (slot, word) in chunk.iter_mut().zip(&words) {
+                for (slot, word) in zip_mut(chunk, &words) {
                     *slot = above(u64::from(word % range));
                 }
             }

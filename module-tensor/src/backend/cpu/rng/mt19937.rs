@@ -1,4 +1,5 @@
 use crate::simd::{Loop, widest};
+use crate::zip::zip_mut;
 
 /// The number of 32-bit words in the engine's state.
 pub(super) const WORDS: usize = 624;
@@ -129,7 +130,7 @@ impl Loop for Temper<'_> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        for (slot, &word) in self.out.iter_mut().zip(self.source) {
+        for (slot, &word) in zip_mut(self.out, self.source) {
             *slot = temper(word);
         }
     }

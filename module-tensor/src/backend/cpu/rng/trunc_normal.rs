@@ -3,6 +3,7 @@ use super::erfinv::erfinv;
 use super::float::sealed::{Float, Wide};
 use super::uniform::check_interval;
 use super::{CpuGenerator, RandomFloat, RngError};
+use crate::zip::zip_mut;
 
 /// If the interval holds more of the distribution than this, PyTorch draws normals and redraws those
 /// that fall outside; otherwise it draws uniforms and rejects by the density.
@@ -100,7 +101,7 @@ impl CpuGenerator {
         while out.iter().any(outside) {
             fresh.resize(out.len(), low);
             self.fill_normal(&mut fresh, mean, std)?;
-            for (slot, &value) in out.iter_mut().zip(&fresh) {
+            for (slot, &value) in zip_mut(out, &fresh) {
                 if outside(slot) {
                     *slot = value;
                 }

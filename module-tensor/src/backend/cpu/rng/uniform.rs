@@ -2,6 +2,7 @@ use super::float::sealed::{Float, Wide};
 use super::fused::{FusedLoop, run_fused};
 use super::{CpuGenerator, RandomFloat, RngError};
 use crate::DType;
+use crate::zip::zip_mut;
 
 /// How many values are drawn at a time on the stack.
 const BLOCK: usize = 256;
@@ -72,7 +73,7 @@ impl CpuGenerator {
                 Some(chunk) => compute(words, chunk),
                 None => {
                     compute(words, values);
-                    for (slot, &value) in chunk.iter_mut().zip(&*values) {
+                    for (slot, &value) in zip_mut(chunk, values) {
                         *slot = T::narrow(value);
                     }
                 }

@@ -119,7 +119,7 @@ impl DType {
         )
     }
 
-    /// A number with the precision of this dtype, as far as `f64` is not what is computed in.
+    /// `number` rounded to the precision of this dtype if it is a floating-point one narrower than `f64`.
     pub(crate) fn rounded(self, number: f64) -> f64 {
         match self {
             Self::F32 => (number as f32).into(),
@@ -163,7 +163,7 @@ impl DType {
         crate::ErrorKind::UnsupportedDType { op, dtype, needs }.into()
     }
 
-    /// Checks that a cast leaves nothing out: complex numbers are no real ones.
+    /// Checks that a cast drops no imaginary part: a complex dtype casts only to itself or to `Bool`.
     pub(crate) fn check_cast(self, to: Self) -> crate::Result<()> {
         if !self.is_complex() || matches!(to, Self::Complex64 | Self::Bool) {
             return Ok(());
@@ -205,12 +205,13 @@ thread_local! {
     static DEFAULT: Cell<DType> = const { Cell::new(DType::F32) };
 }
 
-/// The dtype of new parameters on this thread: `F32` unless [`with_default_dtype`] says otherwise.
+/// The default dtype of new tensors and parameters on this thread: `F32` unless
+/// [`with_default_dtype`] sets another.
 pub fn default_dtype() -> DType {
     DEFAULT.with(Cell::get)
 }
 
-/// Runs `f` with another dtype for new parameters on this thread.
+/// Runs `f` with `dtype` as the default for new tensors and parameters on this thread.
 ///
 /// Draws happen in that dtype, as under PyTorch's `torch.set_default_dtype`.
 ///

@@ -5,16 +5,16 @@ use std::fmt;
 
 use half::f16;
 
-/// What tells one format of eight bits from another.
+/// The parameters of an eight-bit format.
 #[derive(Clone, Copy)]
 struct Format {
     /// The bits of the mantissa.
     mantissa: u32,
-    /// What is added to the exponent.
+    /// The bias that is added to the exponent.
     bias: u32,
     /// The code of the greatest finite number.
     greatest: u32,
-    /// What greater numbers become.
+    /// The result for greater numbers.
     beyond: u8,
 }
 
@@ -87,7 +87,7 @@ pub struct F8E4M3(u8);
 /// An 8-bit floating-point number with 5 bits of exponent and 2 of mantissa, the upper half of an
 /// `f16`: PyTorch's `float8_e5m2`, the elements of [`DType::F8E5M2`](crate::DType::F8E5M2).
 ///
-/// What is rounded beyond ±57344 becomes infinite.
+/// A number that rounds beyond ±57344 becomes infinite.
 ///
 /// # Example
 ///
@@ -137,7 +137,7 @@ impl F8E5M2 {
     }
 }
 
-/// What both formats have in common. Numbers compare and print as the `f32` that they are.
+/// The code of both formats. Numbers compare and print as the `f32` that they are.
 macro_rules! numbers {
     ($($type:ident),*) => {$(
         impl $type {

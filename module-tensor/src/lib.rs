@@ -54,8 +54,8 @@ pub use tensor::{
     is_grad_enabled, no_grad,
 };
 
-/// Steps of layers and optimizers that are one kernel each: what a layer or an optimizer calls, and no
-/// method of a tensor.
+/// Fused kernels that layers and optimizers call as free functions; they are not methods of
+/// [`Tensor`].
 pub mod fused {
     pub use crate::backend::{AdamWStep, RecurrentOp};
     pub use crate::ops::{AdamWMoments, RecurrentOptions, RecurrentOutput, adamw_step, recurrent};

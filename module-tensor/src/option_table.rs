@@ -1,7 +1,8 @@
 //! Structs of optional arguments, which are all built one way: `new` takes what has no default, and a
 //! setter of the same name as PyTorch's keyword changes each of the others.
 
-/// What is accepted for an option of type `T`: a `T`, and what stands for one.
+/// Values accepted for an option of type `T`: a `T`, or a bare `T` for an `Option<T>`. Some types accept
+/// more, such as [`Padding`](crate::Padding) an array of sizes.
 ///
 /// # Example
 ///

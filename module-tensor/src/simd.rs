@@ -1,11 +1,11 @@
 //! Runs loops with the vector instructions that the processor has.
 //!
-//! A loop is compiled once for each level and the level is asked for when the program runs, because
+//! A loop is compiled once for each level, and the program detects the level when it runs, because
 //! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
 //! a product with a sum nor adds in another order, and what is written fused is fused at every level.
 //!
 //! The `unsafe` here is the call of a function that is compiled for a level: it needs a
-//! processor that has the instructions, which has just been asked.
+//! processor that has the instructions, which was checked just before.
 #![allow(unsafe_code)]
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub(crate) trait Loop {
     fn run(self) -> Self::Output;
 }
 
-/// The vector instructions of this processor, as far as they were asked for; only made by asking.
+/// A set of vector instructions that was detected on this processor; only detection makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level(Instructions);
 
@@ -33,7 +33,7 @@ enum Instructions {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// What every processor of the target has.
+    /// The instructions of every processor of the target.
     Baseline,
 }
 
@@ -51,7 +51,7 @@ pub(crate) trait Leveled {
     fn run_baseline(self) -> Self::Output;
 }
 
-/// What each level has, for values that a [`Leveled`] loop depends on.
+/// A value for each level, such as a count of registers, that a [`Leveled`] loop depends on.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) struct PerLevel<T> {
     pub(crate) avx512: T,

@@ -52,7 +52,7 @@ pub fn detect_anomaly<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The first element that is a NaN or an infinity, and its place.
+/// The first element that is a NaN or an infinity, and its index.
 fn first(grad: &Tensor) -> Result<Option<(usize, f64)>> {
     no_grad(|| {
         let grad = grad.detach();

@@ -10,7 +10,8 @@ impl Tensor {
     /// # Errors
     ///
     /// More or fewer elements than one, a tensor that nothing tracks, an operation without a
-    /// gradient, a graph whose saved values are freed. No leaf is changed unless all goes well.
+    /// gradient, a graph whose saved values are freed. On an error no leaf is changed, except those with
+    /// post-accumulate hooks, whose gradients are added during the pass.
     ///
     /// # Example
     ///

@@ -10,8 +10,8 @@ use crate::tensor::{
 };
 use crate::{ErrorKind, Result};
 
-/// Gradients that are complete, in the order in which they were: nodes by falling order of creation, the
-/// outputs of each by rising number.
+/// Complete gradients in the order in which they were completed: nodes in descending order of creation, the
+/// outputs of each in ascending order.
 type Found = Vec<(Edge, Tensor)>;
 
 /// Adds the gradients of `root` to every leaf, and to what else keeps its gradient.
@@ -32,10 +32,10 @@ pub(super) fn gradients(
     with_grad_mode(options.create_graph, || {
         let found = Pass::new(Wanted::new(roots, inputs), options).run(roots)?;
         keep(found.iter().rev().filter(|(edge, _)| !edge.is_leaf()))?;
-        let place = |edge: &Edge| (Reverse(edge.node.order), edge.output);
+        let position = |edge: &Edge| (Reverse(edge.node.order), edge.output);
         let of = |input: &Edge| {
             let found = found.as_slice();
-            let i = found.binary_search_by_key(&place(input), |(edge, _)| place(edge));
+            let i = found.binary_search_by_key(&position(input), |(edge, _)| position(edge));
             Some(found.get(i.ok()?)?.1.clone())
         };
         Ok(inputs.iter().map(of).collect())
@@ -64,13 +64,13 @@ fn check_sum(edge: &Edge, grad: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Where gradients are asked for.
+/// The edges whose gradients are asked for.
 enum Wanted {
     /// At every leaf.
     Leaves,
     /// At these outputs, and `through` the nodes on the way to them only.
     ///
-    /// Both rise, and are searched by halves.
+    /// Both are sorted in ascending order, for binary search.
     At {
         outputs: Vec<(u64, usize)>,
         through: Vec<u64>,
@@ -84,7 +84,7 @@ impl Wanted {
         let first = outputs.first().map_or(u64::MAX, |&(order, _)| order);
         // What was created before the first of them does not depend on any.
         let found = nodes_from(roots, |node| node.order >= first);
-        // By rising order, so that every input has its answer before it is asked.
+        // In ascending order, so that every node is visited after its inputs.
         let mut through = Vec::new();
         for node in found.iter().rev() {
             let leads = |input: &Input| {
@@ -130,14 +130,14 @@ impl Wanted {
     }
 }
 
-/// All nodes that gradients of the roots can reach, as far as they are to be followed, by falling order
+/// All nodes that gradients of the roots can reach through nodes that `follow` accepts, in descending order
 /// of creation.
 fn nodes_from(roots: &[(Edge, Tensor)], follow: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
     let mut found: Vec<Arc<Node>> = Vec::new();
     let roots = roots.iter().map(|(root, _)| root.node.clone());
     let mut open: BinaryHeap<ByOrder> = roots.map(ByOrder).collect();
     while let Some(ByOrder(node)) = open.pop() {
-        // Whatever leads to a node is younger, so that it comes as often as it was met, all at once.
+        // The nodes that lead to a node are younger, so that all its entries are popped one after another.
         let is_again = found.last().is_some_and(|last| last.order == node.order);
         if is_again || !follow(&node) {
             continue;
@@ -182,12 +182,12 @@ fn parents(node: &Node) -> impl Iterator<Item = &Input> {
 /// One run of the engine.
 struct Pass {
     wanted: Wanted,
-    /// Whether the saved values stay.
+    /// Whether the saved values are kept.
     keep: bool,
     /// Whether gradients that are not finite are looked for.
     anomaly: bool,
     pending: Pending,
-    /// How many gradients are still to come for each leaf that is to be told when the last has.
+    /// The number of gradients still to come for each leaf with post-accumulate hooks.
     awaited: BTreeMap<u64, usize>,
 }
 
@@ -204,8 +204,8 @@ impl Pass {
 
     /// Carries gradients from the roots to where they are wanted.
     ///
-    /// Nodes are visited by falling order of creation, in a loop: when a node's turn comes, every
-    /// node that could still add to its gradients has had its own.
+    /// Nodes are visited in descending order of creation, in a loop: when a node is visited, every node that
+    /// could add to its gradients has been visited before.
     fn run(mut self, roots: &[(Edge, Tensor)]) -> Result<Found> {
         if matches!(self.wanted, Wanted::Leaves) && post_accumulate_hooks_exist() {
             self.count(roots);
@@ -219,15 +219,15 @@ impl Pass {
             if !self.wanted.wants(&node) {
                 continue;
             }
-            for (output, place) in reached.iter_mut().enumerate() {
-                let Some(grad) = place.take() else { continue };
+            for (output, slot) in reached.iter_mut().enumerate() {
+                let Some(grad) = slot.take() else { continue };
                 let node = node.clone();
                 let edge = Edge { node, output };
                 let grad = edge.after_hooks(grad, |grad| self.check(grad))?;
                 if self.wanted.keeps(&edge) {
-                    self.found(&mut found, edge, grad.clone())?;
+                    self.deliver_gradient(&mut found, edge, grad.clone())?;
                 }
-                *place = Some(grad);
+                *slot = Some(grad);
             }
             if let (NodeKind::Op(op), true) = (&node.kind, self.wanted.passes(&node)) {
                 self.step(&node, op, reached, &mut found)?;
@@ -247,9 +247,9 @@ impl Pass {
         }
     }
 
-    /// Leaves a complete gradient where it is kept at the end of the pass, or at once where somebody
-    /// waits for it.
-    fn found(&self, found: &mut Found, edge: Edge, grad: Tensor) -> Result<()> {
+    /// Delivers a complete gradient: at once to a leaf with post-accumulate hooks, otherwise to `found`, whose
+    /// gradients are added at the end of the pass.
+    fn deliver_gradient(&self, found: &mut Found, edge: Edge, grad: Tensor) -> Result<()> {
         if matches!(self.wanted, Wanted::Leaves) && edge.has_post_accumulate_hooks() {
             check_sum(&edge, &grad)?;
             return match edge.accumulate(&grad)? {
@@ -305,7 +305,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Completes the gradient of a leaf that somebody waits for, if no other will be added to it.
+    /// Delivers the gradient of a leaf with post-accumulate hooks if no other will be added to it.
     fn finish_if_last(&mut self, leaf: &Edge, found: &mut Found) -> Result<()> {
         let order = leaf.node.order;
         match self.awaited.get_mut(&order) {
@@ -317,7 +317,7 @@ impl Pass {
                     reached.and_then(|(_, grads)| grads.into_iter().flatten().next())
                 {
                     let grad = leaf.after_hooks(grad, |grad| self.check(grad))?;
-                    self.found(found, leaf.clone(), grad)?;
+                    self.deliver_gradient(found, leaf.clone(), grad)?;
                 }
             }
             None => {}
@@ -325,24 +325,24 @@ impl Pass {
         Ok(())
     }
 
-    /// Adds to the gradient of an output and gives the sum if it is to be looked at.
+    /// Adds to the gradient of an output, and returns the sum if anomalies are looked for.
     fn add(&mut self, node: &Arc<Node>, output: usize, grad: Tensor) -> Result<Option<Tensor>> {
         let reached = self.pending.reached(node);
         if reached.len() <= output {
             reached.resize_with(output + 1, || None);
         }
-        let place = &mut reached[output];
-        let sum = match place.take() {
+        let slot = &mut reached[output];
+        let sum = match slot.take() {
             None => grad,
-            Some(before) if before.can_be_added_to(&grad) => before.add_over(&grad, 1.0)?,
+            Some(before) if before.can_add_in_place(&grad) => before.add_in_place(&grad, 1.0)?,
             Some(before) => before.add(&grad)?,
         };
         let seen = self.anomaly.then(|| sum.clone());
-        *place = Some(sum);
+        *slot = Some(sum);
         Ok(seen)
     }
 
-    /// Checks a gradient that no operation gave.
+    /// Checks a gradient that came from the caller or a hook and not from an operation.
     fn check(&self, grad: &Tensor) -> Result<()> {
         match self.anomaly {
             true => anomaly::check_given(grad),

@@ -6,7 +6,7 @@ use crate::{DType, Error, ErrorKind, Result};
 /// errors of rounding and of curvature are alike.
 const STEP: f64 = 1e-5;
 
-/// How far both may be from each other, absolutely below 1 and relatively above it.
+/// The tolerance: absolute below 1 and relative above it.
 const TOLERANCE: f64 = 1e-6;
 
 /// Checks the gradients of `f` at `inputs` against central differences.
@@ -131,8 +131,8 @@ pub(crate) fn slopes(f: &dyn Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor])
 
 /// Weights between 1 and 2 that no symmetry of the output shares.
 fn weights(output: &Tensor) -> Result<Tensor> {
-    const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
-    let weight = |i: usize| 1.0 + (i as f64 * GOLDEN_RATIO).fract();
+    const GOLDEN_RATIO_CONJUGATE: f64 = 0.618_033_988_749_895;
+    let weight = |i: usize| 1.0 + (i as f64 * GOLDEN_RATIO_CONJUGATE).fract();
     Tensor::from_vec((0..output.numel()).map(weight).collect(), output.shape())
         .and_then(|weights| weights.to_device(&output.device()))
 }

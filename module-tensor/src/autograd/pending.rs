@@ -10,7 +10,7 @@ use crate::tensor::{Node, Reached};
 /// The order is kept apart from the gradients, so that what a tree moves as it grows is small.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// By the order of the node: which slot is its own.
+    /// The index of the slot of each node, by the order of the node.
     by_order: BTreeMap<u64, usize>,
     slots: Vec<Option<Entry>>,
     free: Vec<usize>,

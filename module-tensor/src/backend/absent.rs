@@ -2,11 +2,11 @@ use super::{Device, StorageData};
 use crate::layout::Shape;
 use crate::{DType, ErrorKind};
 
-/// What stands for elements that are not there yet: no kernel finds its own memory behind it.
+/// The storage of a tensor whose values are still to come; kernels refuse it.
 pub(crate) struct Absent {
     dtype: DType,
     shape: Shape,
-    /// Where the elements will lie.
+    /// The device that the elements will be on.
     device: Device,
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::{Backend, cpu};
 use crate::{Error, ErrorKind, Result};
 
-/// Where a tensor's memory lies and its operations run.
+/// A device: the memory of a tensor and the processor of its operations.
 ///
 /// # Example
 ///
@@ -21,13 +21,13 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Device(Place);
+pub struct Device(BackendIndex);
 
-/// Where the backend is: 0 for the CPU, then one more than the place in [`OTHERS`]. Every tensor holds it,
+/// The backend: 0 for the CPU, then one more than the index in [`OTHERS`]. Every tensor holds it,
 /// so it is small.
-type Place = u16;
+type BackendIndex = u16;
 
-/// How many other devices there can be.
+/// The maximum number of other devices.
 const MOST: usize = 1024;
 
 /// The other backends, in the order in which they were registered.
@@ -60,18 +60,18 @@ impl Device {
             return same.then_some(*known).ok_or_else(taken);
         }
         let free = OTHERS.get(all.len() - 1);
-        if free.is_none_or(|place| place.set(backend).is_err()) {
+        if free.is_none_or(|slot| slot.set(backend).is_err()) {
             let problem = format!("at most {MOST} devices can be registered");
             let device = name(kind, index);
             return Err(Error::argument("register", "device", device, problem));
         }
-        Ok(Self(all.len() as Place))
+        Ok(Self(all.len() as BackendIndex))
     }
 
     /// The devices that there are: the CPU, then those that were [registered](Self::register), in their
     /// order.
     pub fn all() -> Vec<Self> {
-        let others = OTHERS.iter().take_while(|place| place.get().is_some());
+        let others = OTHERS.iter().take_while(|slot| slot.get().is_some());
         (0..).map(Self).take(others.count() + 1).collect()
     }
 
@@ -84,7 +84,7 @@ impl Device {
         self.backend().kind()
     }
 
-    /// Which of the devices of its kind it is.
+    /// The index among the devices of its kind.
     pub fn index(&self) -> usize {
         self.backend().index()
     }
@@ -94,15 +94,15 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What has failed since the last time.
+    /// A failure of an earlier operation, since the last call.
     pub fn synchronize(&self) -> Result<()> {
         self.backend().synchronize()
     }
 
-    /// Gives the memory that the device keeps for tensors to come back to the system.
+    /// Returns the memory that the device caches for new tensors to the system.
     ///
-    /// Blocks of tensors that are gone, from 64 kB on and up to half a GiB in all on the CPU, are kept,
-    /// because a training step asks for the same ones again and again.
+    /// The CPU keeps freed blocks of 8 KiB to 1 GiB, up to 512 MiB in total, because a training step
+    /// asks for the same sizes again and again.
     pub fn empty_cache(&self) {
         self.backend().empty_cache();
     }
@@ -110,8 +110,8 @@ impl Device {
     /// The kernels of the device.
     #[inline]
     pub fn backend(&self) -> &'static dyn Backend {
-        let other = |place: Place| OTHERS.get(usize::from(place))?.get().copied();
-        // Only `register` makes a device of another place, and sets it before.
+        let other = |index: BackendIndex| OTHERS.get(usize::from(index))?.get().copied();
+        // Only `register` makes a device of another backend, and it sets the entry before.
         self.0.checked_sub(1).and_then(other).unwrap_or(&cpu::CPU)
     }
 
@@ -141,7 +141,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// What a device is called: `cpu`, which is one, or `cuda:1`.
+/// Prints the name of the device: `cpu`, of which there is one, or `cuda:1`.
 fn name(kind: &str, index: usize) -> String {
     match (kind, index) {
         ("cpu", 0) => kind.to_owned(),
@@ -171,7 +171,8 @@ fn check_kind(kind: &str) -> Result<()> {
 /// assert_eq!(device, Device::cpu());
 /// assert_eq!(
 ///     "cuda:1".parse::<Device>().unwrap_err().to_string(),
-///     "device `cuda:1` is not there; there are: cpu. The crate of a device registers it"
+///     "unknown device `cuda:1`; available: cpu. To add a device, link and initialize the crate that \
+///      registers it"
 /// );
 /// # Ok::<(), module_tensor::Error>(())
 /// ```

@@ -126,40 +126,40 @@ pub trait AdamWKernels {
     ) -> Result<Storage>;
 }
 
-/// What [`NormKernels`] reads.
+/// The inputs of [`NormKernels`].
 #[derive(Clone)]
 pub struct NormInputs {
     /// `[batch, groups, channels, inner]`
     pub x: Operand,
     /// A factor for each channel.
     pub weight: Option<Operand>,
-    /// What is added to each channel.
+    /// The bias of each channel.
     pub bias: Option<Operand>,
     /// The mean and the biased variance, if they are given.
     pub statistics: Option<[Operand; 2]>,
 }
 
-/// What [`NormKernels::forward`] returns.
+/// The result of [`NormKernels::forward`].
 pub struct Normalized {
-    /// In the shape of the input.
+    /// The normalized input, in its shape.
     pub output: Storage,
     /// The means and the biased variances in the dtype of the computation, if they are asked for.
     pub statistics: Option<[Storage; 2]>,
-    /// For the gradient.
+    /// The memory that the gradient needs.
     pub saved: Saved,
 }
 
-/// What [`NormKernels::backward`] returns: gradients.
+/// The gradients that [`NormKernels::backward`] returns.
 pub struct NormGradients {
-    /// Of the input.
+    /// The gradient of the input.
     pub x: Storage,
-    /// Of the factors, if there are any.
+    /// The gradient of the weight, if there is one.
     pub weight: Option<Storage>,
-    /// Of what is added, if anything is.
+    /// The gradient of the bias, if there is one.
     pub bias: Option<Storage>,
 }
 
-/// What [`CrossEntropyKernels`] reads.
+/// The inputs of [`CrossEntropyKernels`].
 #[derive(Clone)]
 pub struct CrossEntropyInputs {
     /// The logits, `[outer, classes, inner]`.
@@ -170,8 +170,8 @@ pub struct CrossEntropyInputs {
     pub weight: Option<Operand>,
 }
 
-/// What [`AdamWKernels`] changes: memory that begins with as many elements
-/// as the parameter has, in its order.
+/// The memory that [`AdamWKernels`] changes: it begins with as many elements as the parameter has, in its
+/// order.
 pub struct AdamWMemory<'a> {
     /// The first moment.
     pub exp_avg: &'a mut Storage,
@@ -186,15 +186,15 @@ pub struct AdamWMemory<'a> {
 pub struct AdamWStep {
     /// The learning rate.
     pub lr: f64,
-    /// How much of the first and the second moment is kept.
+    /// The decay rates of the first and the second moment.
     pub betas: (f64, f64),
-    /// What is added to the root of the second moment.
+    /// The number that is added to the root of the second moment.
     pub eps: f64,
-    /// How much of the parameter decays, times the learning rate.
+    /// The weight decay, which is multiplied by the learning rate.
     pub weight_decay: f64,
     /// Whether to climb instead of to descend.
     pub maximize: bool,
-    /// Which step it is; the first is 1.
+    /// The number of the step; the first is 1.
     pub step: u64,
 }
 
@@ -210,7 +210,7 @@ impl AdamWStep {
         }
     }
 
-    /// What the parameter is multiplied by first.
+    /// The factor by which the parameter is multiplied first.
     pub fn decay(&self) -> f64 {
         1.0 - self.lr * self.weight_decay
     }
@@ -226,7 +226,7 @@ impl AdamWStep {
     }
 }
 
-/// What [`AttentionKernels`] reads.
+/// The inputs of [`AttentionKernels`].
 #[derive(Clone)]
 pub struct AttentionInputs {
     /// `[batch, length, width]`
@@ -240,10 +240,10 @@ pub struct AttentionInputs {
     pub mask: Option<Operand>,
 }
 
-/// What [`RecurrentKernels`] reads.
+/// The inputs of [`RecurrentKernels`].
 #[derive(Clone)]
 pub struct RecurrentInputs {
-    /// What the input brings to each step, `[rows, gates · hidden]`.
+    /// The contribution of the input to each step, `[rows, gates · hidden]`.
     pub gates: Operand,
     /// The first state `h`, `[batch, width]`.
     pub hidden: Operand,
@@ -253,43 +253,43 @@ pub struct RecurrentInputs {
     pub weight: Operand,
     /// `[gates · hidden]`
     pub bias: Option<Operand>,
-    /// What an LSTM multiplies the state with, `[width, hidden]`.
+    /// The projection by which an LSTM multiplies the state, `[width, hidden]`.
     pub projection: Option<Operand>,
 }
 
-/// What [`RecurrentKernels::forward`] returns.
+/// The result of [`RecurrentKernels::forward`].
 pub struct RecurrentStates {
     /// The states `h′`, `[rows, width]`.
     pub hidden: Storage,
     /// The states `c′` of an LSTM, `[rows, hidden]`.
     pub cell: Option<Storage>,
-    /// For the gradient.
+    /// The memory that the gradient needs.
     pub saved: Saved,
 }
 
-/// Of which parameters [`RecurrentKernels::backward`] returns gradients.
+/// The parameters whose gradients [`RecurrentKernels::backward`] returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecurrentNeeds {
-    /// Of the weight.
+    /// Whether the weight needs a gradient.
     pub weight: bool,
-    /// Of the bias.
+    /// Whether the bias needs a gradient.
     pub bias: bool,
-    /// Of the projection.
+    /// Whether the projection needs a gradient.
     pub projection: bool,
 }
 
-/// What [`RecurrentKernels::backward`] returns: gradients.
+/// The gradients that [`RecurrentKernels::backward`] returns.
 pub struct RecurrentGradients {
-    /// Of what the input brings, `[rows, gates · hidden]`.
+    /// The gradient of the contribution of the input, `[rows, gates · hidden]`.
     pub gates: Storage,
-    /// Of the first state `h`, `[batch, width]`.
+    /// The gradient of the first state `h`, `[batch, width]`.
     pub hidden: Storage,
-    /// Of the first state `c`, `[batch, hidden]`.
+    /// The gradient of the first state `c`, `[batch, hidden]`.
     pub cell: Option<Storage>,
-    /// Of the weight, `[gates · hidden, width]`.
+    /// The gradient of the weight, `[gates · hidden, width]`.
     pub weight: Option<Storage>,
-    /// Of the bias, `[gates · hidden]`.
+    /// The gradient of the bias, `[gates · hidden]`.
     pub bias: Option<Storage>,
-    /// Of the projection, `[width, hidden]`.
+    /// The gradient of the projection, `[width, hidden]`.
     pub projection: Option<Storage>,
 }

@@ -27,7 +27,7 @@ pub struct ConvGeometry {
     pub padding: Vec<usize>,
     /// The distance between neighbors of the window in each spatial dimension.
     pub dilation: Vec<usize>,
-    /// The number of blocks into which the channels fall.
+    /// The number of groups of channels.
     pub groups: usize,
 }
 
@@ -48,55 +48,55 @@ pub struct UnfoldGeometry {
     pub dilation: Vec<usize>,
 }
 
-/// What stands for places outside of an image.
+/// The values of pixels outside of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outside {
     /// A zero.
     Zero,
-    /// The nearest place inside.
+    /// The nearest pixel inside.
     Border,
-    /// The place in a mirror, at the middle of the outermost place if `align_corners`, else at its
-    /// outer edge.
+    /// The pixel reflected at the border of the image.
     Reflection {
-        /// Where the mirror is.
+        /// Whether the border goes through the centers of the outermost pixels rather than along their outer
+        /// edges.
         align_corners: bool,
     },
 }
 
-/// How images `[batch, channels, size…]` are read at `[batch, dimensions, locations]`: at each location
-/// neighbors in each dimension, each with a weight of `[batch, taps…, locations]`, to
+/// The sampling of images `[batch, channels, size…]` at `[batch, dimensions, locations]`: at each location it
+/// reads neighbors in each dimension, each with a weight of `[batch, taps…, locations]`, and gives
 /// `[batch, channels, locations]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleGeometry {
     /// The size of the batch.
     pub batch: usize,
-    /// How many channels there are.
+    /// The number of channels.
     pub channels: usize,
     /// The spatial sizes of the image.
     pub sizes: Vec<usize>,
-    /// How many locations are read.
+    /// The number of locations.
     pub locations: usize,
-    /// How many neighbors are read in each dimension.
+    /// The number of neighbors in each dimension.
     pub taps: usize,
-    /// Where the first of them lies after the place at or before the location.
+    /// The offset of the first neighbor from the floor of the location.
     pub first: i64,
-    /// What is read outside.
+    /// The values outside of the image.
     pub outside: Outside,
 }
 
 impl SampleGeometry {
-    /// How many elements a channel of the image has.
+    /// The number of elements of a channel of the image.
     pub fn inner(&self) -> usize {
         self.sizes.iter().product()
     }
 
-    /// How many neighbors a location has.
+    /// The number of neighbors of a location.
     pub fn all_taps(&self) -> usize {
         self.taps.pow(self.sizes.len() as u32)
     }
 }
 
-/// What shares a mean and a variance.
+/// The elements that share a mean and a variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NormOver {
     /// The channels of a group in one element of the batch.
@@ -107,7 +107,7 @@ pub enum NormOver {
     Given,
 }
 
-/// How an input `[batch, groups, channels, inner]` is normalized:
+/// The normalization of an input `[batch, groups, channels, inner]`:
 /// `(x - mean) / √(var + eps) · weight + bias` with a weight and a bias `[groups, channels]`.
 ///
 /// Over the batch there is one channel in each group.
@@ -115,17 +115,17 @@ pub enum NormOver {
 pub struct NormGeometry {
     /// The size of the batch.
     pub batch: usize,
-    /// How many groups of channels there are.
+    /// The number of groups of channels.
     pub groups: usize,
-    /// How many channels a group has.
+    /// The number of channels of a group.
     pub channels: usize,
-    /// How many elements have one weight.
+    /// The number of elements with the same weight.
     pub inner: usize,
-    /// What shares statistics.
+    /// The elements that share statistics.
     pub over: NormOver,
     /// Whether the mean is subtracted; otherwise it is 0, and the variance the mean square.
     pub centred: bool,
-    /// What is added to the variance.
+    /// The number that is added to the variance.
     pub eps: f64,
     /// Whether means and variances are results, for running statistics.
     pub with_statistics: bool,
@@ -139,7 +139,7 @@ impl NormGeometry {
         [self.batch, self.groups, self.channels, self.inner].into()
     }
 
-    /// How many means and variances there are.
+    /// The number of means and of variances.
     pub fn statistics(&self) -> usize {
         match self.over {
             NormOver::Row => self.batch * self.groups,
@@ -160,19 +160,19 @@ pub struct CrossEntropyGeometry {
     pub inner: usize,
     /// A class whose elements have loss 0.
     pub ignore_index: i64,
-    /// How much of the target is spread evenly over all classes.
+    /// The share of the target that is spread uniformly over all classes.
     pub label_smoothing: f64,
     /// The dtype to compute in, whatever dtypes the operands have.
     pub compute: DType,
 }
 
-/// How queries `[batch, length, width]` attend to keys and values
+/// The attention of queries `[batch, length, width]` to keys and values
 /// `[batch / repeats, keys, width]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttentionGeometry {
-    /// How many elements of the batch after each other share keys and values.
+    /// The number of consecutive elements of the batch that share keys and values.
     pub repeats: usize,
-    /// What the products of queries and keys are multiplied by.
+    /// The factor of the products of queries and keys.
     pub scale: f64,
     /// Whether query `i` sees only the keys up to `i`.
     pub is_causal: bool,
@@ -181,16 +181,16 @@ pub struct AttentionGeometry {
 }
 
 /// The steps of a recurrent layer over sequences of several lengths, the longest first: the rows of a
-/// step are those of the sequences that have it, and the rows of the steps follow each other.
+/// step are those of the sequences that reach it, and the rows of the steps follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecurrentGeometry {
-    /// What a step computes.
+    /// The cell that a step computes.
     pub op: RecurrentOp,
     /// The size of a gate, and of the state `c`.
     pub hidden: usize,
     /// The size of the state `h`.
     pub width: usize,
-    /// How many sequences have each step; never more than the step before.
+    /// The number of sequences that reach each step; never more than at the step before.
     pub batch_sizes: Vec<usize>,
     /// Whether the last step is computed first.
     pub reverse: bool,

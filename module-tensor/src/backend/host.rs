@@ -233,8 +233,8 @@ impl HostData {
         with_values!(self, values => Element::to_le_bytes(values))
     }
 
-    /// The memory of the elements, if their little-endian bytes may be written there: on a little-endian
-    /// machine, and whatever the bytes are.
+    /// The memory of the elements as bytes, if any little-endian bytes may be written there: on a
+    /// little-endian machine, and not for truth values.
     pub fn le_bytes_mut(&mut self) -> Option<&mut [u8]> {
         if self.dtype().size_in_bytes() > 1 && cfg!(target_endian = "big") {
             return None;
@@ -254,7 +254,7 @@ impl HostData {
             Self::F8E4M3(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::F8E5M2(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::Complex64(values) => bytemuck::try_cast_slice_mut(values).ok(),
-            // Bytes other than 0 and 1 are no truth values.
+            // Bytes other than 0 and 1 are not truth values.
             Self::Bool(_) => None,
         }
     }

@@ -13,7 +13,7 @@ pub trait StorageData: Any + Send + Sync {
     /// The device that the memory belongs to.
     fn device(&self) -> Device;
 
-    /// How the elements are packed, if they do not lie one by one in the memory.
+    /// The packing of the elements, if they are not stored one by one.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }

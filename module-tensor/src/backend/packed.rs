@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 /// serve. What needs plain elements, as every operation of this crate does, answers
 /// [`ErrorKind::Packed`](crate::ErrorKind::Packed). A packed tensor carries no gradient.
 pub trait Packed {
-    /// What the scheme is called, `q4_0`.
+    /// The name of the scheme, such as `q4_0`.
     fn scheme(&self) -> &'static str;
 
     /// The number of elements.

@@ -3,11 +3,11 @@
 use super::Storage;
 use crate::{DType, Result};
 
-/// What elements are drawn from.
+/// The distribution of random elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Distribution {
-    /// Even over `[low, high)`.
+    /// Uniform over `[low, high)`.
     Uniform {
         /// The lower bound.
         low: f64,
@@ -65,12 +65,12 @@ pub enum Distribution {
         /// One more than the greatest.
         high: i64,
     },
-    /// An order of the integers from 0 up to and without the number of elements, as `I64`.
+    /// A random permutation of `0..n` for `n` elements, as `I64`.
     Permutation,
 }
 
 impl Distribution {
-    /// What errors call it.
+    /// The name in errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uniform { .. } => "uniform",

@@ -3,7 +3,7 @@ use smallvec::SmallVec;
 use super::Storage;
 use crate::{Error, Result};
 
-/// What a kernel keeps of its forward pass for the gradient, in the form that its device computes with.
+/// The memory that a kernel keeps of its forward pass for the gradient, in the form that its device computes with.
 ///
 /// Operations keep it and hand it back to the same device, and never look into it.
 ///

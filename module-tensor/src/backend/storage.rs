@@ -41,7 +41,7 @@ impl Storage {
         self.device
     }
 
-    /// How the elements are packed, if they do not lie one by one in the memory.
+    /// The packing of the elements, if they are not stored one by one.
     pub fn packed(&self) -> Option<&dyn Packed> {
         match self.is_packed {
             true => self.data.packed(),
@@ -53,7 +53,7 @@ impl Storage {
     ///
     /// # Errors
     ///
-    /// Packed ones, in the name of `op`.
+    /// Packed ones, reported as an error of `op`.
     #[inline]
     pub(crate) fn check_plain(&self, op: &'static str) -> Result<()> {
         match self.is_packed {
@@ -112,13 +112,13 @@ impl Storage {
         Arc::strong_count(&self.data) == 1
     }
 
-    /// What handles that share their memory have in common, for as long as one of them is held.
+    /// A number that handles to the same memory share, valid while one of them is held.
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.data).cast::<()>().addr()
     }
 }
 
-/// What a kernel reads: memory and how the elements lie in it.
+/// An operand of a kernel: memory and the layout of the elements in it.
 ///
 /// It is passed by value, so that a kernel can write its result over memory that nobody else
 /// shares.
@@ -126,6 +126,6 @@ impl Storage {
 pub struct Operand {
     /// The memory.
     pub storage: Storage,
-    /// How the elements lie in it.
+    /// The layout of the elements in it.
     pub layout: Layout,
 }

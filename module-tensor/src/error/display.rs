@@ -59,13 +59,14 @@ impl fmt::Display for ErrorKind {
             }
             Self::UnknownDevice { device, known } => write!(
                 f,
-                "device `{}` is not there; there are: {}. The crate of a device registers it",
+                "unknown device `{}`; available: {}. To add a device, link and initialize the crate \
+                 that registers it",
                 quote(device),
                 passage(known)
             ),
             Self::DeviceTaken { device } => write!(
                 f,
-                "device `{}` is another backend's already; give this one another index",
+                "device `{}` is already registered by another backend; choose another index",
                 quote(device)
             ),
             Self::OutOfMemory { device, bytes } => write!(

@@ -24,7 +24,7 @@ pub enum ErrorKind {
         lhs: Shape,
         /// The right shape.
         rhs: Shape,
-        /// What must hold.
+        /// The rule for the shapes.
         rule: String,
     },
 
@@ -32,7 +32,7 @@ pub enum ErrorKind {
     Shape {
         /// The operation.
         op: &'static str,
-        /// What is accepted.
+        /// A description of the accepted shapes.
         expected: String,
         /// The shape given.
         got: Shape,
@@ -90,7 +90,7 @@ pub enum ErrorKind {
         op: &'static str,
         /// The dtype given.
         dtype: DType,
-        /// What it serves.
+        /// A description of the dtypes that the operation needs.
         needs: &'static str,
     },
 
@@ -120,11 +120,11 @@ pub enum ErrorKind {
         device: String,
     },
 
-    /// A device that is not there.
+    /// An unknown device.
     UnknownDevice {
         /// The device asked for.
         device: String,
-        /// Those that there are.
+        /// The names of the known devices.
         known: String,
     },
 
@@ -138,15 +138,15 @@ pub enum ErrorKind {
     OutOfMemory {
         /// The device.
         device: String,
-        /// How many bytes were asked for.
+        /// The number of bytes that were asked for.
         bytes: usize,
     },
 
-    /// Anything else that a device says, perhaps of an operation that was asked for earlier.
+    /// Any other error of a device, perhaps of an earlier operation.
     Device {
         /// The device.
         device: String,
-        /// What it says.
+        /// The error of the device.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 
@@ -154,9 +154,9 @@ pub enum ErrorKind {
     Factorization {
         /// The operation.
         op: &'static str,
-        /// The place of the matrix in the batch, in row-major order.
+        /// The index of the matrix in the batch, in row-major order.
         matrix: usize,
-        /// What is wrong with it.
+        /// A description of the problem.
         problem: String,
     },
 
@@ -168,7 +168,7 @@ pub enum ErrorKind {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What is wrong with it.
+        /// A description of the problem.
         problem: String,
     },
 
@@ -205,7 +205,7 @@ pub enum ErrorKind {
         place: String,
         /// The operation whose output it watches; `leaf` for a leaf.
         of: &'static str,
-        /// What it raised.
+        /// The error that it raised.
         source: Box<super::Error>,
     },
 
@@ -213,11 +213,11 @@ pub enum ErrorKind {
     NonFiniteGradient {
         /// The operation in whose backward it appeared.
         op: &'static str,
-        /// The place of the input.
+        /// The index of the input.
         input: usize,
         /// The shape of the input.
         shape: Shape,
-        /// The place of the first such element in row-major order.
+        /// The index of the first such element in row-major order.
         element: usize,
         /// The element.
         value: f64,
@@ -235,13 +235,13 @@ pub enum ErrorKind {
 
     /// A gradient that differs from the central difference.
     GradCheck {
-        /// The place of the input.
+        /// The index of the input.
         input: usize,
-        /// The place of the element in row-major order.
+        /// The index of the element in row-major order.
         element: usize,
-        /// What the gradient says.
+        /// The slope by the gradient.
         analytic: f64,
-        /// What the difference says.
+        /// The slope by the central difference.
         numeric: f64,
     },
 
@@ -254,7 +254,7 @@ pub enum ErrorKind {
     /// A draw that the generator refuses.
     Random(super::RngError),
 
-    /// What the operating system said where no file is known, as user code raises it by `?`.
+    /// An error of the operating system without a file name, as user code raises it by `?`.
     Io(std::io::Error),
 
     /// The error of another crate, or anything that user code raises from a `forward`, a hook or an

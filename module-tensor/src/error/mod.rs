@@ -17,7 +17,7 @@ pub use trace::Trace;
 /// The result of everything in these crates that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, with the values, and the path of the module in which it happened.
+/// An error with its values, and the path of the module in which it happened.
 ///
 /// It is one pointer wide, so that a `Result` costs nothing where all goes well.
 ///
@@ -89,13 +89,12 @@ impl Error {
         Self::new(ErrorKind::Custom(error.into()))
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// What went wrong, as a type of another crate: of [`ErrorKind::Custom`], of which
-    /// [`kind`](Self::kind) knows only the message.
+    /// The error of an [`ErrorKind::Custom`] as its own type, if it is an `E`.
     ///
     /// # Example
     ///
@@ -113,7 +112,7 @@ impl Error {
         }
     }
 
-    /// What went wrong, without the module path.
+    /// Converts to the kind of the error, without the module path.
     pub fn into_kind(self) -> ErrorKind {
         self.0.kind
     }
@@ -129,7 +128,7 @@ impl Error {
         self.0.trace.as_ref().map(Trace::kind)
     }
 
-    /// Where it happened, for `call` to extend.
+    /// The trace of modules, for `call` to extend.
     #[doc(hidden)]
     pub fn trace_mut(&mut self) -> &mut Option<Trace> {
         &mut self.0.trace

@@ -1,4 +1,5 @@
-//! Foreign text in messages: a name from a file may fill it, and may steer a terminal.
+//! Untrusted text in messages: a name from a file may be very long or contain terminal control
+//! characters.
 
 use std::fmt::{self, Write};
 
@@ -7,25 +8,26 @@ const NAME: usize = 120;
 /// The most characters of a longer passage, which may quote several names.
 const PASSAGE: usize = 4000;
 
-/// A key, a path or a value: at most 120 characters, with control characters escaped.
+/// Quotes a key, a path or a value: at most 120 characters, with control characters escaped.
 pub fn quote(name: &str) -> Quote<'_> {
     let most = NAME;
     Quote { text: name, most }
 }
 
-/// What is wrong, in words that may quote names: escaped too, and cut where no sentence is as long.
+/// Quotes a description of a problem, which may quote names itself: at most 4000 characters, with control
+/// characters escaped.
 pub fn passage(text: &str) -> Quote<'_> {
     let most = PASSAGE;
     Quote { text, most }
 }
 
-/// All of a text, with control characters escaped.
+/// Quotes all of a text, with control characters escaped.
 pub fn escape(text: &str) -> Quote<'_> {
     let most = usize::MAX;
     Quote { text, most }
 }
 
-/// Text that prints without harm.
+/// Untrusted text whose `Display` escapes control characters and truncates long text.
 pub struct Quote<'a> {
     text: &'a str,
     most: usize,
@@ -47,7 +49,7 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// Whether a character moves the cursor, changes colors, or turns the order of others.
+/// Whether a character moves the cursor, changes colors or changes the direction of text.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
@@ -58,11 +60,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_escaped_and_what_is_long_is_cut() {
+    fn control_characters_are_escaped_and_long_text_is_truncated() {
         assert_eq!(quote("layer1.weight").to_string(), "layer1.weight");
         assert_eq!(quote("größe.重み").to_string(), "größe.重み");
-        let steering = quote("a\u{1b}[31m\n\r\u{0}\u{9b}\u{202e}b").to_string();
-        assert_eq!(steering, r"a\u{1b}[31m\n\r\u{0}\u{9b}\u{202e}b");
+        let control = quote("a\u{1b}[31m\n\r\u{0}\u{9b}\u{202e}b").to_string();
+        assert_eq!(control, r"a\u{1b}[31m\n\r\u{0}\u{9b}\u{202e}b");
         let exact = "ä".repeat(NAME);
         assert_eq!(quote(&exact).to_string(), exact);
         assert_eq!(quote(&format!("{exact}x")).to_string(), format!("{exact}…"));

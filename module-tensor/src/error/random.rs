@@ -99,7 +99,8 @@ impl fmt::Display for RngError {
             Self::StandardDeviation { op, std } => {
                 write!(
                     f,
-                    "{op} expects a standard deviation above zero, but found std={std}"
+                    "{op} expects a standard deviation of at least 0 (above 0 where the draw divides by \
+                     it), but found std={std}"
                 )
             }
             Self::Probability { op, p } => {
@@ -125,7 +126,8 @@ impl fmt::Display for RngError {
             }
             Self::StatePosition { left, next } => write!(
                 f,
-                "the generator state is invalid: left={left}, next={next}, or it was never seeded"
+                "the generator state is invalid (left={left}, next={next}) or was never seeded; \
+                 restore one that `get_state` returned"
             ),
         }
     }

@@ -1,7 +1,7 @@
 use std::any::TypeId;
 use std::fmt;
 
-/// Where an error happened: the innermost module whose `call` it left, and its path from the
+/// The position of an error: the innermost module whose `call` it left, and its path from the
 /// outermost one so far.
 ///
 /// Nothing is recorded while all goes well: each `call` that an error leaves looks for the

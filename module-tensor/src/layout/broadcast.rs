@@ -1,6 +1,6 @@
 use super::Layout;
 use super::shape::Shape;
-use super::sizes::Sizes;
+use super::sizes::DimVec;
 use crate::{ErrorKind, Result};
 
 impl Shape {
@@ -19,7 +19,7 @@ impl Shape {
                 1
             }
         };
-        let mut sizes = Sizes::from_elem(1, rank);
+        let mut sizes = DimVec::from_elem(1, rank);
         for i in 0..rank {
             sizes[rank - 1 - i] = match (size_of(self, i), size_of(other, i)) {
                 (a, b) if a == b => a,
@@ -43,7 +43,7 @@ impl Layout {
             ErrorKind::Broadcast { op, lhs, rhs }
         };
         let lead = shape.rank().checked_sub(self.rank()).ok_or_else(fail)?;
-        let mut strides = Sizes::from_elem(0, shape.rank());
+        let mut strides = DimVec::from_elem(0, shape.rank());
         for i in 0..self.rank() {
             if self.shape[i] == shape[lead + i] {
                 strides[lead + i] = self.strides[i];

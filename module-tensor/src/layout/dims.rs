@@ -4,13 +4,13 @@ use std::ops::RangeFull;
 
 use smallvec::SmallVec;
 
-use super::sizes::Sizes;
+use super::sizes::DimVec;
 /// Dimensions: one, several, or `..` for all; negative ones count from the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dims {
     /// All of them.
     All,
-    /// Those listed.
+    /// The dimensions of a list.
     Some(SmallVec<[isize; 4]>),
 }
 
@@ -63,8 +63,8 @@ macro_rules! dims_from {
 // An unannotated literal is an `i32`.
 dims_from!(i32, isize, usize);
 
-impl From<&Sizes> for Dims {
-    fn from(dims: &Sizes) -> Self {
+impl From<&DimVec> for Dims {
+    fn from(dims: &DimVec) -> Self {
         Self::from(&**dims)
     }
 }

@@ -15,23 +15,23 @@ use std::cmp::Ordering;
 pub use dims::{Dim, Dims};
 pub(crate) use shape::check_rank;
 pub use shape::{IntoSize, IntoSizes, MAX_RANK, Shape};
-use sizes::Sizes;
+use sizes::DimVec;
 
-/// How a tensor's elements lie in its storage.
+/// The layout of a tensor's elements in its storage.
 ///
 /// **Invariant:** every index inside `shape` maps to `offset + Σ index·stride`, which lies inside
 /// the storage. The constructors of [`Tensor`](crate::Tensor) establish it and every view keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     shape: Shape,
-    strides: Sizes,
+    strides: DimVec,
     offset: usize,
 }
 
 impl Layout {
     /// The row-major layout of a fresh storage.
     pub fn contiguous(shape: Shape) -> Self {
-        let mut strides = Sizes::from_elem(1, shape.rank());
+        let mut strides = DimVec::from_elem(1, shape.rank());
         let mut step = 1_usize;
         for (stride, &size) in strides.iter_mut().zip(shape.iter()).rev() {
             *stride = step;
@@ -50,12 +50,12 @@ impl Layout {
         &self.shape
     }
 
-    /// How many elements of the storage lie between neighbors in each dimension.
+    /// The distance in the storage between neighbors in each dimension, in elements.
     pub fn strides(&self) -> &[usize] {
         &self.strides
     }
 
-    /// The place of the first element in the storage.
+    /// The index of the first element in the storage.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -88,13 +88,13 @@ impl Layout {
     ///
     /// A dimension with stride 0 says nothing about the order and stays where it is: this is how
     /// PyTorch lays out a tensor that is to be like another, in `infer_dense_strides`.
-    pub(crate) fn memory_order(&self) -> (Sizes, Sizes) {
+    pub(crate) fn memory_order(&self) -> (DimVec, DimVec) {
         let compare = |a: usize, b: usize| match (self.strides[a], self.strides[b]) {
             (0, _) | (_, 0) => None,
             (x, y) if x == y => (self.shape[a] > self.shape[b]).then_some(Ordering::Greater),
             (x, y) => Some(x.cmp(&y)),
         };
-        let mut order: Sizes = (0..self.rank()).rev().collect();
+        let mut order: DimVec = (0..self.rank()).rev().collect();
         for start in 1..order.len() {
             let mut moving = start;
             for other in (0..start).rev() {
@@ -109,9 +109,9 @@ impl Layout {
             }
         }
         order.reverse();
-        let mut back = Sizes::from_elem(0, order.len());
-        for (place, &dim) in order.iter().enumerate() {
-            back[dim] = place;
+        let mut back = DimVec::from_elem(0, order.len());
+        for (i, &dim) in order.iter().enumerate() {
+            back[dim] = i;
         }
         (order, back)
     }

@@ -1,11 +1,11 @@
-use super::sizes::Sizes;
+use super::sizes::DimVec;
 use super::{Layout, Shape};
 
 /// Views of parts that repeat or skip elements; callers have checked every range.
 impl Layout {
     /// Every `step`-th of `length` elements of dimension `dim` from `start` on.
     pub(crate) fn slice(&self, dim: usize, start: usize, length: usize, step: usize) -> Self {
-        let mut sizes = Sizes::from_slice(&self.shape);
+        let mut sizes = DimVec::from_slice(&self.shape);
         let mut strides = self.strides.clone();
         sizes[dim] = length;
         if length > 1 {
@@ -21,7 +21,7 @@ impl Layout {
 
     /// Element `index` of dimension `dim`, without the dimension.
     pub(crate) fn select(&self, dim: usize, index: usize) -> Self {
-        let other = |sizes: &[usize]| -> Sizes {
+        let other = |sizes: &[usize]| -> DimVec {
             let kept = sizes.iter().enumerate().filter(|&(d, _)| d != dim);
             kept.map(|(_, &size)| size).collect()
         };
@@ -33,11 +33,11 @@ impl Layout {
     }
 
     /// `length` elements along the dimensions `a` and `b` at once from `start` on, as a new last
-    /// dimension in the place of both.
+    /// dimension that replaces both.
     pub(crate) fn diagonal(&self, [a, b]: [usize; 2], start: [usize; 2], length: usize) -> Self {
         let offset = self.start_at(a, start[0], length) - self.offset
             + (self.start_at(b, start[1], length) - self.offset);
-        let other = |sizes: &[usize], last: usize| -> Sizes {
+        let other = |sizes: &[usize], last: usize| -> DimVec {
             let kept = sizes.iter().enumerate();
             let kept = kept.filter(|&(d, _)| d != a && d != b);
             kept.map(|(_, &size)| size).chain([last]).collect()
@@ -53,7 +53,7 @@ impl Layout {
     /// of a window are a new last dimension.
     pub(crate) fn windows(&self, dim: usize, count: usize, size: usize, step: usize) -> Self {
         let mut windows = self.slice(dim, 0, count, step);
-        let sizes: Sizes = windows.shape.iter().copied().chain([size]).collect();
+        let sizes: DimVec = windows.shape.iter().copied().chain([size]).collect();
         windows.shape = sizes.into();
         windows.strides.push(self.strides[dim]);
         windows
@@ -71,7 +71,7 @@ impl Layout {
         let last = dims.try_fold(offset, |last, (size, stride)| {
             last.checked_add((size - 1).checked_mul(*stride)?)
         })?;
-        let strides = Sizes::from_slice(strides);
+        let strides = DimVec::from_slice(strides);
         (last < count).then_some(Self {
             shape,
             strides,
@@ -87,7 +87,7 @@ impl Layout {
         }
     }
 
-    /// Whether two places may be one element; it may say so of some that are not.
+    /// Whether two indices may address the same element; may return true when none do.
     pub(crate) fn overlaps(&self) -> bool {
         let mut dims: Vec<(usize, usize)> = (0..self.rank())
             .filter(|&dim| self.shape[dim] > 1)
@@ -104,7 +104,7 @@ impl Layout {
         false
     }
 
-    /// The place of element `start` of dimension `dim`; that of nothing is where the layout begins.
+    /// The offset of element `start` of dimension `dim`; without elements the offset of the layout.
     fn start_at(&self, dim: usize, start: usize, length: usize) -> usize {
         if length == 0 {
             self.offset

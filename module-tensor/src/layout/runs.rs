@@ -18,7 +18,7 @@ pub(crate) struct Runs<const N: usize> {
     left: usize,
 }
 
-/// Where a run starts in each layout, how far apart its elements lie, and how many they are.
+/// The start of a run in each layout, the distance between its elements, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run<const N: usize> {
     pub(crate) offsets: [usize; N],
@@ -60,7 +60,7 @@ impl<const N: usize> Runs<N> {
         }
     }
 
-    /// The same elements in runs of at most `most`, which what is gathered of them fits a cache in.
+    /// The same elements in runs of at most `most` elements, so that one gathered run fits in a cache.
     pub(crate) fn pieces(self, most: usize) -> Pieces<N> {
         Pieces {
             runs: self,
@@ -73,7 +73,7 @@ impl<const N: usize> Runs<N> {
 /// Runs cut into pieces; a type of its own, so that it is compiled once and not with each kernel.
 pub(crate) struct Pieces<const N: usize> {
     runs: Runs<N>,
-    /// What is left of a run.
+    /// The rest of a run.
     rest: Option<Run<N>>,
     most: usize,
 }
@@ -105,13 +105,13 @@ impl<const N: usize> Iterator for Runs<N> {
             steps: self.steps,
             length: self.length,
         };
-        for (place, (size, steps)) in self.position.iter_mut().zip(&self.outer).rev() {
-            *place += 1;
-            if *place < *size {
+        for (position, (size, steps)) in self.position.iter_mut().zip(&self.outer).rev() {
+            *position += 1;
+            if *position < *size {
                 (0..N).for_each(|i| self.offsets[i] += steps[i]);
                 break;
             }
-            *place = 0;
+            *position = 0;
             (0..N).for_each(|i| self.offsets[i] -= steps[i] * (size - 1));
         }
         Some(run)

@@ -15,13 +15,13 @@ impl Serialize for Shape {
 
 impl<'de> Deserialize<'de> for Shape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Given)
+        deserializer.deserialize_any(ShapeVisitor)
     }
 }
 
-struct Given;
+struct ShapeVisitor;
 
-impl<'de> Visitor<'de> for Given {
+impl<'de> Visitor<'de> for ShapeVisitor {
     type Value = Shape;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

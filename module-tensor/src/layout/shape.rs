@@ -4,7 +4,7 @@ use std::ops::Deref;
 use smallvec::SmallVec;
 
 use super::dims::Dims;
-use super::sizes::Sizes;
+use super::sizes::DimVec;
 use crate::{ErrorKind, Result};
 
 /// The most dimensions that a tensor has, whatever makes it: PyTorch's operations and NumPy's arrays
@@ -24,7 +24,7 @@ pub const MAX_RANK: usize = 64;
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Shape(Sizes);
+pub struct Shape(DimVec);
 
 impl Shape {
     /// The number of dimensions; 0 for a scalar.
@@ -40,15 +40,15 @@ impl Shape {
         self.0.iter().product()
     }
 
-    /// The number of elements, unless it or the number of bytes exceeds what can be addressed, or there
-    /// are more than [`MAX_RANK`] dimensions. Whatever makes a tensor asks this first.
+    /// The number of elements, after checking that it and the number of bytes can be addressed and that
+    /// there are at most [`MAX_RANK`] dimensions. Every function that makes a tensor calls this first.
     ///
-    /// Sizes beside a zero count as well: parts of a shape are multiplied in many places, and a
-    /// reduction may drop the zero.
+    /// A size of 0 counts as 1 in these checks, so that the product of any subset of the sizes fits too: a
+    /// reduction may remove the dimension of size 0.
     ///
     /// # Errors
     ///
-    /// Too many elements, bytes or dimensions, in the name of `op`.
+    /// Too many elements, bytes or dimensions, reported as an error of `op`.
     pub fn checked_numel(&self, op: &'static str, element: usize) -> Result<usize> {
         check_rank(op, self.rank())?;
         self.0
@@ -85,11 +85,11 @@ impl Shape {
     }
 
     /// The dimensions `dims`, each once, in ascending order.
-    pub(crate) fn dims(&self, op: &'static str, dims: &Dims) -> Result<Sizes> {
+    pub(crate) fn dims(&self, op: &'static str, dims: &Dims) -> Result<DimVec> {
         let Dims::Some(dims) = dims else {
             return Ok((0..self.rank()).collect());
         };
-        let mut result = Sizes::default();
+        let mut result = DimVec::default();
         for &dim in dims {
             let index = self.dim(op, dim)?;
             if result.contains(&index) {
@@ -97,7 +97,7 @@ impl Shape {
                     op,
                     "dim",
                     dim,
-                    "stands twice in the list",
+                    "occurs twice in the list",
                 ));
             }
             if self.rank() > 0 {
@@ -125,8 +125,8 @@ impl Deref for Shape {
     }
 }
 
-impl From<Sizes> for Shape {
-    fn from(sizes: Sizes) -> Self {
+impl From<DimVec> for Shape {
+    fn from(sizes: DimVec) -> Self {
         Self(sizes)
     }
 }
@@ -139,19 +139,19 @@ impl FromIterator<usize> for Shape {
 
 impl From<&[usize]> for Shape {
     fn from(sizes: &[usize]) -> Self {
-        Self(Sizes::from_slice(sizes))
+        Self(DimVec::from_slice(sizes))
     }
 }
 
 impl<const N: usize> From<[usize; N]> for Shape {
     fn from(sizes: [usize; N]) -> Self {
-        Self(Sizes::from_slice(&sizes))
+        Self(DimVec::from_slice(&sizes))
     }
 }
 
 impl From<Vec<usize>> for Shape {
     fn from(sizes: Vec<usize>) -> Self {
-        Self(Sizes::from_slice(&sizes))
+        Self(DimVec::from_slice(&sizes))
     }
 }
 

@@ -1,20 +1,21 @@
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// How many sizes lie inline.
+/// The number of sizes that are stored inline.
 const INLINE: usize = 4;
 
-/// Sizes or strides; up to four lie inline, so that small tensors allocate nothing for them.
+/// One number per dimension, such as sizes or strides. Up to four are stored inline, so that small tensors
+/// allocate nothing for them.
 ///
-/// Every operation makes several. Those that lie inline are copied as a whole, whose length the
-/// compiler knows: a copy of as many bytes as there are sizes is a call.
+/// Every operation makes several. The inline array is copied as a whole, because its length is known to
+/// the compiler: a copy of variable length would be a call to `memcpy`.
 #[derive(Clone, Debug)]
-pub(crate) enum Sizes {
+pub(crate) enum DimVec {
     Inline { len: u8, sizes: [usize; INLINE] },
     Heap(Vec<usize>),
 }
 
-impl Sizes {
+impl DimVec {
     #[inline]
     pub(crate) fn from_slice(sizes: &[usize]) -> Self {
         sizes.iter().copied().collect()
@@ -48,9 +49,9 @@ impl Sizes {
         }
     }
 
-    pub(crate) fn insert(&mut self, place: usize, size: usize) {
+    pub(crate) fn insert(&mut self, index: usize, size: usize) {
         self.push(size);
-        self[place..].rotate_right(1);
+        self[index..].rotate_right(1);
     }
 
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
@@ -58,14 +59,14 @@ impl Sizes {
     }
 }
 
-impl Default for Sizes {
+impl Default for DimVec {
     #[inline]
     fn default() -> Self {
         Self::from_elem(0, 0)
     }
 }
 
-impl Deref for Sizes {
+impl Deref for DimVec {
     type Target = [usize];
 
     #[inline]
@@ -77,7 +78,7 @@ impl Deref for Sizes {
     }
 }
 
-impl DerefMut for Sizes {
+impl DerefMut for DimVec {
     #[inline]
     fn deref_mut(&mut self) -> &mut [usize] {
         match self {
@@ -87,22 +88,22 @@ impl DerefMut for Sizes {
     }
 }
 
-impl PartialEq for Sizes {
+impl PartialEq for DimVec {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Eq for Sizes {}
+impl Eq for DimVec {}
 
-impl Hash for Sizes {
+impl Hash for DimVec {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
     }
 }
 
-impl FromIterator<usize> for Sizes {
+impl FromIterator<usize> for DimVec {
     #[inline]
     fn from_iter<I: IntoIterator<Item = usize>>(sizes: I) -> Self {
         let mut collected = Self::default();
@@ -115,24 +116,24 @@ impl FromIterator<usize> for Sizes {
 
 #[cfg(test)]
 mod tests {
-    use super::Sizes;
+    use super::DimVec;
 
     #[test]
     fn inline_and_longer_sizes_are_told_apart_by_what_they_hold_alone() {
-        let mut grown = Sizes::default();
+        let mut grown = DimVec::default();
         for count in 0..8 {
             assert_eq!(*grown, (0..count).collect::<Vec<_>>());
-            let mut shrunk: Sizes = (0..count + 4).collect();
+            let mut shrunk: DimVec = (0..count + 4).collect();
             shrunk.retain(|size| size < count);
             assert_eq!(shrunk, grown);
             assert_eq!(
-                Sizes::from_elem(7, count),
-                Sizes::from_slice(&vec![7; count])
+                DimVec::from_elem(7, count),
+                DimVec::from_slice(&vec![7; count])
             );
-            for place in 0..=count {
+            for index in 0..=count {
                 let (mut sizes, mut model) = (grown.clone(), grown.to_vec());
-                sizes.insert(place, 9);
-                model.insert(place, 9);
+                sizes.insert(index, 9);
+                model.insert(index, 9);
                 assert_eq!(*sizes, model);
             }
             grown.push(count);

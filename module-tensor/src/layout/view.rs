@@ -1,6 +1,6 @@
 use super::Layout;
 use super::shape::{Shape, check_rank};
-use super::sizes::Sizes;
+use super::sizes::DimVec;
 use crate::{Error, ErrorKind, Result};
 
 /// Views: each returns the layout of the same elements seen differently.
@@ -16,7 +16,7 @@ impl Layout {
 
     /// A dimension of size 1 before `dim`.
     pub(crate) fn unsqueeze(&self, dim: usize) -> Self {
-        let mut sizes = Sizes::from_slice(&self.shape);
+        let mut sizes = DimVec::from_slice(&self.shape);
         let mut strides = self.strides.clone();
         let stride = if dim < self.rank() {
             self.shape[dim] * self.strides[dim]
@@ -32,7 +32,7 @@ impl Layout {
         }
     }
 
-    /// Without the dimensions `dims`, which must have size 1.
+    /// Removes the dimensions `dims`, which must have size 1.
     pub(crate) fn squeeze(&self, dims: &[usize]) -> Self {
         let kept = (0..self.rank()).filter(|dim| !dims.contains(dim));
         Self {
@@ -52,10 +52,10 @@ impl Layout {
             });
         }
         // Runs of old dimensions that lie as one are split into new dimensions.
-        let old: Sizes = (0..self.rank())
+        let old: DimVec = (0..self.rank())
             .filter(|&dim| self.shape[dim] != 1)
             .collect();
-        let mut strides = Sizes::from_elem(1, shape.rank());
+        let mut strides = DimVec::from_elem(1, shape.rank());
         let mut new = shape.rank();
         let mut end = old.len();
         while end > 0 {
@@ -115,7 +115,7 @@ pub(crate) fn infer(op: &'static str, from: &Shape, sizes: &[isize]) -> Result<S
             ));
         }
     }
-    let mut shape: Sizes = sizes.iter().map(|&size| size.max(0) as usize).collect();
+    let mut shape: DimVec = sizes.iter().map(|&size| size.max(0) as usize).collect();
     match unknown {
         Some(i) if known > 0 && numel.is_multiple_of(known) => shape[i] = numel / known,
         Some(_) => return Err(fail("leaves no whole size for -1 with a tensor of shape")),

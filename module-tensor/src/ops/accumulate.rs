@@ -1,9 +1,9 @@
 use crate::{DType, Result, Tensor};
 
 impl Tensor {
-    /// Whether [`add_over`](Self::add_over) may write the sum over this tensor: no graph and nobody
-    /// else sees it, and nothing can fail on the way.
-    pub(crate) fn can_be_added_to(&self, other: &Self) -> bool {
+    /// Whether [`add_in_place`](Self::add_in_place) may overwrite this tensor with the sum: neither a graph nor
+    /// another handle refers to its memory, and the addition cannot fail.
+    pub(crate) fn can_add_in_place(&self, other: &Self) -> bool {
         let plain = self.edge.is_none() && other.edge.is_none();
         let alike = self.shape() == other.shape()
             && self.dtype() == other.dtype()
@@ -14,8 +14,9 @@ impl Tensor {
         plain && alike && whole && self.storage.is_unshared()
     }
 
-    /// `self + α·other`, over the memory of `self` where its backend can; both are untracked and alike.
-    pub(crate) fn add_over(self, other: &Self, alpha: f64) -> Result<Self> {
+    /// `self + α·other`, in the memory of `self` where its backend can. Both tensors must be untracked and of the
+    /// same shape, dtype and device.
+    pub(crate) fn add_in_place(self, other: &Self, alpha: f64) -> Result<Self> {
         let Self {
             storage, layout, ..
         } = self;
@@ -36,13 +37,13 @@ mod tests {
         let one = Tensor::from([1.0_f32, 2.0, 3.0]);
         let other = Tensor::from([10.0_f32, 20.0, 30.0]);
         let held = one.clone();
-        assert!(!one.can_be_added_to(&other));
+        assert!(!one.can_add_in_place(&other));
         drop(held);
-        assert!(one.can_be_added_to(&other));
-        assert!(!one.can_be_added_to(&other.to_dtype(DType::F64)?));
-        assert!(!one.can_be_added_to(&other.narrow(0, 0..2)?));
+        assert!(one.can_add_in_place(&other));
+        assert!(!one.can_add_in_place(&other.to_dtype(DType::F64)?));
+        assert!(!one.can_add_in_place(&other.narrow(0, 0..2)?));
         let address = one.storage.address();
-        let sum = one.add_over(&other, 1.0)?;
+        let sum = one.add_in_place(&other, 1.0)?;
         assert_eq!(sum.to_vec::<f32>()?, [11.0, 22.0, 33.0]);
         assert_eq!(sum.storage.address(), address);
         Ok(())

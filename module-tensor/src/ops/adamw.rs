@@ -1,4 +1,4 @@
-//! The step of an optimizer.
+//! The step of AdamW.
 
 use super::fused::or_composed;
 use crate::backend::{AdamWMemory, AdamWStep};
@@ -7,7 +7,7 @@ use crate::{ErrorKind, Result};
 
 const NAME: &str = "adamw_step";
 
-/// What AdamW remembers of a parameter: tensors of its shape and dtype, zeros at first.
+/// The state of AdamW for a parameter: tensors of its shape and dtype, zeros at first.
 #[derive(Clone, Debug)]
 pub struct AdamWMoments {
     /// The first moment.
@@ -26,7 +26,7 @@ pub struct AdamWMoments {
 /// ```
 ///
 /// with the greatest `v` so far under the root if the moments have one. The result has no
-/// gradient. The memory of the moments is written anew if nothing else shares it; an error leaves
+/// gradient. The memory of the moments is overwritten in place if nothing else shares it; an error leaves
 /// them as they were.
 ///
 /// # Errors

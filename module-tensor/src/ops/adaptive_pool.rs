@@ -1,7 +1,7 @@
-//! Pooling to a given size: as many windows as the output has places, as equal as they can be.
+//! Adaptive pooling, to a given size: one window per output element, of sizes as equal as possible.
 
 use super::linear_map::LinearMap;
-use super::window::named;
+use super::window::name_by_dims;
 use crate::Result;
 use crate::backend::{PoolDivisor, PoolGeometry, PoolWindows};
 use crate::tensor::Tensor;
@@ -54,7 +54,7 @@ impl Tensor {
     }
 
     /// The greatest elements of windows that cut a sequence into a given size, as
-    /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d) chooses them; NaN wins.
+    /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d) chooses them; NaN counts as the greatest.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Tensor {
         self.adaptive_max_pool::<1>(output_size)
     }
 
-    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d) with the places of the winners in the flattened
+    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d) with the indices of the maxima in the flattened
     /// sequence, as `I64`.
     ///
     /// # Errors
@@ -86,8 +86,8 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
-    /// let (_, places) = x.adaptive_max_pool1d_with_indices([2])?;
-    /// assert_eq!(places.to_vec::<i64>()?, [1, 2]);
+    /// let (_, indices) = x.adaptive_max_pool1d_with_indices([2])?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn adaptive_max_pool1d_with_indices(
@@ -99,8 +99,8 @@ impl Tensor {
 
     /// The means of windows that cut an image into a given size.
     ///
-    /// Place `i` of `n` stands for the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉` of the input, whatever its
-    /// size is.
+    /// Output element `i` of `n` covers the input elements from `⌊i·size/n⌋` up to but not including
+    /// `⌈(i+1)·size/n⌉`.
     ///
     /// # Shapes
     ///
@@ -126,7 +126,7 @@ impl Tensor {
     }
 
     /// The greatest elements of windows that cut an image into a given size, as
-    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) chooses them; NaN wins.
+    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) chooses them; NaN counts as the greatest.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Tensor {
         self.adaptive_max_pool::<2>(output_size)
     }
 
-    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) with the places of the winners in the flattened
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) with the indices of the maxima in the flattened
     /// image, as `I64`.
     ///
     /// # Errors
@@ -158,8 +158,8 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 3])?;
-    /// let (_, places) = x.adaptive_max_pool2d_with_indices([1, 2])?;
-    /// assert_eq!(places.to_vec::<i64>()?, [4, 5]);
+    /// let (_, indices) = x.adaptive_max_pool2d_with_indices([1, 2])?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [4, 5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn adaptive_max_pool2d_with_indices(
@@ -194,7 +194,7 @@ impl Tensor {
     }
 
     /// The greatest elements of windows that cut a volume into a given size, as
-    /// [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d) chooses them; NaN wins.
+    /// [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d) chooses them; NaN counts as the greatest.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ impl Tensor {
         self.adaptive_max_pool::<3>(output_size)
     }
 
-    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d) with the places of the winners in the flattened
+    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d) with the indices of the maxima in the flattened
     /// volume, as `I64`.
     ///
     /// # Errors
@@ -226,8 +226,8 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]).reshape([1, 2, 1, 3])?;
-    /// let (_, places) = x.adaptive_max_pool3d_with_indices([1, 1, 2])?;
-    /// assert_eq!(places.to_vec::<i64>()?, [4, 5]);
+    /// let (_, indices) = x.adaptive_max_pool3d_with_indices([1, 1, 2])?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [4, 5]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn adaptive_max_pool3d_with_indices(
@@ -249,7 +249,7 @@ impl Tensor {
             return Err(self.shape().error(op, expected));
         }
         let counts = std::array::from_fn::<_, N, _>(|d| output_size.0[d].unwrap_or(sizes[d]));
-        Ok(self.pooled(PoolWindows::Adaptive, counts))
+        Ok(self.pool_geometry(PoolWindows::Adaptive, counts))
     }
 
     /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d),
@@ -273,7 +273,7 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<Self> {
-        let name = named::<N>([
+        let name = name_by_dims::<N>([
             "adaptive_avg_pool1d",
             "adaptive_avg_pool2d",
             "adaptive_avg_pool3d",
@@ -285,7 +285,7 @@ impl Tensor {
         }
         let geometry = input.adaptive(name, output_size.into())?;
         let map = LinearMap::AvgPool(geometry, PoolDivisor::Inside);
-        input.mapped(name, map)?.unbatched(batched)
+        input.apply_map(name, map)?.unbatched(batched)
     }
 
     /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d),
@@ -312,7 +312,7 @@ impl Tensor {
         Ok(self.adaptive_max_pool_with_indices(output_size)?.0)
     }
 
-    /// [`adaptive_max_pool`](Self::adaptive_max_pool) with the places of the winners in the flattened
+    /// [`adaptive_max_pool`](Self::adaptive_max_pool) with the indices of the maxima in the flattened
     /// spatial dimensions, as `I64`.
     ///
     /// # Errors
@@ -325,15 +325,15 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
-    /// let (_, places) = x.adaptive_max_pool_with_indices::<1>(2)?;
-    /// assert_eq!(places.to_vec::<i64>()?, [1, 2]);
+    /// let (_, indices) = x.adaptive_max_pool_with_indices::<1>(2)?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn adaptive_max_pool_with_indices<const N: usize>(
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<(Self, Self)> {
-        let name = named::<N>([
+        let name = name_by_dims::<N>([
             "adaptive_max_pool1d",
             "adaptive_max_pool2d",
             "adaptive_max_pool3d",
@@ -343,6 +343,6 @@ impl Tensor {
             input.check_channels(name)?;
         }
         let geometry = input.adaptive(name, output_size.into())?;
-        input.winners(name, &geometry, batched)
+        input.max_of_windows(name, &geometry, batched)
     }
 }

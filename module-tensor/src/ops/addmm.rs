@@ -1,4 +1,4 @@
-//! Matrix products added to a tensor.
+//! `addmm`, `addmv`, `baddbmm` and `addbmm`: matrix products added to a tensor.
 
 use crate::tensor::Tensor;
 use crate::{ErrorKind, Result, Scalar};

@@ -1,4 +1,4 @@
-//! Angles and lengths of points of the plane.
+//! Angles: `atan2`, `hypot`, `deg2rad`, `rad2deg`.
 
 use crate::Result;
 use crate::backend::BinaryOp;

@@ -1,4 +1,4 @@
-//! The tangent and the inverse trigonometric functions.
+//! The tangent and the inverse trigonometric functions: `tan`, `asin`, `acos`, `atan`.
 
 use crate::Result;
 use crate::backend::UnaryOp;

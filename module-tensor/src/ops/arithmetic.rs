@@ -17,7 +17,7 @@ impl Tensor {
         Ok(Self::fresh(backend.binary(op, a, b)?, shape))
     }
 
-    /// What a kernel of two operands reads, and the shape of its result.
+    /// The operands of a kernel, broadcast, and the shape of its result.
     fn broadcast_operands(
         &self,
         name: &'static str,

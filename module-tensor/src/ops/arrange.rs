@@ -1,4 +1,4 @@
-//! Other orders and parts of the same elements, by views, selections and masks.
+//! Rearranged elements: `flip`, `roll`, `tril`, `triu`, `repeat`, `diff`.
 
 use std::iter::repeat_n;
 
@@ -8,11 +8,11 @@ use crate::tensor::Tensor;
 use crate::{DType, Error, Result, Shape};
 
 impl Tensor {
-    /// With the order of the elements reversed along `dims` (`..` for all).
+    /// Reverses the order of the elements along `dims` (`..` for all).
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or stands twice.
+    /// A dimension that is out of range or occurs twice.
     ///
     /// # Example
     ///
@@ -42,7 +42,7 @@ impl Tensor {
         self.gather_dims("flip", (0..self.rank()).map(order).collect())
     }
 
-    /// With the elements moved on by `shift` places along `dim`; those that leave at the end come in
+    /// Shifts the elements by `shift` along `dim`; those that leave at the end come in
     /// at the beginning.
     ///
     /// # Errors

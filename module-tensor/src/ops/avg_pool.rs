@@ -1,8 +1,8 @@
-//! Means and norms of windows that slide over one to three dimensions.
+//! Average pooling over one to three dimensions.
 
 use super::linear_map::LinearMap;
 use super::pool::PoolOptions;
-use super::window::named;
+use super::window::name_by_dims;
 use crate::backend::PoolDivisor;
 use crate::tensor::Tensor;
 use crate::{Error, Result};
@@ -25,7 +25,7 @@ crate::options! {
             ceil_mode: bool = false,
             /// Whether the zeros of the padding count as elements.
             count_include_pad: bool = true,
-            /// What sums are divided by, instead of the number of elements.
+            /// The divisor of the sums, instead of the number of elements.
             divisor_override: Option<usize> = None,
         }
     }
@@ -55,8 +55,8 @@ impl Tensor {
         self.avg_pool(options)
     }
 
-    /// The mean of each window: the sum of its elements by their number, in which the zeros of the
-    /// padding count unless `count_include_pad` is false.
+    /// The mean of each window: the sum of its elements divided by their number, in which the zeros
+    /// of the padding count unless `count_include_pad` is false.
     ///
     /// # Shapes
     ///
@@ -122,7 +122,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn avg_pool<const N: usize>(&self, options: AvgPoolOptions<N>) -> Result<Self> {
-        let name = named::<N>(["avg_pool1d", "avg_pool2d", "avg_pool3d"]);
+        let name = name_by_dims::<N>(["avg_pool1d", "avg_pool2d", "avg_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;
         input.check_channels(name)?;
@@ -145,6 +145,6 @@ impl Tensor {
             None => PoolDivisor::Inside,
         };
         let map = LinearMap::AvgPool(self.sliding(name, &input, windows)?, divisor);
-        input.mapped(name, map)?.unbatched(batched)
+        input.apply_map(name, map)?.unbatched(batched)
     }
 }

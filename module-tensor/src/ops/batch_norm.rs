@@ -1,6 +1,6 @@
-//! Normalization of channels over a batch.
+//! Batch normalization.
 
-use super::normalize::{Norm, Normalized};
+use super::normalize::{Norm, NormOutput};
 use crate::backend::{NormGeometry, NormOver};
 use crate::tensor::Tensor;
 use crate::{Error, Result};
@@ -86,7 +86,7 @@ impl Tensor {
         statistics: Option<[&Self; 2]>,
         [weight, bias]: [Option<&Self>; 2],
         eps: f64,
-    ) -> Result<Normalized> {
+    ) -> Result<NormOutput> {
         const NAME: &str = "batch_norm";
         let [batch, channels, inner] = self.channels(NAME)?;
         let least = match statistics {

@@ -1,4 +1,4 @@
-//! Distances between all vectors of two batches.
+//! `cdist`: distances between all vectors of two batches.
 
 use std::ops::Range;
 
@@ -17,16 +17,16 @@ use crate::{Error, ErrorKind, Result, Shape};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CdistMode {
-    /// With more than 25 vectors on a side, PyTorch's `use_mm_for_euclid_dist_if_necessary`.
+    /// Uses matrix products with more than 25 vectors on a side: PyTorch's `use_mm_for_euclid_dist_if_necessary`.
     #[default]
     UseMmIfNecessary,
-    /// Always, `use_mm_for_euclid_dist`.
+    /// Always uses matrix products: `use_mm_for_euclid_dist`.
     UseMm,
-    /// Never, `donot_use_mm_for_euclid_dist`.
+    /// Never uses matrix products: `donot_use_mm_for_euclid_dist`.
     DonotUseMm,
 }
 
-/// How many differences are held at a time.
+/// The number of differences that are held at a time.
 const BLOCK: usize = 1 << 20;
 
 impl Tensor {
@@ -130,7 +130,7 @@ impl Tensor {
     }
 }
 
-/// What `f` makes of some vectors of `a` at a time, joined, so that the differences from `b` do not
+/// Joins the results of `f` for a few vectors of `a` at a time, so that the differences from `b` do not
 /// exceed memory.
 fn by_rows(a: &Tensor, b: &Tensor, f: impl Fn(Range<usize>) -> Result<Tensor>) -> Result<Tensor> {
     let rows = a.shape()[a.rank() - 2];
@@ -183,14 +183,14 @@ impl Function for Cdist {
         let turned = |x: &Tensor| x.transpose(-1, -2);
         two(
             ctx,
-            || pulled(a, b, [&apart, &grad], *p),
-            || pulled(b, a, [&turned(&apart)?, &turned(&grad)?], *p),
+            || distance_gradient(a, b, [&apart, &grad], *p),
+            || distance_gradient(b, a, [&turned(&apart)?, &turned(&grad)?], *p),
         )
     }
 }
 
 /// The gradient of the vectors `a` from their distances `y` from `b`.
-fn pulled(a: &Tensor, b: &Tensor, [y, grad]: [&Tensor; 2], p: f64) -> Result<Tensor> {
+fn distance_gradient(a: &Tensor, b: &Tensor, [y, grad]: [&Tensor; 2], p: f64) -> Result<Tensor> {
     let b = b.unsqueeze(-3)?;
     by_rows(a, &b, |rows| {
         let cut = |x: &Tensor| x.narrow(-2, rows.clone());

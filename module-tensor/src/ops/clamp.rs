@@ -1,4 +1,4 @@
-//! Limits from below and above.
+//! `clamp`, `clamp_min` and `clamp_max`.
 
 use super::Value;
 use crate::backend::{BinaryOp, UnaryOp};
@@ -9,9 +9,9 @@ impl Tensor {
     /// `min(max(x, low), high)`, elementwise; NaN stays NaN, and a NaN bound makes every element NaN.
     ///
     /// If `low > high`, every element is `high`. Each bound is a number or a tensor that broadcasts.
-    /// Between two numbers the gradient passes strictly, and is 0 on them and beyond; where a bound is a
-    /// tensor it passes on the bounds too, and beyond a bound it is that bound's. A single bound that
-    /// is a tensor is [`maximum`](Self::maximum) or [`minimum`](Self::minimum), which share it.
+    /// With two numbers as bounds, `x` has a gradient only strictly between them; with a tensor as a bound also
+    /// where it equals a bound, and beyond a bound that bound has it. With a single bound that is a tensor,
+    /// [`maximum`](Self::maximum) or [`minimum`](Self::minimum) divides the gradient where both are equal.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Tensor {
                 self.clamp_numbers(NAME, Some(low), Some(high))
             }
             (low, high) => {
-                let (low, high) = (low.beside(NAME, self)?, high.beside(NAME, self)?);
+                let (low, high) = (low.fit_to(NAME, self)?, high.fit_to(NAME, self)?);
                 self.clamp_between(&low, &high)
             }
         }
@@ -183,9 +183,9 @@ impl Function for Between {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { x, low, high } = self;
-        let masked = |place, mask: &dyn Fn() -> Result<Tensor>, of: &Tensor| {
+        let masked = |input, mask: &dyn Fn() -> Result<Tensor>, of: &Tensor| {
             let gradient = || mask()?.where_(ctx.grad(), 0.0)?.sum_to(of.shape());
-            ctx.needs(place).then(gradient).transpose()
+            ctx.needs(input).then(gradient).transpose()
         };
         let (below, above) = (|| x.lt(low.clone()), || x.gt(high.clone()));
         // As PyTorch has it where one of the three is NaN.

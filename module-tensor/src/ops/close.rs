@@ -1,10 +1,10 @@
-//! Whether tensors are equal, or nearly.
+//! `isclose`, `allclose` and `equal`.
 
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
 crate::options! {
-    /// How far apart two numbers may be to count as close, with PyTorch's names and defaults.
+    /// The distance up to which two numbers count as close, with PyTorch's names and defaults.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Tolerance {
         optional {

@@ -1,4 +1,4 @@
-//! Comparisons and choices.
+//! Comparisons and `where`.
 
 use super::Value;
 use crate::backend::CompareOp;
@@ -38,7 +38,7 @@ comparisons! {
 
 impl Tensor {
     fn compare(&self, name: &'static str, op: CompareOp, other: Value<'_>) -> Result<Self> {
-        let other = match other.beside(name, self)? {
+        let other = match other.fit_to(name, self)? {
             Value::Tensor(other) => other,
             Value::Scalar(number) => {
                 let backend = self.device().backend();
@@ -131,7 +131,9 @@ impl Tensor {
             _ if a.is_float() || b.is_float() => default_dtype(),
             _ => DType::I64,
         };
-        a.check_fits("full", dtype)?;
+        for number in [a, b] {
+            number.check_fits("where", dtype)?;
+        }
         let b = Self::full((), b, (dtype, &self.device()))?;
         b.fill_where(self, true, a)
     }

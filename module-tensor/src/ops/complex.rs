@@ -1,4 +1,4 @@
-//! Complex numbers and their parts.
+//! Complex numbers: `view_as_real` and `view_as_complex`.
 
 use crate::backend::{Element, HostData};
 use crate::tensor::Tensor;

@@ -3,7 +3,7 @@
 //! The output, the gradient of the input and that of the weight are one trilinear form read three
 //! ways, so the three operations below are each other's gradients, to any order.
 
-use super::window::{check_positive, images, named, reach};
+use super::window::{check_positive, images, name_by_dims, reach};
 use super::{Padding, by_saved};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
@@ -137,7 +137,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn conv<const N: usize>(&self, weight: &Self, options: ConvOptions<N>) -> Result<Self> {
-        let name = named::<N>(["conv1d", "conv2d", "conv3d"]);
+        let name = name_by_dims::<N>(["conv1d", "conv2d", "conv3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         let ConvOptions {
             stride,
@@ -272,7 +272,7 @@ pub(super) fn convolution(
 }
 
 struct Convolution {
-    /// What was called, of which this is the forward pass or a gradient.
+    /// The operation that was called, of which this is the forward pass or a gradient.
     name: &'static str,
     op: ConvOp,
     a: Option<Tensor>,
@@ -297,9 +297,9 @@ impl Function for Convolution {
         let form = |op, a: &Tensor, b: &Tensor| convolution(name, op, a, b, geometry.clone());
         let first = by_saved(b.as_ref(), |b| match op {
             ConvOp::Forward => form(ConvOp::Input, grad, b),
-            // The gradient takes the input's place.
+            // The gradient replaces the input.
             ConvOp::Input => form(ConvOp::Forward, grad, b),
-            // The gradient takes the weight's place.
+            // The gradient replaces the weight.
             ConvOp::Weight => form(ConvOp::Input, b, grad),
         })?;
         let second = by_saved(a.as_ref(), |a| match op {

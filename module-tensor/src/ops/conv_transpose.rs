@@ -1,7 +1,7 @@
 //! Transposed convolutions: the gradient of a convolution's input, as a forward pass.
 
 use super::conv::convolution;
-use super::window::{check_positive, named, reach};
+use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::Tensor;
 use crate::{Error, ErrorKind, Result, Shape};
@@ -12,13 +12,13 @@ crate::options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ConvTransposeOptions<const N: usize> {
         optional {
-            /// How far apart neighbors of the input lie in the output.
+            /// The distance in the output between neighboring input elements.
             stride: [usize; N] = [1; N],
-            /// How many places are cut off the output on both sides.
+            /// The number of elements that are cropped from the output on both sides.
             padding: [usize; N] = [0; N],
-            /// How many places are added after the output; below the stride or the dilation.
+            /// The number of elements that are added after the output; below the stride or the dilation.
             output_padding: [usize; N] = [0; N],
-            /// The number of blocks into which the channels fall.
+            /// The number of groups of channels.
             groups: usize = 1,
             /// The distance between neighbors of the window.
             dilation: [usize; N] = [1; N],
@@ -58,7 +58,7 @@ impl Tensor {
         self.conv_transpose(weight, options)
     }
 
-    /// The transposed convolution of an image: each place of the input adds the kernel times its
+    /// The transposed convolution of an image: each pixel of the input adds the kernel times its
     /// value to the output, `y[n, o, i·s + a·d - p, j·s + b·d - p] += x[n, c, i, j] · w[c, o, a, b]`.
     ///
     /// # Shapes
@@ -148,7 +148,7 @@ impl Tensor {
         weight: &Self,
         options: ConvTransposeOptions<N>,
     ) -> Result<Self> {
-        let name = named::<N>(["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]);
+        let name = name_by_dims::<N>(["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         let ConvTransposeOptions {
             stride,

@@ -1,12 +1,12 @@
-//! Counting elements.
+//! `bincount` and `count_nonzero`.
 
 use crate::layout::Dims;
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
 impl Tensor {
-    /// How often each number from 0 on occurs in a vector of integers, as `I64`; with weights the sum of
-    /// the weights of its places, in their dtype if that is `F32`, else as `F64`.
+    /// The number of occurrences of each number from 0 on in a vector of integers, as `I64`; with weights the sum of
+    /// the weights of its occurrences, in their dtype if that is `F32`, else as `F64`.
     ///
     /// The result has at least `minlength` elements. The weights have a gradient, where PyTorch has none.
     ///
@@ -68,11 +68,11 @@ impl Tensor {
         Self::zeros(shape, (weights.dtype(), &self.device()))?.scatter_add(0, &bins, &weights)
     }
 
-    /// How many elements over `dims` (`..` for all) are not 0, as `I64`; NaN is not.
+    /// The number of elements over `dims` (`..` for all) that are not 0, as `I64`; NaN counts as nonzero.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or stands twice.
+    /// A dimension that is out of range or occurs twice.
     ///
     /// # Example
     ///

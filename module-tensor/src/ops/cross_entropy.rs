@@ -85,7 +85,7 @@ impl Tensor {
         });
         let losses = losses.map_err(|error| entropy.class_error(NAME, error, self))?;
         entropy
-            .join(&losses, target, reduction)?
+            .reduce_losses(&losses, target, reduction)?
             .to_dtype(self.dtype())
     }
 
@@ -122,7 +122,7 @@ impl Tensor {
         };
         let losses = entropy.of_logarithms(&self.widened()?, target);
         let losses = losses.map_err(|error| entropy.class_error(NAME, error, self))?;
-        let loss = entropy.join(&losses, target, options.reduction)?;
+        let loss = entropy.reduce_losses(&losses, target, options.reduction)?;
         loss.to_dtype(self.dtype())
     }
 
@@ -262,7 +262,7 @@ impl Entropy {
         losses.masked_fill(&ignored, 0.0)
     }
 
-    /// Where the target is ignored, and the target with class 0 there.
+    /// The mask of the ignored targets, and the targets with class 0 there.
     fn safe(&self, target: &Tensor) -> Result<(Tensor, Tensor)> {
         let ignored = target.eq(self.ignore_index)?;
         let safe = target.masked_fill(&ignored, 0_i64)?;
@@ -279,7 +279,12 @@ impl Entropy {
         Ok(Some(picked.widened()?))
     }
 
-    fn join(&self, losses: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    fn reduce_losses(
+        &self,
+        losses: &Tensor,
+        target: &Tensor,
+        reduction: Reduction,
+    ) -> Result<Tensor> {
         let total = || {
             let (ignored, safe) = self.safe(target)?;
             match self.of_target(&safe)? {

@@ -1,4 +1,4 @@
-//! Vectors on the diagonals of matrices.
+//! `diag` and `diag_embed`.
 
 use crate::layout::Layout;
 use crate::tensor::Tensor;
@@ -53,8 +53,8 @@ impl Tensor {
         self.as_strided_scatter(&shape, &layout, 0.into())
     }
 
-    /// Of a vector the matrix with it on a diagonal, of a matrix that diagonal; `diagonal` counts from
-    /// the main one upward.
+    /// The matrix with a vector on a diagonal, or the diagonal of a matrix; `diagonal` counts from the main
+    /// one upward.
     ///
     /// # Errors
     ///

@@ -94,7 +94,7 @@ impl Tensor {
         const NAME: &str = "alpha_dropout";
         match self.without_draw(NAME, p)? {
             Some(out) => Ok(out),
-            None => self.saturated(&self.draw_like(NAME, keep(p))?, p),
+            None => self.drop_to_saturation(&self.draw_like(NAME, keep(p))?, p),
         }
     }
 
@@ -122,11 +122,11 @@ impl Tensor {
         const NAME: &str = "feature_alpha_dropout";
         match self.without_draw(NAME, p)? {
             Some(out) => Ok(out),
-            None => self.saturated(&self.per_channel(NAME)?.draw_like(NAME, keep(p))?, p),
+            None => self.drop_to_saturation(&self.per_channel(NAME)?.draw_like(NAME, keep(p))?, p),
         }
     }
 
-    /// What PyTorch returns before it draws.
+    /// The result if PyTorch draws nothing: for a probability of 0 or 1, or a tensor without elements.
     fn without_draw(&self, op: &'static str, p: f64) -> Result<Option<Self>> {
         self.check_floating(op)?;
         if !(0.0..=1.0).contains(&p) {
@@ -152,8 +152,9 @@ impl Tensor {
         Self::zeros(sizes, (self.dtype(), &self.device()))
     }
 
-    /// Lets what the mask of ones and zeros drops saturate, in PyTorch's order of roundings.
-    fn saturated(&self, keep: &Self, p: f64) -> Result<Self> {
+    /// Replaces the elements that the mask of ones and zeros drops by `-λα`, then scales and shifts all, in
+    /// PyTorch's order of roundings.
+    fn drop_to_saturation(&self, keep: &Self, p: f64) -> Result<Self> {
         // λ α of `selu`.
         const BOUND: f64 = 1.758_099_340_847_376_6;
         let scale = 1.0 / ((BOUND * BOUND * p + 1.0) * (1.0 - p)).sqrt();

@@ -1,4 +1,4 @@
-//! Sums of products by Einstein's convention.
+//! `einsum`: sums of products by Einstein's convention.
 
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
@@ -10,7 +10,7 @@ enum Axis {
     Letter(char),
 }
 
-/// What stands for the dimensions of one operand, or of the output.
+/// The letters and the ellipsis of one operand, or of the output.
 struct Term {
     letters: Vec<char>,
     /// The number of letters before the ellipsis.
@@ -50,28 +50,28 @@ impl Term {
     }
 }
 
-/// A tensor and what its dimensions stand for.
+/// A tensor and the axes of its dimensions.
 #[derive(Clone)]
-struct Labelled {
+struct Labeled {
     x: Tensor,
     axes: Vec<Axis>,
 }
 
-impl Labelled {
+impl Labeled {
     fn has(&self, axis: Axis) -> bool {
         self.axes.contains(&axis)
     }
 
     fn size(&self, axis: Axis) -> Option<usize> {
-        let place = self.axes.iter().position(|&a| a == axis)?;
-        self.x.shape().get(place).copied()
+        let dim = self.axes.iter().position(|&a| a == axis)?;
+        self.x.shape().get(dim).copied()
     }
 
-    /// With each axis once: the diagonal of those that stand twice.
+    /// Takes the diagonal of axes that occur twice, so that each occurs once.
     fn without_repeats(mut self) -> Result<Self> {
         let again = |axes: &[Axis]| {
-            let places = axes.iter().enumerate();
-            let mut pairs = places.filter_map(|(j, axis)| {
+            let dims = axes.iter().enumerate();
+            let mut pairs = dims.filter_map(|(j, axis)| {
                 let i = axes[..j].iter().position(|a| a == axis)?;
                 Some((i, j))
             });
@@ -86,10 +86,10 @@ impl Labelled {
         Ok(self)
     }
 
-    /// Summed over the axes that are not wanted.
+    /// Sums over the axes that are not wanted.
     fn sum_unless(self, wanted: impl Fn(Axis) -> bool) -> Result<Self> {
-        let places = 0..self.axes.len();
-        let dims: Vec<usize> = places.filter(|&d| !wanted(self.axes[d])).collect();
+        let dims = 0..self.axes.len();
+        let dims: Vec<usize> = dims.filter(|&d| !wanted(self.axes[d])).collect();
         if dims.is_empty() {
             return Ok(self);
         }
@@ -99,18 +99,18 @@ impl Labelled {
         Ok(Self { x, axes })
     }
 
-    fn widened(mut self) -> Result<Self> {
+    fn into_i64(mut self) -> Result<Self> {
         self.x = self.x.to_dtype(DType::I64)?;
         Ok(self)
     }
 
-    /// Without the axes of size 1 along which `other` is longer: they broadcast.
+    /// Removes the axes of size 1 along which `other` is longer, because they broadcast.
     fn without_stretched(self, other: &Self) -> Result<Self> {
         let stretched = |axis: &Axis| {
             self.size(*axis) == Some(1) && other.size(*axis).is_some_and(|size| size != 1)
         };
-        let places = self.axes.iter().enumerate();
-        let dims: Vec<usize> = places
+        let dims = self.axes.iter().enumerate();
+        let dims: Vec<usize> = dims
             .filter(|(_, axis)| stretched(axis))
             .map(|(d, _)| d)
             .collect();
@@ -121,14 +121,14 @@ impl Labelled {
         })
     }
 
-    /// The dimensions in the order of `axes`, all of which it has.
+    /// Permutes the dimensions to the order of `axes`, all of which the tensor has.
     fn permute_by(&self, axes: &[Axis]) -> Result<Tensor> {
-        let place = |axis: &Axis| self.axes.iter().position(|a| a == axis);
-        let order: Vec<isize> = axes.iter().filter_map(place).map(|d| d as isize).collect();
+        let dim = |axis: &Axis| self.axes.iter().position(|a| a == axis);
+        let order: Vec<isize> = axes.iter().filter_map(dim).map(|d| d as isize).collect();
         self.x.permute(order)
     }
 
-    /// The dimensions of groups of axes, each group as one dimension.
+    /// Permutes and reshapes to one dimension for each group of axes.
     fn group_axes(&self, groups: &[&[Axis]]) -> Result<Tensor> {
         let sizes = groups.iter().map(|group| {
             let sizes = group.iter().filter_map(|&axis| self.size(axis));
@@ -149,7 +149,7 @@ impl Labelled {
         // A sum of integers is `I64`, and then so is what it is multiplied with.
         let (a, b) = match a.x.dtype() == b.x.dtype() {
             true => (a, b),
-            false => (a.widened()?, b.widened()?),
+            false => (a.into_i64()?, b.into_i64()?),
         };
         let pick = |axes: &[Axis], f: &dyn Fn(Axis) -> bool| -> Vec<Axis> {
             axes.iter().copied().filter(|&axis| f(axis)).collect()
@@ -164,9 +164,9 @@ impl Labelled {
                 .filter_map(|&axis| a.size(axis).or_else(|| b.size(axis)))
         };
         let x = if inner.is_empty() {
-            // Nothing is summed: elements are multiplied, with ones in the place of the other's axes.
-            let stretch = |labelled: &Self, own: &[Axis], empty: [usize; 2]| {
-                let shape = labelled.permute_by(own)?;
+            // Nothing is summed: elements are multiplied, with sizes of 1 for the axes of the other.
+            let stretch = |labeled: &Self, own: &[Axis], empty: [usize; 2]| {
+                let shape = labeled.permute_by(own)?;
                 let sizes = shape.shape().to_vec();
                 let (start, rest) = sizes.split_at(batch.len());
                 let ones = |count: usize| vec![1; count];
@@ -193,10 +193,10 @@ impl Labelled {
 impl Tensor {
     /// The sum of products that an equation names, as PyTorch's `torch.einsum`.
     ///
-    /// Each operand has a term of letters, one for each dimension; the letters of the output stand
-    /// behind `->`. Letters that the output lacks are summed over, and a letter that stands twice in a
+    /// Each operand has a term of letters, one for each dimension; the letters of the output follow
+    /// `->`. Letters that the output lacks are summed over, and a letter that occurs twice in a
     /// term takes the diagonal. `...` stands for any dimensions, which broadcast, as do sizes of 1.
-    /// Without `->` the output has the ellipsis and then the letters that stand once, in alphabetical
+    /// Without `->` the output has the ellipsis and then the letters that occur once, in alphabetical
     /// order, capitals first.
     ///
     /// | equation | result |
@@ -212,7 +212,7 @@ impl Tensor {
     /// # Errors
     ///
     /// An equation that is malformed or names another number of operands or dimensions, sizes of one
-    /// letter that differ, an output letter that no operand has or that stands twice, different dtypes or
+    /// letter that differ, an output letter that no operand has or that occurs twice, different dtypes or
     /// devices.
     ///
     /// # Example
@@ -235,10 +235,10 @@ impl Tensor {
             rest.iter()
                 .try_for_each(|x| first.check_same("einsum", x))?;
         }
-        let (operands, output) = labelled(equation, operands).map_err(fail)?;
+        let (operands, output) = parse_equation(equation, operands).map_err(fail)?;
         let mut operands = operands
             .into_iter()
-            .map(Labelled::without_repeats)
+            .map(Labeled::without_repeats)
             .collect::<Result<Vec<_>>>()?
             .into_iter();
         let Some(mut out) = operands.next() else {
@@ -255,7 +255,10 @@ impl Tensor {
 }
 
 /// The operands with their axes, whose sizes fit each other, and the axes of the output.
-fn labelled(equation: &str, operands: &[&Tensor]) -> Result<(Vec<Labelled>, Vec<Axis>), String> {
+fn parse_equation(
+    equation: &str,
+    operands: &[&Tensor],
+) -> Result<(Vec<Labeled>, Vec<Axis>), String> {
     let (inputs, output) = match equation.split_once("->") {
         Some((inputs, output)) => (inputs, Some(Term::parse(output)?)),
         None => (equation, None),
@@ -268,7 +271,7 @@ fn labelled(equation: &str, operands: &[&Tensor]) -> Result<(Vec<Labelled>, Vec<
         let (named, got) = (terms.len(), operands.len());
         return Err(format!("is for {named} operand(s), got {got}"));
     }
-    let mut parts: Vec<Labelled> = Vec::new();
+    let mut parts: Vec<Labeled> = Vec::new();
     let mut sizes: Vec<(Axis, usize)> = Vec::new();
     let mut most = 0;
     for (i, (term, x)) in terms.iter().zip(operands).enumerate() {
@@ -301,7 +304,7 @@ fn labelled(equation: &str, operands: &[&Tensor]) -> Result<(Vec<Labelled>, Vec<
                 Some(_) => {}
             }
         }
-        parts.push(Labelled {
+        parts.push(Labeled {
             x: (*x).clone(),
             axes,
         });
@@ -332,7 +335,7 @@ fn labelled(equation: &str, operands: &[&Tensor]) -> Result<(Vec<Labelled>, Vec<
 impl std::fmt::Display for Axis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Ellipsis(place) => write!(f, "dimension -{} of the ellipses", place + 1),
+            Self::Ellipsis(dim) => write!(f, "dimension -{} of the ellipses", dim + 1),
             Self::Letter(letter) => write!(f, "`{letter}`"),
         }
     }

@@ -1,4 +1,4 @@
-//! Exponentials, logarithms, roots, and the error function.
+//! Exponentials, logarithms, roots, and the error function: `exp`, `log`, `sqrt`, `rsqrt`, `erf` and others.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 

@@ -1,4 +1,4 @@
-//! Lines that an exponential bends.
+//! Softplus and the exponential linear units: ELU, SELU, CELU.
 
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};

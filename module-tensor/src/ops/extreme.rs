@@ -1,4 +1,4 @@
-//! The greater and the smaller of two.
+//! Elementwise `maximum` and `minimum`.
 
 use super::Value;
 use crate::backend::BinaryOp;
@@ -33,7 +33,7 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return self.logical_or(&*other.truths_like("maximum", self)?);
         }
-        self.elementwise_extreme("maximum", BinaryOp::Maximum, other)
+        self.elementwise_extremum("maximum", BinaryOp::Maximum, other)
     }
 
     /// The smaller of the two, elementwise with broadcasting; NaN if either is. Of truth values, false is
@@ -63,18 +63,18 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return self.logical_and(&*other.truths_like("minimum", self)?);
         }
-        self.elementwise_extreme("minimum", BinaryOp::Minimum, other)
+        self.elementwise_extremum("minimum", BinaryOp::Minimum, other)
     }
 
-    fn elementwise_extreme(
+    fn elementwise_extremum(
         &self,
         name: &'static str,
         op: BinaryOp,
         other: Value<'_>,
     ) -> Result<Self> {
-        let other = other.beside(name, self)?;
+        let other = other.fit_to(name, self)?;
         let out = self.binary_with(name, op, &other)?;
-        Ok(out.record(other.inputs(self), |_| Extreme {
+        Ok(out.record(other.inputs(self), |_| ElementwiseExtremum {
             name,
             a: self.detach(),
             b: other.detach(),
@@ -82,28 +82,28 @@ impl Tensor {
     }
 }
 
-struct Extreme {
+struct ElementwiseExtremum {
     name: &'static str,
     a: Tensor,
     b: Value<'static>,
 }
 
-impl Function for Extreme {
+impl Function for ElementwiseExtremum {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (a, b, grad) = (&self.a, &self.b, ctx.grad());
-        let (mut a_loses, mut b_loses) = (a.lt(b.clone())?, a.gt(b.clone())?);
+        let (mut a_is_not_chosen, mut b_is_not_chosen) = (a.lt(b.clone())?, a.gt(b.clone())?);
         if self.name == "minimum" {
-            std::mem::swap(&mut a_loses, &mut b_loses);
+            std::mem::swap(&mut a_is_not_chosen, &mut b_is_not_chosen);
         }
         let share = a.eq(b.clone())?.where_(&grad.mul(0.5)?, grad)?;
         b.gradients(
             ctx,
-            || a_loses.where_(0.0, &share)?.sum_to(a.shape()),
-            |b| b_loses.where_(0.0, &share)?.sum_to(b.shape()),
+            || a_is_not_chosen.where_(0.0, &share)?.sum_to(a.shape()),
+            |b| b_is_not_chosen.where_(0.0, &share)?.sum_to(b.shape()),
         )
     }
 }

@@ -1,8 +1,8 @@
-//! What functions of straight pieces share: a region where they are flat.
+//! A kernel that piecewise linear functions share: it fills the elements in a range.
 
 use crate::backend::FillRange;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{Result, Scalar};
+use crate::{DType, Result, Scalar};
 
 impl Tensor {
     /// `value` where `x`, which is not differentiated, lies in the region, else this tensor.
@@ -13,9 +13,13 @@ impl Tensor {
         region: FillRange,
         value: impl Into<Scalar>,
     ) -> Result<Self> {
+        let (x_operand, other) = (x.plain(name)?, self.plain(name)?);
+        // Refused here and not by the kernel, which does not know the operation.
+        if self.dtype() == DType::Bool {
+            return Err(self.dtype().error(name, "a tensor of numbers"));
+        }
         let backend = self.device().backend();
-        let storage =
-            backend.fill_in_range(region, value.into(), x.plain(name)?, self.plain(name)?)?;
+        let storage = backend.fill_in_range(region, value.into(), x_operand, other)?;
         let out = self.like_shape(storage);
         Ok(out.record([self], |_| FillInRange::new(name, x, region)))
     }

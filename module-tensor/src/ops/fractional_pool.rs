@@ -1,18 +1,18 @@
-//! The greatest elements of windows of one size that are spread over the input at random.
+//! Fractional max pooling: windows of one size at random distances.
 
-use super::window::{check_positive, images, named, product};
+use super::window::{check_positive, images, name_by_dims, product};
 use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
 impl Tensor {
     /// The greatest element of each window, as `torch.nn.functional.fractional_max_pool2d` and
-    /// `fractional_max_pool3d`, and the places of the winners in the flattened spatial dimensions, as
+    /// `fractional_max_pool3d`, and the indices of the maxima in the flattened spatial dimensions, as
     /// `I64`.
     ///
     /// Along a dimension with the sample `u`, window `i` starts at `⌊(i + u)·α⌋ - ⌊u·α⌋` with
     /// `α = (size - kernel)/(out - 1)`, and the last at the end. The gradient goes to the first of equal
-    /// winners; NaN wins.
+    /// maxima; NaN counts as the greatest.
     ///
     /// Source: Graham, *Fractional Max-Pooling* (2014).
     ///
@@ -24,7 +24,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero kernel or output, fewer than `kernel + out - 1` places in a
+    /// Another number of dimensions, a zero kernel or output, fewer than `kernel + out - 1` elements in a
     /// dimension, a dtype that is not floating-point, samples of another shape or dtype or outside `[0, 1)`.
     ///
     /// # Example
@@ -34,9 +34,9 @@ impl Tensor {
     ///
     /// let x = Tensor::arange(0, 16, ())?.reshape([1, 4, 4])?.to_dtype(DType::F32)?;
     /// let samples = Tensor::full([1, 1, 2], 0.5, DType::F32)?;
-    /// let (y, places) = x.fractional_max_pool([2, 2], [2, 2], &samples)?;
+    /// let (y, indices) = x.fractional_max_pool([2, 2], [2, 2], &samples)?;
     /// assert_eq!(y.to_vec::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
-    /// assert_eq!(places.to_vec::<i64>()?, [5, 7, 13, 15]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [5, 7, 13, 15]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn fractional_max_pool<const N: usize>(
@@ -45,7 +45,7 @@ impl Tensor {
         output_size: [usize; N],
         samples: &Self,
     ) -> Result<(Self, Self)> {
-        let name = named::<N>([
+        let name = name_by_dims::<N>([
             "fractional_max_pool1d",
             "fractional_max_pool2d",
             "fractional_max_pool3d",
@@ -79,13 +79,13 @@ impl Tensor {
             return Err(Error::argument(name, "samples", wrong, "must be in [0, 1)"));
         }
         let (planes, windows) = (batch * channels, product(&output_size));
-        let indices = product(&kernel_size)
+        let counts = product(&kernel_size)
             .zip(windows)
-            .and_then(|(places, windows)| {
-                let each = places.checked_mul(windows)?;
-                Some((windows, places, each.checked_mul(planes)?))
+            .and_then(|(elements, windows)| {
+                let each = elements.checked_mul(windows)?;
+                Some((windows, elements, each.checked_mul(planes)?))
             });
-        let Some((windows, places, count)) = indices else {
+        let Some((windows, size, count)) = counts else {
             return Err(self.shape().error(name, "windows that fit memory"));
         };
         check_host_allocatable::<i64>(count)?;
@@ -98,28 +98,28 @@ impl Tensor {
                 starts.push(starts_of(room, output_size[d], sample, self.dtype()));
             }
             for_each(&output_size, |window| {
-                for_each(&kernel_size, |place| {
+                for_each(&kernel_size, |offset| {
                     let at =
-                        (0..N).fold(0, |at, d| at * sizes[d] + starts[d][window[d]] + place[d]);
+                        (0..N).fold(0, |at, d| at * sizes[d] + starts[d][window[d]] + offset[d]);
                     // Below the number of elements of a tensor.
                     seen.push(at as i64);
                 });
             });
         }
-        let seen = Self::from_vec(seen, [planes, windows, places])?.to_device(&self.device())?;
+        let seen = Self::from_vec(seen, [planes, windows, size])?.to_device(&self.device())?;
         let flat = input.flatten(2, -1)?.flatten(0, 1)?;
         let elements = flat.gather(1, &seen.flatten(1, 2)?)?.detach();
         let first = elements
-            .reshape([planes, windows, places])?
+            .reshape([planes, windows, size])?
             .argmax_keepdim(2)?;
-        let winners = seen.gather(2, &first)?.squeeze(2)?;
+        let maxima = seen.gather(2, &first)?.squeeze(2)?;
         let shape = [batch, channels].into_iter().chain(output_size).collect();
         let whole = |x: Self| x.reshape_to(&shape)?.unbatched(batched);
-        Ok((whole(flat.gather(1, &winners)?)?, whole(winners)?))
+        Ok((whole(flat.gather(1, &maxima)?)?, whole(maxima)?))
     }
 }
 
-/// Where the windows along one dimension start, computed in the tensor's precision as in PyTorch.
+/// The starts of the windows along one dimension, computed in the tensor's precision as in PyTorch.
 fn starts_of(room: usize, count: usize, sample: f64, dtype: DType) -> Vec<usize> {
     let last = count - 1;
     let start = |at: usize| match dtype {
@@ -132,20 +132,20 @@ fn starts_of(room: usize, count: usize, sample: f64, dtype: DType) -> Vec<usize>
             ((at as f32 + sample) * alpha) as usize - (sample * alpha) as usize
         }
     };
-    // Rounding may lead beyond the end.
+    // Rounding may lead past the end.
     let inside = |at| start(at).min(room);
     (0..last).map(inside).chain([room]).collect()
 }
 
-/// Every place of a window of these sizes, the last dimension running fastest.
+/// Calls `f` with every index into a window of these sizes, the last dimension varying fastest.
 fn for_each<const N: usize>(sizes: &[usize; N], mut f: impl FnMut([usize; N])) {
-    let mut place = [0; N];
+    let mut index = [0; N];
     loop {
-        f(place);
-        let Some(d) = (0..N).rev().find(|&d| place[d] + 1 < sizes[d]) else {
+        f(index);
+        let Some(d) = (0..N).rev().find(|&d| index[d] + 1 < sizes[d]) else {
             return;
         };
-        place[d] += 1;
-        place[d + 1..].fill(0);
+        index[d] += 1;
+        index[d + 1..].fill(0);
     }
 }

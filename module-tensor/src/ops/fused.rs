@@ -1,4 +1,4 @@
-//! Kernels of several steps, and what stands in for them.
+//! Fused kernels, and their replacements where a device lacks them.
 
 use crate::Result;
 use crate::tensor::is_grad_enabled;

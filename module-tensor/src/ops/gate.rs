@@ -1,4 +1,4 @@
-//! Functions in which a number is multiplied by how far its gate is open.
+//! Gated activations: GELU, SiLU, Mish, Hardswish, GLU.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 

@@ -1,4 +1,4 @@
-//! Images read at the locations that a grid names, and grids of affine maps.
+//! `grid_sample`, which reads images at the locations of a grid, and `affine_grid`.
 
 mod cubic;
 
@@ -10,7 +10,7 @@ use crate::backend::{Outside, SampleGeometry, SampleOp};
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
-/// How [`Tensor::grid_sample`] reads between places; it prints as PyTorch names it.
+/// The interpolation of [`Tensor::grid_sample`] between pixels; it prints as PyTorch names it.
 ///
 /// # Example
 ///
@@ -21,12 +21,12 @@ use crate::{DType, Error, ErrorKind, Result, Shape};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GridSampleMode {
-    /// On a line between two places in each dimension.
+    /// Linear interpolation between the two neighboring pixels of each dimension.
     #[default]
     Bilinear,
-    /// The nearest place, the even one of two.
+    /// The nearest pixel; halfway between two, the one with the even index.
     Nearest,
-    /// On a cubic through four places in each dimension, with `A = -0.75`; two dimensions.
+    /// Cubic interpolation of four pixels in each dimension, with `A = -0.75`; two dimensions.
     Bicubic,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for GridSampleMode {
     }
 }
 
-/// What [`Tensor::grid_sample`] reads outside of the image; it prints as PyTorch names it.
+/// The values that [`Tensor::grid_sample`] reads outside of the image; it prints as PyTorch names it.
 ///
 /// # Example
 ///
@@ -54,9 +54,9 @@ pub enum GridPaddingMode {
     /// Zeros.
     #[default]
     Zeros,
-    /// The nearest place of the image.
+    /// The nearest pixel of the image.
     Border,
-    /// The image in a mirror at its border.
+    /// The image reflected at its border.
     Reflection,
 }
 
@@ -75,11 +75,11 @@ crate::options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct GridSampleOptions {
         optional {
-            /// How to read between places.
+            /// The interpolation mode.
             mode: GridSampleMode = GridSampleMode::Bilinear,
-            /// What lies outside of the image.
+            /// The values outside of the image.
             padding_mode: GridPaddingMode = GridPaddingMode::Zeros,
-            /// Whether -1 and 1 are the middles of the outermost places, and not their outer edges.
+            /// Whether -1 and 1 are the centers of the corner pixels rather than their outer edges.
             align_corners: bool = false,
         }
     }
@@ -89,9 +89,9 @@ impl Tensor {
     /// The image read at the locations of a grid, as `torch.nn.functional.grid_sample`.
     ///
     /// The last dimension of the grid holds a location as `(x, y)` or `(x, y, z)`: -1 and 1 are the
-    /// borders of the image, which go through the middles of the outermost places if `align_corners`,
-    /// else along their outer edges. NaN in a grid gives NaN, where PyTorch may read any memory; what
-    /// is read of the nearest place has no gradient for the grid but zeros.
+    /// borders of the image, which go through the centers of the outermost pixels if `align_corners`,
+    /// else along their outer edges. NaN in a grid gives NaN, where PyTorch may read any memory. In the
+    /// mode `Nearest` the gradient of the grid is zero.
     ///
     /// # Shapes
     ///
@@ -100,7 +100,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Other shapes, an image without places, bicubic in three dimensions, different dtypes or devices,
+    /// Other shapes, an image without pixels, bicubic in three dimensions, different dtypes or devices,
     /// a dtype that is not floating-point.
     ///
     /// # Example
@@ -123,7 +123,7 @@ impl Tensor {
         } = options;
         self.check_floating(NAME)?;
         self.check_same(NAME, grid)?;
-        let (&[batch, channels, ref sizes @ ..], &[grids, ref places @ .., width]) =
+        let (&[batch, channels, ref sizes @ ..], &[grids, ref out_sizes @ .., width]) =
             (&**self.shape(), &**grid.shape())
         else {
             let x = if self.rank() < 2 { self } else { grid };
@@ -133,10 +133,10 @@ impl Tensor {
         };
         let dims = sizes.len();
         if !(2..=3).contains(&dims) || sizes.contains(&0) {
-            let expected = "[batch, channels, h, w] or [batch, channels, d, h, w] with places";
+            let expected = "[batch, channels, h, w] or [batch, channels, d, h, w] with pixels";
             return Err(self.shape().error(NAME, expected));
         }
-        if grids != batch || width != dims || places.len() != dims {
+        if grids != batch || width != dims || out_sizes.len() != dims {
             let (lhs, rhs) = (self.shape().clone(), grid.shape().clone());
             let rule = format!(
                 "a grid [batch, size…, {dims}] must have {dims} sizes and the image's batch"
@@ -150,16 +150,16 @@ impl Tensor {
         }
         let out: Shape = [batch, channels]
             .into_iter()
-            .chain(places.iter().copied())
+            .chain(out_sizes.iter().copied())
             .collect();
         out.checked_numel(NAME, size_of::<f64>())?;
-        let locations = places.iter().product();
+        let locations = out_sizes.iter().product();
         // Of each location there are up to sixteen neighbors, of which some steps are counted.
         Shape::from([batch, 64, locations]).checked_numel(NAME, size_of::<f64>())?;
         let outside = match (mode, padding_mode) {
             (_, GridPaddingMode::Zeros) => Outside::Zero,
             (_, GridPaddingMode::Border) => Outside::Border,
-            // The location itself is reflected, and may then lie on the last place.
+            // The location itself is reflected, and may then lie on the last pixel.
             (GridSampleMode::Bilinear | GridSampleMode::Nearest, _) => Outside::Zero,
             (_, GridPaddingMode::Reflection) => Outside::Reflection { align_corners },
         };
@@ -191,7 +191,7 @@ impl Tensor {
                 size,
                 align_corners,
             };
-            axis.bounded(&axis.place_of(&at)?, bounded)
+            axis.apply_padding(&axis.place_of(&at)?, bounded)
         });
         let mut axes: Vec<Self> = axes.collect::<Result<_>>()?;
         if mode == GridSampleMode::Nearest {
@@ -222,7 +222,7 @@ impl Tensor {
     }
 
     /// The grid of an affine map for [`grid_sample`](Self::grid_sample), as
-    /// `torch.nn.functional.affine_grid`: `theta · (x, y, 1)` of each place of an image of this size.
+    /// `torch.nn.functional.affine_grid`: `theta · (x, y, 1)` of each pixel of an image of this size.
     ///
     /// # Shapes
     ///
@@ -247,7 +247,7 @@ impl Tensor {
         self.affine_grid_of(&size.into(), false)
     }
 
-    /// [`affine_grid`](Self::affine_grid) in which -1 and 1 are the middles of the outermost places:
+    /// [`affine_grid`](Self::affine_grid) in which -1 and 1 are the centers of the corner pixels:
     /// `align_corners=True`.
     ///
     /// # Errors
@@ -325,7 +325,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// The place at a coordinate in [-1, 1].
+    /// Converts a coordinate in [-1, 1] to pixels.
     fn place_of(&self, at: &Tensor) -> Result<Tensor> {
         let size = self.size as f64;
         match self.align_corners {
@@ -334,21 +334,21 @@ impl Axis {
         }
     }
 
-    /// A place brought inside, if the padding asks for that.
-    fn bounded(&self, place: &Tensor, padding: GridPaddingMode) -> Result<Tensor> {
+    /// Moves a location into the image, if the padding mode does that.
+    fn apply_padding(&self, location: &Tensor, padding: GridPaddingMode) -> Result<Tensor> {
         let last = (self.size - 1) as f64;
         match padding {
-            GridPaddingMode::Zeros => Ok(place.clone()),
-            GridPaddingMode::Border => place.clamp(0.0, last),
+            GridPaddingMode::Zeros => Ok(location.clone()),
+            GridPaddingMode::Border => location.clamp(0.0, last),
             GridPaddingMode::Reflection => {
                 let (low, span) = match self.align_corners {
                     true => (0.0, last),
                     false => (-0.5, last + 1.0),
                 };
                 if span == 0.0 {
-                    return place.mul(0.0);
+                    return location.mul(0.0);
                 }
-                let beyond = place.sub(low)?.abs()?;
+                let beyond = location.sub(low)?.abs()?;
                 let rest = beyond.fmod(span)?;
                 let turned = beyond.detach().div(span)?.floor()?.fmod(2.0)?.eq(1.0)?;
                 let inside = turned.where_(&rest.neg()?.add(span)?, &rest)?;
@@ -357,7 +357,7 @@ impl Axis {
         }
     }
 
-    /// The coordinates of all places, in `F32` or `F64` as the tensor's dtype asks.
+    /// The coordinates of all pixels, in `F32` or `F64` as the tensor's dtype asks.
     fn coordinates(&self, like: &Tensor) -> Result<Tensor> {
         let dtype = match like.dtype() {
             DType::F64 => DType::F64,
@@ -376,7 +376,7 @@ impl Axis {
 }
 
 /// The weights of all neighbors, `[batch, taps…, locations]`, from those along each dimension, which
-/// `weights` gives by how far the location lies after the place before it.
+/// `weights` gives by the distance of the location from the pixel before it.
 fn products(axes: &[Tensor], weights: impl Fn(&Tensor) -> Result<Vec<Tensor>>) -> Result<Tensor> {
     let mut all: Vec<Tensor> = Vec::new();
     for at in axes {

@@ -1,4 +1,4 @@
-//! Tensors as indices, and writing where an index says.
+//! Tensors as indices: `index_put`, `masked_scatter`, `index_fill`, `index_copy`.
 
 use super::{IndexItem, IntoIndex, Value};
 use crate::backend::check_host_allocatable;
@@ -8,7 +8,7 @@ use crate::{DType, Error, ErrorKind, Result, Shape};
 const NAME: &str = "index";
 
 impl Tensor {
-    /// Adds the lists that an index in a tensor stands for; the tensor with a dimension for each list.
+    /// Appends the index lists that a tensor index expands to; returns the tensor with one dimension per list.
     pub(super) fn with_list(&self, lists: &mut Vec<Option<Self>>, index: &Self) -> Result<Self> {
         self.check_device(NAME, index)?;
         let dim = lists.len();
@@ -46,7 +46,7 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// The elements at lists of places, one list or none for each dimension.
+    /// The elements at lists of indices, one list or none for each dimension.
     ///
     /// The dimensions with lists become one, of which slices are selected.
     pub(super) fn at_lists(&self, lists: &[Option<Self>]) -> Result<Self> {
@@ -64,15 +64,16 @@ impl Tensor {
                 (self.permute(order.collect::<Vec<_>>())?, 0)
             }
         };
-        let mut places = vec![0_i64; check_allocatable_shape(&common)?];
+        let mut flat_indices = vec![0_i64; check_allocatable_shape(&common)?];
         for (list, &dim) in lists.iter().flatten().zip(&listed) {
             let size = self.shape()[dim];
             let list = list.expand(&common)?.to_vec::<i64>()?;
-            for (place, index) in places.iter_mut().zip(list) {
-                *place = place.wrapping_mul(size as i64) + from_end(NAME, index, size)? as i64;
+            for (flat, index) in flat_indices.iter_mut().zip(list) {
+                *flat = flat.wrapping_mul(size as i64) + resolve_index(NAME, index, size)? as i64;
             }
         }
-        let places = Self::from_vec(places, common.numel())?.to_device(&self.device())?;
+        let flat_indices =
+            Self::from_vec(flat_indices, common.numel())?.to_device(&self.device())?;
         let (before, after) = (&x.shape()[..first], &x.shape()[first + listed.len()..]);
         let sizes: Shape = listed.iter().map(|&dim| self.shape()[dim]).collect();
         let joined = sizes.checked_numel(NAME, 1)?;
@@ -83,7 +84,7 @@ impl Tensor {
         let out = around(&common);
         out.checked_numel(NAME, self.dtype().size_in_bytes())?;
         x.reshape_to(&around(&[joined]))?
-            .index_select(first as isize, &places)?
+            .index_select(first as isize, &flat_indices)?
             .reshape_to(&out)
     }
 
@@ -147,21 +148,24 @@ impl Tensor {
         check_allocatable_shape(self.shape())?;
         let numel = self.numel();
         let all = Self::arange(0, numel as i64, ())?.to_device(&self.device())?;
-        let places = all.reshape_to(self.shape())?.index_by(items)?;
-        let common = places.shape().broadcast(NAME, values.shape());
-        if !common.is_ok_and(|shape| shape == *places.shape()) {
-            let (lhs, rhs) = (places.shape().clone(), values.shape().clone());
+        let flat_indices = all.reshape_to(self.shape())?.index_by(items)?;
+        let common = flat_indices.shape().broadcast(NAME, values.shape());
+        if !common.is_ok_and(|shape| shape == *flat_indices.shape()) {
+            let (lhs, rhs) = (flat_indices.shape().clone(), values.shape().clone());
             let rule = "the values must broadcast to what the index selects".to_owned();
             let op = NAME;
             return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
         }
-        let count = Shape::from(places.numel());
-        let values = values.expand(places.shape())?.reshape_to(&count)?;
-        let (x, places) = (self.reshape_to(&numel.into())?, places.reshape_to(&count)?);
+        let count = Shape::from(flat_indices.numel());
+        let values = values.expand(flat_indices.shape())?.reshape_to(&count)?;
+        let (x, flat_indices) = (
+            self.reshape_to(&numel.into())?,
+            flat_indices.reshape_to(&count)?,
+        );
         let out = if accumulate {
-            x.scatter_add(0, &places, &values)?
+            x.scatter_add(0, &flat_indices, &values)?
         } else {
-            x.scatter(0, &places, &values)?
+            x.scatter(0, &flat_indices, &values)?
         };
         out.reshape_to(self.shape())
     }
@@ -190,8 +194,8 @@ impl Tensor {
         self.check_same(NAME, source)?;
         let shape = self.check_mask(NAME, mask)?;
         let numel = Shape::from(check_allocatable_shape(&shape)?);
-        let places = mask.expand(&shape)?.reshape_to(&numel)?.nonzero()?;
-        let count = places.numel();
+        let flat_indices = mask.expand(&shape)?.reshape_to(&numel)?.nonzero()?;
+        let count = flat_indices.numel();
         if source.numel() < count {
             let (lhs, rhs) = (shape, source.shape().clone());
             let rule =
@@ -203,7 +207,7 @@ impl Tensor {
             .reshape_to(&source.numel().into())?
             .narrow(0, 0..count)?;
         let x = self.expand(&shape)?.reshape_to(&numel)?;
-        x.scatter(0, &places.reshape_to(&count.into())?, &source)?
+        x.scatter(0, &flat_indices.reshape_to(&count.into())?, &source)?
             .reshape_to(&shape)
     }
 
@@ -239,17 +243,17 @@ impl Tensor {
 
     fn index_fill_value(&self, dim: isize, index: &Self, value: Value<'_>) -> Result<Self> {
         const NAME: &str = "index_fill";
-        let value = value.beside(NAME, self)?;
+        let value = value.fit_to(NAME, self)?;
         if let Some(value) = value.tensor().filter(|value| value.rank() > 0) {
             return Err(value.shape().error(NAME, "a value without dimensions"));
         }
         let (x, index) = (self.as_vector()?, index.as_vector()?);
-        let (dim, index, _) = x.listed(NAME, dim, &index)?;
+        let (dim, index, _) = x.resolve_index_list(NAME, dim, &index)?;
         let size = x.shape()[dim];
         check_host_allocatable::<bool>(size)?;
         let mut chosen = vec![false; size];
         for index in index.to_vec::<i64>()? {
-            chosen[from_end(NAME, index, size)?] = true;
+            chosen[resolve_index(NAME, index, size)?] = true;
         }
         let shape: Shape = (0..x.rank())
             .map(|d| if d == dim { size } else { 1 })
@@ -258,10 +262,10 @@ impl Tensor {
         mask.where_(value, &x)?.reshape_to(self.shape())
     }
 
-    /// A copy of this tensor with the slices of `source` in place of those of dimension `dim` that a list
+    /// A copy of this tensor with the slices of `source` replacing those of dimension `dim` that a list
     /// of indices names.
     ///
-    /// Where an index stands twice the last slice stays, and both get its gradient, as in PyTorch. What
+    /// Where an index occurs twice the last slice stays, and both get its gradient, as in PyTorch. What
     /// has no dimensions counts as a vector of one element.
     ///
     /// # Errors
@@ -283,7 +287,7 @@ impl Tensor {
         const NAME: &str = "index_copy";
         self.check_same(NAME, source)?;
         let (x, index, source) = (self.as_vector()?, index.as_vector()?, source.as_vector()?);
-        let (dim, index, shape) = x.listed(NAME, dim, &index)?;
+        let (dim, index, shape) = x.resolve_index_list(NAME, dim, &index)?;
         if *source.shape() != shape {
             let (lhs, rhs) = (shape, source.shape().clone());
             let rule = "the source must have the shape of the selection".to_owned();
@@ -294,7 +298,7 @@ impl Tensor {
         if let Some(index) = index
             .to_vec::<i64>()?
             .into_iter()
-            .find(|&i| !within(i, size))
+            .find(|&i| !is_in_range(i, size))
         {
             let op = NAME;
             return Err(ErrorKind::Index { op, index, size }.into());
@@ -309,26 +313,28 @@ impl Tensor {
     }
 }
 
-/// The number of places of a shape, which fit in memory.
+/// The number of elements of a shape, after checking that they fit in memory.
 fn check_allocatable_shape(shape: &Shape) -> Result<usize> {
     let count = shape.checked_numel(NAME, size_of::<i64>())?;
     check_host_allocatable::<i64>(count)?;
     Ok(count)
 }
 
-fn within(index: i64, size: usize) -> bool {
+fn is_in_range(index: i64, size: usize) -> bool {
     usize::try_from(index).is_ok_and(|index| index < size)
 }
 
-/// The place in a dimension that an index names, a negative one from the end.
-fn from_end(op: &'static str, index: i64, size: usize) -> Result<usize> {
+/// Converts an index into a dimension, which counts from the end if negative.
+fn resolve_index(op: &'static str, index: i64, size: usize) -> Result<usize> {
     // A size fits `isize`.
-    let place = if index < 0 {
+    let resolved = if index < 0 {
         index.checked_add(size as i64)
     } else {
         Some(index)
     };
-    let place = place.and_then(|place| usize::try_from(place).ok());
+    let resolved = resolved.and_then(|resolved| usize::try_from(resolved).ok());
     let outside = || Error::new(ErrorKind::Index { op, index, size });
-    place.filter(|&place| place < size).ok_or_else(outside)
+    resolved
+        .filter(|&resolved| resolved < size)
+        .ok_or_else(outside)
 }

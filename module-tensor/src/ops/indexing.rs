@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
-/// What an index says of one dimension; numbers, ranges and tensors become items by themselves.
+/// The index of one dimension; numbers, ranges and tensors convert to items.
 #[derive(Clone, Debug)]
 pub enum IndexItem {
     /// One slice, without the dimension; negative ones count from the end.
@@ -21,7 +21,7 @@ pub enum IndexItem {
         start: Bound<isize>,
         /// Where it ends.
         end: Bound<isize>,
-        /// Every how many.
+        /// The step between slices, at least 1.
         step: isize,
     },
     /// A new dimension of size 1: Python's `None`.
@@ -33,8 +33,8 @@ pub enum IndexItem {
 }
 
 impl IndexItem {
-    /// The slices from `start` up to and without `end`: what `start..end` says, for a negative end, where
-    /// clippy takes a literal `1..-1` for a range that is empty by mistake.
+    /// The slices from `start` up to but not including `end`, as `start..end`: for a negative `end`, because
+    /// clippy reports a literal `1..-1` as an empty range.
     pub fn between(start: isize, end: isize) -> Self {
         Self::every(1, start..end)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for IndexItem {
     }
 }
 
-/// What indexes a tensor: an item, or a tuple, array or slice of items.
+/// The index of a tensor: an item, or a tuple, array or slice of items.
 pub trait IntoIndex {
     /// The items in order.
     fn into_items(self) -> SmallVec<[IndexItem; 4]>;
@@ -119,16 +119,16 @@ macro_rules! items_from {
 /// Numbers beyond `isize` are outside of every dimension, as is the nearest.
 macro_rules! items_of {
     ($($number:ty),*) => {$(items_from! {
-        $number: |v| Self::At(signed(v));
-        Range<$number>: |v| Self::every(1, signed(v.start)..signed(v.end));
-        RangeFrom<$number>: |v| Self::every(1, signed(v.start)..);
-        RangeTo<$number>: |v| Self::every(1, ..signed(v.end));
-        RangeInclusive<$number>: |v| Self::every(1, signed(*v.start())..=signed(*v.end()));
-        RangeToInclusive<$number>: |v| Self::every(1, ..=signed(v.end));
+        $number: |v| Self::At(saturate_to_isize(v));
+        Range<$number>: |v| Self::every(1, saturate_to_isize(v.start)..saturate_to_isize(v.end));
+        RangeFrom<$number>: |v| Self::every(1, saturate_to_isize(v.start)..);
+        RangeTo<$number>: |v| Self::every(1, ..saturate_to_isize(v.end));
+        RangeInclusive<$number>: |v| Self::every(1, saturate_to_isize(*v.start())..=saturate_to_isize(*v.end()));
+        RangeToInclusive<$number>: |v| Self::every(1, ..=saturate_to_isize(v.end));
     })*};
 }
 
-fn signed(number: impl TryInto<isize>) -> isize {
+fn saturate_to_isize(number: impl TryInto<isize>) -> isize {
     number.try_into().unwrap_or(isize::MAX)
 }
 
@@ -175,9 +175,9 @@ impl Tensor {
     /// Dimensions behind the last item stay as they are. Without tensors the result is a view.
     ///
     /// Tensors of integers (`I64` or `I32`, negative ones count from the end) are broadcast together, and
-    /// their common shape takes the place of the dimensions that they index if these stand side by side,
-    /// else it comes first, as in PyTorch. A `Bool` mask stands for the places of its true elements, one
-    /// list for each of its dimensions. A tensor of integers without dimensions is a number.
+    /// their common shape replaces the dimensions that they index if these are adjacent, else it comes first,
+    /// as in PyTorch. A `Bool` mask stands for the indices of its true elements, one list for each of its
+    /// dimensions. A tensor of integers without dimensions is a number.
     ///
     /// # Errors
     ///
@@ -211,17 +211,17 @@ impl Tensor {
         let (mut out, mut lists) = (self.clone(), Vec::new());
         for item in items {
             let dim = lists.len();
-            let place = dim as isize;
+            let current = dim as isize;
             match item {
-                IndexItem::At(index) => out = out.select(place, *index)?,
+                IndexItem::At(index) => out = out.select(current, *index)?,
                 IndexItem::Slice { start, end, step } => {
                     if !matches!((start, end, step), (Bound::Unbounded, Bound::Unbounded, 1)) {
-                        out = out.slice(place, (*start, *end), *step)?;
+                        out = out.slice(current, (*start, *end), *step)?;
                     }
                     lists.push(None);
                 }
                 IndexItem::NewAxis => {
-                    out = out.unsqueeze(place)?;
+                    out = out.unsqueeze(current)?;
                     lists.push(None);
                 }
                 IndexItem::Ellipsis => lists.resize(dim + others, None),
@@ -251,7 +251,9 @@ impl Tensor {
         let count = items.iter().map(named).sum();
         let Some(others) = self.rank().checked_sub(count) else {
             let shape = self.shape();
-            return Err(fail(format!("names {count} dimensions of shape {shape}")));
+            return Err(fail(format!(
+                "has {count} indices, more than the dimensions of shape {shape}"
+            )));
         };
         let ellipsis = |item: &&IndexItem| matches!(item, IndexItem::Ellipsis);
         if items.iter().filter(ellipsis).count() > 1 {

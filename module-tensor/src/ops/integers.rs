@@ -1,11 +1,11 @@
-//! The one rule for tensors of whole numbers that name something: indices, classes, lengths.
+//! The rules for tensors of integers that stand for indices, classes or lengths.
 
 use std::borrow::Cow;
 
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result};
 
-/// What the whole numbers of a tensor stand for, which decides the dtypes that may hold them.
+/// The meaning of the integers of a tensor, which decides the dtypes that they may have.
 ///
 /// `I64` and `I32` always may. `U8` may where the numbers are classes or lengths, but not where they are
 /// indices: there a tensor of bytes is a mask by PyTorch's older custom, and would select other elements.
@@ -15,7 +15,7 @@ pub enum Integers {
     Indices,
     /// Classes or labels: `I64`, `I32` or `U8`.
     Classes,
-    /// How many elements count: `I64`, `I32` or `U8`.
+    /// Numbers of elements that count: `I64`, `I32` or `U8`.
     Lengths,
 }
 
@@ -72,7 +72,7 @@ impl Tensor {
     }
 }
 
-/// How many elements of each sequence count: a tensor of whole numbers (`I64`, `I32` or `U8`) with at most
+/// The number of elements of each sequence that count: a tensor of integers (`I64`, `I32` or `U8`) with at most
 /// one dimension, or a list.
 ///
 /// Functions take `impl Into<Lengths>`, so that `[3, 2]`, a `Vec`, a slice and a tensor all read well.
@@ -109,7 +109,9 @@ impl<'a> Lengths<'a> {
             Given::Tensor(tensor) => tensor,
         };
         if tensor.rank() > 1 {
-            return Err(tensor.shape().error(op, format!("{name} in a row")));
+            return Err(tensor
+                .shape()
+                .error(op, format!("a one-dimensional tensor of {name}")));
         }
         let numbers = tensor.to_integers(op, Integers::Lengths)?.to_vec::<i64>()?;
         let length = |length: i64| {

@@ -1,4 +1,4 @@
-//! Images at another size.
+//! Resizing of images: `interpolate`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::backend::{PoolDivisor, PoolGeometry, PoolWindows, ResampleGeometry, R
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape};
 
-/// How [`Tensor::interpolate`] reads between places; it prints as PyTorch names it.
+/// The mode of [`Tensor::interpolate`]; it prints as PyTorch names it.
 ///
 /// # Example
 ///
@@ -24,20 +24,20 @@ use crate::{Error, Result, Shape};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterpolateMode {
-    /// The place that the start of the output's place falls into; one to three dimensions.
+    /// The input pixel that contains the start of the output pixel; one to three dimensions.
     #[default]
     Nearest,
-    /// The place that the middle of the output's place falls into; one to three dimensions.
+    /// The input pixel that contains the center of the output pixel; one to three dimensions.
     NearestExact,
-    /// On a line between two places; one dimension.
+    /// Linear interpolation between two pixels; one dimension.
     Linear,
-    /// The same in two dimensions.
+    /// Linear interpolation in two dimensions.
     Bilinear,
-    /// The same in three dimensions.
+    /// Linear interpolation in three dimensions.
     Trilinear,
-    /// On a cubic through four places, with `A = -0.75`; two dimensions.
+    /// Cubic interpolation of four pixels, with `A = -0.75`; two dimensions.
     Bicubic,
-    /// The mean of the places that the output's place covers; one to three dimensions.
+    /// The mean of the input pixels that the output pixel covers; one to three dimensions.
     Area,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for InterpolateMode {
 pub enum Resize {
     /// The size of the output.
     Size(Vec<usize>),
-    /// What the size of the input is multiplied with, and rounded down.
+    /// The factor by which the size of the input is multiplied; the product is rounded down.
     ScaleFactor(Vec<f64>),
 }
 
@@ -69,18 +69,18 @@ pub enum Resize {
 pub struct InterpolateOptions {
     /// The size of the output.
     pub resize: Resize,
-    /// How to read between places.
+    /// The interpolation mode.
     pub mode: InterpolateMode,
-    /// Whether the middles of the first and last places of input and output meet, and not their outer
+    /// Whether the centers of the corner pixels of input and output are aligned rather than their outer
     /// edges; for the linear modes and the cubic one.
     pub align_corners: bool,
-    /// Whether a place of a smaller image is a mean over all that it covers, as Pillow computes it; for
+    /// Whether a pixel of a smaller image is a weighted mean of all pixels that it covers, as in Pillow; for
     /// the bilinear mode and the cubic one, which then has `A = -0.5`.
     pub antialias: bool,
 }
 
 impl InterpolateOptions {
-    /// The nearest places, to this size.
+    /// Resizes to this size, by the nearest pixels.
     pub fn size(size: impl Into<Shape>) -> Self {
         Self {
             resize: Resize::Size(size.into().to_vec()),
@@ -90,7 +90,7 @@ impl InterpolateOptions {
         }
     }
 
-    /// The nearest places, to this multiple of the size.
+    /// Resizes by this factor, by the nearest pixels.
     pub fn scale_factor(factor: impl Into<Vec<f64>>) -> Self {
         Self {
             resize: Resize::ScaleFactor(factor.into()),
@@ -100,21 +100,21 @@ impl InterpolateOptions {
         }
     }
 
-    /// Reads between places in this way.
+    /// Sets the interpolation mode.
     #[must_use]
     pub fn mode(mut self, mode: InterpolateMode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Whether the middles of corners meet.
+    /// Sets whether the centers of the corner pixels are aligned.
     #[must_use]
     pub fn align_corners(mut self, align_corners: bool) -> Self {
         self.align_corners = align_corners;
         self
     }
 
-    /// Whether a smaller image is made of means.
+    /// Sets whether a smaller image is antialiased.
     #[must_use]
     pub fn antialias(mut self, antialias: bool) -> Self {
         self.antialias = antialias;
@@ -137,9 +137,9 @@ impl InterpolateMode {
 impl Tensor {
     /// The image at another size, as `torch.nn.functional.interpolate`.
     ///
-    /// Place `i` of the output lies at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)`
+    /// Pixel `i` of the output lies at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)`
     /// if corners are aligned; `scale` is one by the scale factor if that is given, else the ratio of
-    /// the sizes. Beyond the border the last place goes on.
+    /// the sizes. Beyond the border the last pixel is repeated.
     ///
     /// # Shapes
     ///
@@ -221,7 +221,7 @@ impl Tensor {
                     output,
                     windows,
                 };
-                return self.mapped(NAME, LinearMap::AvgPool(geometry, PoolDivisor::Inside));
+                return self.apply_map(NAME, LinearMap::AvgPool(geometry, PoolDivisor::Inside));
             }
             Mode::Nearest => ResampleMode::Nearest,
             Mode::NearestExact => ResampleMode::NearestExact,
@@ -238,7 +238,7 @@ impl Tensor {
             mode,
             scale,
         };
-        self.mapped(NAME, LinearMap::Resample(geometry))
+        self.apply_map(NAME, LinearMap::Resample(geometry))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Joining tensors.
+//! `cat` and `stack`.
 
 use std::borrow::Borrow;
 

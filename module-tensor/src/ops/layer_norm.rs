@@ -1,6 +1,6 @@
-//! Normalization of each element of a batch by itself.
+//! `layer_norm`, `rms_norm`, `group_norm` and `instance_norm`.
 
-use super::normalize::{Norm, Normalized};
+use super::normalize::{Norm, NormOutput};
 use crate::backend::{NormGeometry, NormOver};
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape};
@@ -277,7 +277,7 @@ impl Tensor {
         [weight, bias]: [Option<&Self>; 2],
         eps: f64,
         with_statistics: bool,
-    ) -> Result<Normalized> {
+    ) -> Result<NormOutput> {
         const NAME: &str = "instance_norm";
         let [batch, channels, inner] = self.channels(NAME)?;
         if statistics.is_none() && inner == 1 {

@@ -1,4 +1,4 @@
-//! Affine maps.
+//! `linear`, an affine map.
 
 use super::by_saved;
 use crate::tensor::{Backward, Function, Gradients, Tensor};

@@ -1,5 +1,5 @@
-//! Linear maps of one tensor that kernels know by their geometry: averages of windows, other sizes, copies
-//! in another order. Each runs in two directions, of which each is the other's gradient.
+//! Linear maps of one tensor with a geometry: average pooling, resizing, copies in another order. Each runs
+//! in two directions, and each direction is the gradient of the other.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl LinearMap {
 
 impl Tensor {
     /// The map of this tensor, which has the shape of its input.
-    pub(super) fn mapped(&self, name: &'static str, map: LinearMap) -> Result<Self> {
+    pub(super) fn apply_map(&self, name: &'static str, map: LinearMap) -> Result<Self> {
         let op = LinearOp::Forward;
         let shape = map.shape(op).clone();
         shape.checked_numel(name, self.dtype().size_in_bytes())?;

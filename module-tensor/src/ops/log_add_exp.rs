@@ -1,4 +1,4 @@
-//! Logarithms of sums of two powers, and products with logarithms.
+//! `logaddexp`, `logaddexp2` and `xlogy`.
 
 use std::f64::consts::LN_2;
 

@@ -1,4 +1,4 @@
-//! Logarithms and powers with base 2 and 10.
+//! `log2`, `log10` and `exp2`.
 
 use std::f64::consts::{LN_2, LN_10};
 

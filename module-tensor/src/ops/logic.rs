@@ -1,4 +1,4 @@
-//! Truth values: logic, tests of numbers, masks.
+//! Logical operations, `isnan`, `isinf`, `isfinite`, `any`, `all` and masks.
 
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
@@ -152,11 +152,11 @@ impl Tensor {
         self.detach().abs()?.lt(f64::INFINITY)
     }
 
-    /// Whether an element over `dims` (`..` for all) is true; none of nothing is.
+    /// Whether an element over `dims` (`..` for all) is true; false if there are no elements.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or stands twice.
+    /// A dimension that is out of range or occurs twice.
     ///
     /// # Example
     ///
@@ -194,7 +194,7 @@ impl Tensor {
         self.agreement("any", dims, keepdim, false)
     }
 
-    /// Whether all elements over `dims` (`..` for all) are true; all of nothing are.
+    /// Whether all elements over `dims` (`..` for all) are true; true if there are no elements.
     ///
     /// # Errors
     ///
@@ -311,9 +311,9 @@ impl Tensor {
         let shape = self.check_mask(NAME, mask)?;
         shape.checked_numel(NAME, DType::I64.size_in_bytes())?;
         let flat = shape.numel().into();
-        let places = mask.expand(&shape)?.reshape_to(&flat)?.nonzero()?;
+        let indices = mask.expand(&shape)?.reshape_to(&flat)?.nonzero()?;
         let x = self.expand(&shape)?.reshape_to(&flat)?;
-        x.index_select(0, &places.squeeze(1)?)
+        x.index_select(0, &indices.squeeze(1)?)
     }
 
     /// Checks that `mask` is one for this tensor; the shape that both have together.

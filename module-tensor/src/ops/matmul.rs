@@ -163,7 +163,7 @@ impl Tensor {
         })
     }
 
-    /// What the kernel reads: a matrix for each element of the batch, none of them copied.
+    /// The operand of the kernel: a matrix for each element of the batch, without copies.
     fn as_batch(&self, batch: &Shape, [rows, columns]: [usize; 2]) -> Result<Operand> {
         let full: Shape = batch.iter().copied().chain([rows, columns]).collect();
         // A factor may be larger than the product.

@@ -1,4 +1,4 @@
-//! The greatest and smallest elements along dimensions, and where they are.
+//! `max`, `min`, `amax`, `amin`, `argmax` and `argmin`.
 
 use super::reduce_dim::ReduceDim;
 use crate::backend::{ArgReduceOp, ReduceOp};
@@ -236,7 +236,7 @@ impl Tensor {
             .reduce(op, self.plain(name)?, &dims)?;
         let kept = self.shape().reduced(&dims, true);
         let out = Self::fresh(storage, self.shape().reduced(&dims, keepdim));
-        Ok(out.record([self], |y| Extreme {
+        Ok(out.record([self], |y| ReducedExtremum {
             name,
             x: self.detach(),
             y: y.clone(),
@@ -358,7 +358,7 @@ impl Tensor {
 }
 
 /// The gradient of a value that is one of the elements, shared by those that equal it.
-pub(super) struct Extreme {
+pub(super) struct ReducedExtremum {
     pub(super) name: &'static str,
     pub(super) x: Tensor,
     pub(super) y: Tensor,
@@ -366,19 +366,19 @@ pub(super) struct Extreme {
     pub(super) kept: Shape,
 }
 
-impl Function for Extreme {
+impl Function for ReducedExtremum {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // NaN wins where there is one, and only there no element equals the extreme.
+        // Where there is a NaN it is the result, and only there no element equals the result.
         let dtype = ctx.grad().dtype();
         let equal = self.x.eq(&self.y.reshape_to(&self.kept)?)?;
-        let winners = equal
+        let chosen = equal
             .to_dtype(dtype)?
             .add(&self.x.ne(&self.x)?.to_dtype(dtype)?)?;
-        let share = winners.div(&winners.sum_keepdim(self.dims.as_slice())?)?;
+        let share = chosen.div(&chosen.sum_keepdim(self.dims.as_slice())?)?;
         one(ctx.grad().reshape_to(&self.kept)?.mul(&share)?)
     }
 }

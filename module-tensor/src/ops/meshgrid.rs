@@ -1,15 +1,15 @@
-//! Grids of coordinates.
+//! `meshgrid`: grids of coordinates.
 
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape};
 
-/// Which dimension of a [`meshgrid`](Tensor::meshgrid) belongs to the first tensor.
+/// The order of the dimensions of a [`meshgrid`](Tensor::meshgrid).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MeshIndexing {
-    /// The first, as of matrices: `"ij"`.
+    /// The first tensor varies along the first dimension, as for matrices: `"ij"`.
     #[default]
     Ij,
-    /// The second, as of pictures: `"xy"`. The second tensor has the first.
+    /// The first tensor varies along the second dimension and the second along the first, as for images: `"xy"`.
     Xy,
 }
 
@@ -17,7 +17,7 @@ impl Tensor {
     /// For each of the vectors a view of the shape of the grid that they span, in which it varies along
     /// its own dimension only: PyTorch's `torch.meshgrid(tensors, indexing)`.
     ///
-    /// What has no dimensions counts as a vector of one element.
+    /// A tensor without dimensions counts as a vector of one element.
     ///
     /// # Errors
     ///

@@ -136,8 +136,8 @@ impl Tensor {
         Self::fresh(storage, self.shape().clone())
     }
 
-    /// What the gradient of `other` reads of this tensor: nothing where it needs none, so that beside
-    /// frozen weights no activation is kept.
+    /// This tensor, saved for the gradient of `other`: `None` where `other` needs no gradient, so that frozen
+    /// weights keep no activations.
     fn saved_for(&self, other: &Self) -> Option<Self> {
         other.requires_grad().then(|| self.clone())
     }
@@ -160,7 +160,7 @@ impl Tensor {
         self.to_dtype(self.compute_dtype())
     }
 
-    /// Sums what broadcasting stretched, so that a gradient has its input's shape again.
+    /// Sums over the broadcast dimensions, so that a gradient has the shape of its input.
     ///
     /// # Errors
     ///

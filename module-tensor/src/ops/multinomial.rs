@@ -1,4 +1,4 @@
-//! Draws from discrete distributions, bit for bit PyTorch's.
+//! `multinomial`: draws from discrete distributions, bit for bit PyTorch's.
 
 use crate::rng::Distribution;
 use crate::tensor::Tensor;
@@ -92,15 +92,15 @@ impl Tensor {
         }
         let valid = self.ge(0)?.logical_and(&self.isfinite()?)?;
         if !valid.all(..)?.item::<bool>()? {
-            let place = valid.to_vec::<bool>()?.iter().position(|valid| !valid);
-            let place = place.unwrap_or_default();
+            let invalid = valid.to_vec::<bool>()?.iter().position(|valid| !valid);
+            let invalid = invalid.unwrap_or_default();
             let weight = self
                 .to_dtype(DType::F64)?
                 .to_vec::<f64>()?
-                .get(place)
+                .get(invalid)
                 .copied();
             let weight = weight.unwrap_or_default();
-            let problem = format!("must be finite and at least 0; it is weight {place}");
+            let problem = format!("must be finite and at least 0; it is weight {invalid}");
             return Err(Error::argument(NAME, "weight", weight, problem));
         }
         if self.sum(-1)?.eq(0)?.any(..)?.item::<bool>()? {

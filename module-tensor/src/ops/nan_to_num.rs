@@ -1,4 +1,4 @@
-//! Numbers in place of NaN and infinities.
+//! `nan_to_num`.
 
 use crate::tensor::Tensor;
 use crate::{DType, Result};
@@ -7,7 +7,7 @@ impl Tensor {
     /// The elements, but `nan` for NaN (0 if `None`), `posinf` for `∞` and `neginf` for `-∞` (the greatest
     /// and the smallest number of the dtype if `None`). Integers stay as they are.
     ///
-    /// What is replaced gets no gradient.
+    /// Replaced elements have no gradient.
     ///
     /// # Errors
     ///

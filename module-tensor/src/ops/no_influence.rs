@@ -1,4 +1,4 @@
-//! Inputs that a result does not depend on, and that still have a gradient: zeros.
+//! Zero gradients for inputs that a result does not depend on.
 
 use crate::Result;
 use crate::tensor::{Backward, Function, Gradients, Tensor};

@@ -1,4 +1,4 @@
-//! Norms, and sums of exponentials by their logarithm.
+//! `norm` and `logsumexp`.
 
 use super::fused::gradient;
 use crate::backend::{ReduceOp, Saved};
@@ -138,7 +138,7 @@ impl Tensor {
         // The dimensions are brought together, so that they are one.
         let first = dims.first().copied().unwrap_or(0);
         let together = dims.iter().enumerate().all(|(i, &dim)| dim == first + i);
-        let place = if together {
+        let lead = if together {
             first
         } else {
             self.rank() - dims.len()
@@ -153,7 +153,7 @@ impl Tensor {
                 .collect();
             self.permute(order)?
         };
-        let (before, rest) = x.shape().split_at(place);
+        let (before, rest) = x.shape().split_at(lead);
         let (over, after) = rest.split_at(dims.len());
         let [before, size, after] = [before, over, after].map(|sizes| sizes.iter().product());
         let x = x.reshape_to(&[before, size, after].into())?;

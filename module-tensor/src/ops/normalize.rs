@@ -1,4 +1,4 @@
-//! What every normalization is computed by.
+//! The computation that all normalizations share, and its gradient.
 
 use super::fused::{gradient, or_composed};
 use crate::backend::{NormGeometry, NormInputs, NormOver, Saved, Storage};
@@ -16,14 +16,14 @@ pub(super) struct Norm<'a> {
     pub(super) geometry: NormGeometry,
 }
 
-/// What is normalized, and if they are asked for the means and biased variances, untracked and in the
+/// The normalized tensor, and if they are asked for the means and biased variances, untracked and in the
 /// dtype of the computation.
-pub(super) struct Normalized {
+pub(super) struct NormOutput {
     pub(super) output: Tensor,
     pub(super) statistics: Option<[Tensor; 2]>,
 }
 
-impl Normalized {
+impl NormOutput {
     /// The output, and the statistics in this shape.
     pub(super) fn with_statistics(self, shape: &Shape) -> Result<(Tensor, Tensor, Tensor)> {
         let device = self.output.device();
@@ -57,7 +57,7 @@ impl Norm<'_> {
     }
 
     /// Normalizes; [`check`](Self::check) was called.
-    pub(super) fn run(&self) -> Result<Normalized> {
+    pub(super) fn run(&self) -> Result<NormOutput> {
         let tracked = self.statistics.iter().flatten().any(|x| x.requires_grad());
         if tracked && is_grad_enabled() {
             // Statistics with a gradient of their own.
@@ -66,17 +66,17 @@ impl Norm<'_> {
         or_composed(self.kernel(), || self.compose())
     }
 
-    pub(super) fn compose(&self) -> Result<Normalized> {
+    pub(super) fn compose(&self) -> Result<NormOutput> {
         let wide = |x: Option<&Tensor>| x.map(Tensor::widened).transpose();
         let x = self.x.widened()?;
         let [weight, bias] = [wide(self.weight)?, wide(self.bias)?];
-        let given = self.statistics.map(given).transpose()?;
-        let Normal {
+        let given = self.statistics.map(widen_statistics).transpose()?;
+        let Standardized {
             mut normal,
             mean,
             var,
             ..
-        } = normal(&x, given.as_ref(), &self.geometry)?;
+        } = standardize(&x, given.as_ref(), &self.geometry)?;
         if let Some(weight) = weight {
             normal = normal.mul(&weight.reshape_to(&column(&self.geometry))?)?;
         }
@@ -85,7 +85,7 @@ impl Norm<'_> {
         }
         let count = Shape::from(self.geometry.statistics());
         let kept = |x: &Tensor| x.detach().reshape_to(&count);
-        Ok(Normalized {
+        Ok(NormOutput {
             output: normal.reshape_to(x.shape())?.to_dtype(self.x.dtype())?,
             statistics: match self.geometry.with_statistics {
                 true => Some([kept(&mean)?, kept(&var)?]),
@@ -94,7 +94,7 @@ impl Norm<'_> {
         })
     }
 
-    fn kernel(&self) -> Result<Option<Normalized>> {
+    fn kernel(&self) -> Result<Option<NormOutput>> {
         let Self { x, geometry, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
             return Ok(None);
@@ -108,7 +108,7 @@ impl Norm<'_> {
         let out = kernels.forward(inputs, geometry)?;
         let inputs = [Some(*x), self.weight, self.bias];
         let output = x.like_shape(out.output);
-        let output = output.record(inputs.into_iter().flatten(), |_| Normalize {
+        let output = output.record(inputs.into_iter().flatten(), |_| NormBackward {
             name: self.name,
             x: (*x).clone(),
             weight: self.weight.cloned(),
@@ -119,19 +119,19 @@ impl Norm<'_> {
         });
         let fresh = |x: Storage| Tensor::fresh(x, geometry.statistics().into());
         let statistics = out.statistics.map(|all| all.map(fresh));
-        Ok(Some(Normalized { output, statistics }))
+        Ok(Some(NormOutput { output, statistics }))
     }
 }
 
-/// Given statistics in the dtype of the computation.
-fn given(statistics: [&Tensor; 2]) -> Result<[Tensor; 2]> {
+/// Casts given statistics to the dtype of the computation.
+fn widen_statistics(statistics: [&Tensor; 2]) -> Result<[Tensor; 2]> {
     let [mean, var] = statistics;
     Ok([mean.widened()?, var.widened()?])
 }
 
 /// `x̂` as `[batch, groups, channels, inner]`, and the means, variances and `1 / √(var + eps)` that
 /// broadcast to it.
-struct Normal {
+struct Standardized {
     normal: Tensor,
     mean: Tensor,
     var: Tensor,
@@ -146,31 +146,35 @@ fn dims(geometry: &NormGeometry) -> &'static [isize] {
     }
 }
 
-fn normal(x: &Tensor, given: Option<&[Tensor; 2]>, geometry: &NormGeometry) -> Result<Normal> {
+fn standardize(
+    x: &Tensor,
+    given: Option<&[Tensor; 2]>,
+    geometry: &NormGeometry,
+) -> Result<Standardized> {
     let x = x.reshape_to(&geometry.shape())?;
     let column = Shape::from([1, geometry.groups, 1, 1]);
-    let (centred, mean, var) = match given {
+    let (centered, mean, var) = match given {
         Some([mean, var]) => {
             let (mean, var) = (mean.reshape_to(&column)?, var.reshape_to(&column)?);
             (x.sub(&mean)?, mean, var)
         }
         None => {
             let mean = x.mean_keepdim(dims(geometry))?;
-            let (centred, mean) = if geometry.centred {
-                let centred = x.sub(&mean)?;
-                // What rounding left of the mean, which is much beside a variance far from zero.
-                let rest = centred.mean_keepdim(dims(geometry))?;
-                (centred.sub(&rest)?, mean.add(&rest)?)
+            let (centered, mean) = if geometry.centred {
+                let centered = x.sub(&mean)?;
+                // The rounding error of the mean, which matters where the mean is large and the variance small.
+                let rest = centered.mean_keepdim(dims(geometry))?;
+                (centered.sub(&rest)?, mean.add(&rest)?)
             } else {
                 (x.clone(), mean.zeros_like()?)
             };
-            let var = centred.mul(&centred)?.mean_keepdim(dims(geometry))?;
-            (centred, mean, var)
+            let var = centered.mul(&centered)?.mean_keepdim(dims(geometry))?;
+            (centered, mean, var)
         }
     };
     let scale = var.add(geometry.eps)?.rsqrt()?;
-    Ok(Normal {
-        normal: centred.mul(&scale)?,
+    Ok(Standardized {
+        normal: centered.mul(&scale)?,
         mean,
         var,
         scale,
@@ -182,7 +186,7 @@ fn column(geometry: &NormGeometry) -> Shape {
     [1, geometry.groups, geometry.channels, 1].into()
 }
 
-struct Normalize {
+struct NormBackward {
     name: &'static str,
     x: Tensor,
     weight: Option<Tensor>,
@@ -193,10 +197,10 @@ struct Normalize {
 }
 
 /// The gradients of the input, and of the weight and the bias if there are any.
-type GateGrads = [Option<Tensor>; 3];
+type NormGrads = [Option<Tensor>; 3];
 
-impl Normalize {
-    fn kernel(&self, grad: &Tensor) -> Result<Option<GateGrads>> {
+impl NormBackward {
+    fn kernel(&self, grad: &Tensor) -> Result<Option<NormGrads>> {
         let Self { x, .. } = self;
         let Some(kernels) = x.device().backend().normalization() else {
             return Ok(None);
@@ -219,12 +223,16 @@ impl Normalize {
         ]))
     }
 
-    /// As the kernel, written with operations that have gradients.
-    fn formula(&self, grad: &Tensor) -> Result<GateGrads> {
+    /// The same gradients as [`kernel`](Self::kernel), composed of differentiable operations.
+    fn formula(&self, grad: &Tensor) -> Result<NormGrads> {
         let Self { x, geometry, .. } = self;
-        let given = self.given.as_ref().map(|all| given(all.each_ref()));
+        let given = self
+            .given
+            .as_ref()
+            .map(|all| widen_statistics(all.each_ref()));
         let x = x.widened()?;
-        let Normal { normal, scale, .. } = normal(&x, given.transpose()?.as_ref(), geometry)?;
+        let Standardized { normal, scale, .. } =
+            standardize(&x, given.transpose()?.as_ref(), geometry)?;
         let grad = grad.widened()?.reshape_to(&geometry.shape())?;
         let weighted = match &self.weight {
             Some(weight) => grad.mul(&weight.widened()?.reshape_to(&column(geometry))?)?,
@@ -235,11 +243,11 @@ impl Normalize {
             _ => {
                 let dims = dims(geometry);
                 let along = weighted.mul(&normal)?.mean_keepdim(dims)?;
-                let pulled = weighted.sub(&normal.mul(&along)?)?;
+                let projected = weighted.sub(&normal.mul(&along)?)?;
                 if geometry.centred {
-                    pulled.sub(&weighted.mean_keepdim(dims)?)?
+                    projected.sub(&weighted.mean_keepdim(dims)?)?
                 } else {
-                    pulled
+                    projected
                 }
             }
         };
@@ -256,7 +264,7 @@ impl Normalize {
     }
 }
 
-impl Function for Normalize {
+impl Function for NormBackward {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -36,8 +36,8 @@ macro_rules! operators {
 
 // A sum or difference may lie where the value on the left lay, if nobody else holds it.
 operators!(
-    Add add |a, b| over(a, b, 1.0, Tensor::add),
-    Sub sub |a, b| over(a, b, -1.0, Tensor::sub),
+    Add add |a, b| add_reusing_memory(a, b, 1.0, Tensor::add),
+    Sub sub |a, b| add_reusing_memory(a, b, -1.0, Tensor::sub),
     Mul mul |a, b| Tensor::mul(&a, b),
     Div div |a, b| Tensor::div(&a, b)
 );
@@ -71,14 +71,14 @@ macro_rules! of_results {
 of_results!(Add add, Sub sub, Mul mul, Div div);
 
 /// `a + sign·b`, over the memory of `a` where that is free, or as `method` gives it.
-fn over<'a>(
+fn add_reusing_memory<'a>(
     a: Tensor,
     b: Value<'a>,
     sign: f64,
     method: impl Fn(&Tensor, Value<'a>) -> Result<Tensor>,
 ) -> Result<Tensor> {
     match &b {
-        Value::Tensor(other) if a.can_be_added_to(other) => a.add_over(other, sign),
+        Value::Tensor(other) if a.can_add_in_place(other) => a.add_in_place(other, sign),
         _ => method(&a, b),
     }
 }

@@ -1,4 +1,4 @@
-//! Elements as integers of the same order, so that what only compares is compiled once.
+//! Integer keys with the order of the elements, so that comparisons are compiled once.
 
 use crate::tensor::Tensor;
 use crate::{DType, Result};

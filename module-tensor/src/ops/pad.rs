@@ -1,4 +1,4 @@
-//! Elements around tensors.
+//! Padding.
 
 use super::linear_map::LinearMap;
 use crate::backend::{GatherAlongGeometry, GatherDim};
@@ -6,21 +6,21 @@ use crate::layout::Layout;
 use crate::tensor::Tensor;
 use crate::{Error, Result, Scalar, Shape};
 
-/// What [`Tensor::pad`] puts around a tensor.
+/// The elements that [`Tensor::pad`] puts around a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
     /// One number.
     Constant(Scalar),
-    /// The tensor mirrored at its edge, which is not repeated.
+    /// The tensor reflected at its edge, which is not repeated.
     Reflect,
     /// The edge repeated.
     Replicate,
-    /// The other end of the tensor.
+    /// The elements at the other end of the tensor, which wraps around.
     Circular,
 }
 
 impl PadMode {
-    /// One number, of any type: `PadMode::constant(0.5)`.
+    /// Pads with one number of any type: `PadMode::constant(0.5)`.
     pub fn constant(value: impl Into<Scalar>) -> Self {
         Self::Constant(value.into())
     }
@@ -41,11 +41,12 @@ impl Default for PadMode {
 }
 
 impl Tensor {
-    /// This tensor with elements around it: PyTorch's `F.pad`.
+    /// Pads this tensor with elements around it: PyTorch's `F.pad`.
     ///
-    /// The mode is a [`PadMode`], or a number for that constant. The amounts are those before and after the last dimension, then before and after the one in
-    /// front of it, and so on. Negative ones cut off; beside them a mirror still shows what was cut off at
-    /// its other side, and a circle does not.
+    /// The mode is a [`PadMode`], or a number for that constant. The amounts are those before and after the last
+    /// dimension, then before and after the one in front of it, and so on. Negative amounts crop. Where the other
+    /// side of the dimension is padded, `Reflect` still reflects the cropped elements; `Circular` wraps around
+    /// what is left.
     ///
     /// # Shapes
     ///
@@ -112,7 +113,7 @@ impl Tensor {
             }
             let cut = |amount: isize| amount.min(0).unsigned_abs();
             let left = size.checked_sub(cut(before).saturating_add(cut(after)));
-            // A mirror and an edge show what was cut off; a circle goes round what is left.
+            // `Reflect` and `Replicate` still use the cropped elements; `Circular` wraps around what is left.
             let grows = mode != PadMode::Circular && most > 0;
             match left {
                 None => {
@@ -127,7 +128,7 @@ impl Tensor {
                 }
                 Some(left) if mode == PadMode::Circular && most > left => {
                     return Err(fail(format!(
-                        "asks for {most} in dimension {dim}, of which it leaves {left}"
+                        "asks for {most} in dimension {dim}, but only {left} elements are left to wrap around"
                     )));
                 }
                 Some(_) => {}
@@ -147,7 +148,7 @@ impl Tensor {
         }
     }
 
-    /// Without what negative amounts cut off.
+    /// Crops by the negative amounts.
     fn cut(&self, amounts: &[[isize; 2]]) -> Result<Self> {
         let mut kept = self.clone();
         for (dim, &[before, after]) in amounts.iter().enumerate() {
@@ -180,7 +181,7 @@ impl Tensor {
         kept.as_strided_scatter(&shape, &layout, value)
     }
 
-    /// The elements in an order in which some stand again before and after the others.
+    /// Pads with elements of this tensor.
     fn pad_with_itself(&self, amounts: &[[isize; 2]], mode: PadMode) -> Result<Self> {
         let dims = amounts.iter().map(|&[before, after]| match mode {
             _ if before == 0 && after == 0 => GatherDim::Same,
@@ -191,12 +192,12 @@ impl Tensor {
         self.gather_dims("pad", dims.collect())
     }
 
-    /// What each dimension takes of this tensor's; callers have checked that it is there.
+    /// Gathers along each dimension; callers have checked that the elements exist.
     pub(super) fn gather_dims(&self, name: &'static str, dims: Vec<GatherDim>) -> Result<Self> {
         let input = self.shape().clone();
         let sizes = dims.iter().zip(input.iter());
         let output = sizes.map(|(dim, &size)| dim.len(size)).collect();
-        self.mapped(
+        self.apply_map(
             name,
             LinearMap::GatherAlong(GatherAlongGeometry {
                 input,

@@ -1,4 +1,4 @@
-//! A tensor cut into parts along a dimension: views, of one operation with many outputs.
+//! `split`, `chunk` and `unbind`: views of parts, of one operation with many outputs.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};

@@ -1,4 +1,4 @@
-//! The same elements with the dimensions in another order.
+//! `permute`, `transpose` and `movedim`: views with the dimensions in another order.
 
 use smallvec::SmallVec;
 
@@ -30,15 +30,15 @@ impl Tensor {
         let Dims::Some(order) = dims else {
             return Ok(self.clone());
         };
-        let mut places: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
         for &dim in order.iter() {
-            let place = self.shape().dim("permute", dim)?;
-            if places.contains(&place) || places.len() == self.rank() {
+            let dim = self.shape().dim("permute", dim)?;
+            if dims.contains(&dim) || dims.len() == self.rank() {
                 break;
             }
-            places.push(place);
+            dims.push(dim);
         }
-        if places.len() != order.len() || places.len() != self.rank() {
+        if dims.len() != order.len() || dims.len() != self.rank() {
             let problem = format!(
                 "does not name each dimension of shape {} once",
                 self.shape()
@@ -50,10 +50,10 @@ impl Tensor {
                 problem,
             ));
         }
-        Ok(self.permute_by(&places))
+        Ok(self.permute_by(&dims))
     }
 
-    /// [`permute`](Self::permute) by places that name each dimension once.
+    /// [`permute`](Self::permute) by indices that name each dimension once.
     pub(crate) fn permute_by(&self, order: &[usize]) -> Self {
         self.with_layout(self.layout.permute(order))
             .record([self], |_| Permute {
@@ -61,7 +61,7 @@ impl Tensor {
             })
     }
 
-    /// With two dimensions exchanged.
+    /// Exchanges two dimensions.
     ///
     /// # Errors
     ///
@@ -113,11 +113,11 @@ impl Tensor {
         }
     }
 
-    /// With the dimensions `source` moved to the places `destination`, the others in their order.
+    /// Moves the dimensions `source` to the positions `destination` and keeps the order of the others.
     ///
     /// # Errors
     ///
-    /// Dimensions that are out of range or stand twice, lists of different lengths.
+    /// Dimensions that are out of range or occur twice, lists of different lengths.
     ///
     /// # Example
     ///
@@ -151,9 +151,9 @@ impl Tensor {
             return Err(Error::argument(NAME, "destination", to, problem));
         }
         let mut rest = (0..self.rank()).filter(|dim| !from.contains(dim));
-        let moved = |place| to.iter().position(|&to| to == place).map(|i| from[i]);
+        let moved = |dim| to.iter().position(|&to| to == dim).map(|i| from[i]);
         let order: SmallVec<[usize; 4]> = (0..self.rank())
-            .filter_map(|place| moved(place).or_else(|| rest.next()))
+            .filter_map(|dim| moved(dim).or_else(|| rest.next()))
             .collect();
         Ok(self
             .with_layout(self.layout.permute(&order))
@@ -172,8 +172,8 @@ impl Function for Permute {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let mut inverse = vec![0_isize; self.order.len()];
-        for (place, &dim) in self.order.iter().enumerate() {
-            inverse[dim] = place as isize;
+        for (i, &dim) in self.order.iter().enumerate() {
+            inverse[dim] = i as isize;
         }
         one(ctx.grad().permute(inverse)?)
     }

@@ -1,4 +1,4 @@
-//! Functions of straight pieces.
+//! Piecewise linear activations: hardtanh, ReLU6, hardsigmoid, hardshrink, softshrink.
 
 use super::fill_in_range::FillInRange;
 use crate::backend::{FillRange, UnaryOp};
@@ -23,7 +23,7 @@ impl Tensor {
     /// ```
     pub fn hardtanh(&self, min_val: f64, max_val: f64) -> Result<Self> {
         if min_val <= max_val {
-            return self.between("hardtanh", min_val, max_val);
+            return self.clamp_activation("hardtanh", min_val, max_val);
         }
         let problem = format!("must not be above max_val = {max_val}");
         Err(Error::argument("hardtanh", "min_val", min_val, problem))
@@ -48,10 +48,10 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn relu6(&self) -> Result<Self> {
-        self.between("relu6", 0.0, 6.0)
+        self.clamp_activation("relu6", 0.0, 6.0)
     }
 
-    fn between(&self, name: &'static str, low: f64, high: f64) -> Result<Self> {
+    fn clamp_activation(&self, name: &'static str, low: f64, high: f64) -> Result<Self> {
         self.check_floating(name)?;
         let out = self.detach().clamp(low, high)?;
         let [low, high] = self.bounds(low, high);

@@ -1,4 +1,4 @@
-//! What functions of one element share: a kernel, and their derivative as a formula.
+//! Functions of one element: a kernel, and their derivative as a formula.
 
 use crate::Result;
 use crate::backend::UnaryOp;
@@ -12,7 +12,7 @@ impl Tensor {
     pub(super) fn pointwise(&self, op: UnaryOp, derivative: Derivative) -> Result<Self> {
         Ok(self.unary(op)?.record([self], |_| Pointwise {
             name: op.name(),
-            saved: Saved::Input(self.clone()),
+            saved: SavedTensor::Input(self.clone()),
             derivative,
         }))
     }
@@ -21,20 +21,20 @@ impl Tensor {
     pub(super) fn pointwise_by_output(&self, op: UnaryOp, derivative: Derivative) -> Result<Self> {
         Ok(self.unary(op)?.record([self], |y| Pointwise {
             name: op.name(),
-            saved: Saved::Output(y.clone()),
+            saved: SavedTensor::Output(y.clone()),
             derivative,
         }))
     }
 }
 
-enum Saved {
+enum SavedTensor {
     Input(Tensor),
     Output(Tensor),
 }
 
 struct Pointwise {
     name: &'static str,
-    saved: Saved,
+    saved: SavedTensor,
     derivative: Derivative,
 }
 
@@ -45,8 +45,8 @@ impl Function for Pointwise {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let at = match &self.saved {
-            Saved::Input(x) => x.widened()?,
-            Saved::Output(y) => ctx.output(y).widened()?,
+            SavedTensor::Input(x) => x.widened()?,
+            SavedTensor::Output(y) => ctx.output(y).widened()?,
         };
         let out = ctx.grad().widened()?.mul(&(self.derivative)(&at)?)?;
         one(out.to_dtype(ctx.grad().dtype())?)

@@ -1,6 +1,6 @@
-//! The greatest element of windows that slide over one to three dimensions.
+//! Max pooling over one to three dimensions.
 
-use super::window::{check_positive, named, reach};
+use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{PoolGeometry, PoolWindow, PoolWindows};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, Result, Shape};
@@ -17,7 +17,7 @@ crate::options! {
         optional {
             /// The step of the window.
             stride: [usize; N] = kernel_size,
-            /// Places around the input that never win; at most half the window.
+            /// Padding around the input that is never a maximum; at most half the window.
             padding: [usize; N] = [0; N],
             /// The distance between neighbors of the window.
             dilation: [usize; N] = [1; N],
@@ -54,7 +54,7 @@ impl Tensor {
         self.max_pool(options)
     }
 
-    /// [`max_pool1d`](Self::max_pool1d) with the places of the winners, as `I64`.
+    /// [`max_pool1d`](Self::max_pool1d) with the indices of the maxima, as `I64`.
     ///
     /// # Errors
     ///
@@ -66,17 +66,17 @@ impl Tensor {
     /// use module_tensor::{PoolOptions, Tensor};
     ///
     /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
-    /// let (_, places) = x.max_pool1d_with_indices(PoolOptions::new([2]))?;
-    /// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+    /// let (_, indices) = x.max_pool1d_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_pool1d_with_indices(&self, options: PoolOptions<1>) -> Result<(Self, Self)> {
         self.max_pool_with_indices(options)
     }
 
-    /// The greatest element of each window; NaN wins.
+    /// The greatest element of each window; NaN counts as the greatest.
     ///
-    /// The gradient goes to the first of equal winners.
+    /// The gradient goes to the first of equal maxima.
     ///
     /// # Shapes
     ///
@@ -101,7 +101,7 @@ impl Tensor {
         self.max_pool(options)
     }
 
-    /// [`max_pool2d`](Self::max_pool2d) with the places of the winners in the flattened image, as
+    /// [`max_pool2d`](Self::max_pool2d) with the indices of the maxima in the flattened image, as
     /// `I64`.
     ///
     /// # Errors
@@ -114,8 +114,8 @@ impl Tensor {
     /// use module_tensor::{Pool2dOptions, Tensor};
     ///
     /// let x = Tensor::from([1_i64, 9, 3, 4]).reshape([1, 2, 2])?;
-    /// let (y, places) = x.max_pool2d_with_indices(Pool2dOptions::new([2, 2]))?;
-    /// assert_eq!((y.to_vec::<i64>()?, places.to_vec::<i64>()?), (vec![9], vec![1]));
+    /// let (y, indices) = x.max_pool2d_with_indices(Pool2dOptions::new([2, 2]))?;
+    /// assert_eq!((y.to_vec::<i64>()?, indices.to_vec::<i64>()?), (vec![9], vec![1]));
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_pool2d_with_indices(&self, options: PoolOptions<2>) -> Result<(Self, Self)> {
@@ -145,7 +145,7 @@ impl Tensor {
         self.max_pool(options)
     }
 
-    /// [`max_pool3d`](Self::max_pool3d) with the places of the winners in the flattened volume, as
+    /// [`max_pool3d`](Self::max_pool3d) with the indices of the maxima in the flattened volume, as
     /// `I64`.
     ///
     /// # Errors
@@ -158,8 +158,8 @@ impl Tensor {
     /// use module_tensor::{PoolOptions, Tensor};
     ///
     /// let x = Tensor::arange(0, 16, ())?.reshape([1, 2, 2, 4])?;
-    /// let (_, places) = x.max_pool3d_with_indices(PoolOptions::new([2, 2, 2]))?;
-    /// assert_eq!(places.to_vec::<i64>()?, [13, 15]);
+    /// let (_, indices) = x.max_pool3d_with_indices(PoolOptions::new([2, 2, 2]))?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [13, 15]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_pool3d_with_indices(&self, options: PoolOptions<3>) -> Result<(Self, Self)> {
@@ -186,7 +186,7 @@ impl Tensor {
         Ok(self.max_pool_with_indices(options)?.0)
     }
 
-    /// [`max_pool`](Self::max_pool) with the places of the winners in the flattened spatial
+    /// [`max_pool`](Self::max_pool) with the indices of the maxima in the flattened spatial
     /// dimensions, as `I64`; [`max_unpool`](Self::max_unpool) puts them back there.
     ///
     /// # Errors
@@ -199,23 +199,23 @@ impl Tensor {
     /// use module_tensor::{PoolOptions, Tensor};
     ///
     /// let x = Tensor::from([[1_i64, 4, 2, 3, 5]]);
-    /// let (_, places) = x.max_pool_with_indices(PoolOptions::new([2]))?;
-    /// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+    /// let (_, indices) = x.max_pool_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_pool_with_indices<const N: usize>(
         &self,
         options: PoolOptions<N>,
     ) -> Result<(Self, Self)> {
-        let name = named::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
+        let name = name_by_dims::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_channels(name)?;
         let geometry = self.sliding(name, &input, options)?;
-        input.winners(name, &geometry, batched)
+        input.max_of_windows(name, &geometry, batched)
     }
 
-    /// The greatest elements and their places; a batch that was not there is taken off again.
-    pub(super) fn winners(
+    /// The greatest elements and their indices; a batch dimension that was added is removed again.
+    pub(super) fn max_of_windows(
         &self,
         name: &'static str,
         geometry: &PoolGeometry,
@@ -224,14 +224,14 @@ impl Tensor {
         let shape = &geometry.output;
         shape.checked_numel(name, DType::I64.size_in_bytes())?;
         let operand = self.plain(name)?;
-        let (values, places) = self.device().backend().max_pool(operand, geometry)?;
-        let places = Self::fresh(places, shape.clone());
+        let (values, indices) = self.device().backend().max_pool(operand, geometry)?;
+        let indices = Self::fresh(indices, shape.clone());
         let out = Self::fresh(values, shape.clone()).record([self], |_| MaxPool {
             name,
             from: self.shape().clone(),
-            places: places.clone(),
+            indices: indices.clone(),
         });
-        Ok((out.unbatched(batched)?, places.unbatched(batched)?))
+        Ok((out.unbatched(batched)?, indices.unbatched(batched)?))
     }
 
     /// The geometry of windows that slide over this tensor, which is `input` with a batch.
@@ -249,11 +249,11 @@ impl Tensor {
             dilation: options.dilation[d],
         };
         let windows = PoolWindows::Sliding((0..N).map(window).collect());
-        Ok(input.pooled(windows, counts))
+        Ok(input.pool_geometry(windows, counts))
     }
 
-    /// The geometry of windows over this tensor, `[batch, channels, size…]`, to a number of places.
-    pub(super) fn pooled<const N: usize>(
+    /// The geometry of windows over this tensor, `[batch, channels, size…]`, with `counts` of them.
+    pub(super) fn pool_geometry<const N: usize>(
         &self,
         windows: PoolWindows,
         counts: [usize; N],
@@ -335,7 +335,7 @@ impl Tensor {
 struct MaxPool {
     name: &'static str,
     from: Shape,
-    places: Tensor,
+    indices: Tensor,
 }
 
 impl Function for MaxPool {
@@ -346,11 +346,11 @@ impl Function for MaxPool {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (planes, sizes) = self.from.split_at(2);
         let count: usize = planes.iter().product();
-        // Without planes the number of places cannot be inferred, and there is nothing to add.
+        // Without planes the size of a plane cannot be inferred, and there is nothing to add.
         let flat = |x: &Tensor| x.flatten(2, -1)?.flatten(0, 1);
         let zeros: Shape = [count, sizes.iter().product()].into();
         let zeros = Tensor::zeros(zeros, (ctx.grad().dtype(), &ctx.grad().device()))?;
-        let spread = zeros.scatter_add(1, &flat(&self.places)?, &flat(ctx.grad())?)?;
+        let spread = zeros.scatter_add(1, &flat(&self.indices)?, &flat(ctx.grad())?)?;
         one(spread.reshape_to(&self.from)?)
     }
 }

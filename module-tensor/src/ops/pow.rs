@@ -9,8 +9,8 @@ use crate::{DType, Error, Result};
 impl Tensor {
     /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
     ///
-    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. A tensor of negative
-    /// exponents leaves 1 of the integer 1, ±1 of -1 and 0 of the others.
+    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. With a tensor of
+    /// negative exponents, the integer 1 gives 1, -1 gives ±1 and the others give 0.
     ///
     /// # Errors
     ///

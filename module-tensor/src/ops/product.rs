@@ -1,4 +1,4 @@
-//! Products of elements.
+//! `prod`.
 
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
@@ -6,14 +6,15 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
-    /// The product over `dims` (`..` for all), which stay with size 1 if `keepdim`; 1 of nothing.
+    /// The product over `dims` (`..` for all), which are removed ([`prod_keepdim`](Self::prod_keepdim) keeps
+    /// them with size 1); 1 if there are no elements.
     ///
     /// Integers and truth values are multiplied as `I64`. The gradient is exact also where elements
     /// are 0.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or stands twice.
+    /// A dimension that is out of range or occurs twice.
     ///
     /// # Example
     ///
@@ -77,8 +78,8 @@ impl Tensor {
             .map(|d| d as isize)
             .collect();
         let mut back = vec![0; order.len()];
-        for (place, &dim) in order.iter().enumerate() {
-            back[dim as usize] = place as isize;
+        for (i, &dim) in order.iter().enumerate() {
+            back[dim as usize] = i as isize;
         }
         let turned = self.permute(order)?;
         let width: usize = dims.iter().map(|&dim| self.shape()[dim]).product();

@@ -1,11 +1,11 @@
-//! Quantiles.
+//! `quantile` and `nanquantile`.
 
 use super::Value;
 use crate::layout::Dim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
-/// What a quantile between two elements is.
+/// The interpolation of a quantile between two elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuantileInterpolation {
@@ -16,7 +16,7 @@ pub enum QuantileInterpolation {
     Lower,
     /// The higher of the two.
     Higher,
-    /// The nearer of the two, the one at the even place if both are as near.
+    /// The nearer of the two, the one with the even index if both are equally near.
     Nearest,
     /// The mean of the two.
     Midpoint,
@@ -164,7 +164,7 @@ impl Quantile {
         let (rows, kept) = self.rows(x)?;
         let sorted = rows.sort(-1)?.0;
         let ranks = self.ranks(&sorted, &q.as_vector()?)?;
-        let found = self.read(&sorted, &ranks)?;
+        let found = self.interpolate_ranks(&sorted, &ranks)?;
         let out = match q.rank() {
             0 => found.squeeze(-1)?,
             _ => found.movedim(-1, 0)?,
@@ -198,7 +198,7 @@ impl Quantile {
         }
     }
 
-    /// What is sorted, along the last dimension; and the sizes of the result, if dimensions are kept.
+    /// The elements to sort, along the last dimension, and the sizes of the result if dimensions are kept.
     fn rows(&self, x: &Tensor) -> Result<(Tensor, Option<Vec<usize>>)> {
         let mut sizes = x.shape().to_vec();
         let rows = match self.dim {
@@ -218,7 +218,7 @@ impl Quantile {
         Ok((rows, self.keepdim.then_some(sizes)))
     }
 
-    /// The place of each quantile among the sorted elements, which need not be whole.
+    /// The position of each quantile among the sorted elements, which need not be an integer.
     fn ranks(&self, sorted: &Tensor, q: &Tensor) -> Result<Tensor> {
         let last = sorted.shape().last().map_or(0, |size| size - 1);
         let all = sorted.detach();
@@ -233,11 +233,11 @@ impl Quantile {
         q.mul(last as f64)?.masked_fill(&nan, last as f64)
     }
 
-    fn read(&self, sorted: &Tensor, ranks: &Tensor) -> Result<Tensor> {
+    fn interpolate_ranks(&self, sorted: &Tensor, ranks: &Tensor) -> Result<Tensor> {
         use QuantileInterpolation as I;
-        let at = |places: Tensor| {
-            let places = places.detach().to_dtype(DType::I64)?;
-            sorted.gather(-1, &places)
+        let at = |indices: Tensor| {
+            let indices = indices.detach().to_dtype(DType::I64)?;
+            sorted.gather(-1, &indices)
         };
         let below = ranks.detach().floor()?;
         let weight = match self.interpolation {

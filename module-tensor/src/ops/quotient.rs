@@ -1,4 +1,4 @@
-//! Divisions that leave a rest.
+//! Floor division and remainders.
 
 use std::ops;
 
@@ -115,7 +115,7 @@ impl Tensor {
 
     /// The other side of a division, of which integers have no 0.
     fn divisor<'a>(&self, name: &'static str, other: Value<'a>) -> Result<Value<'a>> {
-        let other = other.beside(name, self)?;
+        let other = other.fit_to(name, self)?;
         if self.dtype().is_floating_point() || self.numel() == 0 {
             return Ok(other);
         }
@@ -128,9 +128,9 @@ impl Tensor {
         };
         match zero {
             None => Ok(other),
-            Some(place) => {
+            Some(index) => {
                 let problem = format!(
-                    "element {place} is 0, by which integers cannot be divided; cast with `to_dtype`, or replace it"
+                    "element {index} is 0, by which integers cannot be divided; cast with `to_dtype`, or replace it"
                 );
                 Err(Error::argument(name, "other", shape, problem))
             }

@@ -1,4 +1,4 @@
-//! Functions that bend at 0, or at a threshold.
+//! ReLU and its variants: leaky ReLU, PReLU, threshold.
 
 use crate::backend::{FillRange, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};

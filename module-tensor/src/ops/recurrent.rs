@@ -6,26 +6,26 @@ mod gradient;
 mod pass;
 
 use self::gradient::Fused;
-use self::pass::{NAME, Recurrent, States, places};
+use self::pass::{NAME, Recurrent, States, row_indices};
 use super::fused::{gradient as by_kernel, or_composed};
 use crate::backend::{RecurrentGeometry, RecurrentOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, Result, Shape};
 
 crate::options! {
-    /// How [`recurrent`] steps.
+    /// The arguments of [`recurrent`].
     #[derive(Clone, Copy)]
     pub struct RecurrentOptions<'a> {
         required {
-            /// What a step computes.
+            /// The cell that a step computes.
             op: RecurrentOp,
-            /// What the state is multiplied with, `[gates · hidden, width]`.
+            /// The weight that the state is multiplied by, `[gates · hidden, width]`.
             weight_hh: &'a Tensor,
-            /// How many sequences have each step, the longest sequences first.
+            /// The number of sequences that reach each step, sorted longest first (PyTorch's `batch_sizes`).
             batch_sizes: &'a [usize],
         }
         optional {
-            /// What is added to that product, `[gates · hidden]`.
+            /// The bias that is added to that product, `[gates · hidden]`.
             bias_hh: Option<&'a Tensor> = None,
             /// The projection of the states of an LSTM, `[width, hidden]`; without one, `width` is `hidden`.
             weight_hr: Option<&'a Tensor> = None,
@@ -35,7 +35,7 @@ crate::options! {
     }
 }
 
-/// What [`recurrent`] returns.
+/// The result of [`recurrent`].
 pub struct RecurrentOutput {
     /// The state `h` after each step, `[rows, width]`.
     pub output: Tensor,
@@ -92,7 +92,7 @@ pub fn recurrent(
 }
 
 impl Tensor {
-    /// What [`recurrent`] computes from what it is given.
+    /// Checks the arguments of [`recurrent`] and collects them for a pass.
     pub(super) fn pass(
         &self,
         hidden: &Self,
@@ -213,7 +213,7 @@ impl Recurrent {
         let same = last.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let of = |x: &Tensor| match last.first() {
             Some(&first) if same => x.narrow(0, first..first + last.len()),
-            _ => x.index_select(0, &places(&last, x)?),
+            _ => x.index_select(0, &row_indices(&last, x)?),
         };
         Ok(RecurrentOutput {
             hidden: of(&states.hidden)?,

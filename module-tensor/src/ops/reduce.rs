@@ -1,4 +1,4 @@
-//! Sums, means, variances.
+//! `sum`, `mean`, `var` and `std`.
 
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
@@ -6,13 +6,14 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
-    /// The sum over `dims` (`..` for all), which stay with size 1 if `keepdim`.
+    /// The sum over `dims` (`..` for all), which are removed; [`sum_keepdim`](Self::sum_keepdim) keeps them
+    /// with size 1.
     ///
     /// Integers and truth values are summed as `I64`.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or stands twice.
+    /// A dimension that is out of range or occurs twice.
     ///
     /// # Example
     ///

@@ -1,12 +1,12 @@
-//! One dimension or all of them, where what is returned depends on which.
+//! Reductions over one dimension or all, whose result depends on which.
 
 use std::ops::RangeFull;
 
 use crate::Result;
 use crate::tensor::Tensor;
 
-/// What [`max`](Tensor::max), [`min`](Tensor::min) and [`median`](Tensor::median) run along: with a
-/// dimension they return values and indices, with `..` one value.
+/// The dimension argument of [`max`](Tensor::max), [`min`](Tensor::min) and [`median`](Tensor::median): with
+/// a dimension they return values and indices, with `..` one value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a dimension nor `..`",
     label = "expected an `isize` or `..`",

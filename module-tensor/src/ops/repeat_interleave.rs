@@ -1,4 +1,4 @@
-//! Slices repeated one after the other.
+//! `repeat_interleave`.
 
 use std::iter::repeat_n;
 
@@ -6,7 +6,7 @@ use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
-/// How often each slice is repeated: one number for all, or a tensor with one for each.
+/// The number of repetitions of each slice: one number for all, or a tensor with one for each.
 #[derive(Clone, Copy, Debug)]
 pub enum Repeats<'a> {
     /// Each slice as often.
@@ -68,14 +68,14 @@ impl Tensor {
             .fold(0, |sum: usize, &n| sum.saturating_add(n));
         Shape::from(length).checked_numel(NAME, size_of::<i64>())?;
         check_host_allocatable::<i64>(length)?;
-        let places = (0_i64..)
+        let indices = (0_i64..)
             .zip(counts)
-            .flat_map(|(place, n)| repeat_n(place, n));
-        let places = Self::from_vec(places.collect::<Vec<i64>>(), length)?;
-        self.index_select(dim as isize, &places.to_device(&self.device())?)
+            .flat_map(|(index, n)| repeat_n(index, n));
+        let indices = Self::from_vec(indices.collect::<Vec<i64>>(), length)?;
+        self.index_select(dim as isize, &indices.to_device(&self.device())?)
     }
 
-    /// How often each of `size` slices is repeated, from a tensor.
+    /// Reads the number of repetitions of each of `size` slices from a tensor.
     fn counts(&self, op: &'static str, counts: &Self, size: usize) -> Result<Vec<usize>> {
         self.check_device(op, counts)?;
         let dtype = counts.dtype();

@@ -1,4 +1,4 @@
-//! Rounding to whole numbers.
+//! `floor`, `ceil`, `round` and `trunc`.
 
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};

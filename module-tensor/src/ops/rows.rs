@@ -1,4 +1,4 @@
-//! Reading and adding whole slices by index.
+//! `index_select`, `embedding` and `index_add`: reading and adding whole slices by index.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{Error, ErrorKind, Result, Shape};
@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result, Shape};
 impl Tensor {
     /// The slices of dimension `dim` that a list of indices names, in its order.
     ///
-    /// One index selects from a tensor without dimensions, which it stays, and need not be in a list.
+    /// A tensor without dimensions accepts one index, in a list or not, and stays without dimensions.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Tensor {
         index: &Self,
         padding: Option<usize>,
     ) -> Result<Self> {
-        let (dim, index, shape) = self.listed(op, dim, index)?;
+        let (dim, index, shape) = self.resolve_index_list(op, dim, index)?;
         let backend = self.device().backend();
         let storage = backend.index_select(self.plain(op)?, dim, index.operand())?;
         Ok(Self::fresh(storage, shape).record([self], |_| IndexSelect {
@@ -89,7 +89,7 @@ impl Tensor {
     }
 
     /// A copy of this tensor with the slices of `source` added to those of dimension `dim` that a list
-    /// of indices names; one that stands twice is added to twice. What has no dimensions counts as a
+    /// of indices names; one that occurs twice is added to twice. What has no dimensions counts as a
     /// vector of one element.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Tensor {
                 .index_add(dim, index, &source.as_vector()?)?;
             return out.reshape_to(self.shape());
         }
-        let (dim, index, shape) = self.listed(NAME, dim, index)?;
+        let (dim, index, shape) = self.resolve_index_list(NAME, dim, index)?;
         if *source.shape() != shape {
             let (lhs, rhs) = (shape, source.shape().clone());
             let rule = "the source must have the shape of the selection".to_owned();
@@ -140,7 +140,7 @@ impl Tensor {
 
     /// A list of indices for dimension `dim`: the dimension, the list as `I64`, and the shape of what it
     /// selects.
-    pub(super) fn listed(
+    pub(super) fn resolve_index_list(
         &self,
         op: &'static str,
         dim: isize,

@@ -1,10 +1,10 @@
-//! Running extremes and logarithms of sums.
+//! `cummax`, `cummin` and `logcumsumexp`.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
-    /// The greatest element up to each one along `dim`, and its place as `I64`, of equal ones the last;
+    /// The greatest element up to each one along `dim`, and its index as `I64`, of equal ones the last;
     /// NaN is greater than any number.
     ///
     /// # Errors
@@ -16,16 +16,16 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let (values, places) = Tensor::from([1_i64, 3, 2, 3]).cummax(0)?;
+    /// let (values, indices) = Tensor::from([1_i64, 3, 2, 3]).cummax(0)?;
     /// assert_eq!(values.to_vec::<i64>()?, [1, 3, 3, 3]);
-    /// assert_eq!(places.to_vec::<i64>()?, [0, 1, 1, 3]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 1, 1, 3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn cummax(&self, dim: isize) -> Result<(Self, Self)> {
         self.running_extreme("cummax", dim, true)
     }
 
-    /// The smallest element up to each one along `dim`, and its place as `I64`, of equal ones the last;
+    /// The smallest element up to each one along `dim`, and its index as `I64`, of equal ones the last;
     /// NaN is smaller than any number.
     ///
     /// # Errors
@@ -37,9 +37,9 @@ impl Tensor {
     /// ```
     /// use module_tensor::Tensor;
     ///
-    /// let (values, places) = Tensor::from([3_i64, 1, 2]).cummin(0)?;
+    /// let (values, indices) = Tensor::from([3_i64, 1, 2]).cummin(0)?;
     /// assert_eq!(values.to_vec::<i64>()?, [3, 1, 1]);
-    /// assert_eq!(places.to_vec::<i64>()?, [0, 1, 1]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 1, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn cummin(&self, dim: isize) -> Result<(Self, Self)> {
@@ -56,18 +56,18 @@ impl Tensor {
         if !max {
             keys.iter_mut().for_each(|key| *key = !*key);
         }
-        let mut places = vec![0_i64; keys.len()];
+        let mut indices = vec![0_i64; keys.len()];
         for_each_lane(self.shape(), dim, |lane| {
-            let (mut best, mut place) = (i64::MIN, 0);
+            let (mut best, mut index) = (i64::MIN, 0);
             for (i, at) in lane.enumerate() {
                 if keys[at] >= best {
-                    (best, place) = (keys[at], i as i64);
+                    (best, index) = (keys[at], i as i64);
                 }
-                places[at] = place;
+                indices[at] = index;
             }
         });
-        let places = Self::from_vec(places, self.shape())?.to_device(&self.device())?;
-        Ok((self.gather(dim as isize, &places)?, places))
+        let indices = Self::from_vec(indices, self.shape())?.to_device(&self.device())?;
+        Ok((self.gather(dim as isize, &indices)?, indices))
     }
 
     /// `outᵢ = ln Σ exp(xⱼ) for j ≤ i` along `dim`, without overflow.
@@ -121,7 +121,7 @@ fn log_add_exp(a: f64, b: f64) -> f64 {
     (low - high).exp().ln_1p() + high
 }
 
-/// Calls `f` with the places of the elements along `dim`, for each of the others.
+/// Calls `f` with the indices of the elements along `dim`, for each index of the other dimensions.
 fn for_each_lane(shape: &Shape, dim: usize, mut f: impl FnMut(&mut dyn Iterator<Item = usize>)) {
     if shape.numel() == 0 {
         return;

@@ -1,4 +1,4 @@
-//! Images read between places, and the gradients of that.
+//! Sampling of images at locations between pixels, and its gradients.
 
 use crate::Result;
 use crate::backend::{SampleGeometry, SampleOp};
@@ -6,7 +6,7 @@ use crate::layout::Shape;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 
 impl Tensor {
-    /// What [`SampleOp`] computes of this tensor and `other`.
+    /// Computes `op` of this tensor and `other`.
     pub(super) fn sample(
         &self,
         op: SampleOp,

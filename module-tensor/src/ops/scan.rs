@@ -1,4 +1,4 @@
-//! Running sums and products.
+//! `cumsum` and `cumprod`.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
@@ -60,17 +60,20 @@ impl Tensor {
         }))
     }
 
-    /// Moved on by `by` places along `dim`, backwards if `back`, with `fill` in what becomes free.
+    /// Shifts the elements by `by` along `dim`, backwards if `back`, and fills the rest with `fill`.
     fn shift(&self, dim: usize, by: usize, back: bool, fill: f64) -> Result<Self> {
-        let (place, size) = (dim as isize, self.shape()[dim]);
+        let (signed_dim, size) = (dim as isize, self.shape()[dim]);
         let by = by.min(size);
         let sizes = self.shape().iter().enumerate();
         let shape: Shape = sizes.map(|(d, &s)| if d == dim { by } else { s }).collect();
         let fill = Self::full(shape, fill, (self.dtype(), &self.device()))?;
         if back {
-            Self::cat(&[&self.narrow(place, by..size)?, &fill], place)
+            Self::cat(&[&self.narrow(signed_dim, by..size)?, &fill], signed_dim)
         } else {
-            Self::cat(&[&fill, &self.narrow(place, 0..size - by)?], place)
+            Self::cat(
+                &[&fill, &self.narrow(signed_dim, 0..size - by)?],
+                signed_dim,
+            )
         }
     }
 
@@ -103,7 +106,7 @@ impl Function for CumSum {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // An element is part of every sum from its own place on.
+        // An element is part of its own sum and of all sums after it.
         one(ctx.grad().running_sum(self.dim, !self.reverse)?)
     }
 }

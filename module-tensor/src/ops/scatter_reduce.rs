@@ -1,10 +1,10 @@
-//! Folding elements into the places that an index names.
+//! `scatter_reduce`: reducing elements into those that an index names.
 
 use crate::backend::ReduceOp;
 use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, is_grad_enabled, two};
 use crate::{DType, ErrorKind, Result};
 
-/// How [`Tensor::scatter_reduce`] folds elements.
+/// The reduction of [`Tensor::scatter_reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScatterReduce {
@@ -21,11 +21,11 @@ pub enum ScatterReduce {
 }
 
 impl Tensor {
-    /// A copy of this tensor with each element of `source` folded into the place that the index names:
+    /// A copy of this tensor with each element of `source` folded into the element that the index names:
     /// into `out[.., index[.., i, ..], ..]` along `dim`.
     ///
-    /// The elements of this tensor are folded too. The gradient of a product is exact also where elements are 0; that of an extreme
-    /// is shared by equal elements.
+    /// The elements of this tensor are folded too. The gradient of a product is exact also where elements are 0;
+    /// that of `Amax` and `Amin` is divided among equal elements.
     ///
     /// # Errors
     ///
@@ -117,11 +117,11 @@ impl Tensor {
             reduce,
             include_self,
         };
-        fold.of(self, &source)
+        fold.run(self, &source)
     }
 }
 
-/// What is folded where; the index has dimensions, and the source its shape.
+/// The arguments of a fold; the index has dimensions, and the source its shape.
 #[derive(Clone)]
 struct Fold {
     dim: usize,
@@ -131,7 +131,7 @@ struct Fold {
 }
 
 impl Fold {
-    fn of(&self, x: &Tensor, source: &Tensor) -> Result<Tensor> {
+    fn run(&self, x: &Tensor, source: &Tensor) -> Result<Tensor> {
         let dim = self.dim as isize;
         let (neutral, op) = match self.reduce {
             ScatterReduce::Sum => return self.start(x, 0)?.scatter_add(dim, &self.index, source),
@@ -158,7 +158,7 @@ impl Fold {
         }))
     }
 
-    /// The tensor with a number at the places that are folded into, unless its elements are folded too.
+    /// The tensor with a number in the elements that are folded into, unless they are folded too.
     fn start(&self, x: &Tensor, number: i64) -> Result<Tensor> {
         if self.include_self {
             return Ok(x.clone());
@@ -184,7 +184,7 @@ impl Fold {
         self.start(grad, 0)
     }
 
-    fn read(&self, x: &Tensor) -> Result<Tensor> {
+    fn gather_index(&self, x: &Tensor) -> Result<Tensor> {
         x.gather(self.dim as isize, &self.index)
     }
 
@@ -234,9 +234,12 @@ impl Folded {
     ) -> Result<[Tensor; 2]> {
         let fold = &self.fold;
         let of_x = x.eq(y)?.to_dtype(grad.dtype())?;
-        let of_source = source.eq(&fold.read(y)?)?.to_dtype(grad.dtype())?;
+        let of_source = source.eq(&fold.gather_index(y)?)?.to_dtype(grad.dtype())?;
         let share = grad.div(&fold.add(&of_x, &of_source)?)?;
-        Ok([of_x.mul(&share)?, of_source.mul(&fold.read(&share)?)?])
+        Ok([
+            of_x.mul(&share)?,
+            of_source.mul(&fold.gather_index(&share)?)?,
+        ])
     }
 
     /// The product of the others: the whole one by the element, and where it is 0 the one without it.
@@ -250,22 +253,22 @@ impl Folded {
         let fold = &self.fold;
         let (x_zero, source_zero) = (x.eq(0)?, source.eq(0)?);
         let number = |zero: &Tensor| zero.to_dtype(grad.dtype());
-        // How many zeros were multiplied at each place.
+        // The number of zeros that were multiplied for each element.
         let zeros = fold.add(&fold.start(&number(&x_zero)?, 0)?, &number(&source_zero)?)?;
         let single = zeros.eq(1)?;
         let without = {
             let x = x.masked_fill(&x_zero.logical_and(&single)?, 1)?;
-            let chosen = source_zero.logical_and(&fold.read(&single)?)?;
-            fold.of(&x, &source.masked_fill(&chosen, 1)?)?
+            let chosen = source_zero.logical_and(&fold.gather_index(&single)?)?;
+            fold.run(&x, &source.masked_fill(&chosen, 1)?)?
         };
         let (whole, without) = (grad.mul(y)?, grad.mul(&without)?);
         let of_x = x_zero.logical_and(&single)?;
         let of_x = of_x.where_(&without, &whole.div(&x.masked_fill(&x_zero, 1)?)?)?;
-        let of_source = source_zero.logical_and(&fold.read(&single)?)?;
+        let of_source = source_zero.logical_and(&fold.gather_index(&single)?)?;
         let rest = fold
-            .read(&whole)?
+            .gather_index(&whole)?
             .div(&source.masked_fill(&source_zero, 1)?)?;
-        let of_source = of_source.where_(&fold.read(&without)?, &rest)?;
+        let of_source = of_source.where_(&fold.gather_index(&without)?, &rest)?;
         let several = is_grad_enabled() && zeros.gt(1)?.any(..)?.item::<bool>()?;
         if !several {
             return Ok([of_x, of_source]);

@@ -1,4 +1,4 @@
-//! Places in what is sorted.
+//! `searchsorted` and `bucketize`.
 
 use super::Value;
 use crate::tensor::Tensor;
@@ -89,8 +89,8 @@ impl Tensor {
     /// use module_tensor::Tensor;
     ///
     /// let x = Tensor::from([[0.5_f32, 1.0], [2.0, 7.0]]);
-    /// let places = x.bucketize(&Tensor::from([1.0_f32, 5.0]))?;
-    /// assert_eq!(places.to_vec::<i64>()?, [0, 0, 1, 2]);
+    /// let indices = x.bucketize(&Tensor::from([1.0_f32, 5.0]))?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn bucketize(&self, boundaries: &Self) -> Result<Self> {
@@ -169,7 +169,7 @@ impl Tensor {
             sorted.order_keys(op, i64::MAX)?,
             values.order_keys(op, i64::MAX)?,
         );
-        let place = |row: &[i64], key: i64| {
+        let insertion_index = |row: &[i64], key: i64| {
             // NaN is not at least anything, so that it goes to the end.
             if floating && key == i64::MAX {
                 return row.len() as i64;
@@ -180,7 +180,7 @@ impl Tensor {
         if per_row > 0 {
             for (row, keys) in keys.chunks_exact(per_row).enumerate() {
                 let row = &sorted[row * width..(row + 1) * width];
-                out.extend(keys.iter().map(|&key| place(row, key)));
+                out.extend(keys.iter().map(|&key| insertion_index(row, key)));
             }
         }
         Self::from_vec(out, values.shape())?.to_device(&self.device())

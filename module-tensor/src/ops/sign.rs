@@ -1,4 +1,4 @@
-//! Signs and absolute values.
+//! `neg`, `abs` and `sign`.
 
 use crate::Result;
 use crate::backend::UnaryOp;

@@ -1,4 +1,4 @@
-//! The sign of numbers, also of zeros and NaN.
+//! `signbit`, `copysign`, `isposinf` and `isneginf`: the sign of numbers, also of zeros and NaN.
 
 use super::Value;
 use crate::backend::BinaryOp;
@@ -59,7 +59,7 @@ impl Tensor {
     fn copysign_value(&self, other: Value<'_>) -> Result<Self> {
         const NAME: &str = "copysign";
         self.check_floating(NAME)?;
-        let other = other.beside(NAME, self)?;
+        let other = other.fit_to(NAME, self)?;
         let out = self.binary_with(NAME, BinaryOp::Copysign, &other)?;
         Ok(out.record(other.inputs(self), |y| Copysign {
             a: self.detach(),

@@ -109,7 +109,7 @@ impl<const N: usize, T: Serialize> Serialize for Sizes<N, T> {
 
 impl<'de, const N: usize, T: Copy + Deserialize<'de>> Deserialize<'de> for Sizes<N, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_any(Given::<N, T>(PhantomData, &[]))? {
+        match deserializer.deserialize_any(SizesVisitor::<N, T>(PhantomData, &[]))? {
             Words::Sizes(sizes) => Ok(sizes),
             Words::Word(word) => Err(Error::invalid_value(Unexpected::Str(word), &"numbers")),
         }
@@ -155,7 +155,6 @@ impl<const N: usize> From<[usize; N]> for Padding<N> {
     }
 }
 
-/// As PyTorch prints it.
 impl<const N: usize> OptionValue<Padding<N>> for [usize; N] {
     #[inline]
     fn into_value(self) -> Padding<N> {
@@ -163,6 +162,7 @@ impl<const N: usize> OptionValue<Padding<N>> for [usize; N] {
     }
 }
 
+/// Prints as PyTorch does.
 impl<const N: usize> fmt::Display for Padding<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -185,8 +185,8 @@ impl<const N: usize> Serialize for Padding<N> {
 
 impl<'de, const N: usize> Deserialize<'de> for Padding<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let given = Given::<N, usize>(PhantomData, Self::WORDS);
-        Ok(match deserializer.deserialize_any(given)? {
+        let visitor = SizesVisitor::<N, usize>(PhantomData, Self::WORDS);
+        Ok(match deserializer.deserialize_any(visitor)? {
             Words::Sizes(sizes) => Self::Size(sizes.get()),
             Words::Word("same") => Self::Same,
             Words::Word(_) => Self::Valid,
@@ -195,14 +195,14 @@ impl<'de, const N: usize> Deserialize<'de> for Padding<N> {
 }
 
 /// Reads one number, `N` of them, or one of the words.
-struct Given<const N: usize, T>(PhantomData<T>, &'static [&'static str]);
+struct SizesVisitor<const N: usize, T>(PhantomData<T>, &'static [&'static str]);
 
 enum Words<const N: usize, T> {
     Sizes(Sizes<N, T>),
     Word(&'static str),
 }
 
-impl<const N: usize, T: Copy> Given<N, T> {
+impl<const N: usize, T: Copy> SizesVisitor<N, T> {
     fn one<'de, E: Error>(number: impl IntoDeserializer<'de, E>) -> Result<Words<N, T>, E>
     where
         T: Deserialize<'de>,
@@ -212,7 +212,7 @@ impl<const N: usize, T: Copy> Given<N, T> {
     }
 }
 
-impl<'de, const N: usize, T: Copy + Deserialize<'de>> Visitor<'de> for Given<N, T> {
+impl<'de, const N: usize, T: Copy + Deserialize<'de>> Visitor<'de> for SizesVisitor<N, T> {
     type Value = Words<N, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

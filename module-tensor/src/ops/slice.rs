@@ -1,4 +1,4 @@
-//! Parts of tensors as views: every so many elements, one slice, a diagonal, windows.
+//! Views of parts of tensors: `narrow`, `slice`, `select`, `diagonal`, `unfold`.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -38,7 +38,7 @@ impl Tensor {
                 return Err(Error::argument(NAME, "step", step, problem));
             }
         };
-        let (start, end) = within(&range, size);
+        let (start, end) = resolve_range(&range, size);
         let length = end.saturating_sub(start).div_ceil(step);
         self.view_by(NAME, |layout| layout.slice(dim, start, length, step))
     }
@@ -61,16 +61,16 @@ impl Tensor {
     pub fn select(&self, dim: isize, index: isize) -> Result<Self> {
         const NAME: &str = "select";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let place = place(index, size).ok_or(ErrorKind::Index {
+        let resolved = resolve_index(index, size).ok_or(ErrorKind::Index {
             op: NAME,
             index: index as i64,
             size,
         })?;
-        self.view_by(NAME, |layout| layout.select(dim, place))
+        self.view_by(NAME, |layout| layout.select(dim, resolved))
     }
 
-    /// The elements `x[i, i + offset]` of the dimensions `dim1` and `dim2`, as a new last dimension in
-    /// the place of both: a view.
+    /// The elements `x[i, i + offset]` of the dimensions `dim1` and `dim2`, as a new last dimension
+    /// that replaces both: a view.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Tensor {
     }
 
     /// Windows of `size` elements along `dim`, each `step` after the one before, the elements of a
-    /// window as a new last dimension: a view, in which elements may stand many times.
+    /// window as a new last dimension: a view, in which elements may occur many times.
     ///
     /// # Shapes
     ///
@@ -168,8 +168,8 @@ impl Tensor {
         }))
     }
 
-    /// A tensor of `shape` filled with `fill`, with this one's elements where `layout` says: the other
-    /// direction of [`seen`](Self::seen).
+    /// A tensor of `shape` filled with `fill`, with this one's elements at the indices of `layout`: the
+    /// inverse of [`view_by`](Self::view_by).
     pub(crate) fn as_strided_scatter(
         &self,
         shape: &Shape,
@@ -180,24 +180,24 @@ impl Tensor {
         let backend = self.device().backend();
         let storage = backend.as_strided_scatter(self.operand(), layout, numel, fill)?;
         Ok(
-            Self::fresh(storage, shape.clone()).record([self], |_| Placed {
+            Self::fresh(storage, shape.clone()).record([self], |_| AsStridedScatter {
                 layout: layout.clone(),
             }),
         )
     }
 }
 
-/// A place counted from the end if negative, if it is inside.
-fn place(index: isize, size: usize) -> Option<usize> {
-    let place = match usize::try_from(index) {
-        Ok(place) => place,
+/// Converts an index, which counts from the end if negative; `None` if it is out of range.
+fn resolve_index(index: isize, size: usize) -> Option<usize> {
+    let resolved = match usize::try_from(index) {
+        Ok(index) => index,
         Err(_) => size.checked_sub(index.unsigned_abs())?,
     };
-    (place < size).then_some(place)
+    (resolved < size).then_some(resolved)
 }
 
 /// The ends of a range by Python's rules.
-fn within(range: &impl RangeBounds<isize>, size: usize) -> (usize, usize) {
+fn resolve_range(range: &impl RangeBounds<isize>, size: usize) -> (usize, usize) {
     let clamped = |end: isize| match usize::try_from(end) {
         Ok(end) => end.min(size),
         Err(_) => size.saturating_sub(end.unsigned_abs()),
@@ -222,7 +222,7 @@ fn within(range: &impl RangeBounds<isize>, size: usize) -> (usize, usize) {
 struct ViewBy {
     name: &'static str,
     from: Shape,
-    /// What the view is of a contiguous tensor.
+    /// The layout of the view of a contiguous tensor.
     layout: Layout,
 }
 
@@ -238,11 +238,11 @@ impl Function for ViewBy {
     }
 }
 
-struct Placed {
+struct AsStridedScatter {
     layout: Layout,
 }
 
-impl Function for Placed {
+impl Function for AsStridedScatter {
     fn name(&self) -> &'static str {
         "place"
     }

@@ -22,7 +22,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn softmax(&self, dim: isize) -> Result<Self> {
-        let (out, dim) = self.normalized("softmax", SoftmaxOp::Softmax, dim)?;
+        let (out, dim) = self.run_softmax("softmax", SoftmaxOp::Softmax, dim)?;
         Ok(out.record([self], |y| Softmax { y: y.clone(), dim }))
     }
 
@@ -42,11 +42,11 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn log_softmax(&self, dim: isize) -> Result<Self> {
-        let (out, dim) = self.normalized("log_softmax", SoftmaxOp::LogSoftmax, dim)?;
+        let (out, dim) = self.run_softmax("log_softmax", SoftmaxOp::LogSoftmax, dim)?;
         Ok(out.record([self], |y| LogSoftmax { y: y.clone(), dim }))
     }
 
-    fn normalized(&self, name: &'static str, op: SoftmaxOp, dim: isize) -> Result<(Self, isize)> {
+    fn run_softmax(&self, name: &'static str, op: SoftmaxOp, dim: isize) -> Result<(Self, isize)> {
         self.check_floating(name)?;
         let index = self.shape().dim(name, dim)?;
         // A tensor without dimensions is one with a single element.

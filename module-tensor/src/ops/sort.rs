@@ -1,6 +1,7 @@
-//! Orders of elements. NaN is greater than any number, and equal elements keep their order.
+//! `sort`, `argsort`, `topk`, `kthvalue` and `median`. NaN is greater than any number, and equal elements
+//! keep their order.
 
-use super::max_min::Extreme;
+use super::max_min::ReducedExtremum;
 use super::reduce_dim::ReduceDim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
@@ -233,7 +234,7 @@ impl Tensor {
     /// The median of all elements, whose gradient is shared by elements that equal it.
     fn median_of_all(&self) -> Result<Self> {
         let (value, _) = self.detach().reshape(-1)?.median_along(0, false)?;
-        Ok(value.record([self], |y| Extreme {
+        Ok(value.record([self], |y| ReducedExtremum {
             name: "median",
             x: self.detach(),
             y: y.clone(),

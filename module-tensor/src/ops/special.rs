@@ -1,4 +1,5 @@
-//! The inverse error function, and the logarithm of the gamma function with its derivatives.
+//! The inverse error function, and the logarithm of the gamma function with its derivatives: `erfinv`,
+//! `lgamma`, `digamma`, `polygamma`.
 
 use std::f64::consts::PI;
 

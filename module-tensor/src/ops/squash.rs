@@ -1,4 +1,4 @@
-//! Functions that squash a number into an interval, and what is made of them.
+//! Sigmoid, tanh and the functions derived from them.
 
 use crate::Result;
 use crate::backend::UnaryOp;

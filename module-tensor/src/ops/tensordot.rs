@@ -1,4 +1,4 @@
-//! Sums of products over chosen dimensions of two tensors.
+//! `tensordot`: sums of products over chosen dimensions of two tensors.
 
 use crate::tensor::Tensor;
 use crate::{Error, ErrorKind, Result, Shape};
@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Result, Shape};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TensordotDims {
-    /// So many dimensions.
+    /// This number of dimensions: the last of the first tensor with the first of the second.
     Count(usize),
     /// Dimensions of the first, and for each its partner of the second.
     Pairs(Vec<isize>, Vec<isize>),
@@ -53,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or stands twice, more of the one than of the other, sizes that
+    /// A dimension that is out of range or occurs twice, more of the one than of the other, sizes that
     /// differ, different dtypes or devices.
     ///
     /// # Example
@@ -138,14 +138,14 @@ impl Tensor {
                     let problem = "both lists must have one length".to_owned();
                     return fail(format!("({mine:?}, {theirs:?})"), problem);
                 }
-                let places = |x: &Self, dims: &[isize]| -> Result<Vec<usize>> {
-                    let place = |&dim: &isize| Ok(x.dim_and_size(NAME, dim)?.0);
-                    let places: Vec<usize> = dims.iter().map(place).collect::<Result<_>>()?;
-                    let again = (1..places.len()).find(|&i| places[..i].contains(&places[i]));
+                let resolve = |x: &Self, dims: &[isize]| -> Result<Vec<usize>> {
+                    let dim = |&dim: &isize| Ok(x.dim_and_size(NAME, dim)?.0);
+                    let dims: Vec<usize> = dims.iter().map(dim).collect::<Result<_>>()?;
+                    let again = (1..dims.len()).find(|&i| dims[..i].contains(&dims[i]));
                     match again {
-                        None => Ok(places),
+                        None => Ok(dims),
                         Some(i) => {
-                            let problem = format!("names dimension {} twice", places[i]);
+                            let problem = format!("names dimension {} twice", dims[i]);
                             Err(Error::argument(
                                 NAME,
                                 "dims",
@@ -155,7 +155,7 @@ impl Tensor {
                         }
                     }
                 };
-                Ok([places(self, mine)?, places(other, theirs)?])
+                Ok([resolve(self, mine)?, resolve(other, theirs)?])
             }
         }
     }

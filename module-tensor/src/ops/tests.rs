@@ -3,6 +3,7 @@ mod by_index;
 mod data;
 mod functions;
 mod more;
+mod names;
 mod precision;
 mod rank;
 mod stored;
@@ -416,7 +417,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("arithmetic::Add", &["add"]),
     ("arithmetic::AddScaled", &["add_scaled"]),
     ("arithmetic::Div", &["div"]),
-    ("extreme::Extreme", &["maximum", "minimum"]),
+    ("extreme::ElementwiseExtremum", &["maximum", "minimum"]),
     ("arithmetic::Mul", &["mul"]),
     ("sign::Neg", &["neg"]),
     ("pow::Pow", &["pow"]),
@@ -502,7 +503,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
     (
-        "normalize::Normalize",
+        "normalize::NormBackward",
         &[
             "layer_norm",
             "rms_norm",
@@ -538,7 +539,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),
     (
-        "max_min::Extreme",
+        "max_min::ReducedExtremum",
         &["amax", "amin", "max", "median", "min"],
     ),
     ("reduce::Sum", &["sum"]),
@@ -552,7 +553,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("scatter_reduce::Folded", &["scatter_reduce"]),
     ("sign_bit::Copysign", &["copysign"]),
     ("parts::Parts", &["split", "split_with_sizes", "unbind"]),
-    ("slice::Placed", &["place"]),
+    ("slice::AsStridedScatter", &["place"]),
     (
         "slice::ViewBy",
         &["diagonal", "narrow", "select", "slice", "unfold"],

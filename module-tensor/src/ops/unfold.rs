@@ -1,4 +1,4 @@
-//! The windows of a convolution laid side by side, and back.
+//! `im2col` and `col2im`: the windows of a convolution as columns, and back.
 
 use super::window::{check_positive, images, product, reach};
 use crate::backend::{UnfoldGeometry, UnfoldOp};
@@ -25,14 +25,14 @@ crate::options! {
 }
 
 impl Tensor {
-    /// The windows over an image as columns: `torch.nn.functional.unfold`.
+    /// Extracts the windows over an image as columns: `torch.nn.functional.unfold`.
     ///
     /// A convolution is the product of its weight, as a matrix, with them. The gradient is
     /// [`col2im`](Self::col2im).
     ///
     /// # Shapes
     ///
-    /// `[batch, channels, height, width]` to `[batch, channels · kernel places, windows]`, or both
+    /// `[batch, channels, height, width]` to `[batch, channels · kernel elements, windows]`, or both
     /// without the batch; one and three spatial dimensions go too.
     ///
     /// # Errors
@@ -60,13 +60,13 @@ impl Tensor {
         unfold(NAME, UnfoldOp::Unfold, &input, geometry)?.unbatched(batched)
     }
 
-    /// Columns added to an image at the windows that they belong to: `torch.nn.functional.fold`.
+    /// Adds columns to an image at their windows: `torch.nn.functional.fold`.
     ///
     /// Where windows overlap, their elements are added. The gradient is [`im2col`](Self::im2col).
     ///
     /// # Shapes
     ///
-    /// `[batch, channels · kernel places, windows]` to `[batch, channels, height, width]`, or both
+    /// `[batch, channels · kernel elements, windows]` to `[batch, channels, height, width]`, or both
     /// without the batch, where `output_size` is `[height, width]`; one and three spatial dimensions go
     /// too.
     ///
@@ -92,7 +92,7 @@ impl Tensor {
     ) -> Result<Self> {
         const NAME: &str = "col2im";
         self.check_floating(NAME)?;
-        let expected = "[batch, channels · kernel places, windows] or without the batch";
+        let expected = "[batch, channels · kernel elements, windows] or without the batch";
         let (columns, batched) = match self.rank() {
             3 => (self.clone(), true),
             2 => (self.unsqueeze(0)?, false),
@@ -103,7 +103,8 @@ impl Tensor {
         let kernel = product(&options.kernel_size);
         let Some(channels) = kernel.filter(|&k| rows.is_multiple_of(k)).map(|k| rows / k) else {
             let kernel = options.kernel_size;
-            let expected = format!("a multiple of the places of kernel_size = {kernel:?} as rows");
+            let expected =
+                format!("a multiple of the elements of kernel_size = {kernel:?} as rows");
             return Err(self.shape().error(NAME, expected));
         };
         let image: Shape = [batch, channels].into_iter().chain(output_size).collect();

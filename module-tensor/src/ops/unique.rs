@@ -1,17 +1,17 @@
-//! Elements and slices without those that occur again.
+//! `unique` and `unique_consecutive`.
 
 use crate::layout::Dim;
 use crate::tensor::{NoGradient, Tensor};
 use crate::{Result, Shape};
 
-/// What [`Tensor::unique`] and [`Tensor::unique_consecutive`] find.
+/// The result of [`Tensor::unique`] and [`Tensor::unique_consecutive`].
 #[derive(Clone, Debug)]
 pub struct Unique {
     /// Each element, or slice, once.
     pub values: Tensor,
-    /// For each element, or slice, of the input its place in `values`, as `I64`.
+    /// For each element, or slice, of the input its index in `values`, as `I64`.
     pub inverse: Tensor,
-    /// How often each of `values` occurs, as `I64`.
+    /// The number of occurrences of each of `values`, as `I64`.
     pub counts: Tensor,
 }
 
@@ -72,8 +72,8 @@ impl Tensor {
         let (rows, dim) = match dim {
             Dim::All => (x.reshape_to(&x.numel().into())?, 0),
             Dim::One(dim) => {
-                let (place, _) = x.dim_and_size(op, dim)?;
-                (x.movedim(place as isize, 0)?, place)
+                let (dim_index, _) = x.dim_and_size(op, dim)?;
+                (x.movedim(dim_index as isize, 0)?, dim_index)
             }
         };
         let (count, sizes) = (rows.shape()[0], &rows.shape()[1..]);
@@ -114,14 +114,14 @@ impl Tensor {
             1 => values,
             _ => values.movedim(0, dim as isize)?.contiguous()?,
         };
-        let places = if whole {
+        let shape_of_inverse = if whole {
             self.shape().clone()
         } else {
             count.into()
         };
         Ok(Unique {
             values: values.record([self], |_| NoGradient(op)),
-            inverse: listed(inverse, places)?,
+            inverse: listed(inverse, shape_of_inverse)?,
             counts: listed(counts, found.into())?,
         })
     }

@@ -1,18 +1,18 @@
-//! Elements put back where pooling found them.
+//! `max_unpool`, the partial inverse of max pooling.
 
-use super::window::{named, product};
+use super::window::{name_by_dims, product};
 use crate::tensor::Tensor;
 use crate::{ErrorKind, Result, Shape};
 
 impl Tensor {
-    /// Zeros with these elements at the places where [`max_pool_with_indices`](Self::max_pool_with_indices)
+    /// Zeros with these elements at the indices where [`max_pool_with_indices`](Self::max_pool_with_indices)
     /// found them: `torch.nn.functional.max_unpool1d` to `max_unpool3d`.
     ///
-    /// Of elements that go to one place, the last stays.
+    /// Of several elements with one index, the last is kept.
     ///
     /// # Shapes
     ///
-    /// `[batch, channels, size…]` or without the batch, and `indices` of the same shape, which are places in
+    /// `[batch, channels, size…]` or without the batch, and `indices` of the same shape, which are indices into
     /// the flattened spatial dimensions of the output; `output_size` replaces the sizes.
     ///
     /// # Errors
@@ -26,8 +26,8 @@ impl Tensor {
     /// use module_tensor::{PoolOptions, Tensor};
     ///
     /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
-    /// let (y, places) = x.max_pool_with_indices(PoolOptions::new([2]))?;
-    /// assert_eq!(y.max_unpool(&places, [4])?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
+    /// let (y, indices) = x.max_pool_with_indices(PoolOptions::new([2]))?;
+    /// assert_eq!(y.max_unpool(&indices, [4])?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_unpool<const N: usize>(
@@ -35,7 +35,7 @@ impl Tensor {
         indices: &Self,
         output_size: [usize; N],
     ) -> Result<Self> {
-        let name = named::<N>(["max_unpool1d", "max_unpool2d", "max_unpool3d"]);
+        let name = name_by_dims::<N>(["max_unpool1d", "max_unpool2d", "max_unpool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         if indices.shape() != self.shape() {
             return Err(ErrorKind::ShapeMismatch {
@@ -54,10 +54,10 @@ impl Tensor {
         let shape: Shape = lead.iter().copied().chain(output_size).collect();
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
         // Checked above: with an empty batch the product of the sizes alone may exceed memory.
-        let Some(places) = product(&output_size) else {
+        let Some(plane) = product(&output_size) else {
             return Err(self.shape().error(name, "an output that fits memory"));
         };
-        let planes: Shape = [lead[0], lead[1], places].into();
+        let planes: Shape = [lead[0], lead[1], plane].into();
         let zeros = Self::zeros(planes, (self.dtype(), &self.device()))?;
         let indices = if batched {
             indices

@@ -1,4 +1,4 @@
-//! What stands beside a tensor in an operation: another, or a number.
+//! The second operand of a binary operation: a tensor or a number.
 
 use std::borrow::Cow;
 use std::iter::once;
@@ -73,8 +73,8 @@ impl<'a> Value<'a> {
 }
 
 impl Value<'_> {
-    /// The tensor itself, of the dtype and on the device of `x`, or the number as the dtype of `x` holds it.
-    pub(super) fn beside(self, op: &'static str, x: &Tensor) -> Result<Self> {
+    /// Checks that the tensor has the dtype and the device of `x`, or rounds the number to the dtype of `x`.
+    pub(super) fn fit_to(self, op: &'static str, x: &Tensor) -> Result<Self> {
         match self {
             Self::Tensor(ref tensor) => x.check_same(op, tensor).map(|()| self),
             Self::Scalar(number) => x.number(op, number).map(Self::Scalar),
@@ -89,7 +89,7 @@ impl Value<'_> {
         }
     }
 
-    /// The same without a memory of how it was computed.
+    /// The same value, untracked.
     pub(super) fn detach(&self) -> Value<'static> {
         match self {
             Self::Tensor(tensor) => tensor.detach().into(),
@@ -102,7 +102,7 @@ impl Value<'_> {
         once(x).chain(self.tensor())
     }
 
-    /// The gradients of such an operation: a number has none.
+    /// The gradients of an operation of a tensor and this value: a number has none.
     pub(super) fn gradients(
         &self,
         ctx: &Backward,
@@ -117,7 +117,7 @@ impl Value<'_> {
 }
 
 impl Tensor {
-    /// Refuses a number that the tensor's dtype would cut.
+    /// Refuses a number whose fraction the tensor's dtype would cut off.
     pub(super) fn check_number(&self, op: &'static str, number: Scalar) -> Result<()> {
         if self.dtype().is_floating_point() || !number.is_float() {
             return Ok(());
@@ -126,14 +126,14 @@ impl Tensor {
         Err(self.dtype().error(op, needs))
     }
 
-    /// A number as this tensor's dtype holds it; one that the dtype would cut or cannot hold is refused.
+    /// Rounds a number to this tensor's dtype; one whose fraction would be cut off or that does not fit is refused.
     pub(super) fn number(&self, op: &'static str, number: Scalar) -> Result<Scalar> {
         self.check_number(op, number)?;
         number.check_fits(op, self.dtype())?;
         Ok(number.rounded_to(self.dtype()))
     }
 
-    /// An operation with a value that [`beside`](Value::beside) has checked.
+    /// An operation with a value that [`fit_to`](Value::fit_to) has checked.
     pub(super) fn binary_with(
         &self,
         name: &'static str,

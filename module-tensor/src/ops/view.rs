@@ -215,7 +215,7 @@ impl Tensor {
         self.reshape_to(&shape.into())
     }
 
-    /// With a dimension of size 1 inserted before `dim`.
+    /// Inserts a dimension of size 1 before `dim`.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl Tensor {
     /// ```
     pub fn unsqueeze(&self, dim: isize) -> Result<Self> {
         check_rank("unsqueeze", self.rank() + 1)?;
-        // One more place than there are dimensions: before each, and after the last.
+        // One more position than there are dimensions: before each, and after the last.
         let wider: Shape = self.shape().iter().copied().chain([1]).collect();
         let dim = wider.dim("unsqueeze", dim)?;
         let out = self.with_layout(self.layout.unsqueeze(dim));
@@ -242,7 +242,7 @@ impl Tensor {
         }))
     }
 
-    /// Without the dimensions of size 1 among `dims` (`..` for all of them).
+    /// Removes the dimensions of size 1 among `dims` (`..` for all of them).
     ///
     /// # Errors
     ///
@@ -299,9 +299,9 @@ impl Tensor {
         const NAME: &str = "expand";
         check_rank(NAME, sizes.len())?;
         let lead = sizes.len().saturating_sub(self.rank());
-        let kept = |place: usize| self.shape().get(place.checked_sub(lead)?).copied();
-        let size = |(place, &size): (usize, &isize)| match size {
-            -1 => kept(place),
+        let kept = |i: usize| self.shape().get(i.checked_sub(lead)?).copied();
+        let size = |(i, &size): (usize, &isize)| match size {
+            -1 => kept(i),
             size => usize::try_from(size).ok(),
         };
         let shape: Option<Shape> = sizes.iter().enumerate().map(size).collect();

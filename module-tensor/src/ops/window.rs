@@ -1,10 +1,10 @@
-//! What convolutions and pooling have in common: arguments over one to three spatial dimensions.
+//! Arguments of convolutions and pooling over one to three spatial dimensions.
 
 use crate::tensor::Tensor;
 use crate::{Error, Result};
 
 /// The name of an operation over `N` dimensions.
-pub(super) fn named<const N: usize>(names: [&'static str; 3]) -> &'static str {
+pub(super) fn name_by_dims<const N: usize>(names: [&'static str; 3]) -> &'static str {
     let [one, two, three] = names;
     match N {
         1 => one,
@@ -23,7 +23,7 @@ pub(super) fn images<const N: usize>([first, second]: [&str; 2]) -> String {
     format!("[{first}, {second}, {sizes}]")
 }
 
-/// The places that a window spans.
+/// The number of elements that a window spans, with the gaps of the dilation.
 pub(super) fn reach(kernel: usize, dilation: usize) -> Option<usize> {
     let reach = dilation.checked_mul(kernel.checked_sub(1)?)?;
     reach.checked_add(1)

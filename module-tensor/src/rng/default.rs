@@ -7,15 +7,15 @@ use crate::Device;
 /// The generators that are drawn from where none is named.
 struct Defaults {
     cpu: Generator,
-    /// Those of other devices that have been asked for.
+    /// The generators of other devices that have been asked for.
     others: Mutex<Vec<Generator>>,
 }
 
-/// What every thread shares, as PyTorch's default generators are shared.
+/// The generators that all threads share, as PyTorch's default generators are shared.
 static GLOBAL: LazyLock<Arc<Defaults>> = LazyLock::new(|| Defaults::new(Generator::from_entropy()));
 
 thread_local! {
-    /// What this thread has instead.
+    /// The generators that this thread has instead.
     static FORKED: RefCell<Option<Arc<Defaults>>> = const { RefCell::new(None) };
 }
 
@@ -25,7 +25,7 @@ impl Defaults {
         Arc::new(Self { cpu, others })
     }
 
-    /// Those that this thread draws from. While the thread's locals are being destroyed, they are the
+    /// The generators that this thread draws from. While the thread's locals are being destroyed, they are the
     /// shared ones.
     fn current() -> Arc<Self> {
         let forked = FORKED.try_with(|forked| forked.borrow().clone());
@@ -110,7 +110,7 @@ pub fn fork_rng<R>(seed: u64, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Puts generators in place and returns what was there.
+/// Replaces the generators and returns the ones before.
 fn replace(defaults: Option<Arc<Defaults>>) -> Option<Arc<Defaults>> {
     let replaced = FORKED.try_with(|forked| forked.replace(defaults));
     replaced.ok().flatten()

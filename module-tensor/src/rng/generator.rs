@@ -106,11 +106,11 @@ impl Generator {
         self.lock().engine.set_state(state)
     }
 
-    /// Another generator that draws what this one would.
+    /// Makes another generator with the same state, which draws the same numbers.
     ///
     /// # Errors
     ///
-    /// Those of a device that does not take up its own state.
+    /// The errors of a device that does not accept its own state.
     pub fn clone_state(&self) -> Result<Self> {
         let (seed, state) = (self.initial_seed(), self.get_state());
         let copy = Self::on(self.device(), seed)?;
@@ -118,7 +118,7 @@ impl Generator {
         Ok(copy)
     }
 
-    /// Goes on as if `numel` values of `dtype` had been drawn, without drawing them where that can be.
+    /// Advances the generator as if `numel` values of `dtype` had been drawn, without drawing them where possible.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Generator {
         self.lock().engine.draw(distribution, numel, dtype)
     }
 
-    /// Which stream of draws this is: another after each seeding.
+    /// An id of the current stream of random numbers; each seeding starts a new one.
     pub fn stream(&self) -> u64 {
         self.lock().stream
     }

@@ -2,12 +2,11 @@
 //!
 //! A model that is initialized here from a seed has the weights that PyTorch gives it from the same
 //! seed. A [`Generator`] is a handle to the random numbers of one device; [`default_generator`] is the
-//! CPU's that everything draws from unless told otherwise, which [`manual_seed`] seeds and [`fork_rng`]
-//! replaces for the length of a closure. [`CpuGenerator`] is the engine behind the CPU's, with its distributions
-//! for slices of numbers.
+//! CPU's, which every draw uses unless another is given. [`manual_seed`] seeds it, and [`fork_rng`] replaces it
+//! while a closure runs. [`CpuGenerator`] is the engine behind it and fills slices with numbers of its distributions.
 //!
-//! A device may draw its own numbers ([`Backend::generator`](crate::backend::Backend::generator)). What is drawn for a device
-//! that has no generator comes from the CPU's, so that a seed gives the same values there.
+//! A device may draw its own numbers ([`Backend::generator`](crate::backend::Backend::generator)). Draws for a device
+//! without a generator come from the CPU's, so that a seed gives the same values there.
 //!
 //! # What depends on the platform
 //!

@@ -3,7 +3,7 @@
 use super::Level;
 use crate::zip::zip_mut;
 
-/// How many rows a tile has.
+/// The number of rows of a tile.
 pub(crate) const ROWS: usize = 12;
 
 /// Numbers whose products have such tiles, of `COLUMNS` columns.

@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A shape that is too large, in the name of `op`.
+    /// A shape that is too large, reported as an error of `op`.
     ///
     /// # Example
     ///

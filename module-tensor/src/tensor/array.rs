@@ -46,7 +46,7 @@ impl<T: Element, D: Dimension> TryFrom<ArrayView<'_, T, D>> for Tensor {
 
     fn try_from(array: ArrayView<'_, T, D>) -> Result<Self> {
         let shape = Shape::from(array.shape());
-        shape.checked_numel("from an array", size_of::<T>())?;
+        shape.checked_numel("try_from", size_of::<T>())?;
         crate::backend::check_host_allocatable::<T>(array.len())?;
         Self::from_vec(array.iter().copied().collect(), shape)
     }

@@ -6,7 +6,7 @@ use crate::{DType, ErrorKind, Result, Shape};
 ///
 /// # Errors
 ///
-/// Another shape or dtype, in the name of `op`.
+/// Another shape or dtype, reported as an error of `op`.
 pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
     if dtype != grad.dtype() {
         let (lhs, rhs) = (dtype, grad.dtype());

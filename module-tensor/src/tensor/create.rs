@@ -19,7 +19,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn from_vec<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Self> {
-        Self::from_data(T::into_host(values), shape.into())
+        Self::from_data("from_vec", T::into_host(values), shape.into())
     }
 
     /// A tensor of host elements of any dtype, in row-major order.
@@ -28,18 +28,17 @@ impl Tensor {
     ///
     /// A shape with another number of elements than `data` has.
     pub fn from_host(data: HostData, shape: impl Into<Shape>) -> Result<Self> {
-        Self::from_data(data, shape.into())
+        Self::from_data("from_host", data, shape.into())
     }
 
-    fn from_data(data: HostData, shape: Shape) -> Result<Self> {
-        const NAME: &str = "from_vec";
+    fn from_data(op: &'static str, data: HostData, shape: Shape) -> Result<Self> {
         let count = data.len();
-        if shape.checked_numel(NAME, data.dtype().size_in_bytes())? != count {
+        if shape.checked_numel(op, data.dtype().size_in_bytes())? != count {
             let problem = format!(
                 "holds {} element(s), which is not the number of elements given, {count}",
                 shape.numel()
             );
-            return Err(Error::argument(NAME, "shape", shape, problem));
+            return Err(Error::argument(op, "shape", shape, problem));
         }
         let storage = Device::cpu().backend().upload(data)?;
         Ok(Self::fresh(storage, shape))
@@ -133,7 +132,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn zeros_like(&self) -> Result<Self> {
-        self.full_like(0)
+        self.fill_like("zeros_like", 0.into())
     }
 
     /// Ones like this tensor in shape, dtype and device.
@@ -152,7 +151,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn ones_like(&self) -> Result<Self> {
-        self.full_like(1)
+        self.fill_like("ones_like", 1.into())
     }
 
     /// One value like this tensor in shape, dtype and device.
@@ -171,11 +170,16 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Self> {
-        Self::full(self.shape(), value, (self.dtype(), &self.device()))
+        self.fill_like("full_like", value.into())
+    }
+
+    fn fill_like(&self, op: &'static str, value: Scalar) -> Result<Self> {
+        let (shape, dtype, device) = (self.shape().clone(), self.dtype(), self.device());
+        fill(op, shape, value, dtype, (dtype, &device).into())
     }
 }
 
-/// One value everywhere; `op` is what was called.
+/// A tensor of one value; `op` is the function that errors name.
 fn fill(
     op: &'static str,
     shape: Shape,
@@ -183,8 +187,8 @@ fn fill(
     dtype: DType,
     options: TensorOptions,
 ) -> Result<Tensor> {
-    value.check_fits("full", dtype)?;
-    let numel = shape.checked_numel("full", dtype.size_in_bytes())?;
+    value.check_fits(op, dtype)?;
+    let numel = shape.checked_numel(op, dtype.size_in_bytes())?;
     let backend = options.device_or_default().backend();
     let made = Tensor::fresh(backend.full(numel, dtype, value)?, shape);
     options.track(op, made)

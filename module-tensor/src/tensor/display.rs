@@ -6,8 +6,8 @@ use crate::error::quote;
 use crate::{Complex, DType, Device, Result, default_dtype};
 
 /// PyTorch's print options.
-const EDGE: usize = 3;
-const SUMMARISE: usize = 1000;
+const EDGE_ITEMS: usize = 3;
+const SUMMARIZE_ABOVE: usize = 1000;
 const LINE: usize = 80;
 
 const PREFIX: &str = "tensor(";
@@ -59,7 +59,7 @@ fn is_hidden(x: &Tensor) -> bool {
     !x.has_values() || x.is_packed()
 }
 
-/// What the numbers do not show.
+/// The properties that the numbers do not show.
 fn suffixes(x: &Tensor) -> Vec<String> {
     let mut suffixes = Vec::new();
     if x.device() != Device::cpu() {
@@ -68,8 +68,9 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     let empty = x.numel() == 0;
     if (empty && x.rank() != 1) || is_hidden(x) {
         let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
-        // Python's tuples.
-        suffixes.push(format!("size=({})", sizes.join(", ")));
+        // Python's tuples, of which one of a single number has a comma.
+        let comma = if sizes.len() == 1 { "," } else { "" };
+        suffixes.push(format!("size=({}{comma})", sizes.join(", ")));
     }
     if let Some(packed) = x.storage.packed() {
         suffixes.push(format!("packed='{}'", quote(packed.scheme())));
@@ -96,16 +97,16 @@ fn suffixes(x: &Tensor) -> Vec<String> {
 /// ends of each dimension, so that no others are fetched from the device.
 fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
     let mut x = x.detach();
-    if x.numel() > SUMMARISE {
+    if x.numel() > SUMMARIZE_ABOVE {
         let mut shape = x.shape().to_vec();
         for (dim, size) in shape.iter_mut().enumerate().rev() {
-            if *size > 2 * EDGE {
+            if *size > 2 * EDGE_ITEMS {
                 // Both ends are two windows, which are a view; it may have more dimensions than a
                 // tensor that is given away.
-                let ends = x.layout().windows(dim, 2, EDGE, *size - EDGE);
+                let ends = x.layout().windows(dim, 2, EDGE_ITEMS, *size - EDGE_ITEMS);
                 let ends = x.with_layout(ends);
                 x = ends.movedim(-1, dim + 1)?;
-                *size = 2 * EDGE;
+                *size = 2 * EDGE_ITEMS;
             }
         }
         return Ok((x.to_host()?, shape));
@@ -144,12 +145,12 @@ impl<'a> Page<'a> {
         let step: usize = inner.iter().product();
         let hidden = self.hidden.get(depth).copied().unwrap_or_default();
         let per_line = ((LINE + 1).saturating_sub(indent) / (self.width + 2)).max(1);
-        let mut places: Vec<Option<usize>> = (0..size).map(Some).collect();
+        let mut shown: Vec<Option<usize>> = (0..size).map(Some).collect();
         if hidden {
-            places.insert(EDGE, None);
+            shown.insert(EDGE_ITEMS, None);
         }
         text.push('[');
-        for (i, place) in places.into_iter().enumerate() {
+        for (i, index) in shown.into_iter().enumerate() {
             if i > 0 {
                 text.push(',');
                 let breaks = match inner.len() {
@@ -160,7 +161,7 @@ impl<'a> Page<'a> {
                 let blanks = if breaks == 0 { 1 } else { indent };
                 text.push_str(&" ".repeat(blanks));
             }
-            match place {
+            match index {
                 Some(i) => self.write(text, depth + 1, start + i * step),
                 // PyTorch's own blank.
                 None if inner.is_empty() => text.push_str(" ..."),
@@ -194,7 +195,7 @@ fn texts(data: &HostData) -> (Vec<String>, usize) {
 
 fn truths(values: &[bool]) -> (Vec<String>, usize) {
     let text = |&v: &bool| if v { "True" } else { "False" }.to_owned();
-    aligned(values.iter().map(text).collect(), 1)
+    align(values.iter().map(text).collect(), 1)
 }
 
 fn integers(values: &mut dyn Iterator<Item = i64>) -> (Vec<String>, usize) {
@@ -202,7 +203,7 @@ fn integers(values: &mut dyn Iterator<Item = i64>) -> (Vec<String>, usize) {
     for value in values {
         texts.push(value.to_string());
     }
-    aligned(texts, 1)
+    align(texts, 1)
 }
 
 /// A form for the real parts and one for the imaginary ones, which are not aligned.
@@ -217,14 +218,14 @@ fn complex(values: &[Complex<f32>]) -> (Vec<String>, usize) {
     (pairs.collect(), real_width + width + 1)
 }
 
-fn aligned(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {
+fn align(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {
     let width = texts.iter().map(String::len).fold(least, usize::max);
     let aligned = texts.into_iter().map(|text| format!("{text:>width$}"));
     (aligned.collect(), width)
 }
 
 /// Four decimals; whole numbers with a dot alone; exponents where these would hide what the numbers
-/// are. Zeros, infinities and NaN have no say in the form, nor in the width.
+/// are. Zeros, infinities and NaN affect neither the notation nor the width.
 fn floats(listed: &mut dyn Iterator<Item = f64>) -> (Vec<String>, usize) {
     let mut values = Vec::new();
     for value in listed {

@@ -23,12 +23,7 @@ impl Tensor {
     /// ```
     pub fn rand(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
         let (low, high) = (0.0, 1.0);
-        Self::drawn_by_default(
-            "uniform",
-            shape,
-            options,
-            Distribution::Uniform { low, high },
-        )
+        Self::drawn_by_default("rand", shape, options, Distribution::Uniform { low, high })
     }
 
     /// Normal draws of mean 0 and standard deviation 1 by the default generator, bit for bit
@@ -39,7 +34,7 @@ impl Tensor {
     /// As [`rand`](Self::rand).
     pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
         let (mean, std) = (0.0, 1.0);
-        Self::drawn_by_default("normal", shape, options, Distribution::Normal { mean, std })
+        Self::drawn_by_default("randn", shape, options, Distribution::Normal { mean, std })
     }
 
     /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
@@ -85,7 +80,7 @@ impl Tensor {
         self.draw_like("randn_like", Distribution::Normal { mean, std })
     }
 
-    /// A random order of the integers from 0 up to and without `n`, bit for bit PyTorch's
+    /// A random permutation of `0..n`, bit for bit PyTorch's
     /// `torch.randperm`.
     ///
     /// # Errors
@@ -228,7 +223,7 @@ impl Tensor {
             _ => DType::I64,
         };
         let drawn = Self::drawn_values(op, shape, distribution, dtype, &generator)?;
-        options.place(op, drawn.to_dtype(options.dtype_or(DType::I64))?)
+        options.move_and_track(op, drawn.to_dtype(options.dtype_or(DType::I64))?)
     }
 
     fn drawn_values(

@@ -4,7 +4,7 @@ use super::Tensor;
 use super::node::{Input, Node, NodeKind, Slot, lock};
 use crate::{DType, Result, Shape};
 
-/// An output of a place in the graph: where the gradient of a tensor goes.
+/// One output of a node of the graph: where the gradient of a tensor goes.
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) node: Arc<Node>,
@@ -18,7 +18,7 @@ impl Edge {
         Self::first(Node::new(leaf, 1))
     }
 
-    /// The first output, which is the only one of most operations.
+    /// The edge to the first output, which is the only one of most operations.
     pub(crate) fn first(node: Arc<Node>) -> Self {
         Self { node, output: 0 }
     }
@@ -40,8 +40,8 @@ impl Edge {
         self.slot().and_then(|slot| lock(slot).grad.clone())
     }
 
-    /// Adds to the gradient that is kept here unless it is paused, under its lock, so that threads
-    /// add up; whether it was added.
+    /// Adds to the gradient that is kept here, under its lock, so that threads add up, and returns true;
+    /// returns false where none is kept or collecting is paused.
     pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<bool> {
         let Some(slot) = self.slot() else {
             return Ok(false);
@@ -52,8 +52,8 @@ impl Edge {
         }
         let before = slot.grad.take();
         let sum = match before {
-            Some(before) if before.can_be_added_to(grad) => {
-                slot.grad = Some(before.add_over(grad, 1.0)?);
+            Some(before) if before.can_add_in_place(grad) => {
+                slot.grad = Some(before.add_in_place(grad, 1.0)?);
                 return Ok(true);
             }
             Some(before) => {
@@ -65,7 +65,7 @@ impl Edge {
         };
         let before = slot.grad.replace(sum);
         drop(slot);
-        // Dropped after the lock: a gradient may hold a graph, and that functions of users.
+        // Dropped after the lock: a gradient may hold a graph, and the graph functions of users.
         drop(before);
         Ok(true)
     }
@@ -77,7 +77,7 @@ impl Edge {
         drop(before);
     }
 
-    /// Whether this leaf collects gradients; the one that is there stays.
+    /// Sets whether this leaf collects gradients; an existing gradient is kept.
     pub(crate) fn set_requires_grad(&self, requires_grad: bool) {
         if let Some(slot) = self.slot() {
             lock(slot).paused = !requires_grad;
@@ -104,7 +104,7 @@ impl Input {
         }
     }
 
-    /// Which output of the node it is.
+    /// The index of the output of the node.
     pub(crate) fn output(&self) -> usize {
         self.output as usize
     }

@@ -47,7 +47,7 @@ pub type Gradients = SmallVec<[Option<Tensor>; 2]>;
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub trait Function: Send + Sync + 'static {
-    /// The name that errors call the operation.
+    /// The name of the operation in errors.
     fn name(&self) -> &'static str;
 
     /// The gradients of the inputs, in their order, from that of the output or those of the outputs.
@@ -61,30 +61,30 @@ pub trait Function: Send + Sync + 'static {
 /// The gradients that have reached the outputs of a node.
 pub(crate) type Reached = SmallVec<[Option<Tensor>; 1]>;
 
-/// What [`Function::backward`] is given.
+/// The argument of [`Function::backward`]: the gradients of the outputs.
 pub struct Backward {
     node: Arc<Node>,
-    /// The first gradient, and of which output it is.
+    /// The first gradient, and the index of its output.
     grad: Tensor,
-    place: usize,
-    /// Those of the outputs behind that.
+    first: usize,
+    /// Those of the outputs behind that one.
     others: Reached,
 }
 
 impl Backward {
     /// `None` if no gradient has reached any output.
     pub(crate) fn new(mut reached: Reached, node: Arc<Node>) -> Option<Self> {
-        let place = reached.iter().position(Option::is_some)?;
-        let grad = reached[place].take()?;
+        let first = reached.iter().position(Option::is_some)?;
+        let grad = reached[first].take()?;
         // Nothing is moved for an operation with one output.
-        let others = match reached.len() - place {
+        let others = match reached.len() - first {
             1 => Reached::new(),
-            _ => reached.drain(place + 1..).collect(),
+            _ => reached.drain(first + 1..).collect(),
         };
         Some(Self {
             node,
             grad,
-            place,
+            first,
             others,
         })
     }
@@ -97,7 +97,7 @@ impl Backward {
     /// The gradient of output `i`, if one has reached it: the gradient of an output that nothing
     /// used is zero, and is not made.
     pub fn grad_of(&self, i: usize) -> Option<&Tensor> {
-        match i.checked_sub(self.place)? {
+        match i.checked_sub(self.first)? {
             0 => Some(&self.grad),
             behind => self.others.get(behind - 1)?.as_ref(),
         }
@@ -111,7 +111,7 @@ impl Backward {
         }
     }
 
-    /// How many inputs the operation has.
+    /// The number of inputs of the operation.
     pub fn inputs(&self) -> usize {
         match &self.node.kind {
             NodeKind::Op(op) => op.inputs.len(),
@@ -119,7 +119,8 @@ impl Backward {
         }
     }
 
-    /// The operation's own output, tracked, from the handle that was saved of it; of several, the first.
+    /// The operation's own output as a tracked tensor, from the handle `saved` by the function; of several
+    /// outputs the first.
     ///
     /// The handle itself is untracked, because an operation that held its own node would never be
     /// dropped.

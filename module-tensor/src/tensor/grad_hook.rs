@@ -10,21 +10,21 @@ use crate::{ErrorKind, Result};
 
 type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
 
-/// What somebody asked to see of the gradient at a node.
+/// The hooks on the gradient of one output, and its slot if the gradient is retained.
 #[derive(Default)]
 pub(crate) struct GradHooks {
     /// In the order of registration.
     hooks: Mutex<Vec<Hook>>,
-    /// What is to be told when the gradient of a leaf has been accumulated.
+    /// The hooks that run when the gradient of a leaf has been accumulated.
     pub(super) post_accumulate: Mutex<Vec<PostAccumulateHook>>,
-    /// Where an operation keeps the gradient of its output, if it was asked to.
+    /// The slot that retains the gradient of an output of an operation, if it was asked for.
     pub(super) kept: OnceLock<Mutex<Slot>>,
 }
 
 #[derive(Clone)]
 struct Hook {
     number: u64,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
     callback: Callback,
 }
 
@@ -55,8 +55,8 @@ impl Drop for GradHookHandle {
         };
         let removed = node.grad_hooks_of(self.output).and_then(|hooks| {
             let mut hooks = lock(&hooks.hooks);
-            let place = hooks.iter().position(|hook| hook.number == self.number)?;
-            Some(hooks.remove(place))
+            let index = hooks.iter().position(|hook| hook.number == self.number)?;
+            Some(hooks.remove(index))
         });
         // Dropped after the lock: the closure may own other handles.
         drop(removed);
@@ -96,7 +96,7 @@ impl Edge {
                 Ok(Some(new)) => grad = new,
                 Err(source) => {
                     return Err(ErrorKind::GradHook {
-                        place: hook.place.to_string(),
+                        place: hook.location.to_string(),
                         of: self.node.name(),
                         source: Box::new(source),
                     }
@@ -109,7 +109,7 @@ impl Edge {
 }
 
 impl Tensor {
-    /// Has `hook` called with the gradient of this tensor in every backward pass that computes it,
+    /// Registers `hook` to be called with the gradient of this tensor in every backward pass that computes it,
     /// once it is complete and before it goes any further: PyTorch's `Tensor.register_hook`.
     ///
     /// What the hook returns replaces the gradient, `None` leaves it. Hooks run in the order of
@@ -149,13 +149,13 @@ impl Tensor {
         hook: impl Fn(&Self) -> Result<Option<Self>> + Send + Sync + 'static,
     ) -> Result<GradHookHandle> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let place = Location::caller();
+        let location = Location::caller();
         let edge = self.tracked_by("register_hook")?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         if let Some(hooks) = edge.node.make_grad_hooks(edge.output) {
             lock(&hooks.hooks).push(Hook {
                 number,
-                place,
+                location,
                 callback: Arc::new(hook),
             });
         }
@@ -166,10 +166,10 @@ impl Tensor {
         })
     }
 
-    /// Has backward passes add the gradient of this tensor to [`grad`](Self::grad) although it is
+    /// Makes backward passes add the gradient of this tensor to [`grad`](Self::grad) although it is
     /// no leaf; a leaf does so anyway.
     ///
-    /// What is kept is what the hooks leave, also those registered later. As in PyTorch,
+    /// The kept gradient is the result of the hooks, also those registered later. As in PyTorch,
     /// [`autograd::grad`](crate::autograd::grad) adds to it too.
     ///
     /// # Errors

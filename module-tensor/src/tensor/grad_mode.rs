@@ -40,7 +40,7 @@ pub(crate) fn with_grad_mode<R>(enabled: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Operations on this thread are not recorded while this lives: [`no_grad`] to the end of a block.
+/// Stops the recording of operations on this thread while it is alive: [`no_grad`] to the end of a block.
 ///
 /// The mode of a thread is that of its youngest guard, whatever the order in which they are
 /// dropped, and on without one. A panic drops guards as it passes. A guard stays on its thread:
@@ -69,8 +69,7 @@ pub(crate) fn with_grad_mode<R>(enabled: bool, f: impl FnOnce() -> R) -> R {
 #[derive(Debug)]
 pub struct NoGradGuard(#[expect(dead_code, reason = "held to be dropped")] GradMode);
 
-/// Operations on this thread are recorded while this lives, also under a [`NoGradGuard`], which
-/// see.
+/// Records operations on this thread while it is alive, even while a [`NoGradGuard`] is alive; see there.
 #[must_use = "the mode ends when the guard is dropped"]
 #[derive(Debug)]
 pub struct EnableGradGuard(#[expect(dead_code, reason = "held to be dropped")] GradMode);
@@ -94,8 +93,8 @@ impl EnableGradGuard {
 /// A mode of this thread, for as long as it lives and is the youngest.
 #[derive(Debug)]
 struct GradMode {
-    /// Where it stands in `MODES`; none at the end of a thread, when there is no list any more.
-    place: Option<usize>,
+    /// The index in `MODES`; none at the end of a thread, when the list no longer exists.
+    index: Option<usize>,
     before: bool,
     not_send: PhantomData<*const ()>,
 }
@@ -108,7 +107,7 @@ impl GradMode {
             modes.len() - 1
         };
         Self {
-            place: MODES.try_with(push).ok(),
+            index: MODES.try_with(push).ok(),
             before: ENABLED.replace(enabled),
             not_send: PhantomData,
         }
@@ -117,10 +116,10 @@ impl GradMode {
 
 impl Drop for GradMode {
     fn drop(&mut self) {
-        let remove = |place: usize| {
+        let remove = |index: usize| {
             let remaining = MODES.try_with(|modes| {
                 let mut modes = modes.borrow_mut();
-                if let Some(mode) = modes.get_mut(place) {
+                if let Some(mode) = modes.get_mut(index) {
                     *mode = None;
                 }
                 while modes.last() == Some(&None) {
@@ -130,6 +129,6 @@ impl Drop for GradMode {
             });
             remaining.ok()
         };
-        ENABLED.set(self.place.and_then(remove).unwrap_or(self.before));
+        ENABLED.set(self.index.and_then(remove).unwrap_or(self.before));
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{Edge, Function, Input, Node, NodeKind, Tensor};
 use crate::{DType, Shape};
 
-/// A place in the graph that computed a tensor: PyTorch's `grad_fn`, and of a leaf what stands for
-/// it there (`AccumulateGrad`).
+/// The node that computed a tensor: PyTorch's `grad_fn`, and for a leaf its `AccumulateGrad`.
 ///
-/// Two are equal if they are the same place. It keeps its place and all before it alive.
+/// Two handles are equal if they refer to the same node. A handle keeps its node and all nodes before it
+/// alive.
 ///
 /// # Example
 ///
@@ -29,7 +29,7 @@ use crate::{DType, Shape};
 pub struct GraphNode(Arc<Node>);
 
 impl GraphNode {
-    /// A number that no other place in this process has.
+    /// A number that no other node in this process has.
     pub fn id(&self) -> u64 {
         self.0.order
     }
@@ -39,7 +39,7 @@ impl GraphNode {
         self.0.name()
     }
 
-    /// Where the gradients of the operation's inputs go, `None` for one that needs none; empty for
+    /// The nodes that receive the gradients of the operation's inputs, `None` for one that needs none; empty for
     /// a leaf.
     pub fn next_functions(&self) -> Vec<Option<Self>> {
         match &self.0.kind {
@@ -54,10 +54,10 @@ impl GraphNode {
     }
 }
 
-/// Where an operation that is recorded passes a gradient to: a tensor, or an output of another operation.
+/// The destination of a gradient of a recorded operation: a tensor, or an output of another operation.
 pub struct GraphInput(Option<Input>);
 
-/// Where the gradient of a tensor goes; nowhere if it is not tracked.
+/// Makes an input of a tensor; one that is not tracked gets no gradient.
 impl From<&Tensor> for GraphInput {
     fn from(tensor: &Tensor) -> Self {
         Self(Input::of(tensor))
@@ -112,7 +112,7 @@ impl From<&Tensor> for GraphInput {
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 impl GraphNode {
-    /// Records an operation, whose function is given a gradient for each output and answers with one for each
+    /// Records an operation, whose function is given a gradient for each output and returns one for each
     /// input.
     pub fn new(
         function: impl Function,
@@ -123,22 +123,22 @@ impl GraphNode {
         Self(Node::op(Arc::new(function), inputs, outputs))
     }
 
-    /// Makes a tensor output `place` of the operation; where it was computed before is forgotten.
-    pub fn attach(&self, place: usize, tensor: &mut Tensor) {
+    /// Makes `tensor` output `index` of the operation and forgets how it was computed before.
+    pub fn attach(&self, index: usize, tensor: &mut Tensor) {
         let node = self.0.clone();
         let edge = Edge {
             node,
-            output: place,
+            output: index,
         };
         tensor.edge = tensor.is_differentiable().then_some(edge);
     }
 
-    /// Output `place` of the operation, of which there need be no tensor, as an input of another.
-    pub fn output(&self, place: usize, shape: &Shape, dtype: DType) -> GraphInput {
+    /// Output `index` of the operation as an input of another; the output need not have a tensor.
+    pub fn output(&self, index: usize, shape: &Shape, dtype: DType) -> GraphInput {
         let node = self.0.clone();
         let edge = Edge {
             node,
-            output: place,
+            output: index,
         };
         GraphInput(Some(Input::new(edge, shape.clone(), dtype)))
     }
@@ -159,7 +159,7 @@ impl fmt::Debug for GraphNode {
 }
 
 impl Tensor {
-    /// The place in the graph where this tensor was computed, if it is tracked.
+    /// The node of the graph that computed this tensor, if it is tracked.
     #[doc(alias = "grad_fn")]
     pub fn graph_node(&self) -> Option<GraphNode> {
         let edge = self.edge.as_ref()?;

@@ -4,8 +4,7 @@ use std::panic::Location;
 use super::{Edge, PostAccumulateHookHandle, Tensor};
 use crate::Result;
 
-/// A place that keeps a gradient, apart from any value: what a parameter has beside the tensor that it
-/// holds now.
+/// A slot that keeps a gradient, apart from any value: a parameter has one besides its current tensor.
 ///
 /// The value may be replaced by another while the gradient, its hooks and every graph recorded before
 /// stay those of the leaf. Clones are the same leaf.
@@ -66,16 +65,16 @@ impl Leaf {
         self.0.set_requires_grad(requires_grad);
     }
 
-    /// Has `hook` called as soon as a backward pass has added the whole gradient, as
+    /// Registers `hook` to be called as soon as a backward pass has added the whole gradient, as
     /// [`Tensor::register_post_accumulate_grad_hook`] has it called with a tensor.
     #[track_caller]
     pub fn register_post_accumulate_grad_hook(
         &self,
         hook: impl Fn() -> Result<()> + Send + Sync + 'static,
     ) -> PostAccumulateHookHandle {
-        let place = Location::caller();
+        let location = Location::caller();
         self.0
-            .register_post_accumulate_grad_hook(place, move |_| hook())
+            .register_post_accumulate_grad_hook(location, move |_| hook())
     }
 }
 

@@ -66,11 +66,11 @@ use crate::{DType, Device, ErrorKind, Result, Shape};
 pub struct Tensor {
     pub(crate) storage: Storage,
     pub(crate) layout: Layout,
-    /// Where the gradient goes; `None` for a tensor that needs none.
+    /// The destination of the gradient; `None` for a tensor that needs none.
     pub(crate) edge: Option<Edge>,
 }
 
-/// What is larger is moved by a call of `memcpy`, which takes longer than all else that moving takes.
+/// A larger tensor is moved by a call of `memcpy`, which takes longer than the rest of the move.
 const _: () = assert!(size_of::<Tensor>() <= 128 || size_of::<usize>() != 8);
 
 impl Tensor {
@@ -108,7 +108,7 @@ impl Tensor {
         }
     }
 
-    /// What kernels read: the memory, and how the elements lie in it.
+    /// The operand of a kernel: the memory and the layout of the elements.
     pub fn operand(&self) -> Operand {
         Operand {
             storage: self.storage.clone(),
@@ -116,7 +116,7 @@ impl Tensor {
         }
     }
 
-    /// What kernels read, stretched to `shape`.
+    /// The operand of a kernel, broadcast to `shape`.
     pub(crate) fn operand_as(&self, op: &'static str, shape: &Shape) -> Result<Operand> {
         self.storage.check_plain(op)?;
         let layout = match self.shape() == shape {
@@ -197,12 +197,12 @@ impl Tensor {
         self.storage.dtype()
     }
 
-    /// Where the elements lie.
+    /// The device of the elements.
     pub fn device(&self) -> Device {
         self.storage.device()
     }
 
-    /// How the elements lie in memory.
+    /// The layout of the elements in memory.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -256,7 +256,7 @@ impl Tensor {
         self.as_leaf("with_grad")
     }
 
-    /// [`with_grad`](Self::with_grad), in the name of `op`.
+    /// [`with_grad`](Self::with_grad), reported as an error of `op`.
     fn as_leaf(&self, op: &'static str) -> Result<Self> {
         self.storage.check_plain(op)?;
         if !self.dtype().is_differentiable() {
@@ -295,7 +295,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another dtype or device, packed elements, in the name of `op`.
+    /// Another dtype or device, packed elements, reported as an error of `op`.
     pub fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
         self.storage.check_plain(op)?;
         other.storage.check_plain(op)?;

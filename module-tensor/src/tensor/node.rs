@@ -23,14 +23,14 @@ pub(crate) struct Input {
     pub(crate) shape: Shape,
 }
 
-/// A place in the graph: a leaf that keeps its gradient, or an operation that passes on those of its outputs.
+/// A node of the graph: a leaf that keeps its gradient, or an operation that passes on those of its outputs.
 ///
 /// **Invariant:** `order` is greater than that of every input, because inputs exist first; the
-/// engine visits nodes by falling order and needs no other sorting.
+/// engine visits nodes in descending order and needs no other sorting.
 pub(crate) struct Node {
     pub(crate) order: u64,
     pub(crate) kind: NodeKind,
-    /// For each output; made when somebody first asks to see its gradient.
+    /// For each output; made with the first hook on its gradient.
     grad_hooks: SmallVec<[OnceLock<Box<GradHooks>>; 1]>,
 }
 
@@ -39,11 +39,11 @@ pub(crate) enum NodeKind {
     Op(Op),
 }
 
-/// Where a gradient is kept: at a leaf, or at an operation that was asked to.
+/// The gradient that is kept at a leaf, or at an output whose gradient is retained.
 #[derive(Default)]
 pub(crate) struct Slot {
     pub(super) grad: Option<Tensor>,
-    /// Collects none for now, also from graphs that it has entered before.
+    /// Whether no gradients are collected for now, not even those of graphs made before.
     pub(super) paused: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Node {
-    /// An operation with so many outputs.
+    /// Makes an operation with `outputs` outputs.
     pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) -> Arc<Self> {
         let name = function.name();
         let function = Mutex::new(Some(function));
@@ -98,17 +98,17 @@ impl Node {
         }
     }
 
-    /// What somebody asked to see of an output's gradient.
+    /// The hooks on the gradient of an output, if there are any.
     pub(super) fn grad_hooks_of(&self, output: usize) -> Option<&GradHooks> {
         Some(&**self.grad_hooks.get(output)?.get()?)
     }
 
-    /// The same, made if it is not there.
+    /// The hooks on the gradient of an output, made if there are none.
     pub(super) fn make_grad_hooks(&self, output: usize) -> Option<&GradHooks> {
         Some(&**self.grad_hooks.get(output)?.get_or_init(Box::default))
     }
 
-    /// Where the gradient of an output is kept, if it is.
+    /// The slot that keeps the gradient of an output, if there is one.
     pub(crate) fn slot(&self, output: usize) -> Option<&Mutex<Slot>> {
         match &self.kind {
             NodeKind::Leaf(slot) => Some(slot),
@@ -127,7 +127,7 @@ type DeferredDrop = (
 thread_local! {
     /// Whether an operation is being dropped.
     static DROPPING: Cell<bool> = const { Cell::new(false) };
-    /// What operations owned that came to be dropped because that one was.
+    /// What operations owned whose drop was caused by that of another operation.
     static DEFERRED_DROPS: RefCell<Vec<DeferredDrop>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,15 +1,15 @@
-//! What a tensor that is made is like.
+//! Options for creating tensors: dtype, device, gradient tracking.
 
 use super::Tensor;
 use crate::backend::default_device;
 use crate::{DType, Device, Result, default_dtype};
 
-/// The dtype and the device of a tensor that is made, and whether it collects a gradient: what
-/// PyTorch's functions take as `dtype=`, `device=` and `requires_grad=`.
+/// The dtype and the device of a new tensor, and whether it collects a gradient: the arguments `dtype=`,
+/// `device=` and `requires_grad=` of PyTorch's functions.
 ///
-/// A dtype, a device, both in a tuple, or `()` stand for the options that say no more. What is left
-/// open is the default: the [default device](crate::default_device) and, where values do not
-/// say otherwise, the [default dtype](crate::default_dtype).
+/// A dtype, a device, both in a tuple, or `()` convert to options that set no more than that. Options that
+/// are not set are the [default device](crate::default_device) and, where the dtype does not follow from
+/// values, the [default dtype](crate::default_dtype).
 ///
 /// # Example
 ///
@@ -37,21 +37,21 @@ impl TensorOptions {
         Self::default()
     }
 
-    /// With this dtype.
+    /// Sets the dtype.
     #[must_use]
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = Some(dtype);
         self
     }
 
-    /// On this device.
+    /// Sets the device.
     #[must_use]
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Whether the tensor is a leaf that collects a gradient, as by [`Tensor::with_grad`].
+    /// Sets whether the tensor is a leaf that collects a gradient, as by [`Tensor::with_grad`].
     #[must_use]
     pub fn requires_grad(mut self, requires_grad: bool) -> Self {
         self.requires_grad = requires_grad;
@@ -78,12 +78,12 @@ impl TensorOptions {
         self.device.unwrap_or_else(default_device)
     }
 
-    /// A tensor that was made on the host, as the options want it.
-    pub(crate) fn place(&self, op: &'static str, made: Tensor) -> Result<Tensor> {
+    /// Moves a tensor made on the host to the device of the options, and tracks it if they ask for it.
+    pub(crate) fn move_and_track(&self, op: &'static str, made: Tensor) -> Result<Tensor> {
         self.track(op, made.to_device(&self.device_or_default())?)
     }
 
-    /// A tensor that was made on its device, as the options want it.
+    /// Makes a tensor on its device a leaf that collects a gradient, if the options ask for it.
     pub(crate) fn track(&self, op: &'static str, made: Tensor) -> Result<Tensor> {
         match self.requires_grad {
             true => made.as_leaf(op),

@@ -38,8 +38,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// What the storage's own code reports, or memory that it gives of another dtype or device or that is
-    /// packed again.
+    /// The error of the storage's own code, or memory that it returns with another dtype or device or packed
+    /// again.
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl Tensor {
         Ok(plain)
     }
 
-    /// What kernels of plain elements read, in the name of `op`.
+    /// The operand of a kernel of plain elements; packed elements are reported as an error of `op`.
     pub(crate) fn plain(&self, op: &'static str) -> Result<Operand> {
         self.storage.check_plain(op)?;
         Ok(self.operand())

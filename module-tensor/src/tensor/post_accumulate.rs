@@ -8,7 +8,7 @@ use super::node::{Node, lock};
 use super::{Edge, Tensor};
 use crate::{ErrorKind, Result};
 
-/// How many hooks there are: without any a pass does not count what leaves are given.
+/// The number of hooks: without any, a pass does not count the gradients of leaves.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn post_accumulate_hooks_exist() -> bool {
@@ -20,7 +20,7 @@ type Callback = Arc<dyn Fn(&Edge) -> Result<()> + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct PostAccumulateHook {
     number: u64,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
     callback: Callback,
 }
 
@@ -46,8 +46,8 @@ impl Drop for PostAccumulateHookHandle {
         };
         let removed = leaf.grad_hooks_of(0).and_then(|hooks| {
             let mut hooks = lock(&hooks.post_accumulate);
-            let place = hooks.iter().position(|hook| hook.number == self.number)?;
-            Some(hooks.remove(place))
+            let index = hooks.iter().position(|hook| hook.number == self.number)?;
+            Some(hooks.remove(index))
         });
         // Dropped after the lock: the closure may own other handles.
         drop(removed);
@@ -61,10 +61,10 @@ impl std::fmt::Debug for PostAccumulateHookHandle {
 }
 
 impl Edge {
-    /// Has `callback` called with this leaf.
+    /// Registers `callback` to be called with this leaf.
     pub(crate) fn register_post_accumulate_grad_hook(
         &self,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
         callback: impl Fn(&Self) -> Result<()> + Send + Sync + 'static,
     ) -> PostAccumulateHookHandle {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -72,7 +72,7 @@ impl Edge {
         if let Some(hooks) = self.node.make_grad_hooks(self.output) {
             lock(&hooks.post_accumulate).push(PostAccumulateHook {
                 number,
-                place,
+                location,
                 callback: Arc::new(callback),
             });
         }
@@ -94,7 +94,7 @@ impl Edge {
         let hooks = lock(&hooks.post_accumulate).clone();
         for hook in hooks {
             (hook.callback)(self).map_err(|source| ErrorKind::GradHook {
-                place: hook.place.to_string(),
+                place: hook.location.to_string(),
                 of: self.node.name(),
                 source: Box::new(source),
             })?;
@@ -104,7 +104,7 @@ impl Edge {
 }
 
 impl Tensor {
-    /// Has `hook` called with this leaf as soon as a backward pass has added its whole gradient to
+    /// Registers `hook` to be called with this leaf as soon as a backward pass has added its whole gradient to
     /// [`grad`](Self::grad), before the pass goes on: PyTorch's
     /// `Tensor.register_post_accumulate_grad_hook`.
     ///
@@ -142,7 +142,7 @@ impl Tensor {
         hook: impl Fn(&Self) -> Result<()> + Send + Sync + 'static,
     ) -> Result<PostAccumulateHookHandle> {
         const NAME: &str = "register_post_accumulate_grad_hook";
-        let place = Location::caller();
+        let location = Location::caller();
         let edge = self
             .edge
             .as_ref()
@@ -158,11 +158,13 @@ impl Tensor {
         }
         // Without its edge, because the leaf owns the hook.
         let value = self.detach();
-        Ok(edge.register_post_accumulate_grad_hook(place, move |edge| {
-            hook(&Self {
-                edge: Some(edge.clone()),
-                ..value.clone()
-            })
-        }))
+        Ok(
+            edge.register_post_accumulate_grad_hook(location, move |edge| {
+                hook(&Self {
+                    edge: Some(edge.clone()),
+                    ..value.clone()
+                })
+            }),
+        )
     }
 }

@@ -6,7 +6,7 @@ use super::node::{Input, Inputs};
 use super::{Edge, Function, Node, Tensor, is_grad_enabled};
 
 impl Tensor {
-    /// This tensor as the output of an operation on `inputs` whose gradient `function` is.
+    /// Records this tensor as the output of an operation on `inputs` with the gradient `function`.
     ///
     /// `function` is made only if a gradient can flow: if the grad mode is on and an input is
     /// tracked. It is given the output to save.
@@ -44,8 +44,8 @@ impl Tensor {
         self
     }
 
-    /// `outputs` as those of one operation on `inputs`, as [`record`](Self::record) for one: outputs that
-    /// are not floating-point, such as places, have no gradient.
+    /// Records `outputs` as those of one operation on `inputs`, as [`record`](Self::record) does for one:
+    /// outputs that are not floating-point, such as indices, have no gradient.
     ///
     /// The function is given one optional gradient for each output ([`Backward::grad_of`](super::Backward::grad_of)).
     ///

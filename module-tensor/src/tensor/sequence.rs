@@ -1,4 +1,4 @@
-//! Tensors that follow a rule.
+//! Ranges, evenly spaced numbers and the identity matrix.
 
 use super::{Tensor, TensorOptions};
 use crate::backend::check_host_allocatable;
@@ -6,7 +6,7 @@ use crate::layout::Layout;
 use crate::{DType, Error, ErrorKind, Result, Scalar, Shape};
 
 impl Tensor {
-    /// The numbers from `start` up to and without `end`, one apart: [`arange_step`](Self::arange_step) with
+    /// The numbers from `start` up to but not including `end`, one apart: [`arange_step`](Self::arange_step) with
     /// a step of 1.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Tensor {
         )
     }
 
-    /// The numbers `start + i·step` up to and without `end`: PyTorch's `arange(start, end, step)`. Without a
+    /// The numbers `start + i·step` up to but not including `end`: PyTorch's `arange(start, end, step)`. Without a
     /// dtype they are `I64` if all three are integers, else of the default one.
     ///
     /// Floating-point ones are computed in `f64` and rounded once.
@@ -106,7 +106,7 @@ impl Tensor {
             i => end - (last - i) as f64 * step,
         };
         let values = (0..steps).map(value).collect::<Vec<f64>>();
-        options.place(NAME, Self::from_vec(values, steps)?.to_dtype(dtype)?)
+        options.move_and_track(NAME, Self::from_vec(values, steps)?.to_dtype(dtype)?)
     }
 
     /// A matrix of `n` rows and `m` columns with ones on its diagonal and zeros elsewhere.
@@ -135,7 +135,7 @@ impl Tensor {
     }
 }
 
-/// The numbers from the first of three on, up to and without the second, with the third as the step.
+/// The numbers from the first of three on, up to but not including the second, with the third as the step.
 fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Result<Tensor> {
     let any_float = scalars.iter().any(|scalar| scalar.is_float());
     let dtype = match any_float {
@@ -184,7 +184,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         let values = (0..length).map(|i| start + i as f64 * step);
         Tensor::from_vec(values.collect(), length)?
     };
-    options.place(op, values.to_dtype(dtype)?)
+    options.move_and_track(op, values.to_dtype(dtype)?)
 }
 
 /// Checks that a dtype holds numbers, and fractions if there are any.

@@ -64,9 +64,9 @@ from_values!(
     Complex<f32>
 );
 
-/// As `I64`, which holds all of them and is computed with; [`Tensor::from_vec`] keeps them as they are.
 macro_rules! from_u32 {
     ($($type:ty, [$($generic:tt)*], |$values:ident| $as_i64:expr;)*) => {$(
+        /// Converts to `I64`, the integer dtype with arithmetic; [`Tensor::from_vec`] keeps `U32`.
         impl<$($generic)*> From<$type> for Tensor {
             fn from($values: $type) -> Self {
                 $as_i64.into()
@@ -83,7 +83,7 @@ from_u32! {
     &[u32], [], |values| values.iter().copied().map(i64::from).collect::<Vec<_>>();
 }
 
-/// A matrix of rows, of which no two differ in length; no rows are a matrix of shape `[0, 0]`.
+/// Makes a matrix of rows of the same length; no rows make a matrix of shape `[0, 0]`.
 ///
 /// # Example
 ///
@@ -95,7 +95,7 @@ from_u32! {
 /// let ragged = Tensor::try_from(vec![vec![1_i64, 2], vec![3]]).unwrap_err();
 /// assert_eq!(
 ///     ragged.to_string(),
-///     "try_from: rows = row 1 of 1 element(s): row 0 has 2; all rows of a matrix are of one length"
+///     "try_from: rows = row 1 of 1 element(s): row 0 has 2; all rows must have the same length"
 /// );
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
@@ -110,7 +110,7 @@ impl<T: Element> TryFrom<Vec<Vec<T>>> for Tensor {
             .find(|(_, row)| row.len() != columns)
         {
             let row = format!("row {i} of {} element(s)", row.len());
-            let problem = format!("row 0 has {columns}; all rows of a matrix are of one length");
+            let problem = format!("row 0 has {columns}; all rows must have the same length");
             return Err(Error::argument("try_from", "rows", row, problem));
         }
         let shape = [rows.len(), columns];
@@ -119,7 +119,7 @@ impl<T: Element> TryFrom<Vec<Vec<T>>> for Tensor {
 }
 
 impl Tensor {
-    /// A CPU tensor of values whose number is that of `shape`.
+    /// Makes a CPU tensor of as many values as `shape` has elements.
     fn of<T: Element>(values: Vec<T>, shape: Shape) -> Self {
         Self::fresh(crate::backend::cpu_storage(values), shape)
     }

@@ -163,7 +163,7 @@ fn tensors_come_from_rows_and_from_u32() -> Result<()> {
     let ragged = Tensor::try_from(vec![vec![true], vec![true, false]]).unwrap_err();
     assert_eq!(
         ragged.to_string(),
-        "try_from: rows = row 1 of 2 element(s): row 0 has 1; all rows of a matrix are of one length"
+        "try_from: rows = row 1 of 2 element(s): row 0 has 1; all rows must have the same length"
     );
     let largest = Tensor::from(u32::MAX);
     assert_eq!(

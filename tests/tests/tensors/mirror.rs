@@ -25,7 +25,7 @@ fn devices_are_found_by_their_names() -> Result<()> {
         "{error}"
     );
     assert!(
-        error.to_string().contains("there are: cpu, mirror:"),
+        error.to_string().contains("available: cpu, mirror:"),
         "{error}"
     );
     for wrong in [

@@ -1,4 +1,4 @@
-//! A step of AdamW, block after block while it is near.
+//! A step of AdamW, in blocks that stay in the cache.
 
 use super::float::Float;
 use super::lanes::number;
@@ -142,7 +142,7 @@ struct Steps<'a, T> {
 impl<T: Float> Loop for Steps<'_, T> {
     type Output = ();
 
-    // The steps and the places where they round are those of PyTorch's.
+    // The steps and their roundings are those of PyTorch's.
 
     #[inline(always)]
     #[allow(clippy::inline_always)]

@@ -1,4 +1,4 @@
-//! Writing through a layout: what views and padding do, the other way round.
+//! Writing through a layout: the inverse of views, and constant padding.
 
 use super::dispatch::dispatch_moved;
 use super::full::full;

@@ -17,7 +17,7 @@ use crate::Result;
 
 const NAME: &str = "attention";
 
-/// How many queries are worked on together.
+/// The number of queries that are processed together.
 const QUERIES: usize = 64;
 
 pub(super) fn attention(
@@ -39,7 +39,7 @@ pub(super) fn attention_backward(
 
 /// The sizes of one attention.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct AttentionSizes {
     batch: usize,
     length: usize,
     keys: usize,
@@ -47,7 +47,7 @@ struct Sizes {
     value_width: usize,
 }
 
-impl Sizes {
+impl AttentionSizes {
     fn of(inputs: &AttentionInputs) -> Result<Self> {
         let shapes = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape());
         let [&[batch, length, width], &[_, keys, _], &[_, _, value_width]] =
@@ -64,8 +64,8 @@ impl Sizes {
         })
     }
 
-    /// How long one element of the batch takes.
-    fn steps(self) -> usize {
+    /// The cost of one element of the batch in nanoseconds.
+    fn element_ns(self) -> usize {
         let products = self.length.saturating_mul(self.keys);
         products.saturating_mul(self.width + self.value_width + 32) / 32
     }
@@ -90,8 +90,8 @@ impl Sizes {
     }
 }
 
-/// Adds the mask to a row of scores and says how many of them count.
-fn masked<T: Float>(
+/// Adds the mask to a row of scores and returns the number of scores that count.
+fn apply_mask<T: Float>(
     row: &mut [T],
     mask: Option<&Mask<'_, T>>,
     geometry: &AttentionGeometry,
@@ -120,8 +120,8 @@ impl FloatKernel for Attention<'_> {
 
     fn run<T: Float>(self) -> Result<(Storage, Saved)> {
         let Self(inputs, geometry) = self;
-        let sizes = Sizes::of(inputs)?;
-        let Sizes {
+        let sizes = AttentionSizes::of(inputs)?;
+        let AttentionSizes {
             batch,
             length,
             keys,
@@ -155,7 +155,7 @@ impl FloatKernel for Attention<'_> {
                 let mut shares = [T::zero(); QUERIES];
                 for (i, row) in scores.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
-                    let count = masked(row, mask.as_ref(), geometry, at);
+                    let count = apply_mask(row, mask.as_ref(), geometry, at);
                     let (row, hidden) = row.split_at_mut(count);
                     hidden.fill(T::zero());
                     let most = max(row);
@@ -190,7 +190,7 @@ impl FloatKernel for Attention<'_> {
         let batch = if keys == 0 || length == 0 { 0 } else { batch };
         parallel_for(
             batch,
-            sizes.steps(),
+            sizes.element_ns(),
             items,
             &|batch, (mut out, mut logs)| {
                 let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
@@ -226,8 +226,8 @@ impl FloatKernel for Gradient<'_> {
     /// ```
     fn run<T: Float>(self) -> Result<[Storage; 3]> {
         let Self(grad, inputs, saved, geometry) = self;
-        let sizes = Sizes::of(inputs)?;
-        let Sizes {
+        let sizes = AttentionSizes::of(inputs)?;
+        let AttentionSizes {
             batch,
             length,
             keys,
@@ -258,19 +258,19 @@ impl FloatKernel for Gradient<'_> {
             let value_at = shared * keys * value_width;
             for (range, seen) in sizes.blocks(geometry) {
                 let rows = range.len();
-                let place = b * length + range.start;
-                let query = Matrix::new(&query[place * width..][..rows * width], rows);
+                let first_row = b * length + range.start;
+                let query = Matrix::new(&query[first_row * width..][..rows * width], rows);
                 let key = Matrix::new(&key[key_at..][..seen * width], seen);
                 let value = Matrix::new(&value[value_at..][..seen * value_width], seen);
-                let out_at = place * value_width..(place + rows) * value_width;
+                let out_at = first_row * value_width..(first_row + rows) * value_width;
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
                 multiply(scale, query, key.t(), false, MatrixMut::new(p, rows));
                 for (i, row) in p.chunks_exact_mut(seen).enumerate() {
                     let at = [b, range.start + i];
-                    let count = masked(row, mask.as_ref(), geometry, at);
-                    let log = logs[place + i];
+                    let count = apply_mask(row, mask.as_ref(), geometry, at);
+                    let log = logs[first_row + i];
                     let count = if log == f64::NEG_INFINITY { 0 } else { count };
                     let (row, hidden) = row.split_at_mut(count);
                     hidden.fill(T::zero());
@@ -319,9 +319,9 @@ impl FloatKernel for Gradient<'_> {
         } else {
             batch / repeats
         };
-        let steps = sizes.steps().saturating_mul(3 * repeats);
-        parallel_for(shared, steps, items, &|shared,
-                                             (
+        let shared_ns = sizes.element_ns().saturating_mul(3 * repeats);
+        parallel_for(shared, shared_ns, items, &|shared,
+                                                 (
             mut query,
             (mut key, mut value),
         )| {

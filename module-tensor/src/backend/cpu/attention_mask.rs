@@ -1,4 +1,4 @@
-//! What attention adds to its scores.
+//! The mask that attention adds to its scores.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::zip::zip;
 /// The mask where it lies: what is expanded is neither copied nor read twice from memory.
 pub(super) struct Mask<'a, T: Clone> {
     values: Cow<'a, [T]>,
-    /// Where each element of the batch starts.
+    /// The offset of each element of the batch.
     starts: Vec<usize>,
     query_stride: usize,
     /// 1, or 0 if one value is for all keys.

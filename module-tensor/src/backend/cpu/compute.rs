@@ -10,9 +10,9 @@ use super::{
 use crate::layout::Layout;
 use crate::{DType, Error, Result};
 
-/// What holds operands.
+/// Operands that can be cast to the dtype of the computation.
 pub(super) trait Compute: Sized {
-    /// The same in the dtype to compute in.
+    /// Casts to the dtype of the computation.
     fn computed_in(self, dtype: DType) -> Result<Self>;
 }
 
@@ -21,7 +21,7 @@ impl Compute for Operand {
         if self.storage.dtype() == dtype {
             return Ok(self);
         }
-        // What is stretched is cast once for all of its places, in the order in which it lies.
+        // A broadcast element is cast once, and the elements keep their order in memory.
         let shape = self.layout.shape().clone();
         let mut once = self.layout;
         for dim in 0..once.rank() {
@@ -115,7 +115,7 @@ pub(super) fn dtype_of(x: Option<&Operand>) -> Option<DType> {
     x.map(|x| x.storage.dtype())
 }
 
-/// What was saved of a forward pass: `len` elements, if it is the same pass.
+/// The `len` elements that a forward pass saved; an error if another pass saved them.
 pub(super) fn saved_elements<'a, T: Element>(
     storage: &'a Storage,
     len: usize,

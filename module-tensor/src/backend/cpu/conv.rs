@@ -22,12 +22,12 @@ pub(super) fn convolution(
             op,
             a,
             b,
-            sizes: Sizes::new(geometry)?,
+            sizes: ConvSizes::new(geometry)?,
         },
     )
 }
 
-pub(super) struct Sizes {
+pub(super) struct ConvSizes {
     pub(super) batch: usize,
     pub(super) groups: usize,
     /// Output channels of one group.
@@ -36,7 +36,7 @@ pub(super) struct Sizes {
     pub(super) window: Window,
 }
 
-impl Sizes {
+impl ConvSizes {
     fn new(geometry: &ConvGeometry) -> Result<Self> {
         let ConvGeometry {
             input,
@@ -71,8 +71,8 @@ impl Sizes {
     }
 
     /// The convolution of the output's gradient whose output is the input's gradient, if there is one
-    /// and it is the better way: with a step of 1, by the kernel turned round.
-    fn turned(&self) -> Option<Self> {
+    /// and it is the better way: with a step of 1, by the flipped kernel.
+    fn input_gradient_as_conv(&self) -> Option<Self> {
         let Self {
             batch,
             groups,
@@ -125,7 +125,7 @@ struct Convolution<'a> {
     op: ConvOp,
     a: &'a Operand,
     b: &'a Operand,
-    sizes: Sizes,
+    sizes: ConvSizes,
 }
 
 impl FloatKernel for Convolution<'_> {
@@ -142,7 +142,7 @@ impl FloatKernel for Convolution<'_> {
         if op == ConvOp::Input
             && !empty
             && !sizes.window.is_pointwise()
-            && let Some(turned) = sizes.turned()
+            && let Some(turned) = sizes.input_gradient_as_conv()
         {
             return turned.run(ConvOp::Forward, &a, &sizes.turn(&b)?);
         }
@@ -150,7 +150,7 @@ impl FloatKernel for Convolution<'_> {
     }
 }
 
-impl Sizes {
+impl ConvSizes {
     fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
         let Self {
             batch,
@@ -158,11 +158,11 @@ impl Sizes {
             out_channels,
             ref window,
         } = *self;
-        let (rows, places) = (window.rows(), window.places());
+        let (rows, windows) = (window.rows(), window.places());
         // The elements of one sample and group.
         let (input, output, weight) = (
             window.input_len(),
-            out_channels * places,
+            out_channels * windows,
             out_channels * rows,
         );
         let blocks = batch * groups;
@@ -173,7 +173,7 @@ impl Sizes {
         };
         check_allocatable::<T>(len)?;
         let mut out = filled(len, T::zero())?;
-        if len == 0 || input == 0 || rows == 0 || places == 0 || out_channels == 0 {
+        if len == 0 || input == 0 || rows == 0 || windows == 0 || out_channels == 0 {
             return Ok(CpuStorage::wrap(out));
         }
         if let Some(samples) = self.joined_samples() {
@@ -192,15 +192,15 @@ impl Sizes {
                 self.pointwise(op, a, b, out);
                 Ok(())
             } else if !self.is_thin() {
-                self.unfolded(op, a, b, out, buffer)
+                self.run_unfolded(op, a, b, out, buffer)
             } else if op == ConvOp::Forward && window.stride[2] == 1 {
                 self.lines(a, b, out, buffer)
             } else {
-                self.shifted(op, a, b, out);
+                self.run_shifted(op, a, b, out);
                 Ok(())
             }
         };
-        let steps = (out_channels * rows).saturating_mul(places) / 16;
+        let steps = (out_channels * rows).saturating_mul(windows) / 16;
         if op == ConvOp::Weight {
             // Each group's samples one after the other, so that they are added in one order.
             let steps = steps.saturating_mul(batch);
@@ -241,8 +241,8 @@ impl Sizes {
         }
     }
 
-    /// The elements of a tile after the other.
-    fn unfolded<T: Float>(
+    /// Unfolds the input and multiplies, one tile after the other.
+    fn run_unfolded<T: Float>(
         &self,
         op: ConvOp,
         a: &[T],
@@ -252,27 +252,27 @@ impl Sizes {
     ) -> Result<()> {
         let (window, o) = (&self.window, self.out_channels);
         for tile in window.tiles() {
-            let (rows, places) = (tile.rows.clone(), tile.places.clone());
-            let columns = resized(buffer, rows.len().saturating_mul(places.len()))?;
+            let (rows, windows) = (tile.rows.clone(), tile.places.clone());
+            let columns = resized(buffer, rows.len().saturating_mul(windows.len()))?;
             match op {
                 ConvOp::Forward => {
-                    window.unfold(a, &tile, columns, places.len());
-                    // The first channels find zeros, and the others what these left.
-                    let out = MatrixMut::new(out, o).part(places);
+                    window.unfold(a, &tile, columns, windows.len());
+                    // `out` starts at zero; later tiles add to what earlier ones wrote.
+                    let out = MatrixMut::new(out, o).part(windows);
                     let weight = Matrix::new(b, o).part(rows.clone());
                     let columns = Matrix::new(columns, rows.len());
                     multiply(T::one(), weight, columns, true, out);
                 }
                 ConvOp::Input => {
-                    let grad = Matrix::new(a, o).part(places.clone());
+                    let grad = Matrix::new(a, o).part(windows.clone());
                     let weight = Matrix::new(b, o).part(rows.clone()).t();
                     let unfolded = MatrixMut::new(columns, rows.len());
                     multiply(T::one(), weight, grad, false, unfolded);
-                    window.fold(columns, &tile, out, places.len());
+                    window.fold(columns, &tile, out, windows.len());
                 }
                 ConvOp::Weight => {
-                    window.unfold(a, &tile, columns, places.len());
-                    let grad = Matrix::new(b, o).part(places);
+                    window.unfold(a, &tile, columns, windows.len());
+                    let grad = Matrix::new(b, o).part(windows);
                     let columns = Matrix::new(columns, rows.len()).t();
                     let out = MatrixMut::new(out, o).part(rows);
                     multiply(T::one(), grad, columns, true, out);
@@ -283,7 +283,7 @@ impl Sizes {
     }
 }
 
-/// The first `len` elements of a buffer that grows as it must; what they are is not said.
+/// The first `len` elements of a buffer, which grows if needed; their values are unspecified.
 pub(super) fn resized<T: Float>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
     if buffer.len() < len {
         check_allocatable::<T>(len)?;

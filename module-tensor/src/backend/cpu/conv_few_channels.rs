@@ -1,7 +1,7 @@
 //! Convolutions with few channels, where a product of matrices would be one of vectors: sums of lines.
 
 use super::ConvOp;
-use super::conv::{Sizes, resized};
+use super::conv::{ConvSizes, resized};
 use super::float::Float;
 use super::window::add_steps;
 use crate::Result;
@@ -10,7 +10,7 @@ use crate::zip::{zip, zip_mut, zip_mut2};
 /// The elements that are summed at a time.
 const CHUNK: usize = 16;
 
-impl Sizes {
+impl ConvSizes {
     /// Each line of the output from the lines of the input under it, which have zeros around them so
     /// that all are read to their full length; the step along them is 1.
     pub(super) fn lines<T: Float>(
@@ -74,15 +74,15 @@ impl Sizes {
         Ok(())
     }
 
-    /// Lines of the input times one element of the weight each.
-    pub(super) fn shifted<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) {
+    /// Multiplies lines of the input by one element of the weight each.
+    pub(super) fn run_shifted<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) {
         let window = &self.window;
-        let (rows, places, step) = (window.rows(), window.places(), window.stride[2]);
+        let (rows, windows, step) = (window.rows(), window.places(), window.stride[2]);
         let whole = window.whole();
         for channel in 0..self.out_channels {
             window.segments(&whole, |row, line, input, length| {
                 let weight = channel * rows + row;
-                let output = channel * places + line;
+                let output = channel * windows + line;
                 match op {
                     ConvOp::Forward => {
                         let (weight, out) = (b[weight], &mut out[output..output + length]);

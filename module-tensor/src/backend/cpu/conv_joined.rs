@@ -2,7 +2,7 @@
 //! matrices is wide and reads the weight once for all of them.
 
 use super::ConvOp;
-use super::conv::{Sizes, resized};
+use super::conv::{ConvSizes, resized};
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::threads::{Items, parallel_for};
@@ -12,7 +12,7 @@ use crate::Result;
 /// Images with more windows are worked on one by one.
 const SMALL: usize = 128;
 
-/// How many windows are joined, about.
+/// The approximate number of windows that are joined.
 const WIDE: usize = 256;
 
 /// Memory that is used again for the next samples.
@@ -22,12 +22,12 @@ struct Buffers<T> {
     output: Vec<T>,
 }
 
-impl Sizes {
-    /// How many samples are worked on together, if it is more than one.
+impl ConvSizes {
+    /// The number of samples that are processed together, if it is more than one.
     pub(super) fn joined_samples(&self) -> Option<usize> {
-        let places = self.window.places();
-        let small = places <= SMALL && self.groups == 1 && !self.is_thin();
-        let samples = WIDE.div_ceil(places.max(1)).min(self.batch);
+        let windows = self.window.places();
+        let small = windows <= SMALL && self.groups == 1 && !self.is_thin();
+        let samples = WIDE.div_ceil(windows.max(1)).min(self.batch);
         (small && samples > 1).then_some(samples)
     }
 
@@ -85,8 +85,8 @@ impl Sizes {
         out: &mut [T],
         buffers: &mut Buffers<T>,
     ) -> Result<()> {
-        let (o, places) = (self.out_channels, self.window.places());
-        let joined = input.len() / self.window.input_len() * places;
+        let (o, windows) = (self.out_channels, self.window.places());
+        let joined = input.len() / self.window.input_len() * windows;
         let output = resized(&mut buffers.output, o * joined)?;
         for tile in self.window.tiles() {
             let columns = self.joined_columns(input, &tile, &mut buffers.columns)?;
@@ -94,12 +94,12 @@ impl Sizes {
             let add = tile.rows.start > 0;
             multiply(T::one(), weight, columns, add, MatrixMut::new(output, o));
         }
-        for (sample, out) in out.chunks_exact_mut(o * places).enumerate() {
+        for (sample, out) in out.chunks_exact_mut(o * windows).enumerate() {
             let channels = out
-                .chunks_exact_mut(places)
+                .chunks_exact_mut(windows)
                 .zip(output.chunks_exact(joined));
             for (out, output) in channels {
-                out.copy_from_slice(&output[sample * places..][..places]);
+                out.copy_from_slice(&output[sample * windows..][..windows]);
             }
         }
         Ok(())
@@ -112,9 +112,9 @@ impl Sizes {
         out: &mut [T],
         buffers: &mut Buffers<T>,
     ) -> Result<()> {
-        let (o, places) = (self.out_channels, self.window.places());
+        let (o, windows) = (self.out_channels, self.window.places());
         let joined = grad.len() / o;
-        let grad = join(grad, o, places, &mut buffers.output)?;
+        let grad = join(grad, o, windows, &mut buffers.output)?;
         for tile in self.window.tiles() {
             let rows = tile.rows.clone();
             let columns = resized(&mut buffers.columns, rows.len() * joined)?;
@@ -123,7 +123,7 @@ impl Sizes {
             multiply(T::one(), weight, Matrix::new(grad, o), false, unfolded);
             let samples = out.chunks_exact_mut(self.window.input_len());
             for (sample, out) in samples.enumerate() {
-                let columns = &columns[sample * places..];
+                let columns = &columns[sample * windows..];
                 self.window.fold(columns, &tile, out, joined);
             }
         }
@@ -137,8 +137,8 @@ impl Sizes {
         out: &mut [T],
         buffers: &mut Buffers<T>,
     ) -> Result<()> {
-        let (o, places) = (self.out_channels, self.window.places());
-        let grad = join(grad, o, places, &mut buffers.output)?;
+        let (o, windows) = (self.out_channels, self.window.places());
+        let grad = join(grad, o, windows, &mut buffers.output)?;
         for tile in self.window.tiles() {
             let columns = self.joined_columns(input, &tile, &mut buffers.columns)?;
             let out = MatrixMut::new(out, o).part(tile.rows.clone());
@@ -154,30 +154,30 @@ impl Sizes {
         tile: &Tile,
         buffer: &'a mut Vec<T>,
     ) -> Result<Matrix<'a, T>> {
-        let places = self.window.places();
+        let windows = self.window.places();
         let inputs = input.chunks_exact(self.window.input_len());
-        let joined: usize = inputs.len() * places;
+        let joined: usize = inputs.len() * windows;
         let columns = resized(buffer, tile.rows.len() * joined)?;
         for (sample, input) in inputs.enumerate() {
-            let columns = &mut columns[sample * places..];
+            let columns = &mut columns[sample * windows..];
             self.window.unfold(input, tile, columns, joined);
         }
         Ok(Matrix::new(columns, tile.rows.len()))
     }
 }
 
-/// `[samples, channels, places]` as `[channels, samples · places]`.
+/// `[samples, channels, windows]` as `[channels, samples · windows]`.
 fn join<'a, T: Float>(
     x: &[T],
     channels: usize,
-    places: usize,
+    windows: usize,
     buffer: &'a mut Vec<T>,
 ) -> Result<&'a [T]> {
     let joined = x.len() / channels;
     let to = resized(buffer, x.len())?;
-    for (sample, x) in x.chunks_exact(channels * places).enumerate() {
-        for (channel, x) in x.chunks_exact(places).enumerate() {
-            to[channel * joined + sample * places..][..places].copy_from_slice(x);
+    for (sample, x) in x.chunks_exact(channels * windows).enumerate() {
+        for (channel, x) in x.chunks_exact(windows).enumerate() {
+            to[channel * joined + sample * windows..][..windows].copy_from_slice(x);
         }
     }
     Ok(to)

@@ -41,7 +41,7 @@ impl CrossEntropyGeometry {
         }
     }
 
-    /// How much of the target each class gets by smoothing, and how much its own.
+    /// The share of the target that each class gets by smoothing, and the share of the class itself.
     fn shares(&self) -> (f64, f64) {
         let spread = self.label_smoothing / self.classes as f64;
         (spread, 1.0 - self.label_smoothing)
@@ -138,14 +138,14 @@ struct Gradient<'a>(
     &'a CrossEntropyGeometry,
 );
 
-/// What one element adds to the gradients of its logits: `pull · pᶜ - even · wᶜ`, and `- own` at its
+/// The contribution of one element to the gradients of its logits: `pull · pᶜ - even · wᶜ`, and `- own` at its
 /// class.
 struct Slope<T> {
     high: T,
     low: T,
     pull: T,
     even: T,
-    /// The place of the class, and what is subtracted there; `None` where the element is ignored.
+    /// The index of the class, and the number that is subtracted there; `None` where the element is ignored.
     own: Option<(usize, T)>,
 }
 

@@ -1,4 +1,4 @@
-//! Copies in which each dimension has an order of its own.
+//! Copies in which each dimension is indexed by a function of its own: flips and padding.
 
 use super::dispatch::dispatch_moved;
 use super::map::{NumberKernel, by_width, run_number, through_wide};
@@ -13,11 +13,11 @@ use crate::Result;
 use crate::layout::Layout;
 use crate::zip::zip_mut;
 
-/// What is copied: for each row of the result where it begins in the tensor, and within a row stretches
-/// of memory. The dimensions that stay as they are at the end belong to the stretches.
+/// The memory that is copied: for each row of the result its start in the tensor, and within a row contiguous
+/// stretches. The last dimensions, if they are unchanged, belong to the stretches.
 struct Plan {
     starts: Vec<usize>,
-    /// Where a stretch begins in a row of the tensor, and its length.
+    /// The start of a stretch in a row of the tensor, and its length.
     stretches: Vec<(usize, usize)>,
     numel: usize,
 }
@@ -26,25 +26,25 @@ impl Plan {
     /// The plan for an output that is not empty.
     fn new(geometry: &GatherAlongGeometry) -> Result<Self> {
         let shape = &geometry.input;
-        let places = places(geometry)?;
+        let indices = indices(geometry)?;
         let layout = Layout::contiguous(shape.clone());
-        let same = |d: &usize| places[*d].iter().copied().eq(0..shape[*d]);
-        let rows = (0..places.len()).rev().find(|d| !same(d)).unwrap_or(0);
+        let same = |d: &usize| indices[*d].iter().copied().eq(0..shape[*d]);
+        let rows = (0..indices.len()).rev().find(|d| !same(d)).unwrap_or(0);
         let mut starts = vec![0];
-        for (order, stride) in places.iter().zip(layout.strides()).take(rows) {
+        for (order, stride) in indices.iter().zip(layout.strides()).take(rows) {
             check_allocatable::<usize>(starts.len().saturating_mul(order.len()))?;
             let next = starts.iter().flat_map(|start| {
                 let along = order.iter();
-                along.map(move |place| start + place * stride)
+                along.map(move |index| start + index * stride)
             });
             starts = next.collect();
         }
         let mut stretches: Vec<(usize, usize)> = Vec::new();
         let inner = layout.strides().get(rows).copied().unwrap_or(1);
-        for place in places.get(rows).map_or(&[0][..], Vec::as_slice) {
+        for index in indices.get(rows).map_or(&[0][..], Vec::as_slice) {
             match stretches.last_mut() {
-                Some((start, length)) if *start + *length == place * inner => *length += inner,
-                _ => stretches.push((place * inner, inner)),
+                Some((start, length)) if *start + *length == index * inner => *length += inner,
+                _ => stretches.push((index * inner, inner)),
             }
         }
         let width: usize = stretches.iter().map(|(_, length)| length).sum();
@@ -72,23 +72,23 @@ impl Plan {
     }
 }
 
-/// For each dimension of the output, up to the last that is not as it was, the places of the input.
-fn places(geometry: &GatherAlongGeometry) -> Result<Vec<Vec<usize>>> {
+/// The input indices of each dimension of the output, up to the last dimension that changes.
+fn indices(geometry: &GatherAlongGeometry) -> Result<Vec<Vec<usize>>> {
     let changed = geometry
         .dims
         .iter()
         .rposition(|dim| *dim != GatherDim::Same);
     let dims = geometry.input.iter().zip(&geometry.dims);
-    let places = dims.take(changed.unwrap_or(0) + 1).map(|(&size, dim)| {
+    let indices = dims.take(changed.unwrap_or(0) + 1).map(|(&size, dim)| {
         check_allocatable::<usize>(dim.len(size))?;
         Ok(match dim {
-            // Without a choice for each place.
+            // Without a branch for each index.
             GatherDim::Same => (0..size).collect(),
             GatherDim::Flip => (0..size).rev().collect(),
             _ => dim.places(size).collect(),
         })
     });
-    places.collect()
+    indices.collect()
 }
 
 pub(super) fn gather_along(

@@ -11,10 +11,11 @@ use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::layout::Layout;
 use crate::{DType, Result};
 
-/// How many elements are converted at a time: their `f32` stay in the second cache.
+/// The number of elements that are converted at a time: their `f32` stay in the second-level cache.
 const BLOCK: usize = 1 << 16;
 
-/// With more rows the multiplications take so long that the way of the matrix does not matter.
+/// The maximum number of rows: with more, the multiplications take so long that the conversion of the matrix
+/// does not matter.
 const ROWS: usize = 64;
 
 /// `a · b`, plus a row if there is one.

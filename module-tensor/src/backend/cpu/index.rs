@@ -27,19 +27,19 @@ impl Split {
     }
 }
 
-/// The places that an index names, each inside a dimension of `size` elements.
-fn places(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
+/// The elements of an index tensor, each checked to be below `size`.
+fn checked_indices(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
     let index = to_cow::<i64>(index)?;
     check_allocatable::<usize>(index.len())?;
-    let place = |&index: &i64| {
-        let place = usize::try_from(index).ok().filter(|&place| place < size);
-        place.ok_or_else(|| ErrorKind::Index { op, index, size }.into())
+    let check = |&index: &i64| {
+        let checked = usize::try_from(index).ok().filter(|&index| index < size);
+        checked.ok_or_else(|| ErrorKind::Index { op, index, size }.into())
     };
-    index.iter().map(place).collect()
+    index.iter().map(check).collect()
 }
 
-/// Calls `f` for each row of the index tensor with the places where the row and its target in `x`
-/// begin, as if it named place 0.
+/// Calls `f` for each row of the index tensor with the offsets of the row and of its target in `x` for
+/// index 0.
 ///
 /// Other dimensions than `dim` of the index may be shorter than those of `x`.
 fn for_each_row(
@@ -73,17 +73,17 @@ fn for_each_row(
     Ok(())
 }
 
-/// A row of an index tensor, and what it may name.
+/// A row of an index tensor, and the size of the dimension that it indexes.
 struct Row<'a> {
     op: &'static str,
-    places: &'a [i64],
+    indices: &'a [i64],
     size: usize,
-    /// How far apart the elements lie that neighboring numbers name, and those of neighbors in the row.
+    /// The distance between the elements of neighboring indices, and between those of neighbors in the row.
     steps: [usize; 2],
 }
 
 impl Row<'_> {
-    /// Where the row's elements lie after its beginning, each with its neighbor in `others`.
+    /// Calls `f` with the offset of each element of the row and its counterpart in `others`.
     fn for_each<U>(
         &self,
         others: impl IntoIterator<Item = U>,
@@ -91,9 +91,9 @@ impl Row<'_> {
     ) -> Result<()> {
         let [step, along] = self.steps;
         let mut inside = true;
-        for (i, (&place, other)) in self.places.iter().zip(others).enumerate() {
+        for (i, (&index, other)) in self.indices.iter().zip(others).enumerate() {
             // A negative number becomes a large one.
-            let at = place as u64;
+            let at = index as u64;
             if at >= self.size as u64 {
                 inside = false;
                 break;
@@ -103,9 +103,9 @@ impl Row<'_> {
         if inside {
             return Ok(());
         }
-        let outside = |place: &&i64| **place < 0 || **place as u64 >= self.size as u64;
+        let outside = |index: &&i64| **index < 0 || **index as u64 >= self.size as u64;
         let index = self
-            .places
+            .indices
             .iter()
             .find(outside)
             .copied()
@@ -132,12 +132,12 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
         let range = first..first + index_shape[index_shape.rank() - 1];
         let row = Row {
             op: "gather",
-            places: &index[range.clone()],
+            indices: &index[range.clone()],
             size,
             steps,
         };
         let values = &values[start..];
-        row.for_each(&mut out[range], |slot, place| *slot = values[place])
+        row.for_each(&mut out[range], |slot, index| *slot = values[index])
     })?;
     Ok(CpuStorage::wrap(out))
 }
@@ -160,12 +160,12 @@ fn put<T: Element>(
         let range = first..first + index_shape[index_shape.rank() - 1];
         let row = Row {
             op,
-            places: &index[range.clone()],
+            indices: &index[range.clone()],
             size,
             steps,
         };
         let slots = &mut out[start..];
-        row.for_each(&source[range], |&v, place| put(&mut slots[place], v))
+        row.for_each(&source[range], |&v, index| put(&mut slots[index], v))
     })?;
     Ok(CpuStorage::wrap(out))
 }
@@ -271,17 +271,17 @@ pub(super) fn index_select(x: Operand, dim: usize, index: &Operand) -> Result<St
 
 fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
     let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
-    let places = places("index_select", index, size)?;
-    let total = outer * places.len() * inner;
+    let indices = checked_indices("index_select", index, size)?;
+    let total = outer * indices.len() * inner;
     check_allocatable::<T>(total)?;
     let mut out = vec_with_capacity(total)?;
     if total > 0 {
         for block in to_cow::<T>(x)?.chunks_exact(size * inner) {
             if inner == 1 {
-                out.extend(places.iter().map(|&place| block[place]));
+                out.extend(indices.iter().map(|&index| block[index]));
             } else {
-                for place in &places {
-                    out.extend_from_slice(&block[place * inner..(place + 1) * inner]);
+                for index in &indices {
+                    out.extend_from_slice(&block[index * inner..(index + 1) * inner]);
                 }
             }
         }
@@ -310,15 +310,15 @@ impl NumberKernel for IndexAdd<'_> {
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(x, dim, index, source) = self;
         let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
-        let places = places("index_add", index, size)?;
+        let indices = checked_indices("index_add", index, size)?;
         let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
         if values.is_empty() {
             return Ok(CpuStorage::wrap(out));
         }
         let blocks = out.chunks_exact_mut(size * inner);
-        for (block, values) in blocks.zip(values.chunks_exact(places.len() * inner)) {
-            for (place, row) in places.iter().zip(values.chunks_exact(inner)) {
-                let slots = &mut block[place * inner..(place + 1) * inner];
+        for (block, values) in blocks.zip(values.chunks_exact(indices.len() * inner)) {
+            for (index, row) in indices.iter().zip(values.chunks_exact(inner)) {
+                let slots = &mut block[index * inner..(index + 1) * inner];
                 for (slot, &v) in zip_mut(slots, row) {
                     *slot = slot.plus(v);
                 }

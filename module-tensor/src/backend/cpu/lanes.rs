@@ -7,13 +7,13 @@ use super::simd::{Loop, widest};
 use super::threads::{Items, parallel_for};
 use crate::zip::{zip, zip_mut, zip_mut2};
 
-/// How many sums run side by side.
+/// The number of sums that are computed side by side.
 const LANES: usize = 16;
 
-/// The same where the vectors may be as wide as the processor has them.
+/// The number of sums where the vectors may be as wide as the processor allows.
 const WIDE_LANES: usize = 64;
 
-/// How many elements are added up before their sum is added to the rest, so that the rounding
+/// The number of elements that are added up before their sum is added to the rest, so that the rounding
 /// errors of long sums grow with far fewer steps.
 pub(super) const BLOCK: usize = 1024;
 
@@ -37,7 +37,7 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
     partial.into_iter().fold(T::zero(), T::plus)
 }
 
-/// How many elements one thread adds up at least.
+/// The minimum number of elements that one thread adds up.
 const LONG: usize = 1 << 16;
 
 fn sum_of_blocks<T: Number>(x: &[T]) -> T {

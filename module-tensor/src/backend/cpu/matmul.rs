@@ -26,7 +26,7 @@ pub(super) fn addmm(row: &Operand, a: &Operand, b: &Operand) -> Result<Storage> 
 }
 
 struct Product<'a> {
-    /// What each row of the result starts from; 0 if there is none.
+    /// The initial value of each row of the result; 0 if there is none.
     row: Option<&'a Operand>,
     a: &'a Operand,
     b: &'a Operand,
@@ -40,7 +40,7 @@ impl NumberKernel for Product<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let (a, b) = Factor::joined(Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
+        let (a, b) = Factor::join_batch(Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
         let (batch, m, n) = (a.batch, a.rows, b.columns);
         let len = batch * m * n;
         check_allocatable::<T>(len)?;
@@ -136,7 +136,7 @@ struct Factor<'a, T> {
     column_step: usize,
 }
 
-/// Where the matrices of a batch start.
+/// The offsets of the matrices of a batch.
 #[derive(Clone)]
 enum Starts {
     /// At even distances, which are 0 if one matrix serves all.
@@ -210,9 +210,9 @@ impl<'a, T: Number> Factor<'a, T> {
         })
     }
 
-    /// One product for the whole batch, where `b` is one matrix for all and the rows of `a` follow each
-    /// other: what is packed of `b` then serves all of them.
-    fn joined(a: Self, b: Self) -> (Self, Self) {
+    /// Joins the batch to one product if `b` is one matrix for all and the rows of `a` are contiguous, so that
+    /// `b` is packed once.
+    fn join_batch(a: Self, b: Self) -> (Self, Self) {
         let follow = matches!(a.starts, Starts::Step(step) if step == a.rows * a.row_step);
         if a.batch <= 1 || !matches!(b.starts, Starts::Step(0)) || !follow {
             return (a, b);

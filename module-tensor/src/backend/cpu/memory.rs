@@ -74,7 +74,7 @@ pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
 }
 
 impl HostData {
-    /// So many elements that are all to be written over: what they are is not said.
+    /// Makes `len` elements of unspecified value, for a caller that overwrites them all.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
     Ok(block)
 }
 
-/// Keeps the memory of a tensor that is gone for those that come.
+/// Keeps the memory of a freed tensor for new tensors.
 pub(super) fn give_back(data: HostData) {
     let bytes = data.capacity_in_bytes();
     if REUSED_SIZES.contains(&bytes) {
@@ -151,10 +151,10 @@ pub(super) fn give_back(data: HostData) {
 /// The sizes in bytes of the blocks that are kept. Smaller ones the system's allocator keeps itself.
 const REUSED_SIZES: std::ops::Range<usize> = 1 << 13..1 << 30;
 
-/// The most bytes that are kept at once.
+/// The maximum number of bytes that are kept.
 const MOST: usize = 1 << 29;
 
-/// Gives what is kept back to the system.
+/// Returns the kept blocks to the system.
 pub(super) fn empty() {
     let blocks = std::mem::take(&mut *pool());
     drop(blocks);
@@ -172,7 +172,7 @@ fn pool() -> std::sync::MutexGuard<'static, Pool> {
 
 #[derive(Default)]
 struct Pool {
-    /// By dtype and size in bytes, which rise. A program asks for few sizes.
+    /// In ascending order of dtype and size in bytes. A program asks for few sizes.
     blocks: Vec<(Size, Vec<HostData>)>,
     bytes: usize,
 }
@@ -181,7 +181,7 @@ struct Pool {
 type Size = (usize, usize);
 
 impl Pool {
-    /// Where blocks of this size are, or would be.
+    /// The index of the blocks of this size, or the index where they would be inserted.
     fn search(&self, size: Size) -> std::result::Result<usize, usize> {
         self.blocks.binary_search_by_key(&size, |(size, _)| *size)
     }

@@ -26,10 +26,10 @@ pub(super) use gradient::normalize_backward;
 
 const NAME: &str = "normalization";
 
-/// How many rows are summed in the type of the elements before their sums are added in `f64`.
+/// The number of rows that are summed in the type of the elements before their sums are added in `f64`.
 const ROWS: usize = 64;
 
-/// How many elements are asked about the mean first.
+/// The number of elements that give the first estimate of the mean.
 const FEW: usize = 32;
 
 pub(super) fn normalize(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalized> {
@@ -137,7 +137,7 @@ fn parameter<'a, T: Float>(
     }
 }
 
-/// What is subtracted and what is divided by, one of each for every row or channel.
+/// The number that is subtracted and the divisor, one of each for every row or channel.
 struct Statistics {
     mean: Vec<f64>,
     var: Vec<f64>,
@@ -191,7 +191,7 @@ impl Statistics {
         Self { mean, var }
     }
 
-    /// In the type of the elements.
+    /// The statistics in the type of the elements.
     fn rounded<T: Float>(&self) -> [Storage; 2] {
         [&self.mean, &self.var].map(|values| {
             let rounded = values.iter().map(|&value| number::<T>(value));
@@ -282,7 +282,7 @@ impl Moments {
     }
 }
 
-/// What is done to normal elements.
+/// The weight and the bias that are applied to normalized elements.
 struct Affine<'a, T> {
     weight: &'a [T],
     bias: &'a [T],
@@ -340,7 +340,7 @@ impl<T: Float> Affine<'_, T> {
 }
 
 impl NormGeometry {
-    /// How many elements lie one after the other with one pair of statistics.
+    /// The number of consecutive elements with one pair of statistics.
     fn row(&self) -> usize {
         self.channels * self.inner
     }
@@ -350,8 +350,8 @@ impl NormGeometry {
         self.over != NormOver::Row && self.row() == 1
     }
 
-    /// The place of the statistics of row `i`.
-    fn place(&self, i: usize) -> usize {
+    /// The index of the statistics of row `i`.
+    fn statistics_index(&self, i: usize) -> usize {
         match self.over {
             NormOver::Row => i,
             NormOver::Batch | NormOver::Given => i % self.groups,

@@ -1,4 +1,4 @@
-//! What the kernels need of an element type.
+//! The operations that kernels need of an element type.
 
 use half::{bf16, f16};
 use ndarray::LinalgScalar;
@@ -123,7 +123,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn hypot(self, other: Self) -> Self;
     fn copysign(self, other: Self) -> Self;
 
-    /// The matrix product, added to an `out` to `keep`, else over an `out` of zeros.
+    /// The matrix product, added to `out` if `keep`; otherwise `out` must hold zeros.
     fn multiply(a: Matrix<'_, Self>, b: Matrix<'_, Self>, keep: bool, out: MatrixMut<'_, Self>);
 
     /// The greater, NaN if either is.

@@ -10,10 +10,10 @@ use super::simd::{Loop, widest};
 use crate::Result;
 use crate::zip::{zip, zip_mut};
 
-/// How many columns are summed side by side.
+/// The number of columns that are summed side by side.
 const WIDE: usize = 16;
 
-/// How many rows are summed at once, at most.
+/// The maximum number of rows that are summed at once.
 const TALL: usize = 6;
 
 /// A matrix `[depth, width]`, laid out as panels of some columns, with zeros behind the last.
@@ -24,7 +24,7 @@ pub(super) struct Panels<T> {
 }
 
 impl<T: Float> Panels<T> {
-    /// From a matrix `[depth, width]`.
+    /// Packs a matrix `[depth, width]`.
     pub(super) fn new(matrix: &[T], depth: usize, width: usize) -> Result<Self> {
         Self::laid_out(depth, width, |panel, columns| {
             for (p, line) in panel.iter_mut().enumerate() {
@@ -34,8 +34,8 @@ impl<T: Float> Panels<T> {
         })
     }
 
-    /// From a matrix `[width, depth]`, which is turned.
-    pub(super) fn turned(matrix: &[T], depth: usize, width: usize) -> Result<Self> {
+    /// Packs a matrix `[width, depth]`, transposed.
+    pub(super) fn from_transposed(matrix: &[T], depth: usize, width: usize) -> Result<Self> {
         Self::laid_out(depth, width, |panel, columns| {
             for (c, column) in columns.enumerate() {
                 let column = &matrix[column * depth..][..depth];
@@ -126,7 +126,7 @@ impl<T: Float> Loop for Product<'_, T> {
     }
 }
 
-/// How many of some rows the next tile has.
+/// The number of rows of the next tile, if `rows` are left.
 #[inline(always)]
 fn tall(rows: usize) -> usize {
     rows.div_ceil(rows.div_ceil(TALL))

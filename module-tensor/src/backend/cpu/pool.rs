@@ -1,4 +1,4 @@
-//! The greatest element of each window.
+//! Max pooling.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use super::view::to_cow;
 use super::{CpuStorage, Operand, PoolGeometry, Storage, check_allocatable};
 use crate::Result;
 
-/// The greatest elements and their places.
+/// The greatest elements and their indices.
 pub(super) fn max_pool<T: Convert + PartialOrd>(
     x: &Operand,
     geometry: &PoolGeometry,
 ) -> Result<(Storage, Storage)> {
     let values = to_cow::<T>(x)?;
     let windows = pool_windows::windows(geometry)?;
-    // One spatial dimension is three, two of them with one window of one place.
+    // Fewer than three spatial dimensions are padded with dimensions of size 1.
     let one = Windows {
         size: 1,
         step: 1,
@@ -30,11 +30,11 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
     let len = geometry.output.numel();
     check_allocatable::<T>(len)?;
     check_allocatable::<i64>(len)?;
-    let (mut out, mut places) = (Vec::with_capacity(len), Vec::with_capacity(len));
+    let (mut out, mut indices) = (Vec::with_capacity(len), Vec::with_capacity(len));
     // An empty output has no windows, whatever the planes are.
     let plane = depths.size * heights.size * widths.size;
     if len == 0 || plane == 0 {
-        return Ok((CpuStorage::wrap(out), CpuStorage::wrap(places)));
+        return Ok((CpuStorage::wrap(out), CpuStorage::wrap(indices)));
     }
     for plane in values.chunks_exact(plane) {
         for depth in &depths.ranges {
@@ -45,7 +45,7 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
                     for z in depth.clone().step_by(depths.step) {
                         for y in height.clone().step_by(heights.step) {
                             let line = (z * heights.size + y) * widths.size;
-                            best = winner(
+                            best = max_of_line(
                                 plane,
                                 line + width.start..line + width.end,
                                 widths.step,
@@ -54,33 +54,33 @@ pub(super) fn max_pool<T: Convert + PartialOrd>(
                         }
                     }
                     out.push(plane[best]);
-                    places.push(best as i64);
+                    indices.push(best as i64);
                 }
             }
         }
     }
-    Ok((CpuStorage::wrap(out), CpuStorage::wrap(places)))
+    Ok((CpuStorage::wrap(out), CpuStorage::wrap(indices)))
 }
 
-/// The place of the first greatest element, or of the last NaN, as in PyTorch: of every `step`-th of a
-/// line, or the best place so far.
+/// The index of the first greatest element, or of the last NaN, as in PyTorch, among every `step`-th element
+/// of a line and the element at `best`.
 ///
-/// Which place wins is as good as random, so it is chosen and not branched to.
+/// Which element is greater is unpredictable, so it is selected without a branch.
 #[inline]
-fn winner<T: Copy + PartialOrd>(
+fn max_of_line<T: Copy + PartialOrd>(
     plane: &[T],
     line: Range<usize>,
     step: usize,
     mut best: usize,
 ) -> usize {
-    let mut place = line.start;
-    while place < line.end {
-        let v = plane[place];
+    let mut index = line.start;
+    while index < line.end {
+        let v = plane[index];
         // Only NaN differs from itself.
         #[allow(clippy::eq_op)]
         let better = (v > plane[best]) | (v != v);
-        best = if better { place } else { best };
-        place = place.saturating_add(step);
+        best = if better { index } else { best };
+        index = index.saturating_add(step);
     }
     best
 }

@@ -1,4 +1,4 @@
-//! What each place of the output of pooling sees of its input.
+//! The windows of pooling.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use super::resample_axis::{AxisWeights, ResampleAxis, ranges};
 use super::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
 use crate::Result;
 
-/// What each place of an output sees of one dimension of an input.
+/// The windows along one dimension of an input.
 pub(super) struct Windows {
     /// The size of the input.
     pub(super) size: usize,
     /// The distance between neighbors of a window.
     pub(super) step: usize,
-    /// For each place of the output the first place of the input that it sees, and one past the last;
-    /// never empty, never outside, and neither end ever falls.
+    /// For each output element the first input element of its window, and one past the last; never empty,
+    /// never outside, and both ends are nondecreasing.
     pub(super) ranges: Vec<Range<usize>>,
 }
 
@@ -45,10 +45,10 @@ pub(super) fn windows(geometry: &PoolGeometry) -> Result<Vec<Windows>> {
     windows.collect()
 }
 
-/// The averages along each spatial dimension.
+/// Average pooling along each spatial dimension.
 pub(super) fn averages(geometry: &PoolGeometry, divisor: PoolDivisor) -> Result<Vec<ResampleAxis>> {
     let windows = windows(geometry)?.into_iter().enumerate();
-    let bands = windows.map(|(d, windows)| {
+    let axes = windows.map(|(d, windows)| {
         let Windows { size, ranges, .. } = windows;
         let divisors = match (divisor, &geometry.windows) {
             // The override is for all dimensions together.
@@ -74,15 +74,15 @@ pub(super) fn averages(geometry: &PoolGeometry, divisor: PoolDivisor) -> Result<
             weights: AxisWeights::OverOutput(divisors),
         }
     });
-    Ok(bands.collect())
+    Ok(axes.collect())
 }
 
-/// The places of an input that each of `count` places of an output covers, if only in part.
+/// The input elements that each of `count` output elements covers, if only in part.
 fn covered(size: usize, count: usize) -> Result<Vec<Range<usize>>> {
-    // The product with a place may exceed the machine's numbers.
-    let at = |place: usize| place as u128 * size as u128;
-    let end = |place: usize| at(place + 1).div_ceil(count as u128) as usize;
-    ranges(count, |place| {
-        (at(place) / count as u128) as usize..end(place)
+    // The product with an index may exceed the machine's numbers.
+    let at = |output: usize| output as u128 * size as u128;
+    let end = |output: usize| at(output + 1).div_ceil(count as u128) as usize;
+    ranges(count, |output| {
+        (at(output) / count as u128) as usize..end(output)
     })
 }

@@ -34,7 +34,7 @@ pub(super) fn recurrent(
 
 /// The sizes of one row.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct RowSizes {
     op: RecurrentOp,
     /// All gates.
     gates: usize,
@@ -44,13 +44,13 @@ struct Sizes {
     width: usize,
     /// The state `c`, if there is one.
     cell: usize,
-    /// What the gradient needs besides the states.
+    /// The values that the gradient needs besides the states.
     kept: usize,
     /// The state before the projection, if there is one.
     inner: usize,
 }
 
-impl Sizes {
+impl RowSizes {
     fn of(inputs: &RecurrentInputs, geometry: &RecurrentGeometry) -> Self {
         let &RecurrentGeometry {
             op, hidden, width, ..
@@ -71,8 +71,8 @@ impl Sizes {
     }
 }
 
-/// How many numbers the gradient needs besides the states, for each element of the state: the gates of an
-/// LSTM; `r`, `z`, `n` and what `r` multiplies of a GRU.
+/// The number of values that the gradient needs besides the states, for each element of the state: the gates
+/// of an LSTM; `r`, `z`, `n` and the factor of `r` of a GRU.
 fn saved_width(op: RecurrentOp) -> usize {
     match op {
         RecurrentOp::Tanh | RecurrentOp::Relu => 0,
@@ -105,13 +105,14 @@ impl FloatKernel for Recurrent<'_> {
 
     fn run<T: Float>(self) -> Result<RecurrentStates> {
         let Self { inputs, geometry } = self;
-        let sizes = Sizes::of(inputs, geometry);
+        let sizes = RowSizes::of(inputs, geometry);
         let (rows, batch) = (geometry.rows(), geometry.batch());
         let input = to_cow::<T>(&inputs.gates)?;
-        let weight = Panels::turned(&to_cow::<T>(&inputs.weight)?, sizes.width, sizes.gates)?;
+        let weight =
+            Panels::from_transposed(&to_cow::<T>(&inputs.weight)?, sizes.width, sizes.gates)?;
         let bias: Option<Cow<'_, [T]>> = inputs.bias.as_ref().map(to_cow).transpose()?;
         let projection = match &inputs.projection {
-            Some(matrix) => Some(Panels::turned(
+            Some(matrix) => Some(Panels::from_transposed(
                 &to_cow::<T>(matrix)?,
                 sizes.hidden,
                 sizes.width,
@@ -187,7 +188,7 @@ impl FloatKernel for Recurrent<'_> {
 
 /// One step of some sequences.
 struct Step<'a, T> {
-    sizes: Sizes,
+    sizes: RowSizes,
     input: &'a [T],
     bias: Option<&'a [T]>,
     weight: &'a Panels<T>,

@@ -113,26 +113,26 @@ impl NumberKernel for ArgReduce {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
-        let wins: fn(&T, &T) -> bool = match op {
+        let is_better: fn(&T, &T) -> bool = match op {
             ArgReduceOp::Max => T::gt,
             ArgReduceOp::Min => T::lt,
         };
         let width = x.layout.shape()[dim];
         let x = reduced_last(&x, &[dim]);
         let values: Cow<'_, [T]> = to_cow(&x)?;
-        let places = values
+        let indices = values
             .chunks_exact(width.max(1))
-            .map(|row| place(row, wins));
-        Ok(CpuStorage::wrap(places.collect()))
+            .map(|row| index_of_extremum(row, is_better));
+        Ok(CpuStorage::wrap(indices.collect()))
     }
 }
 
-/// The place of the first element that no other beats, or of the first NaN.
-fn place<T: Number>(row: &[T], wins: fn(&T, &T) -> bool) -> i64 {
+/// The index of the first element that is at least as extreme as all others, or of the first NaN.
+fn index_of_extremum<T: Number>(row: &[T], is_better: fn(&T, &T) -> bool) -> i64 {
     let mut best: Option<(i64, T)> = None;
     for (i, &v) in (0_i64..).zip(row) {
         match best {
-            Some((_, b)) if b.is_nan() || !(v.is_nan() || wins(&v, &b)) => {}
+            Some((_, b)) if b.is_nan() || !(v.is_nan() || is_better(&v, &b)) => {}
             _ => best = Some((i, v)),
         }
     }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::vec_with_capacity;
-use super::resample_axis::{AxisWeights, ResampleAxis, directed};
+use super::resample_axis::{AxisWeights, ResampleAxis, for_direction};
 use super::view::to_cow;
 use super::{
     CpuStorage, LinearOp, Operand, PoolDivisor, PoolGeometry, ResampleGeometry, Storage,
@@ -16,28 +16,28 @@ use super::{pool_windows, resample_axes};
 use crate::zip::zip_mut;
 use crate::{Result, Scalar};
 
-/// The means of windows.
+/// Average pooling.
 pub(super) fn avg_pool(
     op: LinearOp,
     x: &Operand,
     geometry: &PoolGeometry,
     divisor: PoolDivisor,
 ) -> Result<Storage> {
-    let bands = directed(op, pool_windows::averages(geometry, divisor)?);
-    run_float(x.storage.dtype(), Resample { x, bands: &bands })
+    let axes = for_direction(op, pool_windows::averages(geometry, divisor)?);
+    run_float(x.storage.dtype(), Resample { x, axes: &axes })
 }
 
-/// Images at another size.
+/// Resizes images.
 pub(super) fn resample(op: LinearOp, x: &Operand, geometry: &ResampleGeometry) -> Result<Storage> {
     let dtype = x.storage.dtype();
-    let bands = directed(op, resample_axes::bands(geometry, dtype)?);
-    run_float(dtype, Resample { x, bands: &bands })
+    let axes = for_direction(op, resample_axes::axes(geometry, dtype)?);
+    run_float(dtype, Resample { x, axes: &axes })
 }
 
-/// The last dimensions of `x` through one band each.
+/// The last dimensions of `x`, resampled along one axis each.
 struct Resample<'a> {
     x: &'a Operand,
-    bands: &'a [ResampleAxis],
+    axes: &'a [ResampleAxis],
 }
 
 impl FloatKernel for Resample<'_> {
@@ -48,25 +48,25 @@ impl FloatKernel for Resample<'_> {
     }
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let Self { x, bands } = self;
+        let Self { x, axes } = self;
         let mut shape = x.layout.shape().to_vec();
-        let lead = shape.len().saturating_sub(bands.len());
+        let lead = shape.len().saturating_sub(axes.len());
         let mut values = to_cow::<T>(x)?;
-        for d in order(bands) {
-            let band = &bands[d];
+        for d in order(axes) {
+            let axis = &axes[d];
             let inner = shape[lead + d + 1..].iter().product();
-            shape[lead + d] = band.ranges.len();
-            values = pass(&values, band, inner, shape.iter().product())?.into();
+            shape[lead + d] = axis.ranges.len();
+            values = pass(&values, axis, inner, shape.iter().product())?.into();
         }
         Ok(CpuStorage::wrap(values.into_owned()))
     }
 }
 
-/// First what shrinks, from the outermost, then what grows, from the innermost: so the passes over
-/// single elements, which are those of the last dimension, meet few of them.
-fn order(bands: &[ResampleAxis]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..bands.len()).collect();
-    let grows = |d: usize| bands[d].ranges.len() > bands[d].size;
+/// The order of the axes: first those that shrink, from the outermost, then those that grow, from the
+/// innermost. The pass along the last dimension, which handles single elements, then has few of them.
+fn order(axes: &[ResampleAxis]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..axes.len()).collect();
+    let grows = |d: usize| axes[d].ranges.len() > axes[d].size;
     order.sort_by(|&a, &b| match (grows(a), grows(b)) {
         (false, false) => a.cmp(&b),
         (true, true) => b.cmp(&a),
@@ -77,7 +77,7 @@ fn order(bands: &[ResampleAxis]) -> Vec<usize> {
 }
 
 /// `[outer, size, inner]` to `[outer, ranges, inner]`, which are `numel` elements.
-fn pass<T: Float>(x: &[T], band: &ResampleAxis, inner: usize, numel: usize) -> Result<Vec<T>> {
+fn pass<T: Float>(x: &[T], axis: &ResampleAxis, inner: usize, numel: usize) -> Result<Vec<T>> {
     check_allocatable::<T>(numel)?;
     let mut out = vec_with_capacity(numel)?;
     if numel == 0 || x.is_empty() {
@@ -85,19 +85,19 @@ fn pass<T: Float>(x: &[T], band: &ResampleAxis, inner: usize, numel: usize) -> R
         return Ok(out);
     }
     let cast = |&weight: &f64| T::from_scalar(Scalar::Float(weight));
-    let weights: Vec<T> = match &band.weights {
+    let weights: Vec<T> = match &axis.weights {
         AxisWeights::OverOutput(divisors) | AxisWeights::OverInput(divisors) => {
             divisors.iter().map(cast).collect()
         }
         AxisWeights::Pairs(factors) => factors.iter().map(cast).collect(),
     };
-    for block in x.chunks_exact(band.size * inner) {
+    for block in x.chunks_exact(axis.size * inner) {
         let mut pairs = 0;
-        for (place, range) in band.ranges.iter().enumerate() {
+        for (output, range) in axis.ranges.iter().enumerate() {
             let lines = &block[range.start * inner..range.end * inner];
-            match band.weights {
+            match axis.weights {
                 AxisWeights::OverOutput(_) => {
-                    let divisor = weights[place];
+                    let divisor = weights[output];
                     sum(lines, inner, std::iter::repeat(()), |v, ()| v, &mut out);
                     let start = out.len() - inner;
                     out[start..].iter_mut().for_each(|v| *v = *v / divisor);

@@ -1,4 +1,4 @@
-//! What each place of a resized dimension reads.
+//! The tables of weights for resizing.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use super::resample_axis::{AxisWeights, ResampleAxis, ranges};
 use super::{ResampleGeometry, ResampleMode, check_allocatable};
 use crate::{DType, Result};
 
-/// What each spatial dimension reads of images of `dtype`.
-pub(super) fn bands(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<ResampleAxis>> {
+/// The table of weights for each spatial dimension of images of `dtype`.
+pub(super) fn axes(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<ResampleAxis>> {
     use ResampleMode as Mode;
     let sizes = geometry.input.iter().zip(geometry.output.iter()).skip(2);
-    let bands = sizes.zip(&geometry.scale).map(|((&size, &to), &scale)| {
+    let axes = sizes.zip(&geometry.scale).map(|((&size, &to), &scale)| {
         let map = Map { size, to, scale };
         match geometry.mode {
             Mode::Nearest => map.nearest(dtype, false),
@@ -24,44 +24,44 @@ pub(super) fn bands(geometry: &ResampleGeometry, dtype: DType) -> Result<Vec<Res
             Mode::AntialiasedCubic => map.averages(2.0, |x| cubic_filter(x.abs(), -0.5)),
         }
     });
-    bands.collect()
+    axes.collect()
 }
 
-/// One dimension at another size.
+/// One dimension, resized.
 struct Map {
     size: usize,
     to: usize,
-    /// How far places of the output lie apart in the input.
+    /// The distance in the input between neighboring output pixels.
     scale: f64,
 }
 
 impl Map {
-    /// The place under the start of each place of the output, or under its middle if `exact`.
+    /// The input pixel that contains the start of each output pixel, or its center if `exact`.
     fn nearest(&self, dtype: DType, exact: bool) -> Result<ResampleAxis> {
-        // As PyTorch computes it, to the bit: another rounding would choose another place.
-        let place = |at: usize| match (dtype, exact) {
+        // As PyTorch computes it, to the bit: another rounding would choose another pixel.
+        let pixel = |at: usize| match (dtype, exact) {
             (DType::F64, false) => (at as f64 * self.scale) as f32,
             (DType::F64, true) => ((at as f64 + 0.5).mul_add(self.scale, -0.5) + 0.5) as f32,
             (_, false) => at as f32 * self.scale as f32,
             (_, true) => (at as f32 + 0.5).mul_add(self.scale as f32, -0.5) + 0.5,
         };
         let ranges = ranges(self.to, |at| {
-            let place = (place(at) as usize).min(self.size - 1);
-            place..place + 1
+            let pixel = (pixel(at) as usize).min(self.size - 1);
+            pixel..pixel + 1
         })?;
         Ok(ResampleAxis::means(self.size, ranges))
     }
 
-    /// The mean of the places that a place of the output covers, weighted by a filter that ends
-    /// `reach` places from its middle, which is widened where the image becomes smaller. Aligned
+    /// The mean of the pixels that an output pixel covers, weighted by a filter that ends `reach`
+    /// pixels from its center, and further away where the image becomes smaller. Aligned
     /// corners change the scale only, as in PyTorch.
     fn averages(&self, reach: f64, filter: impl Fn(f64) -> f64) -> Result<ResampleAxis> {
         let width = self.scale.max(1.0);
         let support = reach * width;
-        let middle = |at: usize| self.scale * (at as f64 + 0.5);
+        let center = |at: usize| self.scale * (at as f64 + 0.5);
         let ranges = ranges(self.to, |at| {
-            let start = (middle(at) - support + 0.5).max(0.0) as usize;
-            let end = (middle(at) + support + 0.5) as usize;
+            let start = (center(at) - support + 0.5).max(0.0) as usize;
+            let end = (center(at) + support + 0.5) as usize;
             let start = start.min(self.size - 1);
             start..end.min(self.size).max(start + 1)
         })?;
@@ -72,7 +72,7 @@ impl Map {
         check_allocatable::<f64>(count)?;
         let mut pairs = Vec::with_capacity(count);
         for (at, range) in ranges.iter().enumerate() {
-            let weight = |place: usize| filter((place as f64 - middle(at) + 0.5) / width);
+            let weight = |pixel: usize| filter((pixel as f64 - center(at) + 0.5) / width);
             let start = pairs.len();
             pairs.extend(range.clone().map(weight));
             let weights = &mut pairs[start..];
@@ -86,8 +86,8 @@ impl Map {
         })
     }
 
-    /// `K` neighbors, the first of them `before` the place to the left, with weights by how far
-    /// after it the output's place lies; those beyond the border are the last place inside.
+    /// `K` neighbors, the first of them `before` the pixel to the left, with weights by the distance of the
+    /// output pixel from that one; those beyond the border are the last pixel inside.
     fn taps<const K: usize>(
         &self,
         align_corners: bool,
@@ -97,7 +97,7 @@ impl Map {
         check_allocatable::<Range<usize>>(self.to)?;
         check_allocatable::<f64>(self.to.saturating_mul(K))?;
         let last = self.size - 1;
-        // The place to the left, from which the first neighbor is `before` less, and the rest.
+        // The index of the pixel to the left, and the distance from it.
         let source = |at: usize| {
             let source = match align_corners {
                 true => at as f64 * self.scale,
@@ -116,10 +116,10 @@ impl Map {
             (left, (source - left as f64).clamp(0.0, 1.0))
         };
         let neighbor = |left: isize, tap: usize| {
-            let place = left
+            let pixel = left
                 .saturating_add_unsigned(tap)
                 .saturating_sub_unsigned(before);
-            usize::try_from(place).unwrap_or(0).min(last)
+            usize::try_from(pixel).unwrap_or(0).min(last)
         };
         let mut ranges = Vec::with_capacity(self.to);
         let mut pairs = Vec::with_capacity(self.to * K);
@@ -157,7 +157,7 @@ fn cubic_filter(x: f64, a: f64) -> f64 {
     }
 }
 
-/// The weights of four neighbors, of which the place lies `t` after the second.
+/// The weights of four neighbors, of which the pixel lies `t` after the second.
 fn cubic(t: f64) -> [f64; 4] {
     const A: f64 = -0.75;
     let near = |x: f64| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;

@@ -1,26 +1,26 @@
-//! Tables of linear maps along one dimension: what average pooling and interpolation sum.
+//! Linear maps along one dimension as tables of weights, for average pooling and interpolation.
 
 use std::ops::Range;
 
 use super::{LinearOp, check_allocatable};
 use crate::Result;
 
-/// A linear map along one dimension, in which each place of the output is a weighted sum of
-/// neighbors in the input.
+/// A linear map along one dimension, in which each output element is a weighted sum of
+/// neighboring input elements.
 pub(super) struct ResampleAxis {
     /// The size of the input.
     pub(super) size: usize,
-    /// For each place of the output the neighbors in the input; neither end ever falls.
+    /// For each output element the range of the input elements; both ends are nondecreasing.
     pub(super) ranges: Vec<Range<usize>>,
-    /// What they count.
+    /// The weights of the input elements.
     pub(super) weights: AxisWeights,
 }
 
-/// The weights of a [`ResampleAxis`], no more of them than differ.
+/// The weights of a [`ResampleAxis`], without repetitions.
 pub(super) enum AxisWeights {
-    /// For each place of the output what its sum is divided by.
+    /// For each output element the divisor of its sum.
     OverOutput(Vec<f64>),
-    /// For each place of the input what it is divided by.
+    /// For each input element its divisor.
     OverInput(Vec<f64>),
     /// A factor for each pair, output by output.
     Pairs(Vec<f64>),
@@ -37,15 +37,15 @@ impl ResampleAxis {
         }
     }
 
-    /// The map whose matrix is this one's turned: it takes gradients of the output to the input.
+    /// The map with the transposed matrix: it maps gradients of the output to the input.
     fn transposed(self) -> Self {
-        // Both ends never fall, so the outputs that see an input are neighbors as well.
+        // Both ends are nondecreasing, so the outputs that use an input are neighbors as well.
         let (mut first, mut end) = (0, 0);
-        let outputs = |place: usize| {
+        let outputs = |input: usize| {
             while self
                 .ranges
                 .get(end)
-                .is_some_and(|range| range.start <= place)
+                .is_some_and(|range| range.start <= input)
             {
                 end += 1;
             }
@@ -53,7 +53,7 @@ impl ResampleAxis {
                 && self
                     .ranges
                     .get(first)
-                    .is_some_and(|range| range.end <= place)
+                    .is_some_and(|range| range.end <= input)
             {
                 first += 1;
             }
@@ -70,16 +70,16 @@ impl ResampleAxis {
                     starts.push(count);
                     count += range.len();
                 }
-                let mut turned = Vec::with_capacity(weights.len());
-                for (place, outputs) in ranges.iter().enumerate() {
-                    turned.extend(outputs.clone().filter_map(|output| {
+                let mut transposed = Vec::with_capacity(weights.len());
+                for (input, outputs) in ranges.iter().enumerate() {
+                    transposed.extend(outputs.clone().filter_map(|output| {
                         weights.get(
                             starts.get(output)?
-                                + place.checked_sub(self.ranges.get(output)?.start)?,
+                                + input.checked_sub(self.ranges.get(output)?.start)?,
                         )
                     }));
                 }
-                AxisWeights::Pairs(turned)
+                AxisWeights::Pairs(transposed)
             }
         };
         Self {
@@ -90,15 +90,15 @@ impl ResampleAxis {
     }
 }
 
-/// The maps from an input to an output as such, or transposed.
-pub(super) fn directed(op: LinearOp, bands: Vec<ResampleAxis>) -> Vec<ResampleAxis> {
+/// The maps as they are, or transposed for the backward pass.
+pub(super) fn for_direction(op: LinearOp, axes: Vec<ResampleAxis>) -> Vec<ResampleAxis> {
     match op {
-        LinearOp::Forward => bands,
-        LinearOp::Backward => bands.into_iter().map(ResampleAxis::transposed).collect(),
+        LinearOp::Forward => axes,
+        LinearOp::Backward => axes.into_iter().map(ResampleAxis::transposed).collect(),
     }
 }
 
-/// What each of `count` places sees; their number is as large as an argument says.
+/// The ranges of `count` output elements, a number that may be as large as an argument.
 pub(super) fn ranges(
     count: usize,
     range: impl Fn(usize) -> Range<usize>,

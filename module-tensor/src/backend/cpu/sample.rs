@@ -1,4 +1,4 @@
-//! Images read between places, at locations that tensors name.
+//! Sampling of images between pixels, at locations given by tensors.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use super::{CpuStorage, Operand, Outside, SampleGeometry, SampleOp, Storage};
 use crate::Result;
 use crate::zip::{zip_mut, zip_mut2, zip3};
 
-/// How many locations are read at a time, so that where they lie stays in the cache.
+/// The number of locations that are read at a time, so that their indices stay in the cache.
 const BLOCK: usize = 1024;
 
-/// What lies nowhere in the image.
+/// The index of a location outside of the image.
 const NOWHERE: usize = usize::MAX;
 
 pub(super) fn sample(
@@ -73,12 +73,12 @@ struct Sample<'a, T> {
     geometry: &'a SampleGeometry,
 }
 
-/// What a tap reads at some locations.
+/// One neighbor of a block of locations.
 struct Tap<'a, T> {
-    /// How much each counts.
+    /// The weight of each.
     weight: &'a [T],
-    /// Where it lies in the flattened image.
-    places: &'a [usize],
+    /// The index of each in the flattened image.
+    indices: &'a [usize],
     block: Range<usize>,
 }
 
@@ -88,9 +88,9 @@ impl<T: Float> Sample<'_, T> {
         self.over_planes(self.geometry.locations, |tap, plane, out| {
             let x = &self.a[plane * inner..][..inner];
             let out = &mut out[tap.block.clone()];
-            for (sum, &weight, &place) in zip_mut2(out, tap.weight, tap.places) {
-                // Also where it weighs 0 nothing outside is read, which may be NaN.
-                if let Some(&value) = x.get(place) {
+            for (sum, &weight, &index) in zip_mut2(out, tap.weight, tap.indices) {
+                // Nothing is read for an index outside, even with weight 0: an element read instead could be NaN.
+                if let Some(&value) = x.get(index) {
                     *sum = sum.plus(weight.times(value));
                 }
             }
@@ -101,8 +101,8 @@ impl<T: Float> Sample<'_, T> {
         let locations = self.geometry.locations;
         self.over_planes(self.geometry.inner(), |tap, plane, out| {
             let grad = &self.a[plane * locations..][tap.block.clone()];
-            for (&grad, &weight, &place) in zip3(grad, tap.weight, tap.places) {
-                if let Some(sum) = out.get_mut(place) {
+            for (&grad, &weight, &index) in zip3(grad, tap.weight, tap.indices) {
+                if let Some(sum) = out.get_mut(index) {
                     *sum = sum.plus(weight.times(grad));
                 }
             }
@@ -128,12 +128,12 @@ impl<T: Float> Sample<'_, T> {
         parallel_for(planes, steps, Items(&mut out, len), &|planes, mut out| {
             let first = planes.start;
             self.for_each_block(planes, &mut |n, planes, block| {
-                let mut places = Vec::with_capacity(block.len());
+                let mut indices = Vec::with_capacity(block.len());
                 for tap in 0..taps {
-                    self.places(n, tap, block.clone(), &mut places);
+                    self.tap_indices(n, tap, block.clone(), &mut indices);
                     let tap = Tap {
                         weight: &self.b[(n * taps + tap) * locations..][block.clone()],
-                        places: &places,
+                        indices: &indices,
                         block: block.clone(),
                     };
                     for plane in planes.clone() {
@@ -161,17 +161,17 @@ impl<T: Float> Sample<'_, T> {
             2 * channels * locations,
             work,
             &|rows, mut out| {
-                let mut places = Vec::with_capacity(BLOCK);
+                let mut indices = Vec::with_capacity(BLOCK);
                 for (item, row) in rows.enumerate() {
                     let (n, tap) = (row / taps, row % taps);
                     for block in blocks(locations) {
-                        self.places(n, tap, block.clone(), &mut places);
+                        self.tap_indices(n, tap, block.clone(), &mut indices);
                         let out = &mut out.at(item)[block.clone()];
                         for plane in n * channels..(n + 1) * channels {
                             let x = &self.a[plane * inner..][..inner];
                             let grad = &self.b[plane * locations..][block.clone()];
-                            for (sum, &grad, &place) in zip_mut2(out, grad, &places) {
-                                if let Some(&value) = x.get(place) {
+                            for (sum, &grad, &index) in zip_mut2(out, grad, &indices) {
+                                if let Some(&value) = x.get(index) {
                                     *sum = sum.plus(grad.times(value));
                                 }
                             }
@@ -202,20 +202,20 @@ impl<T: Float> Sample<'_, T> {
         }
     }
 
-    /// The places in the flattened image that a tap reads at some locations.
-    fn places(&self, n: usize, tap: usize, block: Range<usize>, places: &mut Vec<usize>) {
+    /// Computes the indices in the flattened image of one neighbor of a block of locations.
+    fn tap_indices(&self, n: usize, tap: usize, block: Range<usize>, indices: &mut Vec<usize>) {
         let SampleGeometry { sizes, taps, .. } = self.geometry;
-        places.clear();
-        places.resize(block.len(), 0);
+        indices.clear();
+        indices.resize(block.len(), 0);
         for (d, &size) in sizes.iter().enumerate() {
             // The tap's number in this dimension, the last dimension being the fastest.
             let later = taps.pow((sizes.len() - 1 - d) as u32);
             let step = self.geometry.first + (tap / later % taps) as i64;
             let along = &self.locations[(n * sizes.len() + d) * self.geometry.locations..];
-            for (place, location) in zip_mut(places, &along[block.clone()]) {
+            for (index, location) in zip_mut(indices, &along[block.clone()]) {
                 let at = floor(location.to_f64()).saturating_add(step);
-                *place = match self.geometry.outside.inside(at, size) {
-                    Some(at) if *place != NOWHERE => *place * size + at,
+                *index = match self.geometry.outside.inside(at, size) {
+                    Some(at) if *index != NOWHERE => *index * size + at,
                     _ => NOWHERE,
                 };
             }
@@ -235,15 +235,18 @@ fn floor(x: f64) -> i64 {
 }
 
 impl Outside {
-    /// The place that stands for one that may be outside.
-    fn inside(self, place: i64, size: usize) -> Option<usize> {
-        if let Some(place) = usize::try_from(place).ok().filter(|&place| place < size) {
-            return Some(place);
+    /// Converts a coordinate that may be outside to one inside; `None` if nothing is read there.
+    fn inside(self, coordinate: i64, size: usize) -> Option<usize> {
+        if let Some(index) = usize::try_from(coordinate)
+            .ok()
+            .filter(|&index| index < size)
+        {
+            return Some(index);
         }
         let last = size.checked_sub(1)?;
         let (turn, at_end) = match self {
             Self::Zero => return None,
-            Self::Border => return Some(if place < 0 { 0 } else { last }),
+            Self::Border => return Some(if coordinate < 0 { 0 } else { last }),
             // There and back, with or without the ends twice.
             Self::Reflection {
                 align_corners: true,
@@ -255,7 +258,7 @@ impl Outside {
         if turn == 0 {
             return Some(0);
         }
-        let within = place.rem_euclid(turn as i64) as usize;
+        let within = coordinate.rem_euclid(turn as i64) as usize;
         Some(if within < size {
             within
         } else {

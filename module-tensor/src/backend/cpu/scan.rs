@@ -90,9 +90,9 @@ fn running<T: Runs<W>, W: Copy>(
     for block in values.chunks_exact_mut(shape[dim] * inner) {
         if inner == 1 {
             if reverse {
-                along(block.iter_mut().rev(), &join);
+                scan_row(block.iter_mut().rev(), &join);
             } else {
-                along(block.iter_mut(), &join);
+                scan_row(block.iter_mut(), &join);
             }
             continue;
         }
@@ -116,8 +116,8 @@ fn running<T: Runs<W>, W: Copy>(
     Ok(CpuStorage::wrap(values))
 }
 
-/// The results along one row.
-fn along<'a, T: Runs<W> + 'a, W: Copy>(
+/// Scans one row.
+fn scan_row<'a, T: Runs<W> + 'a, W: Copy>(
     mut row: impl Iterator<Item = &'a mut T>,
     join: &impl Fn(W, W) -> W,
 ) {

@@ -13,7 +13,7 @@ use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
 use crate::zip::{zip, zip_mut3};
 use crate::{Result, Shape};
 
-/// How many columns are worked on together.
+/// The number of columns that are processed together.
 const TILE: usize = 128;
 
 pub(super) fn softmax(op: SoftmaxOp, x: &Operand, dim: usize) -> Result<Storage> {
@@ -68,7 +68,7 @@ impl Lanes {
         starts.map(move |start| start..self.inner.min(start + TILE))
     }
 
-    /// The places of a tile in each row of a block.
+    /// The columns of a tile in each row of a block.
     fn rows(self, tile: std::ops::Range<usize>) -> impl Iterator<Item = std::ops::Range<usize>> {
         (0..self.size).map(move |row| row * self.inner + tile.start..row * self.inner + tile.end)
     }
@@ -117,8 +117,8 @@ impl FloatKernel for Softmax<'_> {
         let count = x.len().checked_div(block).unwrap_or(0);
         parallel_for(count, block, Items(&mut out, block), &|blocks, mut out| {
             let mut buffer = Vec::new();
-            for (i, place) in blocks.enumerate() {
-                let (out, x) = (out.at(i), &x[place * block..][..block]);
+            for (i, index) in blocks.enumerate() {
+                let (out, x) = (out.at(i), &x[index * block..][..block]);
                 if lanes.inner == 1 {
                     normalize_row(op, out, x, &mut buffer);
                 } else {

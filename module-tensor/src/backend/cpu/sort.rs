@@ -50,10 +50,10 @@ ranked! {
     bool, 32: |v| u64::from(v);
 }
 
-/// The places of the first `count` elements of each row in stable order.
+/// The indices of the first `count` elements of each row in stable order.
 ///
-/// A rank and a place side by side are one integer, so that whatever sorts integers fastest sorts
-/// rows, and stably.
+/// A rank and an index are packed into one integer, so that a fast unstable sort of integers is a stable
+/// sort of the elements.
 pub(super) fn argsort<T: Ranked>(x: &Operand, count: usize, descending: bool) -> Result<Storage> {
     let Some(&width) = x.layout.shape().last() else {
         return Ok(CpuStorage::wrap(vec![0_i64]));
@@ -70,36 +70,36 @@ pub(super) fn argsort<T: Ranked>(x: &Operand, count: usize, descending: bool) ->
     let order = Order { rows, width, count };
     // The closures own what they read, so that no write to the keys can change it.
     if T::BITS == 32 && u32::try_from(width).is_ok() {
-        order.of::<u64>(&move |i, keys| {
+        order.sort_keys::<u64>(&move |i, keys| {
             let ranked = (0_u64..).zip(row(i));
             keys.extend(ranked.map(move |(i, v)| (v.rank() ^ flip) << 32 | i));
         })
     } else {
-        order.of::<u128>(&move |i, keys| {
+        order.sort_keys::<u128>(&move |i, keys| {
             let ranked = (0_u128..).zip(row(i));
             keys.extend(ranked.map(move |(i, v)| u128::from(v.rank() ^ flip) << 64 | i));
         })
     }
 }
 
-/// A rank in the upper half and a place in the lower one.
+/// A rank in the upper half and an index in the lower one.
 trait Key: Ord + Copy {
-    fn place(self) -> i64;
+    fn index(self) -> i64;
 }
 
 impl Key for u64 {
-    fn place(self) -> i64 {
+    fn index(self) -> i64 {
         i64::from(self as u32)
     }
 }
 
 impl Key for u128 {
-    fn place(self) -> i64 {
+    fn index(self) -> i64 {
         self as i64
     }
 }
 
-/// What is sorted of each row, whatever its elements are.
+/// The number of rows and the number of elements that are sorted of each.
 struct Order {
     rows: usize,
     width: usize,
@@ -107,8 +107,8 @@ struct Order {
 }
 
 impl Order {
-    /// The places, from what adds the keys of a row.
-    fn of<K: Key>(&self, fill: &dyn Fn(usize, &mut Vec<K>)) -> Result<Storage> {
+    /// Sorts the keys of each row, which `fill` appends, and returns their indices.
+    fn sort_keys<K: Key>(&self, fill: &dyn Fn(usize, &mut Vec<K>)) -> Result<Storage> {
         let count = self.count;
         check_allocatable::<i64>(self.rows * count)?;
         let mut out = vec_with_capacity(self.rows * count)?;
@@ -125,7 +125,7 @@ impl Order {
                 keys.truncate(count);
             }
             keys.sort_unstable();
-            out.extend(keys.iter().map(|key| key.place()));
+            out.extend(keys.iter().map(|key| key.index()));
         }
         Ok(CpuStorage::wrap(out))
     }

@@ -69,7 +69,7 @@ fn cotangent_derivative(order: u32, x: f64) -> f64 {
         }
         terms = next;
     }
-    // Near the halves between two poles the fraction is exact where the whole is not.
+    // `x - floor(x)` is exact, whereas `PI * x` would lose digits.
     let cotangent = (PI * (x - x.floor())).tan().recip();
     let value = terms
         .iter()

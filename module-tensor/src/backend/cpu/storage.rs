@@ -9,7 +9,7 @@ pub(in crate::backend) struct CpuStorage(Memory);
 
 enum Memory {
     Owned(HostData),
-    /// Elements that lie in somebody else's bytes as memory holds them; never written.
+    /// Elements read directly from shared bytes with the memory layout of the dtype; never written.
     Borrowed(SharedBytes, DType),
     /// The elements of another storage as those of another dtype of the same width; never written.
     Viewed(Storage, DType),
@@ -31,10 +31,11 @@ impl CpuStorage {
         Self::of(T::into_host(values))
     }
 
-    /// A storage that reads its elements where they lie; `None` if they do not lie there as memory
-    /// would hold them.
+    /// Makes a storage that reads its elements directly from shared bytes; `None` if the bytes do not have
+    /// the alignment and the memory layout of the dtype.
     pub(super) fn borrow(bytes: SharedBytes, dtype: DType) -> Option<Storage> {
-        lie_in(bytes.as_ref(), dtype).then(|| Storage::new(Self(Memory::Borrowed(bytes, dtype))))
+        is_readable_as(bytes.as_ref(), dtype)
+            .then(|| Storage::new(Self(Memory::Borrowed(bytes, dtype))))
     }
 
     /// The bits of a storage as elements of another dtype of the same width and alignment.
@@ -47,7 +48,7 @@ impl CpuStorage {
             return Self::view(viewed.clone(), dtype);
         }
         Ok(
-            match bytes(&storage)?.filter(|bytes| lie_in(bytes, dtype)) {
+            match bytes(&storage)?.filter(|bytes| is_readable_as(bytes, dtype)) {
                 Some(_) => Storage::new(Self(Memory::Viewed(storage, dtype))),
                 // On a machine that holds bytes in another order than files.
                 None => {
@@ -104,12 +105,12 @@ impl StorageData for CpuStorage {
     }
 }
 
-/// Whether elements of a dtype lie in bytes as memory would hold them.
-fn lie_in(bytes: &[u8], dtype: DType) -> bool {
+/// Whether the bytes have the alignment and the memory layout of elements of a dtype.
+fn is_readable_as(bytes: &[u8], dtype: DType) -> bool {
     dispatch!(dtype, T => T::in_bytes(bytes).is_some())
 }
 
-/// The little-endian bytes of a storage where they lie, on a little-endian machine.
+/// The little-endian bytes of a storage without a copy, on a little-endian machine.
 fn bytes(storage: &Storage) -> Result<Option<&[u8]>> {
     dispatch!(storage.dtype(), T => Ok(T::as_le_bytes(elements_of(storage)?)))
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::lock::lock;
 
-/// How long a thread looks for work before it sleeps: about as long as waking it takes.
+/// The time for which a thread looks for work before it sleeps, about as long as waking it takes.
 const SPIN_TIME: Duration = Duration::from_micros(20);
 
 /// Does the parts `0..parts` of some work, on this thread and at most `threads - 1` others.
@@ -22,7 +22,7 @@ const SPIN_TIME: Duration = Duration::from_micros(20);
 /// # Panics
 ///
 /// If a part did.
-pub(super) fn share(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(super) fn run_parts(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) {
     let pool = POOL.get_or_init(ThreadPool::start);
     // SAFETY: the pointer only forgets how long the function lives. It is read in `Job::help` alone, for
     // a part that was claimed there, and each claimed part is counted as finished after the call. This
@@ -63,7 +63,7 @@ struct Job {
     /// The first part that nobody has claimed.
     next: AtomicUsize,
     finished: AtomicUsize,
-    /// How many more threads may join.
+    /// The number of threads that may still join.
     helpers: AtomicUsize,
     /// Who waits for the last part.
     owner: Thread,
@@ -78,7 +78,7 @@ impl Job {
             if part >= self.parts {
                 return;
             }
-            // SAFETY: the part is claimed and not finished, so the owner still waits in `share`.
+            // SAFETY: the part is claimed and not finished, so the owner still waits in `run_parts`.
             let call = || unsafe { (*self.work.0)(part) };
             if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
                 self.keep(panic);
@@ -90,8 +90,8 @@ impl Job {
         }
     }
 
-    /// Keeps the first panic for the owner and drops any other; dropping it is code of a user's, which
-    /// may panic in turn, and nothing may unwind from here.
+    /// Keeps the first panic for the owner and drops any other. Dropping it runs code of a user, which may
+    /// panic in turn, and nothing may unwind from here.
     fn keep(&self, panic: Box<dyn Any + Send>) {
         let mut first = lock(&self.panic);
         if first.is_none() {
@@ -100,7 +100,7 @@ impl Job {
         }
         drop(first);
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-            // What it panicked with may be of the same kind: it is left where it is.
+            // This payload may also panic when it is dropped, so it is leaked.
             std::mem::forget(again);
         }
     }
@@ -138,7 +138,7 @@ struct ThreadPool {
 #[derive(Default)]
 struct Jobs {
     open: Mutex<VecDeque<Arc<Job>>>,
-    /// How many there are, to be read without the lock.
+    /// The number of jobs, readable without the lock.
     count: AtomicUsize,
     more: Condvar,
 }
@@ -203,7 +203,7 @@ mod tests {
 
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::share;
+    use super::run_parts;
 
     #[test]
     fn every_part_is_done_once_also_by_many_at_a_time_and_within_another() {
@@ -213,8 +213,8 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..times {
-                        share(4, 3, &|outer| {
-                            share(16, 4, &|inner| {
+                        run_parts(4, 3, &|outer| {
+                            run_parts(16, 4, &|inner| {
                                 counts[outer * 16 + inner].fetch_add(1, Ordering::Relaxed);
                             });
                         });
@@ -230,7 +230,7 @@ mod tests {
     fn a_panic_reaches_the_caller_after_the_other_parts() {
         let done = AtomicUsize::new(0);
         let caught = std::panic::catch_unwind(|| {
-            share(16, 4, &|part| {
+            run_parts(16, 4, &|part| {
                 assert!(part != 3, "part three");
                 done.fetch_add(1, Ordering::Relaxed);
             });
@@ -255,7 +255,7 @@ mod tests {
     fn what_many_parts_panic_with_may_panic_again() {
         let done = AtomicUsize::new(0);
         let caught = std::panic::catch_unwind(|| {
-            share(16, 4, &|part| {
+            run_parts(16, 4, &|part| {
                 done.fetch_add(1, Ordering::Relaxed);
                 if part % 2 == 0 {
                     std::panic::panic_any(Bomb);
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(done.load(Ordering::Relaxed), 16);
         assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
         // The threads are still there.
-        share(16, 4, &|_| {
+        run_parts(16, 4, &|_| {
             done.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(done.load(Ordering::Relaxed), 32);

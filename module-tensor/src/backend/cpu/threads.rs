@@ -1,6 +1,6 @@
 //! Work divided among threads.
 //!
-//! What a part of the work gives does not depend on where it was cut, so that every number of threads
+//! The result of an item does not depend on how the work is divided, so that every number of threads
 //! gives the same bits.
 
 use std::ops::Range;
@@ -9,25 +9,26 @@ use std::sync::{Mutex, PoisonError};
 
 use super::lock::lock;
 #[cfg(feature = "threads")]
-use super::thread_pool::share;
+use super::thread_pool::run_parts;
 use crate::Result;
 
 /// One thread does all the parts.
 #[cfg(not(feature = "threads"))]
-fn share(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
+fn run_parts(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..parts).for_each(work);
 }
 
-/// A part of the work that takes fewer steps, a step being about a nanosecond, is not handed to another
-/// thread: waking one takes some microseconds.
+/// A part of the work that takes fewer nanoseconds is not handed to another thread: waking one takes some
+/// microseconds.
 const MIN_PARALLEL_NS: usize = 1 << 15;
 
-/// The most threads that are used; 0 until it is set.
+/// The maximum number of threads; 0 until it is set.
 static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets how many threads one operation may use, in place of as many as there are processors.
+/// Sets the maximum number of threads of one operation. The default is one thread per processor; 0 counts
+/// as 1.
 ///
-/// The number changes how long an operation takes and never what it gives. Programs that run models
+/// The number changes how long an operation takes and never its result. Programs that run models
 /// on threads of their own do best with 1. Without the feature `threads`, an operation uses the thread
 /// that calls it and no other, whatever is set.
 ///
@@ -41,7 +42,7 @@ pub fn set_num_threads(threads: usize) {
     MAX_THREADS.store(threads.max(1), Ordering::Relaxed);
 }
 
-/// How many threads one operation may use.
+/// The maximum number of threads of one operation.
 pub fn num_threads() -> usize {
     if cfg!(not(feature = "threads")) {
         return 1;
@@ -52,13 +53,13 @@ pub fn num_threads() -> usize {
     }
 }
 
-/// What work is written to, item after item, and cut between items.
+/// Output of a parallel loop, which can be split between items.
 pub(super) trait SplitAt: Sized + Send {
     /// The first items and the rest.
     fn split_at(self, items: usize) -> (Self, Self);
 }
 
-/// Slices with so many elements for each item; the last may have fewer.
+/// A slice with `.1` elements per item; [`at`](Self::at) requires all of them.
 pub(super) struct Items<'a, T>(pub(super) &'a mut [T], pub(super) usize);
 
 impl<T> Items<'_, T> {
@@ -89,19 +90,19 @@ impl<A: SplitAt> SplitAt for Option<A> {
     }
 }
 
-/// Does the work for `count` items, each of about `steps`, in parts: `work` is given which items and
-/// what to write.
+/// Does the work for `count` items, each of about `item_ns` nanoseconds, in parts: `work` is given the range of
+/// the items and their part of `out`.
 ///
 /// # Errors
 ///
-/// That of the first part that failed; all parts have ended.
+/// The error of the first part that failed; all parts have ended.
 pub(super) fn parallel_for<C: SplitAt>(
     count: usize,
-    steps: usize,
+    item_ns: usize,
     out: C,
     work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
 ) -> Result<()> {
-    let Some((parts, threads)) = parts_of(count, steps) else {
+    let Some((parts, threads)) = parts_of(count, item_ns) else {
         return work(0..count, out);
     };
     let start = |part: usize| count * part / parts;
@@ -119,21 +120,21 @@ pub(super) fn parallel_for<C: SplitAt>(
     })
 }
 
-/// How many parts work is cut into and how many threads do them, if it is more than one part.
-fn parts_of(count: usize, steps: usize) -> Option<(usize, usize)> {
-    let least = MIN_PARALLEL_NS.div_ceil(steps.max(1));
+/// The number of parts of the work and the number of threads, if it is more than one part.
+fn parts_of(count: usize, item_ns: usize) -> Option<(usize, usize)> {
+    let least = MIN_PARALLEL_NS.div_ceil(item_ns.max(1));
     if count < 2 * least {
         return None;
     }
-    // More parts than threads, so that one that is held up has less to do.
+    // More parts than threads, so that a thread that is delayed gets fewer of them.
     let threads = num_threads();
     (threads > 1).then(|| ((2 * threads).min(count / least), threads))
 }
 
-/// Does all parts, and gives the error of the first that failed.
+/// Does all parts, and returns the error of the first that failed.
 fn all_of(parts: usize, threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     let failure = Mutex::new(None);
-    share(parts, threads, &|part| {
+    run_parts(parts, threads, &|part| {
         if let Err(error) = work(part) {
             let mut failure = lock(&failure);
             if failure.as_ref().is_none_or(|&(first, _)| part < first) {
@@ -155,9 +156,9 @@ mod tests {
         for count in [0, 1, 2 * MIN_PARALLEL_NS - 1, 2 * MIN_PARALLEL_NS + 3] {
             let mut pairs = vec![0; 2 * count];
             parallel_for(count, 1, Items(&mut pairs, 2), &|range, mut out| {
-                for (place, item) in range.enumerate() {
-                    out.at(place)[0] += item;
-                    out.at(place)[1] += 1;
+                for (i, item) in range.enumerate() {
+                    out.at(i)[0] += item;
+                    out.at(i)[1] += 1;
                 }
                 Ok(())
             })

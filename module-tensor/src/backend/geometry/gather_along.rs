@@ -1,7 +1,7 @@
 use crate::layout::Shape;
 
-/// A copy in which each dimension has an order of its own:
-/// `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions `f` that [`GatherDim`] names.
+/// A copy in which each dimension is indexed by a function of its own:
+/// `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions `f` of [`GatherDim`].
 ///
 /// Backward, `out[f₀(i), f₁(j), …] += x[i, j, …]`, from zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,15 +10,15 @@ pub struct GatherAlongGeometry {
     pub input: Shape,
     /// The shape of the output; each size is [`GatherDim::len`].
     pub output: Shape,
-    /// What each dimension takes of the input's.
+    /// The function for each dimension.
     pub dims: Vec<GatherDim>,
 }
 
-/// Which place of a dimension of `n` places stands at place `i` of the output.
+/// The function from an index `i` of the output to an index of the input, for one dimension of `n` elements.
 ///
-/// The amounts before and after are of places that the output has more than the input. Negative ones cut
-/// off, and what they cut off may still be seen in the mirror at the other end. Callers have checked that there
-/// are places enough: fewer than `n` amounts of a mirror, at most `n` of a circle.
+/// The amounts before and after are the elements that the output has more than the input. Negative amounts crop,
+/// and `Reflect` may still reflect the cropped elements at the other end. Callers have checked that there are
+/// enough elements: `Reflect` needs amounts below `n`, `Circular` at most `n`.
 ///
 /// # Example
 ///
@@ -40,29 +40,29 @@ pub enum GatherDim {
     /// With `p = i - before`: `-p` if that is positive, `2(n - 1) - p` from `n` on, else `p`; the edge is not
     /// repeated.
     Reflect {
-        /// Places before the first.
+        /// Elements before the first.
         before: isize,
-        /// Places after the last.
+        /// Elements after the last.
         after: isize,
     },
     /// `i - before`, at least 0 and at most `n - 1`
     Replicate {
-        /// Places before the first.
+        /// Elements before the first.
         before: isize,
-        /// Places after the last.
+        /// Elements after the last.
         after: isize,
     },
     /// `i - before`, with `n` added below 0 and taken off from `n` on
     Circular {
-        /// Places before the first.
+        /// Elements before the first.
         before: isize,
-        /// Places after the last.
+        /// Elements after the last.
         after: isize,
     },
 }
 
 impl GatherDim {
-    /// How many places the output has for `n` of the input.
+    /// The number of elements of the output for `n` of the input.
     pub fn len(self, n: usize) -> usize {
         match self {
             Self::Same | Self::Flip => n,
@@ -74,10 +74,10 @@ impl GatherDim {
         }
     }
 
-    /// The place of the input, which has `n`, at place `i` of the output.
+    /// The index of the input, which has `n` elements, for index `i` of the output.
     pub fn place(self, n: usize, i: usize) -> usize {
         let last = n.saturating_sub(1);
-        // How far the place lies before the first, at it or after it.
+        // The position relative to the first element: `None` before it, and then how far before.
         let shifted = |before: isize| i.checked_add_signed(before.saturating_neg());
         let outside = |before: isize| before.unsigned_abs().saturating_sub(i);
         match self {
@@ -97,7 +97,7 @@ impl GatherDim {
         }
     }
 
-    /// The place of the input, which has `n`, at each place of the output.
+    /// The indices of the input, which has `n` elements, for all indices of the output.
     pub fn places(self, n: usize) -> impl Iterator<Item = usize> {
         (0..self.len(n)).map(move |i| self.place(n, i))
     }

@@ -95,10 +95,10 @@ fn moments_are_written_where_they_lie_unless_they_are_shared() -> Result<()> {
             let all = [exp_avg, exp_avg_sq].into_iter().chain(max_exp_avg_sq);
             all.map(|x| x.storage.address()).collect::<Vec<_>>()
         };
-        let places = addresses(&moments);
-        assert_ne!(places, addresses(&snapshot));
+        let before = addresses(&moments);
+        assert_ne!(before, addresses(&snapshot));
         adamw_step(&after, &grad, &mut moments, &STEP)?;
-        assert_eq!(addresses(&moments), places);
+        assert_eq!(addresses(&moments), before);
         Ok(())
     })
 }

@@ -1,14 +1,14 @@
-//! How losses of classification are computed and joined.
+//! The options of the classification losses.
 
 use serde::{Deserialize, Serialize};
 
 use crate::tensor::Tensor;
 
-/// How a loss joins the losses of its elements.
+/// The reduction of the losses of the elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduction {
-    /// Not at all.
+    /// No reduction.
     None,
     /// Their mean, weighted if the loss has weights.
     #[default]
@@ -24,11 +24,11 @@ crate::options! {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<&'a Tensor> = None,
-            /// A class whose elements count nothing.
+            /// The class whose elements do not contribute to the loss.
             ignore_index: i64 = -100,
-            /// How the losses of the elements are joined.
+            /// The reduction of the losses of the elements.
             reduction: Reduction = Reduction::Mean,
-            /// How much of the target is spread evenly over all classes.
+            /// The share of the target that is spread uniformly over all classes.
             label_smoothing: f64 = 0.0,
         }
     }
@@ -41,9 +41,9 @@ crate::options! {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<&'a Tensor> = None,
-            /// A class whose elements count nothing.
+            /// The class whose elements do not contribute to the loss.
             ignore_index: i64 = -100,
-            /// How the losses of the elements are joined.
+            /// The reduction of the losses of the elements.
             reduction: Reduction = Reduction::Mean,
         }
     }

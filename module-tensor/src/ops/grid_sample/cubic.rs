@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::tensor::Tensor;
 
-/// The weights of four neighbors, of which each place lies `t` after the second.
+/// The weights of four neighbors, of which the location lies `t` after the second.
 pub(super) fn cubic_weights(t: &Tensor) -> Result<Vec<Tensor>> {
     const A: f64 = -0.75;
     let polynomial = |t: &Tensor, [cube, square, line, constant]: [f64; 4]| {

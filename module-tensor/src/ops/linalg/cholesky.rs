@@ -1,4 +1,4 @@
-//! Triangular roots of positive-definite matrices.
+//! The Cholesky decomposition.
 
 use faer::Side;
 

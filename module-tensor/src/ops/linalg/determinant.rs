@@ -9,7 +9,8 @@ use crate::{DType, Result};
 
 /// The determinants of square matrices: PyTorch's `torch.linalg.det`.
 ///
-/// The gradient, of cofactors, is exact for singular matrices too; the second derivative needs others.
+/// The gradient, by cofactors, is exact for singular matrices too; with `create_graph` it needs
+/// invertible ones.
 ///
 /// # Errors
 ///
@@ -86,7 +87,7 @@ pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
 }
 
 /// Numbers as matrices that stretch.
-fn stretched(x: &Tensor) -> Result<Tensor> {
+fn as_matrices(x: &Tensor) -> Result<Tensor> {
     x.unsqueeze(-1)?.unsqueeze(-1)
 }
 
@@ -101,9 +102,9 @@ impl Function for Det {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = stretched(ctx.grad())?;
+        let grad = as_matrices(ctx.grad())?;
         one(if is_grad_enabled() {
-            let y = stretched(&ctx.output(&self.y))?;
+            let y = as_matrices(&ctx.output(&self.y))?;
             grad.mul(&y)?.mul(&transposed(&inv(&self.x)?)?)?
         } else {
             grad.mul(&cofactors(&self.x.detach())?)?
@@ -114,7 +115,7 @@ impl Function for Det {
 /// `det(U) det(V) U adj(S) Vᵀ`, without a division.
 fn cofactors(x: &Tensor) -> Result<Tensor> {
     let (u, s, vh) = svd_reduced(&x.to_dtype(DType::F64)?)?;
-    let sign = stretched(&det(&u)?.mul(&det(&vh)?)?)?;
+    let sign = as_matrices(&det(&u)?.mul(&det(&vh)?)?)?;
     let width = s.shape().last().copied().unwrap_or(0);
     let mut others = s.to_vec::<f64>()?;
     if width > 0 {
@@ -143,6 +144,6 @@ impl Function for LogDet {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(stretched(ctx.grad())?.mul(&transposed(&inv(&self.x)?)?)?)
+        one(as_matrices(ctx.grad())?.mul(&transposed(&inv(&self.x)?)?)?)
     }
 }

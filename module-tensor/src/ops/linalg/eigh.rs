@@ -1,4 +1,4 @@
-//! Eigenvalues of symmetric matrices.
+//! Eigenvalues and eigenvectors of symmetric matrices: `eigh`.
 
 use faer::Side;
 
@@ -39,8 +39,12 @@ pub fn eigh(x: &Tensor) -> Result<(Tensor, Tensor)> {
             continue;
         }
         let found = batch.matrix(i).self_adjoint_eigen(Side::Lower);
-        let found =
-            found.map_err(|_| batch.fail(i, "has eigenvalues to which nothing converged"))?;
+        let found = found.map_err(|_| {
+            batch.fail(
+                i,
+                "has no computed eigenvalues: the iteration did not converge",
+            )
+        })?;
         values.extend(found.S().column_vector().iter());
         append(&mut vectors, found.U(), false);
     }

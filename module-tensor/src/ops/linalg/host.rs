@@ -1,4 +1,4 @@
-//! Matrices in host memory, in `f64`, whatever their dtype: one type to compile, and less rounding.
+//! Batches of matrices in host memory, in `f64` whatever their dtype: one type to compile, and less rounding.
 
 use faer::{Mat, MatRef};
 
@@ -52,7 +52,7 @@ impl Batch {
         Ok(batch)
     }
 
-    /// How many matrices there are.
+    /// The number of matrices.
     pub(super) fn count(&self) -> usize {
         self.lead.iter().product()
     }
@@ -72,7 +72,7 @@ impl Batch {
         })
     }
 
-    /// What is wrong with one of the matrices.
+    /// Makes the error for one of the matrices.
     pub(super) fn fail(&self, matrix: usize, problem: impl Into<String>) -> Error {
         let (op, problem) = (self.op, problem.into());
         Error::new(ErrorKind::Factorization {
@@ -86,13 +86,13 @@ impl Batch {
     pub(super) fn check_finite(&self) -> Result<()> {
         match self.values.iter().position(|v| !v.is_finite()) {
             None => Ok(()),
-            Some(place) => {
+            Some(index) => {
                 let size = self.rows * self.columns;
                 let problem = format!(
                     "has the element {}, which is not finite",
-                    self.values[place]
+                    self.values[index]
                 );
-                Err(self.fail(place / size, problem))
+                Err(self.fail(index / size, problem))
             }
         }
     }

@@ -11,8 +11,9 @@
 //! | [`svd`], [`svdvals`] | `A = U diag(S) Vᵀ` |
 //!
 //! All take `F32` or `F64`, the last two dimensions being those of the matrices and the others a batch, are computed in
-//! `f64` and rounded once, and have gradients to any order unless they say otherwise. What PyTorch calls with keywords
-//! comes in its order. A matrix that cannot be treated is an [`ErrorKind::Factorization`].
+//! `f64` and rounded once, and have gradients to any order unless they say otherwise. Keyword
+//! arguments of PyTorch are positional here, in its order. A matrix that cannot be treated is an
+//! [`ErrorKind::Factorization`].
 
 mod cholesky;
 mod determinant;

@@ -1,4 +1,4 @@
-//! Orthogonal columns times a triangle.
+//! The QR decomposition.
 
 use super::host::{Batch, append};
 use super::solve::{SolveTriangularOptions, Triangle, solve_triangular};
@@ -8,7 +8,7 @@ use crate::{Result, Shape};
 
 const NAME: &str = "linalg.qr";
 
-/// What of a decomposition `A = Q R` is wanted.
+/// The form of a decomposition `A = Q R`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QrMode {

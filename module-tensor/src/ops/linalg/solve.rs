@@ -66,9 +66,10 @@ fn general(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
     let vector = b.rank() == 1 || (b.rank() == lead && b.shape()[..] == a.shape()[..lead]);
     if vector {
         if !left {
-            return Err(b
-                .shape()
-                .error(NAME, "matrices on the right side, without `left`"));
+            return Err(b.shape().error(
+                NAME,
+                "a matrix as the right-hand side; `solve_right` takes no vectors",
+            ));
         }
         let b = b.unsqueeze(-1)?;
         return system(NAME, &Solve::General, a, &b)?.squeeze(-1);
@@ -171,7 +172,7 @@ pub fn inv(x: &Tensor) -> Result<Tensor> {
     system(NAME, &Solve::General, x, &identity(x)?)
 }
 
-/// What is known of the matrices.
+/// The structure of the matrices.
 #[derive(Clone)]
 enum Solve {
     General,

@@ -1,4 +1,4 @@
-//! Singular values.
+//! The singular value decomposition.
 
 use super::host::{Batch, append};
 use super::{identity, transposed};
@@ -132,8 +132,12 @@ fn factors(x: &Tensor, full: bool) -> Result<[Tensor; 3]> {
         } else {
             matrix.thin_svd()
         };
-        let found =
-            found.map_err(|_| batch.fail(i, "has singular values to which nothing converged"))?;
+        let found = found.map_err(|_| {
+            batch.fail(
+                i,
+                "has no computed singular values: the iteration did not converge",
+            )
+        })?;
         append(&mut u, found.U(), false);
         s.extend(found.S().column_vector().iter());
         append(&mut vh, found.V(), true);

@@ -1,13 +1,13 @@
 //! The gradients of recurrent layers along their steps, written with operations that have gradients.
 
-use super::gradient::{Fused, GateGrads};
+use super::gradient::{Fused, RecurrentGrads};
 use super::pass::{NAME, Recurrent, States};
 use crate::backend::{RecurrentNeeds, RecurrentOp};
 use crate::tensor::{Backward, Tensor};
 use crate::{Error, Result};
 
 impl Fused {
-    pub(super) fn formula(&self, ctx: &Backward, needed: RecurrentNeeds) -> Result<GateGrads> {
+    pub(super) fn formula(&self, ctx: &Backward, needed: RecurrentNeeds) -> Result<RecurrentGrads> {
         let pass = self.pass.widened()?;
         let states = match &*self.outputs {
             [h, c @ ..] => States {
@@ -19,7 +19,7 @@ impl Fused {
                 pass.fused()?.ok_or_else(missing)?
             }
         };
-        let along = pass.along(&states, [ctx.grad_of(0), ctx.grad_of(1)])?;
+        let along = pass.gradients_of_steps(&states, [ctx.grad_of(0), ctx.grad_of(1)])?;
         let weight = || {
             let before = pass.before(&states.hidden, &pass.hidden)?;
             along.sums.t()?.matmul(&before)
@@ -27,7 +27,9 @@ impl Fused {
         let projection = || {
             let pair = along.states.as_ref().zip(states.cell.as_ref());
             let slope = |(slopes, c): (&Tensor, _)| {
-                slopes.t()?.matmul(&pass.unprojected(&states.hidden, c)?)
+                slopes
+                    .t()?
+                    .matmul(&pass.states_before_projection(&states.hidden, c)?)
             };
             pair.map(slope).transpose()
         };
@@ -36,7 +38,7 @@ impl Fused {
             let dtype = self.pass.gates.dtype();
             x.map(|x| x.to_dtype(dtype)).transpose()
         };
-        Ok(GateGrads {
+        Ok(RecurrentGrads {
             gates: along.gates.to_dtype(self.pass.gates.dtype())?,
             hidden: along.hidden.to_dtype(self.pass.hidden.dtype())?,
             cell: narrow(along.cell.clone())?,
@@ -50,9 +52,9 @@ impl Fused {
     }
 }
 
-/// The gradients along the steps.
-struct Along {
-    /// Of what the input brings.
+/// The gradients of all steps.
+struct StepGradients {
+    /// Of the contribution of the input.
     gates: Tensor,
     /// Of the products of the states.
     sums: Tensor,
@@ -65,13 +67,17 @@ struct Along {
 
 impl Recurrent {
     /// The states before the projection, `o · tanh(c)`.
-    fn unprojected(&self, h: &Tensor, c: &Tensor) -> Result<Tensor> {
+    fn states_before_projection(&self, h: &Tensor, c: &Tensor) -> Result<Tensor> {
         let before = self.before(h, &self.hidden)?;
         let [.., o] = self.lstm(&self.gates.add(&self.sums(&before)?)?)?;
         o.mul(&c.tanh()?)
     }
 
-    fn along(&self, states: &States, grads: [Option<&Tensor>; 2]) -> Result<Along> {
+    fn gradients_of_steps(
+        &self,
+        states: &States,
+        grads: [Option<&Tensor>; 2],
+    ) -> Result<StepGradients> {
         let pass = self;
         let geometry = &pass.geometry;
         let local = Local::of(pass, states)?;
@@ -132,7 +138,7 @@ impl Recurrent {
             }
             Tensor::cat(&x, 0)
         };
-        Ok(Along {
+        Ok(StepGradients {
             gates: ordered(gates)?,
             sums: ordered(sums)?,
             states: match pass.projection {
@@ -145,11 +151,11 @@ impl Recurrent {
     }
 }
 
-/// What the gradients of a step are multiplied with, for all rows.
+/// The factors of the gradients of a step, for all rows.
 struct Local {
     /// From the gradients of `h`, or of an LSTM three times `c` and once `h`, to the sums of the state.
     sums: Tensor,
-    /// The same to what the input brings, where it differs.
+    /// The same to the contribution of the input, where it differs.
     gates: Option<Tensor>,
     /// From the gradient of `h` to the part of that of the `h` before that goes by no sum.
     passed: Option<Tensor>,

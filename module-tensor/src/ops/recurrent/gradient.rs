@@ -15,7 +15,7 @@ pub(super) struct Fused {
 }
 
 /// The gradients of the inputs.
-pub(super) struct GateGrads {
+pub(super) struct RecurrentGrads {
     pub(super) gates: Tensor,
     pub(super) hidden: Tensor,
     pub(super) cell: Option<Tensor>,
@@ -87,7 +87,7 @@ impl Fused {
         &self,
         ctx: &Backward,
         needed: RecurrentNeeds,
-    ) -> Result<Option<GateGrads>> {
+    ) -> Result<Option<RecurrentGrads>> {
         let Self { pass, saved, .. } = self;
         let Some(kernels) = ctx.grad().device().backend().recurrent() else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Fused {
             let pair = of.as_ref().zip(slope);
             pair.map(|(of, slope)| of.like_shape(slope))
         };
-        Ok(Some(GateGrads {
+        Ok(Some(RecurrentGrads {
             gates: pass.gates.like_shape(slopes.gates),
             hidden: pass.hidden.like_shape(slopes.hidden),
             cell: like(&pass.cell, slopes.cell),

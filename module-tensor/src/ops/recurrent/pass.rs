@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 pub(super) const NAME: &str = "recurrent";
 
-/// What a pass reads.
+/// The inputs of a pass and its geometry.
 #[derive(Clone)]
 pub(in super::super) struct Recurrent {
     pub(super) gates: Tensor,
@@ -54,13 +54,13 @@ impl Recurrent {
     /// For each row the state that its step started from.
     pub(super) fn before(&self, states: &Tensor, first: &Tensor) -> Result<Tensor> {
         let all = Tensor::cat(&[states, first], 0)?;
-        all.index_select(0, &places(&self.geometry.previous(), &all)?)
+        all.index_select(0, &row_indices(&self.geometry.previous(), &all)?)
     }
 }
 
 /// A list of rows, on the device of `like`.
-pub(super) fn places(rows: &[usize], like: &Tensor) -> Result<Tensor> {
+pub(super) fn row_indices(rows: &[usize], like: &Tensor) -> Result<Tensor> {
     // Memory has fewer rows than an `i64` can count.
-    let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-    Tensor::from_vec(places, rows.len())?.to_device(&like.device())
+    let row_indices: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
+    Tensor::from_vec(row_indices, rows.len())?.to_device(&like.device())
 }

@@ -159,7 +159,7 @@ fn errors_of_indices_quote_what_was_asked_for() {
         ),
         (
             x.i((&two, &two, &two)),
-            "index: index = [int64[2], int64[2], int64[2]]: names 3 dimensions of shape [2, 3]",
+            "index: index = [int64[2], int64[2], int64[2]]: has 3 indices, more than the dimensions of shape [2, 3]",
         ),
         (
             x.index_put(&two, numbers([2], 0)),

@@ -206,7 +206,7 @@ fn errors_quote_what_was_asked_for() {
     let message = |result: Result<Tensor>| result.unwrap_err().to_string();
     assert_eq!(
         message(x.i((.., 0, IndexItem::between(2, -1)))),
-        "index: index = [:, 0, 2:-1]: names 3 dimensions of shape [2, 3]"
+        "index: index = [:, 0, 2:-1]: has 3 indices, more than the dimensions of shape [2, 3]"
     );
     assert_eq!(
         message(x.i((IndexItem::Ellipsis, IndexItem::Ellipsis))),

@@ -12,7 +12,7 @@ fn tracked(shape: &[usize], dtype: DType) -> Tensor {
     x.with_grad().unwrap()
 }
 
-/// How many casts stand between a result and its leaves.
+/// The number of casts between a result and its leaves.
 fn casts(y: &Tensor) -> usize {
     let mut rest: Vec<GraphNode> = y.graph_node().into_iter().collect();
     let mut count = 0;

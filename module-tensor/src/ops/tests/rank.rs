@@ -23,10 +23,10 @@ fn more_dimensions_than_64_are_refused_by_whatever_would_make_them() {
     // Five millions end as fast as 65.
     for rank in [MAX_RANK + 1, 100, 5_000_000] {
         let sizes = || vec![1_usize; rank];
-        refused(Tensor::zeros(sizes(), (DType::F32, &cpu)), "full", rank);
+        refused(Tensor::zeros(sizes(), (DType::F32, &cpu)), "zeros", rank);
         refused(Tensor::full(sizes(), 1, (DType::I64, &cpu)), "full", rank);
         refused(Tensor::from_vec(vec![1_i64], sizes()), "from_vec", rank);
-        refused(Tensor::randn(sizes(), DType::F32), "normal", rank);
+        refused(Tensor::randn(sizes(), DType::F32), "randn", rank);
         refused(most.reshape(sizes()), "reshape", rank);
         refused(most.reshape_to(&sizes().into()), "reshape", rank);
         refused(most.expand(sizes()), "expand", rank);

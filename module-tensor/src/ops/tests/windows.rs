@@ -204,7 +204,7 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
     );
     refused(
         zeros(&[5, 3]).col2im([2, 3], UnfoldOptions::new([2, 2])),
-        "col2im: expected a multiple of the places of kernel_size = [2, 2] as rows, got shape [5, 3]",
+        "col2im: expected a multiple of the elements of kernel_size = [2, 2] as rows, got shape [5, 3]",
     );
     refused(
         zeros(&[4, 3]).col2im([2, 3], UnfoldOptions::new([2, 2])),

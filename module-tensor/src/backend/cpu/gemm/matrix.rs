@@ -13,7 +13,7 @@ pub(in super::super) struct Matrix<'a, T> {
 }
 
 impl<'a, T: Copy> Matrix<'a, T> {
-    /// So many rows, one after the other.
+    /// A matrix of `rows` contiguous rows.
     pub(in super::super) fn new(data: &'a [T], rows: usize) -> Self {
         let columns = data.len() / rows.max(1);
         Self::with_steps(data, [rows, columns], [columns, 1])
@@ -121,7 +121,7 @@ impl<'a, T> Lines<'a, T> {
     }
 }
 
-/// What a product is written to: a matrix whose rows are contiguous.
+/// The output of a product: a matrix whose rows are contiguous.
 pub(in super::super) struct MatrixMut<'a, T> {
     data: &'a mut [T],
     rows: usize,
@@ -130,7 +130,7 @@ pub(in super::super) struct MatrixMut<'a, T> {
 }
 
 impl<'a, T> MatrixMut<'a, T> {
-    /// So many rows, one after the other.
+    /// A matrix of `rows` contiguous rows.
     pub(in super::super) fn new(data: &'a mut [T], rows: usize) -> Self {
         let step = data.len() / rows.max(1);
         Self {

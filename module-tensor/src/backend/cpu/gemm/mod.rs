@@ -25,10 +25,10 @@ pub(super) use matrix::{Matrix, MatrixMut};
 pub(super) use tile::Tile;
 use tile::{Block, DEPTH};
 
-/// How many columns are packed at a time: with [`DEPTH`] rows they lie in the second cache.
+/// The number of columns that are packed at a time: with [`DEPTH`] rows they fit in the second-level cache.
 const WIDTH: usize = 256;
 
-/// How many rows are worked on at a time: so much of them that is copied stays in the second cache.
+/// The number of rows that are processed at a time: their copies stay in the second-level cache.
 const HEIGHT: usize = 1024;
 
 /// `out = scale · a · b`, added to what `out` holds if `add`.
@@ -149,16 +149,16 @@ impl<T: Tile> Product<'_, T> {
         let width = T::shape(self.level).width(self.right.columns);
         for rows in blocks(all_rows.clone(), HEIGHT) {
             for inner in blocks(0..self.left.columns, DEPTH) {
-                let place = [rows.clone(), inner.clone()];
-                let left = pack::rows(self.level, &self.left, place, &mut copied_rows);
+                let part = [rows.clone(), inner.clone()];
+                let left = pack::rows(self.level, &self.left, part, &mut copied_rows);
                 let has_high_tiles = tile::has_high_tiles(self.level, &left, width);
                 for columns in blocks(all_columns.clone(), WIDTH) {
-                    let place = [inner.clone(), columns.clone()];
+                    let part = [inner.clone(), columns.clone()];
                     let copy = &mut copied_columns;
                     self.level.run(Block {
                         level: self.level,
                         left,
-                        right: pack::panels(self.level, &self.right, place, width, copy),
+                        right: pack::panels(self.level, &self.right, part, width, copy),
                         width,
                         copied: match has_high_tiles {
                             true => high_rows.of(tile::COPIED),
@@ -167,8 +167,8 @@ impl<T: Tile> Product<'_, T> {
                         scale: self.scale,
                         add: self.add || inner.start > 0,
                         transposed: self.transposed,
-                        rows: within(&rows, &all_rows),
-                        columns: within(&columns, &all_columns),
+                        rows: range_within(&rows, &all_rows),
+                        columns: range_within(&columns, &all_columns),
                         out,
                     });
                 }
@@ -177,22 +177,22 @@ impl<T: Tile> Product<'_, T> {
     }
 }
 
-/// A range, so many places at a time.
+/// Splits a range into ranges of a given length.
 fn blocks(all: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
     let end = all.end;
     all.step_by(len)
         .map(move |start| start..end.min(start + len))
 }
 
-/// Where a part lies in the whole.
-fn within(part: &Range<usize>, whole: &Range<usize>) -> Range<usize> {
+/// The range of a part relative to the whole.
+fn range_within(part: &Range<usize>, whole: &Range<usize>) -> Range<usize> {
     part.start - whole.start..part.end - whole.start
 }
 
 /// The rows of a result, cut along either side.
 struct Part<'a, T> {
     out: Vec<&'a mut [T]>,
-    /// How many rows or columns are one item.
+    /// The number of rows or columns of one item.
     items: usize,
     /// Whether whole rows are cut off, and not columns of all rows.
     by_outer: bool,

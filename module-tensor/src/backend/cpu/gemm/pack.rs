@@ -70,7 +70,7 @@ fn pack_rows<T: Tile, const WIDTH: usize>(rows: Lines<'_, T>, panels: &mut [T]) 
     }
 }
 
-/// How many lines are transposed together.
+/// The number of lines that are transposed together.
 const LINES: usize = 32;
 
 /// Writes each line as a column, into rows of `stride` elements.

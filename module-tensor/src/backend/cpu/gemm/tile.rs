@@ -12,13 +12,14 @@ use super::super::simd::{HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Tra
 use super::matrix::Lines;
 use crate::zip::zip_mut;
 
-/// How much of the inner dimension is multiplied at a time: so much of a few rows lies in the first cache.
+/// The part of the inner dimension that is multiplied at a time: it fits in the first-level cache for a few
+/// rows.
 pub(super) const DEPTH: usize = 512;
 
-/// How many elements the copied rows of a high tile have.
+/// The number of elements of the copied rows of a high tile.
 pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;
 
-/// How many rows, and how much of each, are worth copying for high tiles.
+/// The minimum number of rows, and of elements of each, for which copies for high tiles pay off.
 const MANY: usize = 96;
 
 /// Whether rows are copied for high tiles.
@@ -32,17 +33,17 @@ pub(super) fn has_high_tiles<T: Tile>(level: Level, left: &Lines<'_, T>, width: 
 pub(in super::super) struct Shape {
     /// Rows of a tile.
     pub(super) rows: usize,
-    /// Rows of a low tile, for what is left.
+    /// Rows of a low tile, for the remaining rows.
     pub(super) few_rows: usize,
     pub(super) columns: usize,
-    /// Whether there are [high tiles](HighTile) of so many columns.
+    /// Whether there are [high tiles](HighTile) of `columns` columns.
     has_high: bool,
     /// Columns of a narrow tile, for products that have no more.
     pub(super) few_columns: usize,
 }
 
 impl Shape {
-    /// How many columns the tiles of a product of so many have.
+    /// The number of columns of the tiles of a product with `columns` columns.
     pub(super) fn width(self, columns: usize) -> usize {
         if columns <= self.few_columns {
             self.few_columns
@@ -51,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// How many rows are computed for so many, about.
+    /// The approximate number of rows that are computed for `rows` rows.
     pub(super) fn padded_rows(self, rows: usize) -> usize {
         rows.next_multiple_of(self.few_rows)
     }
@@ -64,13 +65,13 @@ pub(in super::super) struct Block<'a, 'b, T> {
     pub(super) right: &'a [T],
     /// Memory for the rows of high tiles; nothing if there are none.
     pub(super) copied: &'a mut [T],
-    /// How many columns a panel has.
+    /// The number of columns of a panel.
     pub(super) width: usize,
     pub(super) scale: T,
     /// Whether the sums are added to what `out` holds.
     pub(super) add: bool,
     pub(super) transposed: bool,
-    /// Which rows and columns of `out` the block is.
+    /// The rows and columns of the block in `out`.
     pub(super) rows: Range<usize>,
     pub(super) columns: Range<usize>,
     pub(super) out: &'a mut [&'b mut [T]],

@@ -215,7 +215,7 @@ impl<T: Float> Work<'_, T> {
             inner,
             ..
         } = self.geometry;
-        let own = self.geometry.place(i);
+        let own = self.geometry.statistics_index(i);
         let (high, low) = split::<T>(self.statistics.mean[own]);
         let mut sums = [0.0; 2];
         for channel in 0..channels {
@@ -227,10 +227,10 @@ impl<T: Float> Work<'_, T> {
             let total = sum(grad).to_f64();
             let along = sum_of2(grad, x, |grad, x| grad.times(x.minus(high).minus(low)));
             let along = along.to_f64() * self.scales[own];
-            let place = i % groups * channels + channel;
-            self.sums[0][place] += along;
-            self.sums[1][place] += total;
-            let weight = self.weight[place].to_f64();
+            let index = i % groups * channels + channel;
+            self.sums[0][index] += along;
+            self.sums[1][index] += total;
+            let weight = self.weight[index].to_f64();
             sums[0] += weight * total;
             sums[1] += weight * along;
         }
@@ -244,7 +244,7 @@ impl<T: Float> Work<'_, T> {
             inner,
             ..
         } = self.geometry;
-        let own = self.geometry.place(i);
+        let own = self.geometry.statistics_index(i);
         for channel in 0..channels {
             let weight = self.weight[i % groups * channels + channel];
             let line = self.line(own, weight, sums);

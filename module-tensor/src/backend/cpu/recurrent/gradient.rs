@@ -9,9 +9,9 @@ use super::super::simd::{Loop, widest};
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_cow;
 use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved};
-use super::states::{GateGrads, States};
+use super::states::{States, StepGrads};
 use super::weights::WeightGradients;
-use super::{NAME, RecurrentGeometry, RecurrentInputs, RecurrentOp, Sizes, cell, row, row_mut};
+use super::{NAME, RecurrentGeometry, RecurrentInputs, RecurrentOp, RowSizes, cell, row, row_mut};
 use crate::Result;
 use crate::zip::zip_mut;
 
@@ -57,17 +57,17 @@ struct Gradient<'a> {
 }
 
 impl FloatKernel for Gradient<'_> {
-    type Output = GateGrads;
+    type Output = StepGrads;
 
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn run<T: Float>(self) -> Result<GateGrads> {
+    fn run<T: Float>(self) -> Result<StepGrads> {
         let Self {
             inputs, geometry, ..
         } = self;
-        let sizes = Sizes::of(inputs, geometry);
+        let sizes = RowSizes::of(inputs, geometry);
         let (rows, batch) = (geometry.rows(), geometry.batch());
         let h = saved_elements::<T>(self.states.hidden, rows * sizes.width, NAME)?;
         let gates = saved_elements::<T>(self.states.kept, rows * sizes.kept, NAME)?;
@@ -145,7 +145,7 @@ impl FloatKernel for Gradient<'_> {
                 Ok(())
             })?;
         }
-        Ok(GateGrads {
+        Ok(StepGrads {
             gates: CpuStorage::wrap(slopes),
             sums: (sums_width > 0).then(|| CpuStorage::wrap(sums)),
             states: projection.is_some().then(|| CpuStorage::wrap(states)),
@@ -175,7 +175,7 @@ impl<T> Before<'_, T> {
 
 /// One step of some sequences.
 struct Step<'a, T> {
-    sizes: Sizes,
+    sizes: RowSizes,
     /// The first of the rows.
     start: usize,
     /// The gradients of all states `h`, if there are any.

@@ -4,7 +4,7 @@ use super::super::{Saved, Storage};
 use super::{NAME, RecurrentInputs};
 use crate::Result;
 
-/// What was saved: all states, and what the gradient needs besides.
+/// The saved memory: all states, and the other values that the gradient needs.
 #[derive(Clone, Copy)]
 pub(super) struct States<'a> {
     pub(super) hidden: &'a Storage,
@@ -29,13 +29,13 @@ impl<'a> States<'a> {
     }
 }
 
-/// The gradients along the steps.
-pub(super) struct GateGrads {
-    /// Of the part of the input, `[rows, gates · hidden]`.
+/// The gradients of the gates and the states of all steps.
+pub(super) struct StepGrads {
+    /// The gradient of the contribution of the input, `[rows, gates · hidden]`.
     pub(super) gates: Storage,
-    /// Of the part of the state, `[rows, gates · hidden]`, if it differs.
+    /// The gradient of the contribution of the state, `[rows, gates · hidden]`, if it differs.
     pub(super) sums: Option<Storage>,
-    /// Of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
+    /// The gradient of the states `h′` with all that follows from them, `[rows, width]`, if there is a projection.
     pub(super) states: Option<Storage>,
     /// Of the first states.
     pub(super) hidden: Storage,

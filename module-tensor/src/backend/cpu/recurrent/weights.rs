@@ -6,13 +6,13 @@ use super::super::index::{cat, index_select};
 use super::super::reduce::reduce;
 use super::super::unary::unary;
 use super::super::{BinaryOp, CpuStorage, Operand, ReduceOp, Storage, UnaryOp};
-use super::states::{GateGrads, States};
+use super::states::{States, StepGrads};
 use super::{RecurrentGeometry, RecurrentInputs};
 use crate::Result;
 use crate::layout::Layout;
 
 pub(super) struct WeightGradients<'a> {
-    pub(super) slopes: &'a GateGrads,
+    pub(super) slopes: &'a StepGrads,
     pub(super) states: States<'a>,
     pub(super) inputs: &'a RecurrentInputs,
     pub(super) geometry: &'a RecurrentGeometry,
@@ -47,14 +47,14 @@ impl WeightGradients<'_> {
         let states = matrix(self.states.hidden, rows, width);
         let all = cat(vec![states, self.inputs.hidden.clone()], 0)?;
         // Memory has fewer rows than an `i64` can count.
-        let places: Vec<i64> = (self.geometry.previous().iter())
+        let indices: Vec<i64> = (self.geometry.previous().iter())
             .map(|&row| row as i64)
             .collect();
-        let places = Operand {
-            storage: CpuStorage::wrap(places),
+        let indices = Operand {
+            storage: CpuStorage::wrap(indices),
             layout: Layout::contiguous(rows.into()),
         };
-        let before = index_select(matrix(&all, rows + batch, width), 0, &places)?;
+        let before = index_select(matrix(&all, rows + batch, width), 0, &indices)?;
         product(self.sums(), matrix(&before, rows, width))
     }
 

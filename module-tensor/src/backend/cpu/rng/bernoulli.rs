@@ -2,7 +2,7 @@ use super::float::sealed::{Float, Wide};
 use super::{CpuGenerator, RandomFloat, RngError};
 use crate::zip::zip_mut;
 
-/// How many uniforms are drawn at a time on the stack.
+/// The number of uniforms that are drawn at a time on the stack.
 const BLOCK: usize = 128;
 
 impl CpuGenerator {

@@ -2,7 +2,7 @@ use super::cephes;
 use super::float::sealed::Wide;
 use super::fused::{FusedLoop, fused_f32};
 
-/// How many values are made at a time.
+/// The number of values that are made at a time.
 const MOST: usize = 256;
 
 /// The Box–Muller transform in `f32` as PyTorch's AVX2 kernel has it: blocks of sixteen uniforms, of

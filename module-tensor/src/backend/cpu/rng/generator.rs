@@ -5,7 +5,7 @@ use super::float::sealed::Wide;
 use super::mt19937::Mt19937;
 use super::{GeneratorState, RngError};
 
-/// A source of random numbers that draws what PyTorch's `torch.CpuGenerator` on the CPU draws.
+/// A source of random numbers that draws what PyTorch's `torch.Generator` on the CPU draws.
 ///
 /// # Example
 ///
@@ -25,7 +25,7 @@ pub struct CpuGenerator {
     /// Box–Muller makes normals in pairs. The second of a pair that was drawn one at a time waits
     /// here for the next such draw, even one of another tensor.
     pub(super) spare_normal: Option<f64>,
-    /// PyTorch's CPU code never sets this one, but its states have a place for it, and a state that
+    /// PyTorch's CPU code never sets this one, but its states have a field for it, and a state that
     /// is read must be written back unchanged.
     spare_normal_f32: Option<f32>,
 }

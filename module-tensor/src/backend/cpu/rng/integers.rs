@@ -4,7 +4,7 @@ use crate::zip::zip_mut;
 /// From this range on PyTorch takes 64 bits for an integer, so that the remainder is nearly uniform.
 const WIDE_RANGE: u64 = 1 << 28;
 
-/// How many words are drawn at a time on the stack.
+/// The number of words that are drawn at a time on the stack.
 const BLOCK: usize = 256;
 
 /// From this many elements on PyTorch permutes with 64 bits an element and by another algorithm.
@@ -153,13 +153,13 @@ impl CpuGenerator {
         if n < LONG_PERMUTATION {
             order.extend(0..end);
             for i in 0..n.saturating_sub(1) {
-                // The remainder is below `n - i`, so that the sum is a place.
+                // The remainder is below `n - i`, so that the sum is an index.
                 let other = i + self.next_u32() as usize % (n - i);
                 order.swap(i, other);
             }
         } else {
             // The remainder of 32 bits would be visibly uneven here. PyTorch then grows the
-            // permutation from its front: element `i` comes in at a random place up to its own.
+            // permutation from its front: element `i` comes in at a random index up to its own.
             for (i, value) in (0..end).enumerate() {
                 let other = (self.next_u64() % (i as u64 + 1)) as usize;
                 order.push(value);

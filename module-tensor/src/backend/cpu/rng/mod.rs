@@ -8,7 +8,6 @@ mod bernoulli;
 mod box_muller;
 mod cephes;
 mod draw;
-mod erf;
 mod erfinv;
 mod exponential;
 mod float;

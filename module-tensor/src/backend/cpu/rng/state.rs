@@ -17,7 +17,7 @@ pub struct GeneratorState {
     pub words: [u32; WORDS],
     /// The second normal of the pair last drawn one at a time, if it has not been given out.
     pub spare_normal: Option<f64>,
-    /// The same in single precision; PyTorch keeps a place for it but its CPU code never fills it.
+    /// The same in single precision; PyTorch keeps a field for it but its CPU code never fills it.
     pub spare_normal_f32: Option<f32>,
 }
 

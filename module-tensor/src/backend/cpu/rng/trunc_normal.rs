@@ -1,4 +1,3 @@
-use super::erf::erf;
 use super::erfinv::erfinv;
 use super::float::sealed::{Float, Wide};
 use super::uniform::check_interval;
@@ -39,7 +38,7 @@ impl CpuGenerator {
         high: f64,
     ) -> Result<(), RngError> {
         check(std, low, high)?;
-        let below = |x: f64| (1.0 + erf((x - mean) / std / std::f64::consts::SQRT_2)) / 2.0;
+        let below = |x: f64| (1.0 + libm::erf((x - mean) / std / std::f64::consts::SQRT_2)) / 2.0;
         if below(high) - below(low) > ENOUGH {
             self.redraw_outside(out, mean, std, low, high)
         } else {
@@ -55,7 +54,7 @@ impl CpuGenerator {
     /// ```
     ///
     /// Every step is rounded to the type of the elements, and the last brings `x` back into the interval.
-    /// PyTorch leaves `erfinv` to a closed library, Intel's MKL, in whose place other builds compute
+    /// PyTorch leaves `erfinv` to a closed library, Intel's MKL, instead of which other builds compute
     /// other bits. Here it is the nearest number, from which MKL's differs by one unit in the last
     /// place in about one of 3000 draws.
     ///

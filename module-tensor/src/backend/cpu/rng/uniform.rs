@@ -4,7 +4,7 @@ use super::{CpuGenerator, RandomFloat, RngError};
 use crate::DType;
 use crate::zip::zip_mut;
 
-/// How many values are drawn at a time on the stack.
+/// The number of values that are drawn at a time on the stack.
 const BLOCK: usize = 256;
 
 impl CpuGenerator {

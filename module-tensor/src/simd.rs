@@ -119,7 +119,7 @@ impl Level {
 
 /// Runs the loop at the highest level.
 #[inline]
-pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
+pub(crate) fn run_at_best_level<L: Loop>(work: L) -> L::Output {
     match Level::highest().0 {
         // SAFETY: the processor has what the function was compiled for.
         #[cfg(target_arch = "x86_64")]
@@ -131,7 +131,7 @@ pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
     }
 }
 
-/// Whether [`widest`] has an instruction for `a * b + c`. Where it has none, `mul_add` is a call into the
+/// Whether [`run_at_best_level`] has an instruction for `a * b + c`. Where it has none, `mul_add` is a call into the
 /// platform's library.
 #[inline]
 pub(crate) fn has_fma() -> bool {

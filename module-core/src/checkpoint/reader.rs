@@ -235,7 +235,7 @@ impl Held {
             true => (dtype, size / dtype.size_in_bytes()),
             false => (DType::U8, size),
         };
-        match HostData::to_be_written(dtype_read, len).map_err(|e| e.to_string())? {
+        match HostData::unspecified(dtype_read, len).map_err(|e| e.to_string())? {
             HostData::U8(bytes) if !fits => Ok(Self::Bytes(dtype, bytes)),
             data => Ok(Self::Elements(data)),
         }

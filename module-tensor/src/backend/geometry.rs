@@ -124,7 +124,7 @@ pub struct NormGeometry {
     /// The elements that share statistics.
     pub over: NormOver,
     /// Whether the mean is subtracted; otherwise it is 0, and the variance the mean square.
-    pub centred: bool,
+    pub centered: bool,
     /// The number that is added to the variance.
     pub eps: f64,
     /// Whether means and variances are results, for running statistics.
@@ -140,7 +140,7 @@ impl NormGeometry {
     }
 
     /// The number of means and of variances.
-    pub fn statistics(&self) -> usize {
+    pub fn statistics_count(&self) -> usize {
         match self.over {
             NormOver::Row => self.batch * self.groups,
             NormOver::Batch | NormOver::Given => self.groups,

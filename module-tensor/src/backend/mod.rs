@@ -1,4 +1,4 @@
-//! The seam between tensors and devices.
+//! The interface between tensors and devices.
 //!
 //! A backend owns memory and kernels; it knows nothing of gradients, and nothing above it knows
 //! how it computes. An accelerator is another crate that implements [`Backend`].

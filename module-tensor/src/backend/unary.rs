@@ -144,7 +144,7 @@ macro_rules! unary_ops {
         Softplus {
             /// `β`
             beta: f64,
-            /// Where the function is a line in `f32` anyway
+            /// The value of `βx` above which the result is `x`
             threshold: f64,
         } "softplus" => formula!(x, (beta = beta, threshold = threshold) |v| {
             let scaled = v * beta;

@@ -118,7 +118,7 @@ impl Tensor {
     /// The mask as what is added to the scores.
     fn additive(&self, mask: &Self, is_causal: bool) -> Result<Self> {
         if is_causal {
-            let problem = "must not stand beside `attn_mask`; join both in the mask";
+            let problem = "cannot be combined with `attn_mask`; join both in the mask";
             return Err(Error::argument(NAME, "is_causal", true, problem));
         }
         self.check_device(NAME, mask)?;
@@ -212,7 +212,7 @@ impl Attention {
         stretched.reshape_to(&[batch * repeats, rows, columns].into())
     }
 
-    /// The gradient of what was [`repeated`](Self::repeated).
+    /// The gradient of [`repeat_heads`](Self::repeat_heads).
     fn sum_heads(&self, grad: Tensor, x: &Tensor) -> Result<Tensor> {
         if self.geometry.repeats == 1 {
             return Ok(grad);

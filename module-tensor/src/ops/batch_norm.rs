@@ -116,7 +116,7 @@ impl Tensor {
                     Some(_) => NormOver::Given,
                     None => NormOver::Batch,
                 },
-                centred: true,
+                centered: true,
                 eps,
                 with_statistics: statistics.is_none(),
                 compute: self.compute_dtype(),

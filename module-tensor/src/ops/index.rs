@@ -251,7 +251,7 @@ struct AddedToZeros {
 
 impl Function for AddedToZeros {
     fn name(&self) -> &'static str {
-        "addition to zeros"
+        "gather_backward"
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {

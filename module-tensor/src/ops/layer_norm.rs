@@ -100,7 +100,7 @@ impl Tensor {
         normalized: &Shape,
         [weight, bias]: [Option<&Self>; 2],
         eps: f64,
-        centred: bool,
+        centered: bool,
     ) -> Result<Self> {
         let lead = self.rank().checked_sub(normalized.rank());
         let Some(lead) =
@@ -120,7 +120,7 @@ impl Tensor {
             channels: normalized.numel(),
             inner: 1,
             over: NormOver::Row,
-            centred,
+            centered,
             eps,
             with_statistics: false,
             compute: self.compute_dtype(),
@@ -183,7 +183,7 @@ impl Tensor {
             channels: channels / num_groups,
             inner,
             over: NormOver::Row,
-            centred: true,
+            centered: true,
             eps,
             with_statistics: false,
             compute: self.compute_dtype(),
@@ -299,7 +299,7 @@ impl Tensor {
                     Some(_) => NormOver::Given,
                     None => NormOver::Row,
                 },
-                centred: true,
+                centered: true,
                 eps,
                 with_statistics,
                 compute: self.compute_dtype(),

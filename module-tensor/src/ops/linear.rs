@@ -119,7 +119,7 @@ impl Function for Linear {
         gradients.push(by_saved(self.x.as_ref(), |x| {
             grad.as_rows()?.t()?.matmul(&x.as_rows()?)
         })?);
-        if ctx.inputs() == 3 {
+        if ctx.input_count() == 3 {
             let bias = || grad.as_rows()?.sum(0);
             gradients.push(ctx.needs(2).then(bias).transpose()?);
         }

@@ -83,7 +83,7 @@ impl Norm<'_> {
         if let Some(bias) = bias {
             normal = normal.add(&bias.reshape_to(&column(&self.geometry))?)?;
         }
-        let count = Shape::from(self.geometry.statistics());
+        let count = Shape::from(self.geometry.statistics_count());
         let kept = |x: &Tensor| x.detach().reshape_to(&count);
         Ok(NormOutput {
             output: normal.reshape_to(x.shape())?.to_dtype(self.x.dtype())?,
@@ -117,7 +117,7 @@ impl Norm<'_> {
             saved: out.saved,
             geometry: *geometry,
         });
-        let fresh = |x: Storage| Tensor::fresh(x, geometry.statistics().into());
+        let fresh = |x: Storage| Tensor::fresh(x, geometry.statistics_count().into());
         let statistics = out.statistics.map(|all| all.map(fresh));
         Ok(Some(NormOutput { output, statistics }))
     }
@@ -160,7 +160,7 @@ fn standardize(
         }
         None => {
             let mean = x.mean_keepdim(dims(geometry))?;
-            let (centered, mean) = if geometry.centred {
+            let (centered, mean) = if geometry.centered {
                 let centered = x.sub(&mean)?;
                 // The rounding error of the mean, which matters where the mean is large and the variance small.
                 let rest = centered.mean_keepdim(dims(geometry))?;
@@ -244,7 +244,7 @@ impl NormBackward {
                 let dims = dims(geometry);
                 let along = weighted.mul(&normal)?.mean_keepdim(dims)?;
                 let projected = weighted.sub(&normal.mul(&along)?)?;
-                if geometry.centred {
+                if geometry.centered {
                     projected.sub(&weighted.mean_keepdim(dims)?)?
                 } else {
                     projected

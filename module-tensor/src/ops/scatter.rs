@@ -48,7 +48,7 @@ impl Tensor {
     /// A copy of this tensor with `out[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; the
     /// source may be a number.
     ///
-    /// Where an index stands twice the last element stays, and both get its gradient, as in PyTorch.
+    /// Where an index occurs twice the last element stays, and both get its gradient, as in PyTorch.
     ///
     /// # Errors
     ///

@@ -112,7 +112,7 @@ impl Backward {
     }
 
     /// The number of inputs of the operation.
-    pub fn inputs(&self) -> usize {
+    pub fn input_count(&self) -> usize {
         match &self.node.kind {
             NodeKind::Op(op) => op.inputs.len(),
             NodeKind::Leaf(_) => 0,

@@ -4,7 +4,7 @@ use super::float::Float;
 use super::lanes::number;
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
-use super::simd::{Loop, widest};
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{
@@ -65,7 +65,7 @@ impl FloatKernel for AdamW<'_> {
             2,
             items,
             &|range, ((out, max), (exp_avg, exp_avg_sq))| {
-                widest(Steps {
+                run_at_best_level(Steps {
                     value: &value[range.clone()],
                     grad: &grad[range],
                     exp_avg: exp_avg.0,

@@ -95,7 +95,7 @@ impl NumberKernel for Flat<'_> {
     type Output = Storage;
 
     fn name(&self) -> &'static str {
-        "flat"
+        "fill_in_range"
     }
 
     fn run<T: Number>(self) -> Result<Storage> {

@@ -5,7 +5,7 @@
 
 use half::{bf16, f16};
 
-use crate::simd::{Loop, widest};
+use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 
 /// A type of half precision.
@@ -35,7 +35,7 @@ impl Half for f16 {
 
 /// Converts each number.
 pub(super) fn widen<H: Half>(from: &[H], to: &mut [f32]) {
-    widest(Widen(from, to));
+    run_at_best_level(Widen(from, to));
 }
 
 struct Widen<'a, H>(&'a [H], &'a mut [f32]);

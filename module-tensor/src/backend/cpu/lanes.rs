@@ -3,7 +3,7 @@
 
 use super::float::Float;
 use super::number::Number;
-use super::simd::{Loop, widest};
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::zip::{zip, zip_mut, zip_mut2};
 
@@ -42,7 +42,7 @@ const LONG: usize = 1 << 16;
 
 fn sum_of_blocks<T: Number>(x: &[T]) -> T {
     let blocks = x.chunks(BLOCK);
-    blocks.fold(T::zero(), |sum, x| sum.plus(widest(Sum(x))))
+    blocks.fold(T::zero(), |sum, x| sum.plus(run_at_best_level(Sum(x))))
 }
 
 struct Sum<'a, T>(&'a [T]);
@@ -67,7 +67,7 @@ impl<T: Number> Loop for Sum<'_, T> {
 
 /// `Σ aᵢ bᵢ`
 pub(super) fn dot<T: Number>(a: &[T], b: &[T]) -> T {
-    widest(Dot(a, b))
+    run_at_best_level(Dot(a, b))
 }
 
 struct Dot<'a, T>(&'a [T], &'a [T]);
@@ -199,7 +199,7 @@ pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, 
 
 /// `xᵢ = eˣⁱ`
 pub(super) fn exp<T: Float>(x: &mut [T]) {
-    widest(Exp(x));
+    run_at_best_level(Exp(x));
 }
 
 struct Exp<'a, T>(&'a mut [T]);

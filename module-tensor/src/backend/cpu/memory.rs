@@ -79,7 +79,7 @@ impl HostData {
     /// # Errors
     ///
     /// Not enough memory.
-    pub fn to_be_written(dtype: DType, len: usize) -> Result<Self> {
+    pub fn unspecified(dtype: DType, len: usize) -> Result<Self> {
         dispatch!(dtype, T => Ok(T::into_host(scratch::<T>(len)?)))
     }
 }

@@ -65,8 +65,8 @@ impl FloatKernel for Normalize<'_> {
             geometry,
         };
         if x.is_empty() {
-            statistics.mean.resize(geometry.statistics(), 0.0);
-            statistics.var.resize(geometry.statistics(), 0.0);
+            statistics.mean.resize(geometry.statistics_count(), 0.0);
+            statistics.var.resize(geometry.statistics_count(), 0.0);
         } else if geometry.over == NormOver::Row {
             // Each row is normalized while it is near.
             let row = geometry.row();
@@ -82,7 +82,7 @@ impl FloatKernel for Normalize<'_> {
                 for (at, i) in rows.enumerate() {
                     let x = &x[i * row..][..row];
                     let mut moments = Moments::default();
-                    moments.add(x, geometry.centred);
+                    moments.add(x, geometry.centered);
                     (mean.0[at], var.0[at]) = (moments.mean, moments.var());
                     affine.row(out.at(at), x, i, moments.mean, moments.var());
                 }
@@ -146,7 +146,7 @@ struct Statistics {
 impl Statistics {
     /// None yet.
     fn allocate(geometry: &NormGeometry) -> Result<Self> {
-        let count = geometry.statistics();
+        let count = geometry.statistics_count();
         check_allocatable::<[f64; 4]>(count)?;
         let (mean, var) = (Vec::with_capacity(count), Vec::with_capacity(count));
         Ok(Self { mean, var })
@@ -160,7 +160,7 @@ impl Statistics {
         }
         let mut moments = vec![Moments::default(); groups];
         for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
-            moments[i % groups].add(x, geometry.centred);
+            moments[i % groups].add(x, geometry.centered);
         }
         self.mean.extend(moments.iter().map(|m| m.mean));
         self.var.extend(moments.iter().map(Moments::var));
@@ -253,10 +253,10 @@ impl Moments {
     /// Squares of the distances from a number near the mean are right however far the numbers lie
     /// from zero. The mean of the first few mostly is near; a block of which it is not is read once
     /// more.
-    fn add<T: Float>(&mut self, x: &[T], centred: bool) {
+    fn add<T: Float>(&mut self, x: &[T], centered: bool) {
         for block in x.chunks(BLOCK) {
             let count = block.len() as f64;
-            let (mean, squares) = if centred {
+            let (mean, squares) = if centered {
                 let few = &block[..block.len().min(FEW)];
                 let mut shift = number::<T>(sum(few).to_f64() / few.len() as f64);
                 let (mut offset, mut squares) = deviations(block, shift);

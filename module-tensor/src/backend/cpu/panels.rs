@@ -6,7 +6,7 @@
 
 use super::float::Float;
 use super::memory::filled;
-use super::simd::{Loop, widest};
+use super::simd::{Loop, run_at_best_level};
 use crate::Result;
 use crate::zip::{zip, zip_mut};
 
@@ -70,7 +70,7 @@ impl<T: Float> Panels<T> {
     /// The bits of a row do not depend on the rows beside it.
     pub(super) fn add(&self, a: &[T], out: &mut [T]) {
         let panels = self;
-        widest(Product { panels, a, out });
+        run_at_best_level(Product { panels, a, out });
     }
 }
 

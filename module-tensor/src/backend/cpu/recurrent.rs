@@ -16,7 +16,7 @@ use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::panels::Panels;
-use super::simd::{Loop, widest};
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates, Saved};
@@ -218,7 +218,7 @@ impl<T: Float> Step<'_, T> {
             }
         }
         self.weight.add(self.h, self.sums);
-        widest(Cells(&mut self));
+        run_at_best_level(Cells(&mut self));
         if let Some(projection) = self.projection {
             self.h.fill(T::zero());
             projection.add(self.inner, self.h);

@@ -49,7 +49,10 @@ impl FloatKernel for Unfold<'_> {
     type Output = Storage;
 
     fn name(&self) -> &'static str {
-        "im2col"
+        match self.op {
+            UnfoldOp::Unfold => "im2col",
+            UnfoldOp::Fold => "col2im",
+        }
     }
 
     fn run<T: Float>(self) -> Result<Storage> {

@@ -4,7 +4,7 @@ use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::dispatch::dispatch;
 use super::memory::{scratch, vec_with_capacity};
-use super::simd::{Loop, widest};
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
 use crate::layout::{Layout, Runs};
@@ -180,11 +180,11 @@ pub(super) fn map1_wide<T: Element, U: Element>(
     x: &Operand,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<Vec<U>> {
-    runs1(x, 2, &|x, out| widest(Each { x, out, f }))
+    runs1(x, 2, &|x, out| run_at_best_level(Each { x, out, f }))
 }
 
-/// A function of more steps than the compiler inlines by itself as a closure: it calls those that
-/// are not, which costs a hundred times more.
+/// A function too large for the compiler to inline as a closure; a call for each element costs a hundred
+/// times more.
 pub(super) trait Steps<T>: Copy + Sync {
     /// To be marked `#[inline(always)]`.
     fn of(self, v: T) -> T;
@@ -192,7 +192,7 @@ pub(super) trait Steps<T>: Copy + Sync {
 
 /// [`map1_wide`] of such a function.
 pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<Vec<T>> {
-    runs1(x, 2, &|x, out| widest(EachOf { x, out, steps }))
+    runs1(x, 2, &|x, out| run_at_best_level(EachOf { x, out, steps }))
 }
 
 struct EachOf<'a, T, S> {
@@ -361,7 +361,7 @@ pub(super) fn choose<T: Element>(
         let b = b.run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
         let out = next(&mut rest, r.length);
         for (out, &c, &a, &b) in zip_mut3(out, c, a, b) {
-            // A branch would be mistaken half of the time.
+            // A branch would be mispredicted half of the time.
             *out = std::hint::select_unpredictable(c, a, b);
         }
     }

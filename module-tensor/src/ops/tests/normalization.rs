@@ -267,7 +267,7 @@ fn what_stands_in_for_a_kernel_gives_the_same() {
         channels: 6 / groups,
         inner: 3,
         over,
-        centred: true,
+        centered: true,
         eps: 1e-5,
         with_statistics: over != backend::NormOver::Given,
         compute: DType::F64,
@@ -432,6 +432,6 @@ fn what_does_not_fit_is_refused() {
     let both = AttentionOptions::new().attn_mask(&mask).is_causal(true);
     assert_eq!(
         message(x.scaled_dot_product_attention(&x, &x, both)),
-        "scaled_dot_product_attention: is_causal = true: must not stand beside `attn_mask`; join both in the mask"
+        "scaled_dot_product_attention: is_causal = true: cannot be combined with `attn_mask`; join both in the mask"
     );
 }

@@ -71,7 +71,7 @@ fn geometry(over: NormOver, [batch, groups, channels]: [usize; 3]) -> NormGeomet
         channels,
         inner: 1,
         over,
-        centred: true,
+        centered: true,
         eps: 1e-5,
         with_statistics: over == NormOver::Batch,
         compute: DType::F32,

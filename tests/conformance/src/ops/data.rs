@@ -163,7 +163,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     Some((out.map(|out| vec![out]), tolerance))
 }
 
-/// Operations that copy, and whose gradient is a sum where elements stand twice.
+/// Operations that copy, and whose gradient is a sum where elements occur twice.
 pub(crate) fn adds_up(op: &str) -> bool {
     [
         "unfold",

@@ -48,8 +48,8 @@ impl FloatKernel for Gradient<'_> {
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
         let [mean, var] = saved.storages(NAME)?;
         let statistics = Statistics {
-            mean: saved_elements(mean, geometry.statistics(), NAME)?.to_vec(),
-            var: saved_elements(var, geometry.statistics(), NAME)?.to_vec(),
+            mean: saved_elements(mean, geometry.statistics_count(), NAME)?.to_vec(),
+            var: saved_elements(var, geometry.statistics_count(), NAME)?.to_vec(),
         };
         check_allocatable::<T>(x.len())?;
         check_allocatable::<[f64; 2]>(weight.len())?;
@@ -123,7 +123,7 @@ impl<T: Float> Work<'_, T> {
             _ => {
                 let count = (self.x.len() / self.scales.len()) as f64;
                 let pull = scale * scale * sums[1] / count;
-                let center = if self.geometry.centred {
+                let center = if self.geometry.centered {
                     sums[0] / count
                 } else {
                     0.0
@@ -169,7 +169,7 @@ impl<T: Float> Work<'_, T> {
             );
             update(&mut bias_grad[group], grad, T::plus);
             let along = sum_of2(&weighted, &normal, T::times).to_f64() / count;
-            let center = match self.geometry.centred {
+            let center = match self.geometry.centered {
                 true => sum(&weighted).to_f64() / count,
                 false => 0.0,
             };

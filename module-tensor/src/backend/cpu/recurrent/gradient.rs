@@ -5,7 +5,7 @@ use super::super::float::Float;
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::{filled, scratch};
 use super::super::panels::Panels;
-use super::super::simd::{Loop, widest};
+use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_cow;
 use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved};
@@ -214,7 +214,7 @@ impl<T: Float> Step<'_, T> {
             self.inner.fill(T::zero());
             projection.add(self.dh, self.inner);
         }
-        widest(Cells(&mut self));
+        run_at_best_level(Cells(&mut self));
         let sums = match sizes.op {
             RecurrentOp::Gru => &*self.sums,
             _ => {

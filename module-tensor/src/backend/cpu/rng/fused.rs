@@ -2,7 +2,7 @@
 
 #![allow(clippy::inline_always)]
 
-use crate::simd::{Loop, has_fma, widest};
+use crate::simd::{Loop, has_fma, run_at_best_level};
 
 /// `a * b + c`, rounded once. The result does not depend on the platform: Rust guarantees the rounding
 /// of `mul_add`, and the detour through `f64` is exact.
@@ -26,7 +26,7 @@ pub(super) trait FusedLoop {
 /// Runs the loop with the vector instructions that the processor has.
 pub(super) fn run_fused(work: impl FusedLoop) {
     if has_fma() {
-        widest(WithFma(work));
+        run_at_best_level(WithFma(work));
     } else {
         work.run::<false>();
     }

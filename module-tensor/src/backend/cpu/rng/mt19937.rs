@@ -1,4 +1,4 @@
-use crate::simd::{Loop, widest};
+use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 
 /// The number of 32-bit words in the engine's state.
@@ -90,7 +90,7 @@ impl Mt19937 {
             if count < FEW {
                 work.run();
             } else {
-                widest(work);
+                run_at_best_level(work);
             }
             self.next += count;
             self.remaining -= count;
@@ -110,7 +110,7 @@ impl Mt19937 {
 
     /// Computes the next block of words in place.
     fn renew(&mut self) {
-        widest(Renew(&mut self.words));
+        run_at_best_level(Renew(&mut self.words));
         self.next = 0;
         self.remaining = WORDS;
     }

@@ -1,5 +1,5 @@
 use super::{double, single};
-use crate::simd::{Loop, widest};
+use crate::simd::{Loop, run_at_best_level};
 
 struct Each<'a, T, F>(&'a mut [T], F);
 
@@ -23,7 +23,7 @@ fn agrees<T: Copy>(
     bits: fn(T) -> Option<u64>,
 ) -> bool {
     let mut wide = numbers.to_vec();
-    widest(Each(&mut wide, inlined));
+    run_at_best_level(Each(&mut wide, inlined));
     let plain = std::hint::black_box(plain);
     let mut pairs = numbers.iter().zip(wide);
     pairs.all(|(&x, wide)| bits(plain(x)) == bits(wide))

@@ -71,7 +71,7 @@ impl Glob {
 
     /// The pattern that this one, which matches nothing, is probably a slip of: the first step that
     /// leads nowhere is exchanged for a near name at its place.
-    pub(super) fn meant(&self, paths: &[&str]) -> Option<String> {
+    pub(super) fn suggest(&self, paths: &[&str]) -> Option<String> {
         let paths: Vec<Vec<&str>> = paths.iter().map(|path| split(path)).collect();
         let meant = |steps: &Vec<Step>| {
             let reaches = |length: usize| {

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 
 use super::inverse::inverse;
-use crate::select::regex;
+use crate::select::compile_regex;
 use crate::{ModuleError, Result};
 
 /// Rules that turn the keys of a foreign checkpoint into a module's own.
@@ -76,7 +76,7 @@ impl Remap {
     ///
     /// What is no regular expression.
     pub fn regex(self, pattern: &str, replacement: impl Into<String>) -> Result<Self> {
-        Ok(self.with(Rule::Regex(regex(pattern)?, replacement.into())))
+        Ok(self.with(Rule::Regex(compile_regex(pattern)?, replacement.into())))
     }
 
     fn with(mut self, rule: Rule) -> Self {

@@ -1,6 +1,6 @@
-use module_core::fused::RecurrentOp;
 use std::fmt;
 
+use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 
 use super::recurrent::{Arguments, Recurrent, calls};
@@ -60,6 +60,8 @@ use crate::config::{Build, config};
 #[derive(Module)]
 #[module(debug, extra_repr = Self::extra_repr)]
 pub struct GRU {
+    #[module(skip)]
+    config: GRUConfig,
     #[module(flatten)]
     layers: Recurrent,
 }
@@ -110,7 +112,10 @@ impl Build for GRUConfig {
             bidirectional: self.bidirectional,
             proj_size: 0,
         })?;
-        Ok(GRU { layers })
+        Ok(GRU {
+            config: self.clone(),
+            layers,
+        })
     }
 }
 
@@ -121,25 +126,7 @@ impl GRU {
 
     /// The arguments that it was built from.
     pub fn config(&self) -> GRUConfig {
-        let &Arguments {
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            ..
-        } = self.layers.arguments();
-        GRUConfig {
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-        }
+        self.config.clone()
     }
 }
 

@@ -1,6 +1,6 @@
-use module_core::fused::RecurrentOp;
 use std::fmt;
 
+use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 
 use super::recurrent::{Arguments, Recurrent, calls};
@@ -71,6 +71,8 @@ use crate::config::{Build, config};
 #[derive(Module)]
 #[module(debug, extra_repr = Self::extra_repr)]
 pub struct LSTM {
+    #[module(skip)]
+    config: LSTMConfig,
     #[module(flatten)]
     layers: Recurrent,
 }
@@ -123,7 +125,10 @@ impl Build for LSTMConfig {
             bidirectional: self.bidirectional,
             proj_size: self.proj_size,
         })?;
-        Ok(LSTM { layers })
+        Ok(LSTM {
+            config: self.clone(),
+            layers,
+        })
     }
 }
 
@@ -134,27 +139,7 @@ impl LSTM {
 
     /// The arguments that it was built from.
     pub fn config(&self) -> LSTMConfig {
-        let &Arguments {
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            ..
-        } = self.layers.arguments();
-        LSTMConfig {
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-        }
+        self.config.clone()
     }
 }
 

@@ -3,8 +3,9 @@
 
 mod arguments;
 mod calls;
+mod cell_weights;
+mod states;
 
-use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use std::fmt;
 
 use module_core::{Error, ErrorKind, IndexMap, Module, Parameter, Result, Tensor, Training};
@@ -14,6 +15,8 @@ use crate::rnn::{PackedSequence, listed};
 
 pub(super) use arguments::Arguments;
 pub(super) use calls::calls;
+pub(super) use cell_weights::CellWeights;
+pub(super) use states::States;
 
 /// The members of every recurrent layer, which flattens it into itself.
 #[derive(Module)]
@@ -24,52 +27,6 @@ pub(super) struct Recurrent {
     #[module(flatten)]
     weights: IndexMap<String, Parameter>,
     training: Training,
-}
-
-/// The first or the last states of all layers and directions.
-pub(super) struct States {
-    /// `[layers · directions, batch, width]`
-    pub(super) hidden: Tensor,
-    /// `[layers · directions, batch, hidden_size]` of an LSTM.
-    pub(super) cell: Option<Tensor>,
-}
-
-/// Those of an RNN or a GRU.
-impl From<Tensor> for States {
-    fn from(hidden: Tensor) -> Self {
-        Self { hidden, cell: None }
-    }
-}
-
-/// Those of an LSTM.
-impl From<(Tensor, Tensor)> for States {
-    fn from((hidden, cell): (Tensor, Tensor)) -> Self {
-        let cell = Some(cell);
-        Self { hidden, cell }
-    }
-}
-
-impl From<States> for Tensor {
-    fn from(states: States) -> Self {
-        states.hidden
-    }
-}
-
-impl From<States> for (Tensor, Tensor) {
-    fn from(States { hidden, cell }: States) -> Self {
-        // An LSTM has both.
-        let cell = cell.unwrap_or_else(|| hidden.clone());
-        (hidden, cell)
-    }
-}
-
-impl States {
-    pub(super) fn map(&self, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Self> {
-        Ok(Self {
-            hidden: f(&self.hidden)?,
-            cell: self.cell.as_ref().map(f).transpose()?,
-        })
-    }
 }
 
 impl Recurrent {
@@ -89,11 +46,6 @@ impl Recurrent {
             weights,
             training: Training::new(),
         })
-    }
-
-    /// What the layer was built from.
-    pub(super) fn arguments(&self) -> &Arguments {
-        &self.arguments
     }
 
     fn shape_error(&self, got: &Tensor, expected: String) -> Error {
@@ -235,7 +187,7 @@ impl Recurrent {
         for layer in 0..arguments.num_layers {
             let mut sides = Vec::with_capacity(2);
             for direction in 0..arguments.directions() {
-                let Some(weights) = Weights::next(arguments, &mut weights) else {
+                let Some(weights) = CellWeights::next(arguments, &mut weights) else {
                     // There are weights for every pass.
                     break;
                 };
@@ -268,67 +220,11 @@ impl Recurrent {
         let arguments = &self.arguments;
         let passes = arguments.num_layers * arguments.directions();
         let batch = batch_sizes.first().copied().unwrap_or(0);
-        let zeros =
-            |size: usize| Tensor::zeros([passes, batch, size], (input.dtype(), &input.device()));
-        Ok(States {
-            hidden: zeros(arguments.width())?,
-            cell: match arguments.op {
-                RecurrentOp::Lstm => Some(zeros(arguments.hidden_size)?),
-                _ => None,
-            },
-        })
+        let shapes = [arguments.width(), arguments.hidden_size].map(|size| [passes, batch, size]);
+        States::zeros(arguments.op, shapes, input)
     }
 
     pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.arguments.print(f)
-    }
-}
-
-/// The weights of one direction of one layer.
-struct Weights {
-    ih: Tensor,
-    hh: Tensor,
-    biases: Option<[Tensor; 2]>,
-    hr: Option<Tensor>,
-}
-
-impl Weights {
-    /// The next ones in the order of [`Arguments::weights`].
-    fn next(arguments: &Arguments, from: &mut impl Iterator<Item = Tensor>) -> Option<Self> {
-        Some(Self {
-            ih: from.next()?,
-            hh: from.next()?,
-            biases: match arguments.bias {
-                true => Some([from.next()?, from.next()?]),
-                false => None,
-            },
-            hr: match arguments.proj_size {
-                0 => None,
-                _ => Some(from.next()?),
-            },
-        })
-    }
-
-    /// Through all steps.
-    fn run(
-        &self,
-        op: RecurrentOp,
-        rows: &Tensor,
-        first: &States,
-        batch_sizes: &[usize],
-        reverse: bool,
-    ) -> Result<(Tensor, States)> {
-        let [bias_ih, bias_hh] = match &self.biases {
-            Some([ih, hh]) => [Some(ih), Some(hh)],
-            None => [None, None],
-        };
-        let options = RecurrentOptions::new(op, &self.hh, batch_sizes)
-            .bias_hh(bias_hh)
-            .weight_hr(self.hr.as_ref())
-            .reverse(reverse);
-        let gates = rows.linear(&self.ih, bias_ih)?;
-        let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
-        let (hidden, cell) = (out.hidden, out.cell);
-        Ok((out.output, States { hidden, cell }))
     }
 }

@@ -1,11 +1,11 @@
 //! What the recurrent cells share: one step with its weights.
 
-use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use std::fmt;
 
+use module_core::fused::RecurrentOp;
 use module_core::{Bias, ErrorKind, Maybe, Module, Parameter, Result, Tensor};
 
-use super::recurrent::States;
+use super::recurrent::{CellWeights, States};
 use crate::config::positive;
 use crate::init::Uniform;
 
@@ -79,12 +79,7 @@ impl RecurrentCell {
         let shape = [rows.size(0)?, hidden_size];
         let first = match first {
             Some(first) => first,
-            None => {
-                let zeros = || Tensor::zeros(shape, (input.dtype(), &input.device()));
-                let cell = (self.op == RecurrentOp::Lstm).then(zeros).transpose()?;
-                let hidden = zeros()?;
-                States { hidden, cell }
-            }
+            None => States::zeros(self.op, [shape; 2], input)?,
         };
         let first = first.map(|state| {
             let state = match state.rank() {
@@ -101,20 +96,23 @@ impl RecurrentCell {
             );
             Err(refuse(&state, expected))
         })?;
-        let bias = |bias: &Bias| bias.get().map(Parameter::tensor);
-        let gates = rows.linear(&self.weight_ih.tensor(), bias(&self.bias_ih).as_ref())?;
-        let (weight_hh, bias_hh) = (self.weight_hh.tensor(), bias(&self.bias_hh));
-        let options = RecurrentOptions::new(self.op, &weight_hh, &shape[..1])
-            .bias_hh(bias_hh.as_ref())
-            .weight_hr(None)
-            .reverse(false);
-        let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
-        let (hidden, cell) = (out.hidden, out.cell);
-        let next = States { hidden, cell };
+        let (_, next) = self
+            .weights()
+            .run(self.op, &rows, &first, &shape[..1], false)?;
         if batched {
             Ok(next)
         } else {
             next.map(|x| x.squeeze(0))
+        }
+    }
+
+    fn weights(&self) -> CellWeights {
+        let biases = self.bias_ih.get().zip(self.bias_hh.get());
+        CellWeights {
+            ih: self.weight_ih.tensor(),
+            hh: self.weight_hh.tensor(),
+            biases: biases.map(|(ih, hh)| [ih.tensor(), hh.tensor()]),
+            hr: None,
         }
     }
 

@@ -1,6 +1,6 @@
-use module_core::fused::RecurrentOp;
 use std::fmt;
 
+use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ use crate::config::{Build, config};
 #[derive(Module)]
 #[module(debug, extra_repr = Self::extra_repr)]
 pub struct RNN {
+    #[module(skip)]
+    config: RNNConfig,
     #[module(flatten)]
     layers: Recurrent,
 }
@@ -137,7 +139,10 @@ impl Build for RNNConfig {
             bidirectional: self.bidirectional,
             proj_size: 0,
         })?;
-        Ok(RNN { layers })
+        Ok(RNN {
+            config: self.clone(),
+            layers,
+        })
     }
 }
 
@@ -148,28 +153,7 @@ impl RNN {
 
     /// The arguments that it was built from.
     pub fn config(&self) -> RNNConfig {
-        let &Arguments {
-            op,
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            ..
-        } = self.layers.arguments();
-        let nonlinearity = RNNNonlinearity::of(op);
-        RNNConfig {
-            input_size,
-            hidden_size,
-            num_layers,
-            nonlinearity,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-        }
+        self.config.clone()
     }
 }
 

@@ -5,6 +5,7 @@ mod encoder;
 mod encoder_layer;
 mod feedforward;
 mod stack;
+mod sublayers;
 
 use module_core::{Call, DType, Device, Forward, Module, ModuleExt, Result, Tensor};
 

@@ -1,9 +1,9 @@
 use module_core::{Call, Forward, Layer, Module, Result, Tensor};
 
-use super::stack::{LastNorm, copies, is_causal};
+use super::stack::{Stack, is_causal};
 use super::{TransformerDecoderLayer, TransformerDecoderLayerConfig, TransformerDecoderLayerInput};
 use crate::config::{Build, config, input};
-use crate::layers::{LayerNorm, LayerNormConfig};
+use crate::layers::LayerNormConfig;
 
 /// [`TransformerDecoderLayer`]s one after the other, and perhaps a normalization behind them.
 ///
@@ -47,9 +47,8 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 pub struct TransformerDecoder {
     #[module(skip)]
     config: Option<TransformerDecoderConfig>,
-    layers: Vec<TransformerDecoderLayer>,
     #[module(flatten)]
-    norm: LastNorm,
+    stack: Stack<TransformerDecoderLayer>,
 }
 
 config! {
@@ -78,11 +77,15 @@ impl Build for TransformerDecoderConfig {
     /// No layer, those of a layer and of the normalization.
     fn build(&self) -> Result<TransformerDecoder> {
         let build = || self.decoder_layer.build();
-        let layers = copies("TransformerDecoder", self.num_layers, build)?;
-        let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;
-        let config = Some(self.clone());
-        let decoder = TransformerDecoder::from_layers::<LayerNorm>(layers, norm);
-        Ok(TransformerDecoder { config, ..decoder })
+        Ok(TransformerDecoder {
+            config: Some(self.clone()),
+            stack: Stack::build(
+                "TransformerDecoder",
+                self.num_layers,
+                build,
+                self.norm.as_ref(),
+            )?,
+        })
     }
 }
 
@@ -118,17 +121,13 @@ input! {
 impl TransformerDecoder {
     /// These layers, and perhaps any layer behind them.
     pub fn from_layers<L: Layer>(layers: Vec<TransformerDecoderLayer>, norm: Option<L>) -> Self {
-        let (config, norm) = (None, LastNorm::new(norm));
-        Self {
-            config,
-            layers,
-            norm,
-        }
+        let (config, stack) = (None, Stack::new(layers, norm));
+        Self { config, stack }
     }
 
     /// The layers.
     pub fn layers(&self) -> &[TransformerDecoderLayer] {
-        &self.layers
+        self.stack.layers()
     }
 
     /// The arguments that it was built from; `None` if it was made of layers by [`from_layers`](Self::from_layers).
@@ -142,8 +141,7 @@ impl Forward<TransformerDecoderInput> for TransformerDecoder {
 
     fn forward(&self, input: TransformerDecoderInput) -> Result<Tensor> {
         let tgt_is_causal = is_causal(input.tgt_mask.as_ref(), input.tgt_is_causal)?;
-        let mut x = input.tgt;
-        for layer in &self.layers {
+        self.stack.run(input.tgt, |x, layer| {
             let input = TransformerDecoderLayerInput::new(x, input.memory.clone())
                 .tgt_mask(input.tgt_mask.clone())
                 .memory_mask(input.memory_mask.clone())
@@ -151,9 +149,8 @@ impl Forward<TransformerDecoderInput> for TransformerDecoder {
                 .memory_key_padding_mask(input.memory_key_padding_mask.clone())
                 .tgt_is_causal(tgt_is_causal)
                 .memory_is_causal(input.memory_is_causal);
-            x = layer.call(input)?;
-        }
-        self.norm.run(x)
+            layer.call(input)
+        })
     }
 }
 

@@ -2,11 +2,9 @@ use module_core::{Call, Forward, Module, Result, Tensor};
 
 use super::TransformerActivation;
 use super::feedforward::Feedforward;
+use super::sublayers::{Sublayers, run_sublayer};
 use crate::config::{Build, config, input};
-use crate::layers::{
-    Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
-    MultiheadAttentionInput,
-};
+use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionInput};
 
 /// Self-attention, attention to what an encoder gave, and a small network for each element, each with a
 /// residual and a normalization:
@@ -109,39 +107,28 @@ impl Build for TransformerDecoderLayerConfig {
     ///
     /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
     fn build(&self) -> Result<TransformerDecoderLayer> {
-        let &Self {
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            batch_first,
-            norm_first,
-            bias,
-            ..
-        } = self;
-        let attention = MultiheadAttentionConfig::new(d_model, nhead)
-            .dropout(dropout)
-            .bias(bias)
-            .batch_first(batch_first);
-        let sizes = [d_model, dim_feedforward];
-        let norm = || {
-            LayerNormConfig::new(d_model)
-                .eps(self.layer_norm_eps)
-                .bias(bias)
-                .build()
+        let sublayers = Sublayers {
+            d_model: self.d_model,
+            nhead: self.nhead,
+            dim_feedforward: self.dim_feedforward,
+            dropout: self.dropout,
+            activation: &self.activation,
+            layer_norm_eps: self.layer_norm_eps,
+            batch_first: self.batch_first,
+            bias: self.bias,
         };
         Ok(TransformerDecoderLayer {
             config: self.clone(),
-            self_attn: attention.build()?,
-            multihead_attn: attention.build()?,
-            feedforward: Feedforward::new(sizes, dropout, &self.activation, bias)?,
-            norm1: norm()?,
-            norm2: norm()?,
-            norm3: norm()?,
-            dropout1: Dropout::new(dropout)?,
-            dropout2: Dropout::new(dropout)?,
-            dropout3: Dropout::new(dropout)?,
-            norm_first,
+            self_attn: sublayers.attention()?,
+            multihead_attn: sublayers.attention()?,
+            feedforward: sublayers.feedforward()?,
+            norm1: sublayers.norm()?,
+            norm2: sublayers.norm()?,
+            norm3: sublayers.norm()?,
+            dropout1: sublayers.dropout()?,
+            dropout2: sublayers.dropout()?,
+            dropout3: sublayers.dropout()?,
+            norm_first: self.norm_first,
         })
     }
 }
@@ -217,17 +204,11 @@ impl Forward<TransformerDecoderLayerInput> for TransformerDecoderLayer {
 
     fn forward(&self, input: TransformerDecoderLayerInput) -> Result<Tensor> {
         let x = input.tgt.clone();
-        if self.norm_first {
-            let x = x.add(&self.attend(self.norm1.call(x.clone())?, &input)?)?;
-            let x = x.add(&self.attend_memory(self.norm2.call(x.clone())?, &input)?)?;
-            x.add(&self.feed(self.norm3.call(x.clone())?)?)
-        } else {
-            let x = x.add(&self.attend(x.clone(), &input)?)?;
-            let x = self.norm1.call(x)?;
-            let x = x.add(&self.attend_memory(x.clone(), &input)?)?;
-            let x = self.norm2.call(x)?;
-            self.norm3.call(x.add(&self.feed(x.clone())?)?)
-        }
+        let x = run_sublayer(self.norm_first, x, &self.norm1, |x| self.attend(x, &input))?;
+        let x = run_sublayer(self.norm_first, x, &self.norm2, |x| {
+            self.attend_memory(x, &input)
+        })?;
+        run_sublayer(self.norm_first, x, &self.norm3, |x| self.feed(x))
     }
 }
 

@@ -1,9 +1,9 @@
 use module_core::{Call, Forward, Layer, Module, Result, Tensor};
 
-use super::stack::{LastNorm, copies, is_causal};
+use super::stack::{Stack, is_causal};
 use super::{TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerEncoderLayerInput};
 use crate::config::{Build, config, input};
-use crate::layers::{LayerNorm, LayerNormConfig};
+use crate::layers::LayerNormConfig;
 
 /// [`TransformerEncoderLayer`]s one after the other, and perhaps a normalization behind them.
 ///
@@ -48,9 +48,8 @@ use crate::layers::{LayerNorm, LayerNormConfig};
 pub struct TransformerEncoder {
     #[module(skip)]
     config: Option<TransformerEncoderConfig>,
-    layers: Vec<TransformerEncoderLayer>,
     #[module(flatten)]
-    norm: LastNorm,
+    stack: Stack<TransformerEncoderLayer>,
 }
 
 config! {
@@ -82,11 +81,15 @@ impl Build for TransformerEncoderConfig {
     /// No layer, those of a layer and of the normalization.
     fn build(&self) -> Result<TransformerEncoder> {
         let build = || self.encoder_layer.build();
-        let layers = copies("TransformerEncoder", self.num_layers, build)?;
-        let norm = self.norm.as_ref().map(LayerNormConfig::build).transpose()?;
-        let config = Some(self.clone());
-        let encoder = TransformerEncoder::from_layers::<LayerNorm>(layers, norm);
-        Ok(TransformerEncoder { config, ..encoder })
+        Ok(TransformerEncoder {
+            config: Some(self.clone()),
+            stack: Stack::build(
+                "TransformerEncoder",
+                self.num_layers,
+                build,
+                self.norm.as_ref(),
+            )?,
+        })
     }
 }
 
@@ -125,17 +128,13 @@ impl TransformerEncoder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_layers<L: Layer>(layers: Vec<TransformerEncoderLayer>, norm: Option<L>) -> Self {
-        let (config, norm) = (None, LastNorm::new(norm));
-        Self {
-            config,
-            layers,
-            norm,
-        }
+        let (config, stack) = (None, Stack::new(layers, norm));
+        Self { config, stack }
     }
 
     /// The layers.
     pub fn layers(&self) -> &[TransformerEncoderLayer] {
-        &self.layers
+        self.stack.layers()
     }
 
     /// The arguments that it was built from; `None` if it was made of layers by [`from_layers`](Self::from_layers).
@@ -149,15 +148,13 @@ impl Forward<TransformerEncoderInput> for TransformerEncoder {
 
     fn forward(&self, input: TransformerEncoderInput) -> Result<Tensor> {
         let is_causal = is_causal(input.mask.as_ref(), input.is_causal)?;
-        let mut x = input.src;
-        for layer in &self.layers {
+        self.stack.run(input.src, |x, layer| {
             let input = TransformerEncoderLayerInput::new(x)
                 .src_mask(input.mask.clone())
                 .src_key_padding_mask(input.src_key_padding_mask.clone())
                 .is_causal(is_causal);
-            x = layer.call(input)?;
-        }
-        self.norm.run(x)
+            layer.call(input)
+        })
     }
 }
 

@@ -2,11 +2,9 @@ use module_core::{Call, Forward, Module, Result, Tensor};
 
 use super::TransformerActivation;
 use super::feedforward::Feedforward;
+use super::sublayers::{Sublayers, run_sublayer};
 use crate::config::{Build, config, input};
-use crate::layers::{
-    Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
-    MultiheadAttentionInput,
-};
+use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionInput};
 
 /// Self-attention and a small network for each element, each with a residual and a normalization:
 ///
@@ -113,37 +111,25 @@ impl Build for TransformerEncoderLayerConfig {
     ///
     /// A size of 0, heads that do not divide `d_model`, a probability outside `[0, 1]`, a `layer_norm_eps` below 0.
     fn build(&self) -> Result<TransformerEncoderLayer> {
-        let &Self {
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            batch_first,
-            norm_first,
-            bias,
-            ..
-        } = self;
-        let self_attn = MultiheadAttentionConfig::new(d_model, nhead)
-            .dropout(dropout)
-            .bias(bias)
-            .batch_first(batch_first)
-            .build()?;
-        let sizes = [d_model, dim_feedforward];
-        let norm = || {
-            LayerNormConfig::new(d_model)
-                .eps(self.layer_norm_eps)
-                .bias(bias)
-                .build()
+        let sublayers = Sublayers {
+            d_model: self.d_model,
+            nhead: self.nhead,
+            dim_feedforward: self.dim_feedforward,
+            dropout: self.dropout,
+            activation: &self.activation,
+            layer_norm_eps: self.layer_norm_eps,
+            batch_first: self.batch_first,
+            bias: self.bias,
         };
         Ok(TransformerEncoderLayer {
             config: self.clone(),
-            self_attn,
-            feedforward: Feedforward::new(sizes, dropout, &self.activation, bias)?,
-            norm1: norm()?,
-            norm2: norm()?,
-            dropout1: Dropout::new(dropout)?,
-            dropout2: Dropout::new(dropout)?,
-            norm_first,
+            self_attn: sublayers.attention()?,
+            feedforward: sublayers.feedforward()?,
+            norm1: sublayers.norm()?,
+            norm2: sublayers.norm()?,
+            dropout1: sublayers.dropout()?,
+            dropout2: sublayers.dropout()?,
+            norm_first: self.norm_first,
         })
     }
 }
@@ -200,14 +186,8 @@ impl Forward<TransformerEncoderLayerInput> for TransformerEncoderLayer {
 
     fn forward(&self, input: TransformerEncoderLayerInput) -> Result<Tensor> {
         let x = input.src.clone();
-        if self.norm_first {
-            let x = x.add(&self.attend(self.norm1.call(x.clone())?, &input)?)?;
-            x.add(&self.feed(self.norm2.call(x.clone())?)?)
-        } else {
-            let x = x.add(&self.attend(x.clone(), &input)?)?;
-            let x = self.norm1.call(x)?;
-            self.norm2.call(x.add(&self.feed(x.clone())?)?)
-        }
+        let x = run_sublayer(self.norm_first, x, &self.norm1, |x| self.attend(x, &input))?;
+        run_sublayer(self.norm_first, x, &self.norm2, |x| self.feed(x))
     }
 }
 

@@ -1,13 +1,55 @@
-//! What the stacks of layers share: their start as copies of one, the last normalization, masks that are
-//! found to be causal.
+//! What the encoder and the decoder share: layers one after the other, which start as copies of one, and the last
+//! normalization; masks that are found to be causal.
 
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
 use crate::config::{Part, fitting_count, positive};
 use crate::layers::causal::{additive_mask, causal_mask};
+use crate::layers::{LayerNorm, LayerNormConfig};
+
+/// The members of an encoder or a decoder, which flattens it into itself.
+#[derive(Module)]
+#[module(debug)]
+pub(super) struct Stack<L: Module> {
+    layers: Vec<L>,
+    #[module(flatten)]
+    norm: LastNorm,
+}
+
+impl<L: Module> Stack<L> {
+    /// Copies of one layer, and perhaps a normalization.
+    pub(super) fn build(
+        name: &'static str,
+        count: usize,
+        build: impl Fn() -> Result<L>,
+        norm: Option<&LayerNormConfig>,
+    ) -> Result<Self> {
+        let layers = build_copies(name, count, build)?;
+        let norm: Option<LayerNorm> = norm.map(LayerNormConfig::build).transpose()?;
+        Ok(Self::new(layers, norm))
+    }
+
+    pub(super) fn new(layers: Vec<L>, norm: Option<impl Layer>) -> Self {
+        let norm = LastNorm::new(norm);
+        Self { layers, norm }
+    }
+
+    pub(super) fn layers(&self) -> &[L] {
+        &self.layers
+    }
+
+    /// Through all layers, each of which `call` calls, and the normalization.
+    pub(super) fn run(
+        &self,
+        x: Tensor,
+        call: impl FnMut(Tensor, &L) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        self.norm.run(self.layers.iter().try_fold(x, call)?)
+    }
+}
 
 /// As many layers, all with the values of the first: only that one draws, as PyTorch copies it.
-pub(super) fn copies<M: Module>(
+fn build_copies<M: Module>(
     name: &'static str,
     count: usize,
     build: impl Fn() -> Result<M>,
@@ -36,10 +78,10 @@ pub(super) fn check_count<M: Module>(
     fitting_count(name, argument, count, Part::of(layer.as_module()))
 }
 
-/// The normalization behind the last layer, under the key `norm`; the stacks flatten it into themselves.
+/// The normalization behind the last layer, under the key `norm`; a stack flattens it into itself.
 #[derive(Module)]
 #[module(debug)]
-pub(super) enum LastNorm {
+enum LastNorm {
     /// There is one.
     Norm {
         /// It.
@@ -50,7 +92,7 @@ pub(super) enum LastNorm {
 }
 
 impl LastNorm {
-    pub(super) fn new<L: Layer>(norm: Option<L>) -> Self {
+    fn new(norm: Option<impl Layer>) -> Self {
         match norm {
             Some(norm) => Self::Norm {
                 norm: Box::new(norm),
@@ -59,7 +101,7 @@ impl LastNorm {
         }
     }
 
-    pub(super) fn run(&self, x: Tensor) -> Result<Tensor> {
+    fn run(&self, x: Tensor) -> Result<Tensor> {
         match self {
             Self::Norm { norm } => norm.call(x),
             Self::Without => Ok(x),

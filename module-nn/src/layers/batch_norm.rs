@@ -174,9 +174,7 @@ impl<const N: usize> BatchNorm<N> {
             Some(momentum) => *momentum,
             None => 1.0 / batches.item::<i64>()? as f64,
         };
-        // The running variance is the unbiased one, although the batch is divided by the biased.
-        let unbiased = var.mul(count as f64 / (count as f64 - 1.0))?;
-        self.norm.blend(factor, mean, &unbiased)?;
+        self.norm.update_running(factor, [mean, var], count)?;
         counter.set(batches)
     }
 

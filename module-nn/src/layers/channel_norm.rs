@@ -73,9 +73,17 @@ impl<const N: usize> ChannelNorm<N> {
         Some([mean.tensor(), var.tensor()])
     }
 
-    /// Moves the running statistics by `factor` of the way to these.
-    pub(super) fn blend(&self, factor: f64, mean: &Tensor, var: &Tensor) -> Result<()> {
-        let moved = |running: &Buffer, new: &Tensor| {
+    /// Moves the running statistics by `factor` of the way to those of `count` values per channel. `var` is
+    /// their biased variance; the running one is the unbiased.
+    pub(super) fn update_running(
+        &self,
+        factor: f64,
+        [mean, var]: [&Tensor; 2],
+        count: usize,
+    ) -> Result<()> {
+        let count = count as f64;
+        let var = &var.mul(count / (count - 1.0))?;
+        let blend = |running: &Buffer, new: &Tensor| {
             // Half precision is rounded once, where it is kept.
             let old = running.tensor();
             let rest = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
@@ -83,7 +91,7 @@ impl<const N: usize> ChannelNorm<N> {
         };
         let running = self.running_mean.get().zip(self.running_var.get());
         if let Some((running_mean, running_var)) = running {
-            let (mean, var) = (moved(running_mean, mean)?, moved(running_var, var)?);
+            let (mean, var) = (blend(running_mean, mean)?, blend(running_var, var)?);
             running_mean.set(mean)?;
             running_var.set(var)?;
         }

@@ -54,6 +54,8 @@ use crate::config::{Build, config};
 #[derive(Module)]
 #[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct InstanceNorm<const N: usize> {
+    #[module(skip)]
+    config: InstanceNormConfig<N>,
     #[module(flatten)]
     norm: ChannelNorm<N>,
 }
@@ -120,14 +122,16 @@ impl<const N: usize> Build for InstanceNormConfig<N> {
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
     fn build(&self) -> Result<InstanceNorm<N>> {
-        let norm = ChannelNorm::new(InstanceNorm::<N>::NAME, self.shared())?;
-        Ok(InstanceNorm { norm })
+        Ok(InstanceNorm {
+            config: self.clone(),
+            norm: ChannelNorm::new(InstanceNorm::<N>::NAME, self.to_batch_norm())?,
+        })
     }
 }
 
 impl<const N: usize> InstanceNormConfig<N> {
     /// The arguments as those of a batch normalization, which has the same and more.
-    fn shared(&self) -> BatchNormConfig<N> {
+    fn to_batch_norm(&self) -> BatchNormConfig<N> {
         BatchNormConfig {
             num_features: self.num_features,
             eps: self.eps,
@@ -177,24 +181,7 @@ impl<const N: usize> InstanceNorm<N> {
 
     /// The arguments that it was built from.
     pub fn config(&self) -> InstanceNormConfig<N> {
-        let BatchNormConfig {
-            num_features,
-            eps,
-            momentum,
-            affine,
-            track_running_stats,
-            bias,
-        } = self.norm.config;
-        // An instance normalization always has a momentum.
-        let momentum = momentum.unwrap_or(Number::from(0.1));
-        InstanceNormConfig {
-            num_features,
-            eps,
-            momentum,
-            affine,
-            track_running_stats,
-            bias,
-        }
+        self.config.clone()
     }
 }
 
@@ -217,11 +204,9 @@ impl<const N: usize> Forward for InstanceNorm<N> {
         }
         let (output, mean, var) = input.instance_norm_train(weight, bias, eps)?;
         if input.numel() > 0 {
-            let count = (input.numel() / mean.numel()) as f64;
-            let over_batch = |statistic: &Tensor| statistic.mean(0);
-            let (mean, var) = (over_batch(&mean)?, over_batch(&var)?);
-            let factor = norm.config.momentum.map_or(0.0, Number::get);
-            norm.blend(factor, &mean, &var.mul(count / (count - 1.0))?)?;
+            let count = input.numel() / mean.numel();
+            let (mean, var) = (mean.mean(0)?, var.mean(0)?);
+            norm.update_running(*self.config.momentum, [&mean, &var], count)?;
         }
         Ok(output)
     }

@@ -3,7 +3,7 @@
 use module_core::{ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
-use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, softplus, widened};
+use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, softplus, widen};
 
 /// The cross-entropy of logits with targets between 0 and 1:
 /// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow.
@@ -64,7 +64,7 @@ pub(super) fn weighted(
 /// A weight that broadcasts to the losses, and not they to it.
 fn fitting(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor> {
     match weight.expand(losses.shape()) {
-        Ok(weight) => widened(&weight),
+        Ok(weight) => widen(&weight),
         Err(_) => mismatch(op, losses, weight, "a weight must broadcast to the losses"),
     }
 }
@@ -89,7 +89,7 @@ pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -
     const NAME: &str = "soft_margin_loss";
     floating(NAME, input)?;
     same_shape(NAME, input, target)?;
-    let against = widened(input)?.mul(&signs(target, input)?)?.neg()?;
+    let against = widen(input)?.mul(&signs(target, input)?)?.neg()?;
     reduce(&softplus(&against)?, reduction)?.to_dtype(input.dtype())
 }
 

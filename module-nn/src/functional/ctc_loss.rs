@@ -4,7 +4,7 @@
 use module_core::{DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor};
 
 use super::Reduction;
-use super::loss::{floating, widened};
+use super::loss::{floating, widen};
 use crate::CTCLossConfig;
 
 const NAME: &str = "ctc_loss";
@@ -96,7 +96,7 @@ fn loss(
         let problem = format!("must be a label below {labels} that is not the blank, {blank}");
         return Err(Error::argument(NAME, "targets", label, problem));
     }
-    let x = widened(&x)?;
+    let x = widen(&x)?;
     let losses = Paths::new(&targets, &input_lengths, blank, &x)?.losses(&x, &input_lengths)?;
     let losses = if log_probs.rank() == 2 {
         losses.squeeze(0)?

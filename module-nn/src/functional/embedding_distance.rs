@@ -2,7 +2,7 @@
 
 use module_core::{ErrorKind, Result, Tensor};
 
-use super::loss::{floating, mismatch, reduce, same_shape, widened};
+use super::loss::{floating, mismatch, reduce, same_shape, widen};
 use super::{Reduction, pairwise_distance};
 use crate::config::above_0;
 use crate::{TripletMarginLossConfig, TripletMarginWithDistanceLossConfig};
@@ -57,7 +57,7 @@ pub fn cosine_embedding_loss(
         let rule = "a target has the shape of the inputs without the features";
         return mismatch(NAME, input1, target, rule);
     }
-    let (a, b) = (widened(input1)?, widened(input2)?);
+    let (a, b) = (widen(input1)?, widen(input2)?);
     let product = |x: &Tensor, y: &Tensor| x.mul(y)?.sum(-1);
     let squares = product(&a, &a)?.add(COSINE_EPSILON)?;
     let squares = squares.mul(&product(&b, &b)?.add(COSINE_EPSILON)?)?;
@@ -163,8 +163,8 @@ fn triplets(
     same_shape(op, anchor, positive)?;
     same_shape(op, anchor, negative)?;
     let dtype = anchor.dtype();
-    let (anchor, positive) = (widened(anchor)?, widened(positive)?);
-    let negative = widened(negative)?;
+    let (anchor, positive) = (widen(anchor)?, widen(positive)?);
+    let negative = widen(negative)?;
     let near = distance(anchor.clone(), positive.clone())?;
     let mut far = distance(anchor, negative.clone())?;
     if swap {

@@ -4,7 +4,7 @@ use module_core::{Error, ErrorKind, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Reduction;
-use super::loss::{elementwise, floating, mismatch, reduce, same_shape, widened};
+use super::loss::{elementwise, floating, mismatch, reduce, same_shape, widen};
 use crate::{GaussianNLLLossConfig, PoissonNLLLossConfig};
 
 /// How [`kl_div`] joins the divergences of the elements.
@@ -175,7 +175,7 @@ pub fn gaussian_nll_loss(
     floating(NAME, input)?;
     same_shape(NAME, input, target)?;
     options.check(NAME)?;
-    let var = widened(&fitting_variance(NAME, input, var)?)?;
+    let var = widen(&fitting_variance(NAME, input, var)?)?;
     if let Some(negative) = first_negative(&var)? {
         let problem = "a variance must not be negative";
         return Err(Error::argument(NAME, "var", negative, problem));
@@ -183,7 +183,7 @@ pub fn gaussian_nll_loss(
     let raised = var.detach().clamp_min(options.eps)?;
     // The values of the one, the gradient of the other.
     let var = raised.add(&var.sub(var.detach())?)?;
-    let distance = widened(input)?.sub(&widened(target)?)?;
+    let distance = widen(input)?.sub(&widen(target)?)?;
     let losses = distance.square()?.div(&var)?.add(&var.log()?)?.mul(0.5)?;
     let losses = match options.full {
         true => losses.add(0.5 * std::f64::consts::TAU.ln())?,

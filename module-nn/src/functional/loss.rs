@@ -24,7 +24,7 @@ pub(super) fn elementwise(
     floating(op, input)?;
     same_shape(op, input, target)?;
     same_dtype(op, input, target)?;
-    let losses = losses(&widened(input)?, &widened(target)?)?;
+    let losses = losses(&widen(input)?, &widen(target)?)?;
     reduce(&losses, reduction)?.to_dtype(input.dtype())
 }
 
@@ -72,7 +72,7 @@ pub(super) fn floating(op: &'static str, input: &Tensor) -> Result<()> {
 }
 
 /// Half precision widened to `F32`; other dtypes as they are.
-pub(super) fn widened(x: &Tensor) -> Result<Tensor> {
+pub(super) fn widen(x: &Tensor) -> Result<Tensor> {
     match x.dtype() {
         DType::F16 | DType::BF16 => x.to_dtype(DType::F32),
         _ => Ok(x.clone()),
@@ -82,8 +82,8 @@ pub(super) fn widened(x: &Tensor) -> Result<Tensor> {
 /// A target of signs, 1 and -1, in the dtype of the input it is multiplied with.
 pub(super) fn signs(target: &Tensor, input: &Tensor) -> Result<Tensor> {
     match target.dtype().is_floating_point() {
-        true => widened(target),
-        false => target.to_dtype(widened(input)?.dtype()),
+        true => widen(target),
+        false => target.to_dtype(widen(input)?.dtype()),
     }
 }
 

@@ -3,7 +3,7 @@
 use module_core::{DType, Error, ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
-use super::loss::{floating, mismatch, reduce, same_shape, signs, widened};
+use super::loss::{floating, mismatch, reduce, same_shape, signs, widen};
 
 /// `max(0, -y (x₁ - x₂) + margin)` with targets `y` of 1, where the first should be greater, and -1.
 ///
@@ -33,7 +33,7 @@ pub fn margin_ranking_loss(
     floating(NAME, input1)?;
     same_shape(NAME, input1, input2)?;
     same_shape(NAME, input1, target)?;
-    let lead = widened(input1)?.sub(&widened(input2)?)?;
+    let lead = widen(input1)?.sub(&widen(input2)?)?;
     let losses = lead.mul(&signs(target, input1)?)?.neg()?;
     let losses = losses.add(margin)?.clamp_min(0.0)?;
     reduce(&losses, reduction)?.to_dtype(input1.dtype())
@@ -64,7 +64,7 @@ pub fn hinge_embedding_loss(
     const NAME: &str = "hinge_embedding_loss";
     floating(NAME, input)?;
     same_shape(NAME, input, target)?;
-    let x = widened(input)?;
+    let x = widen(input)?;
     let apart = x.neg()?.add(margin)?.clamp_min(0.0)?;
     // As in PyTorch, a target of neither sign counts both.
     let apart = apart.masked_fill(&target.eq(1)?, 0.0)?;
@@ -124,7 +124,7 @@ pub fn multi_margin_loss(
         if **weight.shape() != [classes] {
             return mismatch(NAME, input, weight, format!("a weight is [{classes}]"));
         }
-        let weight = widened(weight)?.index_select(0, &target)?;
+        let weight = widen(weight)?.index_select(0, &target)?;
         losses = losses.mul(&weight.unsqueeze(1)?)?;
     }
     let losses = losses.scatter(1, &own, 0.0)?.mean(1)?;
@@ -211,7 +211,7 @@ fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
         );
         return Err(ErrorKind::Shape { op, expected, got }.into());
     }
-    Ok((widened(&x)?, classes))
+    Ok((widen(&x)?, classes))
 }
 
 /// The losses of the rows in the form of the input's batch, joined.

@@ -1,6 +1,6 @@
 use module_core::{DType, Error, Result, Tensor};
 
-use super::loss::{floating, widened};
+use super::loss::{floating, widen};
 
 /// `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`, of a
 /// floating-point tensor: the randomized [`leaky_relu`](Tensor::leaky_relu) in training, with the
@@ -29,7 +29,7 @@ pub fn rrelu(input: &Tensor, lower: f64, upper: f64) -> Result<Tensor> {
         let problem = format!("must be finite and at most upper = {upper}");
         return Err(Error::argument(NAME, "lower", lower, problem));
     }
-    let x = widened(input)?;
+    let x = widen(input)?;
     // The bounds have the precision that is computed in, the draws have that of `f64`.
     let rounded = |bound: f64| match x.dtype() {
         DType::F64 => bound,

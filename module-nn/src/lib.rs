@@ -57,7 +57,9 @@ pub mod prelude {
     };
     pub use crate::layers::*;
     pub use crate::loss::*;
-    pub use crate::optim::{AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig};
+    pub use crate::optim::{
+        AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig, UpdateRule,
+    };
     pub use crate::{
         Bias, Buffer, Build, Call, DType, Describe, Device, Error, ErrorKind, ExtraState,
         FileError, Forward, HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions,

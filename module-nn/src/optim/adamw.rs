@@ -1,8 +1,8 @@
 use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
-use module_core::{Error, Module, Result, Select, Tensor};
+use module_core::{Error, Module, Result, Tensor};
 
-use super::range::check_range;
-use super::{ParamGroups, ParamState, RuleOptimizer, Slots, UpdateRule};
+use super::range::{at_least_0, below_1};
+use super::{ParamState, RuleOptimizer, Slots, UpdateRule};
 use crate::config::config;
 
 /// Adam with weight decay that does not pass through the moments.
@@ -85,6 +85,8 @@ impl ParamState for AdamWState {
 
 config! {
     /// The arguments of [`AdamW`].
+    ///
+    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
     pub struct AdamWConfig {
         required {
             /// The learning rate; PyTorch's is 1e-3 if none is given.
@@ -105,40 +107,6 @@ config! {
     }
 }
 
-impl AdamWConfig {
-    /// An optimizer of all parameters of a model.
-    ///
-    /// # Errors
-    ///
-    /// A negative rate, epsilon or decay, betas outside `[0, 1)`.
-    pub fn build(&self, model: &dyn Module) -> Result<AdamW> {
-        ParamGroups::new(self.clone()).build(model)
-    }
-
-    /// Other options for the parameters that `select` covers, of which the arguments of this configuration are the
-    /// defaults. More groups can follow, and then `build`.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_nn::prelude::*;
-    ///
-    /// // Biases and norms do not decay.
-    /// let config = AdamWConfig::new(1e-3).group("**.{bias,norm*.weight}", |g| g.weight_decay(0.0));
-    /// let optimizer = config.build(&Linear::new(2, 1)?)?;
-    /// assert_eq!(optimizer.groups()[1].parameters, ["bias"]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[must_use]
-    pub fn group(
-        self,
-        select: impl Into<Select>,
-        change: impl FnOnce(Self) -> Self,
-    ) -> ParamGroups<Self> {
-        ParamGroups::new(self).group(select, change)
-    }
-}
-
 impl AdamW {
     /// With PyTorch's defaults for the rest.
     ///
@@ -155,17 +123,11 @@ impl UpdateRule for AdamWConfig {
     type State = AdamWState;
 
     fn check(&self) -> Result<()> {
-        let at_least_0 =
-            |name, value| check_range(Self::NAME, name, value, value >= 0.0, "at least 0");
-        let below_1 = |name, value| {
-            let fits = (0.0..1.0).contains(&value);
-            check_range(Self::NAME, name, value, fits, "at least 0 and below 1")
-        };
-        at_least_0("lr", self.lr)?;
-        at_least_0("eps", self.eps)?;
-        below_1("betas.0", self.betas.0)?;
-        below_1("betas.1", self.betas.1)?;
-        at_least_0("weight_decay", self.weight_decay)
+        at_least_0(Self::NAME, "lr", self.lr)?;
+        at_least_0(Self::NAME, "eps", self.eps)?;
+        below_1(Self::NAME, "betas.0", self.betas.0)?;
+        below_1(Self::NAME, "betas.1", self.betas.1)?;
+        at_least_0(Self::NAME, "weight_decay", self.weight_decay)
     }
 
     fn check_states(&self, states: &[&AdamWState]) -> Result<()> {

@@ -14,7 +14,7 @@ mod param_state;
 mod param_states;
 mod range;
 mod rule;
-mod rule_optimizer;
+mod rule_state;
 mod sgd;
 
 pub use adamw::{AdamW, AdamWConfig, AdamWState};
@@ -23,6 +23,5 @@ pub use optimizer::Optimizer;
 pub use param_groups::{ParamGroup, ParamGroups};
 pub use param_state::{ParamState, Slots};
 pub use param_states::{ParamInfo, ParamStates};
-pub use rule::UpdateRule;
-pub use rule_optimizer::RuleOptimizer;
+pub use rule::{RuleOptimizer, UpdateRule};
 pub use sgd::{SGD, SGDConfig};

@@ -1,14 +1,17 @@
-use module_core::{Result, Tensor};
+//! The rule of an optimizer, and the optimizer that it makes.
+
+use std::collections::HashMap;
+
+use module_core::{Module, Result, Select, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ParamState;
+use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
 /// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of one's own needs.
 ///
-/// [`ParamGroups::build`](super::ParamGroups::build) makes an optimizer of it, with groups of parameters,
-/// states, checkpoints and all checks ([`RuleOptimizer`](super::RuleOptimizer)). The options are saved with
-/// the state, so they are `Serialize` and `Deserialize`.
+/// [`build`](Self::build) makes an optimizer of it, with groups of parameters, states, checkpoints and all checks
+/// ([`RuleOptimizer`]). The options are saved with the state, so they are `Serialize` and `Deserialize`.
 ///
 /// # Example
 ///
@@ -16,7 +19,6 @@ use super::ParamState;
 ///
 /// ```
 /// use module_nn::Tolerance;
-/// use module_nn::optim::{ParamGroups, UpdateRule};
 /// use module_nn::prelude::*;
 /// use serde::{Deserialize, Serialize};
 ///
@@ -43,7 +45,7 @@ use super::ParamState;
 /// }
 ///
 /// let model = Linear::new(2, 1)?;
-/// let mut optimizer = ParamGroups::new(SignSGD { lr: 0.5 }).build(&model)?;
+/// let mut optimizer = SignSGD { lr: 0.5 }.build(&model)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// let before = model.weight().detach();
 /// optimizer.step(&model)?;
@@ -98,4 +100,206 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         grad: &Tensor,
         state: &mut Option<Self::State>,
     ) -> Result<Tensor>;
+
+    /// An optimizer of all parameters of a model.
+    ///
+    /// # Errors
+    ///
+    /// Options that [`check`](Self::check) refuses.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// assert_eq!(optimizer.lr(), 0.1);
+    /// assert!(SGDConfig::new(-0.1).build(&model).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn build(&self, model: &dyn Module) -> Result<RuleOptimizer<Self>> {
+        ParamGroups::new(self.clone()).build(model)
+    }
+
+    /// Other options for the parameters that `select` covers, of which these are the defaults. More groups can
+    /// follow, and then `build`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // Biases and norms do not decay.
+    /// let config = AdamWConfig::new(1e-3).group("**.{bias,norm*.weight}", |g| g.weight_decay(0.0));
+    /// let optimizer = config.build(&Linear::new(2, 1)?)?;
+    /// assert_eq!(optimizer.groups()[1].parameters, ["bias"]);
+    ///
+    /// let model = [Linear::new(2, 2)?, Linear::new(2, 1)?];
+    /// let config = SGDConfig::new(0.1).group("0", |g| SGDConfig { lr: 0.01, ..g });
+    /// assert_eq!(config.build(&model)?.group_lrs(), [0.1, 0.01]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    fn group(
+        self,
+        select: impl Into<Select>,
+        change: impl FnOnce(Self) -> Self,
+    ) -> ParamGroups<Self> {
+        ParamGroups::new(self).group(select, change)
+    }
+}
+
+/// The optimizer that moves each parameter by an [`UpdateRule`], with the options of its group.
+///
+/// [`SGD`](super::SGD) and [`AdamW`](super::AdamW) are such optimizers. [`ParamGroups::build`] makes one.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let config = SGDConfig::new(0.1).group("bias", |options| SGDConfig { lr: 0.2, ..options });
+/// let mut optimizer = config.build(&model)?;
+/// optimizer.set_lr(0.05);
+/// assert_eq!(optimizer.group_lrs(), [0.05, 0.1]);
+/// optimizer.set_group_lr(1, 0.3)?;
+/// assert_eq!(optimizer.groups()[1].options.lr, 0.3);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct RuleOptimizer<R: UpdateRule> {
+    pub(super) groups: Vec<ParamGroup<R>>,
+    /// The learning rate of each group as a multiple of that of the first.
+    pub(super) lr_scales: Vec<f64>,
+    /// The number of the group of each parameter, in the model's order.
+    group_of: Vec<usize>,
+    pub(super) states: ParamStates<R::State>,
+}
+
+impl<R: UpdateRule> ParamGroups<R> {
+    /// An optimizer of all parameters of a model.
+    ///
+    /// # Errors
+    ///
+    /// Options that the rule refuses, and as [`resolve`](Self::resolve).
+    pub fn build(&self, model: &dyn Module) -> Result<RuleOptimizer<R>> {
+        self.options().try_for_each(R::check)?;
+        let groups = self.resolve(model)?;
+        let states = ParamStates::new(model);
+        let numbered = groups.iter().enumerate();
+        let paths = numbered.flat_map(|(number, group)| {
+            let paths = group.parameters.iter();
+            paths.map(move |path| (path.as_str(), number))
+        });
+        let number: HashMap<&str, usize> = paths.collect();
+        let group_of = states.paths().map(|path| number.get(path).copied());
+        let mut optimizer = RuleOptimizer {
+            group_of: group_of.map(Option::unwrap_or_default).collect(),
+            lr_scales: vec![1.0; groups.len()],
+            groups,
+            states,
+        };
+        optimizer.find_lr_scales(0);
+        Ok(optimizer)
+    }
+}
+
+impl<R: UpdateRule> RuleOptimizer<R> {
+    /// The groups of parameters with their options; the first has those that no selection was given for.
+    pub fn groups(&self) -> &[ParamGroup<R>] {
+        &self.groups
+    }
+
+    /// Replaces the options of a group.
+    ///
+    /// # Errors
+    ///
+    /// A group that there is not, options that the rule refuses, also because of the states that there are; then
+    /// nothing is changed.
+    pub fn set_group_options(&mut self, group: usize, options: R) -> Result<()> {
+        options.check()?;
+        self.check_states(group, &options, self.states.all())?;
+        self.group_mut("set_group_options", group)?.options = options;
+        self.find_lr_scales(group);
+        Ok(())
+    }
+
+    /// The states of the parameters.
+    pub fn states(&self) -> &ParamStates<R::State> {
+        &self.states
+    }
+
+    /// Checks options of a group against the states of its parameters, of those of all parameters.
+    pub(super) fn check_states<'a>(
+        &self,
+        group: usize,
+        options: &R,
+        states: impl Iterator<Item = Option<&'a R::State>>,
+    ) -> Result<()>
+    where
+        R::State: 'a,
+    {
+        let states = self.group_of.iter().zip(states);
+        let own = states.filter(|(number, _)| **number == group);
+        let own: Vec<&R::State> = own.filter_map(|(_, state)| state).collect();
+        options.check_states(&own)
+    }
+
+    fn group_mut(&mut self, op: &'static str, group: usize) -> Result<&mut ParamGroup<R>> {
+        let groups = self.groups.len();
+        let found = self.groups.get_mut(group);
+        found.ok_or_else(|| OptimizerError::NoGroup { op, group, groups }.into())
+    }
+
+    /// Finds the proportion of a group's learning rate to that of the first group, or those of all groups to
+    /// the first. To a rate of 0 there is none, and the proportion stays as it was.
+    fn find_lr_scales(&mut self, changed: usize) {
+        let first = self.lr();
+        let groups = self.groups.iter().zip(&mut self.lr_scales).enumerate();
+        for (number, (group, scale)) in groups.skip(1) {
+            if first != 0.0 && (changed == 0 || changed == number) {
+                *scale = group.options.lr() / first;
+            }
+        }
+    }
+}
+
+impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
+    fn step(&mut self, model: &dyn Module) -> Result<()> {
+        let (groups, group_of) = (&self.groups, &self.group_of);
+        self.states.step(model, |parameter, value, grad, state| {
+            let number = group_of.get(parameter.index);
+            match number.and_then(|&number| groups.get(number)) {
+                Some(group) => group.options.update(value, grad, state),
+                None => {
+                    let paths = vec![parameter.path.to_owned()];
+                    Err(OptimizerError::Parameters { paths }.into())
+                }
+            }
+        })
+    }
+
+    fn lr(&self) -> f64 {
+        let first = self.groups.first();
+        first.map_or(f64::NAN, |group| group.options.lr())
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        for (group, scale) in self.groups.iter_mut().zip(&self.lr_scales) {
+            group.options.set_lr(lr * scale);
+        }
+    }
+
+    fn group_lrs(&self) -> Vec<f64> {
+        let groups = self.groups.iter();
+        groups.map(|group| group.options.lr()).collect()
+    }
+
+    fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
+        let found = self.group_mut("set_group_lr", group)?;
+        found.options.set_lr(lr);
+        self.find_lr_scales(group);
+        Ok(())
+    }
 }

@@ -1,7 +1,7 @@
-use module_core::{Error, Module, Result, Select, Tensor};
+use module_core::{Error, Module, Result, Tensor};
 
-use super::range::check_range;
-use super::{ParamGroups, RuleOptimizer, UpdateRule};
+use super::range::at_least_0;
+use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
 /// Stochastic gradient descent, with momentum and weight decay if wanted.
@@ -35,6 +35,9 @@ pub type SGD = RuleOptimizer<SGDConfig>;
 
 config! {
     /// The arguments of [`SGD`].
+    ///
+    /// No optimizer is built with a negative rate, momentum or decay, or with Nesterov's step without momentum or with
+    /// dampening.
     pub struct SGDConfig {
         required {
             /// The learning rate.
@@ -55,39 +58,6 @@ config! {
     }
 }
 
-impl SGDConfig {
-    /// An optimizer of all parameters of a model.
-    ///
-    /// # Errors
-    ///
-    /// A negative rate, momentum or decay; Nesterov without momentum or with dampening.
-    pub fn build(&self, model: &dyn Module) -> Result<SGD> {
-        ParamGroups::new(self.clone()).build(model)
-    }
-
-    /// Other options for the parameters that `select` covers, of which the arguments of this configuration are the
-    /// defaults. More groups can follow, and then `build`.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_nn::prelude::*;
-    ///
-    /// let model = [Linear::new(2, 2)?, Linear::new(2, 1)?];
-    /// let config = SGDConfig::new(0.1).group("0", |g| SGDConfig { lr: 0.01, ..g });
-    /// assert_eq!(config.build(&model)?.group_lrs(), [0.1, 0.01]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[must_use]
-    pub fn group(
-        self,
-        select: impl Into<Select>,
-        change: impl FnOnce(Self) -> Self,
-    ) -> ParamGroups<Self> {
-        ParamGroups::new(self).group(select, change)
-    }
-}
-
 impl SGD {
     /// Without momentum and weight decay.
     ///
@@ -105,11 +75,9 @@ impl UpdateRule for SGDConfig {
     type State = Tensor;
 
     fn check(&self) -> Result<()> {
-        let at_least_0 =
-            |name, value| check_range(Self::NAME, name, value, value >= 0.0, "at least 0");
-        at_least_0("lr", self.lr)?;
-        at_least_0("momentum", self.momentum)?;
-        at_least_0("weight_decay", self.weight_decay)?;
+        at_least_0(Self::NAME, "lr", self.lr)?;
+        at_least_0(Self::NAME, "momentum", self.momentum)?;
+        at_least_0(Self::NAME, "weight_decay", self.weight_decay)?;
         if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
             let problem = format!(
                 "needs a momentum above 0 and no dampening, not {} and {}",

@@ -1,6 +1,5 @@
 //! An optimizer that the library does not have, written by a user.
 
-use module_nn::optim::{ParamGroups, UpdateRule};
 use module_nn::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +58,7 @@ fn a_rule_of_a_user_trains_as_recorded() {
     };
     let model = network(3, 2);
     run.set_initial(&model, "");
-    let mut optimizer = ParamGroups::new(rule).build(&model).unwrap();
+    let mut optimizer = rule.build(&model).unwrap();
     for step in 0..20 {
         let (x, y) = (run.row("x", step), run.row("y", step));
         run.check_loss(step, &regress(&model, &mut optimizer, x, &y));
@@ -70,7 +69,7 @@ fn a_rule_of_a_user_trains_as_recorded() {
 #[test]
 fn a_rule_of_a_user_has_groups_and_checkpoints() {
     goes_on("lion", |model| {
-        let groups = ParamGroups::new(lion(0.1)).group("**.bias", |lion| Lion {
+        let groups = lion(0.1).group("**.bias", |lion| Lion {
             lr: 0.3,
             weight_decay: 0.0,
             ..lion
@@ -82,7 +81,7 @@ fn a_rule_of_a_user_has_groups_and_checkpoints() {
 #[test]
 fn the_state_of_a_rule_of_a_user_is_told_from_others() {
     let model = network(3, 2);
-    let mut optimizer = ParamGroups::new(lion(0.1)).build(&model).unwrap();
+    let mut optimizer = lion(0.1).build(&model).unwrap();
     let sgd = SGD::new(&model, 0.1).unwrap();
     let error = optimizer.load_state(&sgd.state().unwrap()).unwrap_err();
     assert!(

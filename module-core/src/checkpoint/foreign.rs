@@ -2,7 +2,7 @@
 
 use super::words::shortened;
 #[cfg(feature = "torch-files")]
-use super::zip::Entries;
+use super::zip::ZipEntries;
 
 /// What files begin with, what they are, and the cure.
 static STARTS: [(&[u8], &str, &str); 9] = [
@@ -117,7 +117,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
 
 /// What a zip archive is that is no checkpoint, and what to do with it.
 #[cfg(feature = "torch-files")]
-pub(super) fn describe_archive(entries: &Entries) -> Option<&'static str> {
+pub(super) fn describe_archive(entries: &ZipEntries) -> Option<&'static str> {
     let any = |fits: &dyn Fn(&str) -> bool| entries.keys().any(|name| fits(name));
     let exported =
         any(&|name| name.ends_with("/archive_format") || name.ends_with("/models/model.json"))

@@ -12,7 +12,7 @@ use crate::{DType, Tensor};
 pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, FormatError> {
     let bytes = contents.bytes().get(range.clone()).unwrap_or_default();
     let (header, elements) = split(bytes)?;
-    let header = Header::parse(header)?;
+    let header = NpyHeader::parse(header)?;
     let start = range.end - elements.len();
     let mut shape = header.shape;
     if header.fortran {
@@ -61,14 +61,14 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
 }
 
 /// What the header says.
-struct Header {
+struct NpyHeader {
     dtype: DType,
     big_endian: bool,
     fortran: bool,
     shape: Vec<usize>,
 }
 
-impl Header {
+impl NpyHeader {
     /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, the keys in any order.
     fn parse(text: &str) -> Result<Self, FormatError> {
         let unclear = || {

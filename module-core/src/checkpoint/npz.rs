@@ -5,7 +5,7 @@ use std::iter::once;
 use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use super::words::shortened;
-use super::zip::{Entry, directory};
+use super::zip::{ZipEntry, directory};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, npy};
 use crate::{StateDict, Tensor};
 
@@ -72,7 +72,7 @@ impl Format for Npz {
     }
 }
 
-fn read(contents: &Contents, entry: &Entry) -> Result<Tensor, FormatError> {
+fn read(contents: &Contents, entry: &ZipEntry) -> Result<Tensor, FormatError> {
     let bytes = contents
         .bytes()
         .get(entry.range.clone())
@@ -100,7 +100,7 @@ fn read(contents: &Contents, entry: &Entry) -> Result<Tensor, FormatError> {
 
 /// Refuses bytes that are not those that were written. NumPy does so too, while PyTorch writes
 /// checksums that it does not read.
-fn check(bytes: &[u8], entry: &Entry) -> Result<(), String> {
+fn check(bytes: &[u8], entry: &ZipEntry) -> Result<(), String> {
     match crc32fast::hash(bytes) == entry.crc {
         true => Ok(()),
         false => Err("its bytes do not have the checksum that the archive states".to_owned()),

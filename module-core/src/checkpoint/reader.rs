@@ -183,12 +183,12 @@ impl<'a> CheckpointReader<'a> {
         }
         let mut held = Vec::with_capacity(places.len());
         for TensorPlace { dtype, range, .. } in places {
-            held.push(Held::new(*dtype, range.len())?);
+            held.push(ElementBuffer::new(*dtype, range.len())?);
         }
         let starts = places.iter().map(|place| place.range.start);
-        let parts = starts.zip(held.iter_mut().map(Held::bytes_mut));
+        let parts = starts.zip(held.iter_mut().map(ElementBuffer::bytes_mut));
         self.fill(parts.collect())?;
-        let upload = |(held, place): (Held, &TensorPlace)| {
+        let upload = |(held, place): (ElementBuffer, &TensorPlace)| {
             let storage = Device::cpu().backend().upload(held.elements());
             let storage = storage.map_err(|e| e.to_string())?;
             let shape = Shape::from(place.shape.as_slice());
@@ -221,14 +221,14 @@ impl<'a> CheckpointReader<'a> {
 }
 
 /// Memory for the elements of a tensor, into which they are read.
-enum Held {
+enum ElementBuffer {
     /// They lie in the file as in memory.
     Elements(HostData),
     /// They are made of these bytes.
     Bytes(DType, Vec<u8>),
 }
 
-impl Held {
+impl ElementBuffer {
     fn new(dtype: DType, size: usize) -> Result<Self, String> {
         let fits = HostData::from_le_bytes(dtype, &[]).le_bytes_mut().is_some();
         let (dtype_read, len) = match fits {

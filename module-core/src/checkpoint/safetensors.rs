@@ -45,10 +45,10 @@ impl Format for Safetensors {
 }
 
 /// Names and places in the order of the places.
-type Places = Vec<(String, TensorPlace)>;
+type NamedPlaces = Vec<(String, TensorPlace)>;
 
 /// What a header says of the tensors of a file of so many bytes.
-fn describe(text: &[u8], length: usize) -> Result<(Places, Texts), FormatError> {
+fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, Texts), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
     let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();

@@ -75,7 +75,7 @@ impl Format for TorchLegacy {
             }
         }
         match contents.bytes().len() - rest.at {
-            0 => pickle.state(options, &Places { contents, places }),
+            0 => pickle.state(options, &LegacyStorages { contents, places }),
             more => Err(format!("{more} bytes follow the last storage").into()),
         }
     }
@@ -128,12 +128,12 @@ impl<'a> Rest<'a> {
 }
 
 /// Where the elements of each storage lie.
-struct Places<'a> {
+struct LegacyStorages<'a> {
     contents: &'a Contents,
     places: HashMap<&'a str, Range<usize>>,
 }
 
-impl Storages for Places<'_> {
+impl Storages for LegacyStorages<'_> {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
         let range = self.places.get(key);
         let range =

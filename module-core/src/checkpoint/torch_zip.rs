@@ -4,7 +4,7 @@
 use super::pickle::{Budget, Pickle, Storages};
 use super::swap::big_endian_tensor;
 use super::words::shortened;
-use super::zip::{Entries, Entry, directory};
+use super::zip::{ZipEntries, ZipEntry, directory};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, foreign};
 use crate::{DType, StateDict, Tensor};
 
@@ -84,7 +84,7 @@ impl Format for TorchZip {
 }
 
 /// An archive that `torch.save` did not write.
-fn no_pickle(entries: &Entries) -> FormatError {
+fn no_pickle(entries: &ZipEntries) -> FormatError {
     const SHOWN: usize = 3;
     let names = entries.keys().take(SHOWN);
     let names: Vec<_> = names.map(|name| format!("`{}`", shortened(name))).collect();
@@ -102,12 +102,12 @@ fn no_pickle(entries: &Entries) -> FormatError {
 /// The entries of one checkpoint.
 struct Archive<'a> {
     contents: &'a Contents,
-    entries: &'a Entries,
+    entries: &'a ZipEntries,
     stem: &'a str,
 }
 
 impl Archive<'_> {
-    fn entry(&self, name: &str) -> Option<&Entry> {
+    fn entry(&self, name: &str) -> Option<&ZipEntry> {
         self.entries.get(&format!("{}/{name}", self.stem))
     }
 
@@ -120,7 +120,7 @@ impl Archive<'_> {
     }
 
     /// The entry of a storage, if it has the size that the pickle says.
-    fn data(&self, key: &str, size: usize) -> Result<&Entry, String> {
+    fn data(&self, key: &str, size: usize) -> Result<&ZipEntry, String> {
         let entry = self.entry(&format!("data/{key}"));
         let key = shortened(key);
         let entry = entry.ok_or_else(|| format!("the archive lacks its storage `data/{key}`"))?;

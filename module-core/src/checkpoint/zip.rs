@@ -8,10 +8,10 @@ use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord};
 use super::words::shortened;
 
 /// The entries of an archive by name.
-pub(super) type Entries = IndexMap<String, Entry>;
+pub(super) type ZipEntries = IndexMap<String, ZipEntry>;
 
 /// Where an entry lies.
-pub(super) struct Entry {
+pub(super) struct ZipEntry {
     /// The bytes of the file that hold it.
     pub(super) range: Range<usize>,
     /// Whether they are compressed, and then to what size they inflate.
@@ -22,7 +22,7 @@ pub(super) struct Entry {
 
 /// The directory of an archive, checked: names are unique and lead nowhere else, entries lie inside
 /// the file and apart from each other, none is encrypted.
-pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
+pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
     let problem = |e: rawzip::Error| format!("the directory of the archive: {e}");
     let archive = ZipArchive::from_slice(bytes).map_err(|e| match e.kind() {
         rawzip::ErrorKind::MissingEndOfCentralDirectory | rawzip::ErrorKind::Eof => {
@@ -31,7 +31,7 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Entries, String> {
         }
         _ => problem(e),
     })?;
-    let mut entries = Entries::new();
+    let mut entries = ZipEntries::new();
     let mut places = Vec::new();
     // Where the end counts fewer entries than there are, other readers see no more either.
     let counted = usize::try_from(archive.entries_hint()).unwrap_or(usize::MAX);
@@ -81,7 +81,7 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// The start of the local header, and the place of the data behind it.
-fn place(bytes: &[u8], entry: &ZipFileHeaderRecord<'_>) -> Result<(usize, Entry), String> {
+fn place(bytes: &[u8], entry: &ZipFileHeaderRecord<'_>) -> Result<(usize, ZipEntry), String> {
     if entry.flags().is_encrypted() {
         return Err("it is encrypted".to_owned());
     }
@@ -117,7 +117,7 @@ fn place(bytes: &[u8], entry: &ZipFileHeaderRecord<'_>) -> Result<(usize, Entry)
     let crc = entry.crc32();
     Ok((
         header,
-        Entry {
+        ZipEntry {
             range,
             inflated,
             crc,

@@ -86,7 +86,7 @@ impl LoadProblems {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn full(&self) -> impl fmt::Display + '_ {
-        Text {
+        ShortProblems {
             problems: self,
             shown: usize::MAX,
         }
@@ -134,7 +134,7 @@ impl fmt::Display for LoadProblems {
         } else {
             usize::MAX
         };
-        Text {
+        ShortProblems {
             problems: self,
             shown,
         }
@@ -143,12 +143,12 @@ impl fmt::Display for LoadProblems {
 }
 
 /// The problems with at most this many keys of each kind.
-struct Text<'p> {
+struct ShortProblems<'p> {
     problems: &'p LoadProblems,
     shown: usize,
 }
 
-impl Text<'_> {
+impl ShortProblems<'_> {
     fn quoted(&self, f: &mut fmt::Formatter<'_>, title: &str, keys: &[String]) -> fmt::Result {
         if keys.is_empty() {
             return Ok(());
@@ -210,7 +210,7 @@ impl Text<'_> {
     }
 }
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for ShortProblems<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problems = self.problems;
         let slips = problems.slips();

@@ -57,7 +57,7 @@ impl Capture {
             inputs: tensors.len(),
         };
         if !capture.full.is_empty() && tensors.iter().any(Tensor::requires_grad) {
-            let inner = Inner {
+            let inner = InputsNode {
                 of,
                 outputs: capture.outputs.clone(),
                 hooks: std::mem::take(&mut capture.full),
@@ -78,7 +78,7 @@ impl Capture {
         let to_inner = self.to_inner(&likes);
         // Set once, because a call ends once.
         let _ = self.outputs.set(likes.len());
-        let outer = Outer {
+        let outer = OutputsNode {
             capture: self,
             likes,
         };
@@ -129,12 +129,12 @@ fn surround(
 const NAME: &str = "full_backward_hook";
 
 /// What is around the outputs, with which the backward pass of a call begins.
-struct Outer {
+struct OutputsNode {
     capture: Capture,
     likes: Vec<Like>,
 }
 
-impl Function for Outer {
+impl Function for OutputsNode {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -178,7 +178,7 @@ impl Function for Outer {
 }
 
 /// What is around the inputs, with which the backward pass of a call ends.
-struct Inner {
+struct InputsNode {
     of: Called,
     /// How many tensors the output of the call has.
     outputs: Arc<OnceLock<usize>>,
@@ -186,7 +186,7 @@ struct Inner {
     likes: Vec<Like>,
 }
 
-impl Function for Inner {
+impl Function for InputsNode {
     fn name(&self) -> &'static str {
         NAME
     }

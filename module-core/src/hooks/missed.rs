@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Thread, ThreadId};
 
-use super::table::Table;
+use super::table::ModuleTable;
 use crate::module::{Module, ModuleId, Token};
 
 /// A hook that runs on one thread.
@@ -19,7 +19,7 @@ struct Elsewhere {
     reported: AtomicBool,
 }
 
-static NOTICES: Table<Elsewhere> = Table::new(0);
+static NOTICES: ModuleTable<Elsewhere> = ModuleTable::new(0);
 
 /// How many notices there are.
 static ALL: AtomicUsize = AtomicUsize::new(0);

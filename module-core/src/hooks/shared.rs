@@ -8,7 +8,7 @@ use super::count::count;
 use super::hook::{
     BackwardHook, BackwardPreHook, ForwardHook, ForwardPreHook, SharedForward, SharedForwardPre,
 };
-use super::table::Table;
+use super::table::ModuleTable;
 use crate::module::{Module, ModuleId, Token};
 
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub(super) enum SharedHook {
     Backward(BackwardHook),
 }
 
-struct Shared {
+struct RegisteredShared {
     hook: SharedHook,
     token: Token,
     always_call: bool,
@@ -28,7 +28,7 @@ struct Shared {
 }
 
 /// Their numbers are behind those of the threads, which count from 1.
-static HOOKS: Table<Shared> = Table::new(1 << 40);
+static HOOKS: ModuleTable<RegisteredShared> = ModuleTable::new(1 << 40);
 
 /// A hook that runs on every thread, until this is dropped.
 pub(super) struct SharedRegistration {
@@ -44,7 +44,7 @@ impl SharedRegistration {
         always_call: bool,
         hook: SharedHook,
     ) -> Self {
-        let shared = Shared {
+        let shared = RegisteredShared {
             hook,
             token: Token::of(module),
             always_call,
@@ -65,7 +65,7 @@ impl Drop for SharedRegistration {
     }
 }
 
-impl Shared {
+impl RegisteredShared {
     fn take<H>(&self, number: i64, hook: H) -> CallHook<H> {
         CallHook {
             number,

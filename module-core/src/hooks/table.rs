@@ -7,14 +7,14 @@ use super::numbered::Numbered;
 use crate::module::{IdMap, ModuleId};
 
 /// Items of modules, which every thread reads.
-pub(super) struct Table<T> {
+pub(super) struct ModuleTable<T> {
     modules: RwLock<Option<IdMap<ModuleId, Numbered<T>>>>,
     next: AtomicI64,
     /// How many modules have items, to be read without the lock.
     present: AtomicUsize,
 }
 
-impl<T> Table<T> {
+impl<T> ModuleTable<T> {
     /// Whose items are numbered from `first` on.
     pub(super) const fn new(first: i64) -> Self {
         Self {

@@ -1,11 +1,11 @@
 //! Looking up a member by its dotted path.
 
-use super::walk::{Member, join, members};
+use super::walk::{MemberRef, join, members};
 use super::{Buffer, Module, Parameter, VisitorMut};
 use crate::error::suggest;
 use crate::{Error, ModuleError, Result};
 
-fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<Member<'a>> {
+fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<MemberRef<'a>> {
     let members = members(module);
     let names = members.iter().map(|(name, _)| name.as_str());
     let suggestion = suggest(step, names);
@@ -29,14 +29,14 @@ fn wrong(
     module: &dyn Module,
     path: &str,
     step: &str,
-    found: &Member<'_>,
+    found: &MemberRef<'_>,
     expected: &'static str,
 ) -> Error {
     let found = match found {
-        Member::Parameter(_) => "parameter",
-        Member::Buffer(_) => "buffer",
-        Member::Module(_) => "module",
-        Member::Constant => "constant",
+        MemberRef::Parameter(_) => "parameter",
+        MemberRef::Buffer(_) => "buffer",
+        MemberRef::Module(_) => "module",
+        MemberRef::Constant => "constant",
     };
     let (path, step, module) = (path.to_owned(), step.to_owned(), module.kind());
     ModuleError::WrongMember {
@@ -58,7 +58,7 @@ fn descend<'a>(root: &'a dyn Module, whole: &str, path: &str) -> Result<&'a dyn 
     let mut module = root;
     for step in path.split('.').filter(|_| !path.is_empty()) {
         module = match find(module, whole, step)? {
-            Member::Module(child) => child,
+            MemberRef::Module(child) => child,
             other => return Err(wrong(module, whole, step, &other, "module")),
         };
     }
@@ -74,7 +74,7 @@ fn owner<'a, 'p>(root: &'a dyn Module, path: &'p str) -> Result<(&'a dyn Module,
 pub(crate) fn parameter<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Parameter> {
     let (module, step) = owner(root, path)?;
     match find(module, path, step)? {
-        Member::Parameter(parameter) => Ok(parameter),
+        MemberRef::Parameter(parameter) => Ok(parameter),
         other => Err(wrong(module, path, step, &other, "parameter")),
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn parameter<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Para
 pub(crate) fn buffer<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Buffer> {
     let (module, step) = owner(root, path)?;
     match find(module, path, step)? {
-        Member::Buffer(buffer) => Ok(buffer),
+        MemberRef::Buffer(buffer) => Ok(buffer),
         other => Err(wrong(module, path, step, &other, "buffer")),
     }
 }

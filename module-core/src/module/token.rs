@@ -64,16 +64,16 @@ pub(super) fn next_number() -> NonZeroU64 {
 enum Found<'a> {
     Training(&'a Training),
     Marker(&'a Marker),
-    Tensor(TensorId, Held<'a>),
+    Tensor(TensorId, HeldTensor<'a>),
 }
 
-enum Held<'a> {
+enum HeldTensor<'a> {
     Parameter(&'a Parameter),
     Buffer(&'a Buffer),
     Extra(&'a ExtraState),
 }
 
-impl Held<'_> {
+impl HeldTensor<'_> {
     fn alive(&self) -> Weak<dyn Any + Send + Sync> {
         match self {
             Self::Parameter(parameter) => parameter.weak(),
@@ -87,7 +87,7 @@ impl<'a> Found<'a> {
     /// The first in the module itself, a flag or a marker before tensors, which may be tied; or else
     /// in the modules below it.
     fn in_tree(module: &'a dyn Module) -> Option<Self> {
-        let mut members = Members::default();
+        let mut members = TokenVisitor::default();
         module.visit(&mut members);
         let own = members.flag.or(members.tensor);
         own.or_else(|| members.children.into_iter().find_map(Self::in_tree))
@@ -95,27 +95,27 @@ impl<'a> Found<'a> {
 }
 
 #[derive(Default)]
-struct Members<'a> {
+struct TokenVisitor<'a> {
     flag: Option<Found<'a>>,
     tensor: Option<Found<'a>>,
     children: smallvec::SmallVec<[&'a dyn Module; 4]>,
 }
 
-impl<'a> Visitor<'a> for Members<'a> {
+impl<'a> Visitor<'a> for TokenVisitor<'a> {
     fn parameter(&mut self, _name: &str, parameter: &'a Parameter) {
-        let held = Held::Parameter(parameter);
+        let held = HeldTensor::Parameter(parameter);
         self.tensor
             .get_or_insert_with(|| Found::Tensor(parameter.id(), held));
     }
 
     fn buffer(&mut self, _name: &str, buffer: &'a Buffer) {
-        let held = Held::Buffer(buffer);
+        let held = HeldTensor::Buffer(buffer);
         self.tensor
             .get_or_insert_with(|| Found::Tensor(buffer.id(), held));
     }
 
     fn extra_state(&mut self, state: &'a ExtraState) {
-        let held = Held::Extra(state);
+        let held = HeldTensor::Extra(state);
         self.tensor
             .get_or_insert_with(|| Found::Tensor(state.id(), held));
     }

@@ -1,7 +1,7 @@
 use std::fmt::{self, Write as _};
 
 use super::Module;
-use super::walk::{Member, Walk, members, parameters};
+use super::walk::{MemberRef, Walk, members, parameters};
 use crate::{DType, Tensor};
 
 /// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
@@ -33,18 +33,18 @@ impl<'m> Tree<'m> {
 
     fn text(self) -> Result<String, fmt::Error> {
         let Self { module, counts } = self;
-        let extra = Extra(module).to_string();
+        let extra = ExtraRepr(module).to_string();
         let mut text = format!("{}(", module.kind());
         let mut children = Vec::new();
         let mut parameters_alone = String::new();
         for (name, member) in members(module) {
             match member {
-                Member::Module(child) => children.push((name, child)),
-                Member::Parameter(parameter) => {
+                MemberRef::Module(child) => children.push((name, child)),
+                MemberRef::Parameter(parameter) => {
                     let line = parameter_line(module.kind(), &parameter.detach());
                     parameters_alone.extend(line.map(|line| format!("    ({name}): {line}\n")));
                 }
-                Member::Buffer(_) | Member::Constant => {}
+                MemberRef::Buffer(_) | MemberRef::Constant => {}
             }
         }
         let total: usize = match counts {
@@ -120,9 +120,9 @@ fn parameter_line(kind: &str, value: &Tensor) -> Option<String> {
 }
 
 /// What stands between the parentheses.
-struct Extra<'m>(&'m dyn Module);
+struct ExtraRepr<'m>(&'m dyn Module);
 
-impl fmt::Display for Extra<'_> {
+impl fmt::Display for ExtraRepr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.extra_repr(f)
     }

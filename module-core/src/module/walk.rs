@@ -72,7 +72,7 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 }
 
 /// A member of a module, with its name.
-pub(crate) enum Member<'a> {
+pub(crate) enum MemberRef<'a> {
     Parameter(&'a Parameter),
     Buffer(&'a Buffer),
     Module(&'a dyn Module),
@@ -80,24 +80,25 @@ pub(crate) enum Member<'a> {
 }
 
 /// The members of one module, in declaration order.
-pub(crate) fn members(module: &dyn Module) -> Vec<(String, Member<'_>)> {
-    struct Collect<'a>(Vec<(String, Member<'a>)>);
+pub(crate) fn members(module: &dyn Module) -> Vec<(String, MemberRef<'_>)> {
+    struct Collect<'a>(Vec<(String, MemberRef<'a>)>);
 
     impl<'a> Visitor<'a> for Collect<'a> {
         fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
-            self.0.push((name.to_owned(), Member::Parameter(parameter)));
+            self.0
+                .push((name.to_owned(), MemberRef::Parameter(parameter)));
         }
 
         fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
-            self.0.push((name.to_owned(), Member::Buffer(buffer)));
+            self.0.push((name.to_owned(), MemberRef::Buffer(buffer)));
         }
 
         fn module(&mut self, name: &str, module: &'a dyn Module) {
-            self.0.push((name.to_owned(), Member::Module(module)));
+            self.0.push((name.to_owned(), MemberRef::Module(module)));
         }
 
         fn constant(&mut self, name: &str, _: &'a dyn super::Constant) {
-            self.0.push((name.to_owned(), Member::Constant));
+            self.0.push((name.to_owned(), MemberRef::Constant));
         }
     }
 
@@ -111,7 +112,7 @@ pub(crate) fn children(module: &dyn Module) -> Vec<(String, &dyn Module)> {
     let mut seen = IdSet::default();
     let members = members(module).into_iter();
     let found = members.filter_map(|(name, member)| match member {
-        Member::Module(child) if seen.insert(child.id()) => Some((name, child)),
+        MemberRef::Module(child) if seen.insert(child.id()) => Some((name, child)),
         _ => None,
     });
     found.collect()

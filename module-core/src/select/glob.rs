@@ -18,11 +18,11 @@ pub(super) struct Glob {
 enum Step {
     /// `**`: any number of steps.
     Deep,
-    One(Vec<Token>),
+    One(Vec<GlobToken>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum GlobToken {
     Letter(char),
     /// `?`
     Any,
@@ -108,7 +108,7 @@ fn fits(steps: &[Step], path: &[&str]) -> bool {
         Step::Deep => true,
         Step::One(tokens) => {
             let letters: Vec<char> = name.chars().collect();
-            let is_run = |token: &Token| *token == Token::Run;
+            let is_run = |token: &GlobToken| *token == GlobToken::Run;
             wild(tokens, &letters, is_run, |token, &letter| {
                 token.fits(letter)
             })
@@ -152,7 +152,7 @@ fn wild<P, T>(
     pattern.get(p..).unwrap_or_default().iter().all(is_run)
 }
 
-impl Token {
+impl GlobToken {
     fn fits(&self, letter: char) -> bool {
         match self {
             Self::Letter(own) => *own == letter,
@@ -167,31 +167,31 @@ impl Token {
 }
 
 /// The text of a step without classes.
-fn write(tokens: &[Token]) -> Option<String> {
-    let letter = |token: &Token| match token {
-        Token::Letter(letter) => Some(*letter),
-        Token::Any => Some('?'),
-        Token::Run => Some('*'),
-        Token::Deep | Token::Class(..) | Token::Dot => None,
+fn write(tokens: &[GlobToken]) -> Option<String> {
+    let letter = |token: &GlobToken| match token {
+        GlobToken::Letter(letter) => Some(*letter),
+        GlobToken::Any => Some('?'),
+        GlobToken::Run => Some('*'),
+        GlobToken::Deep | GlobToken::Class(..) | GlobToken::Dot => None,
     };
     tokens.iter().map(letter).collect()
 }
 
 /// Splits at the dots.
-fn steps(tokens: &[Token]) -> Result<Vec<Step>, String> {
+fn steps(tokens: &[GlobToken]) -> Result<Vec<Step>, String> {
     if tokens.is_empty() {
         return Ok(Vec::new());
     }
-    let step = |tokens: &[Token]| match tokens {
+    let step = |tokens: &[GlobToken]| match tokens {
         [] => Err("a name is empty; the dots stand between names".to_owned()),
-        [Token::Deep] => Ok(Step::Deep),
-        _ if tokens.contains(&Token::Deep) => {
+        [GlobToken::Deep] => Ok(Step::Deep),
+        _ if tokens.contains(&GlobToken::Deep) => {
             Err("`**` stands alone between dots, as in `encoder.**.weight`".to_owned())
         }
         _ => Ok(Step::One(tokens.to_vec())),
     };
     tokens
-        .split(|token| *token == Token::Dot)
+        .split(|token| *token == GlobToken::Dot)
         .map(step)
         .collect()
 }
@@ -202,7 +202,7 @@ struct Parser {
 
 impl Parser {
     /// What the pattern stands for, up to its end or that of the braces around it.
-    fn sequences(&mut self, depth: usize) -> Result<Vec<Vec<Token>>, String> {
+    fn sequences(&mut self, depth: usize) -> Result<Vec<Vec<GlobToken>>, String> {
         let mut sequences = vec![Vec::new()];
         while let Some(letter) = self.rest.next_if(|c| depth == 0 || !matches!(c, ',' | '}')) {
             let token = match letter {
@@ -222,12 +222,12 @@ impl Parser {
                 '}' => return Err("a `}` closes nothing".to_owned()),
                 ']' => return Err("a `]` closes nothing".to_owned()),
                 '[' => self.class()?,
-                '*' if self.rest.next_if_eq(&'*').is_some() => Token::Deep,
-                '*' => Token::Run,
-                '?' => Token::Any,
-                '.' => Token::Dot,
-                '\\' => Token::Letter(self.rest.next().ok_or("nothing follows the last `\\`")?),
-                letter => Token::Letter(letter),
+                '*' if self.rest.next_if_eq(&'*').is_some() => GlobToken::Deep,
+                '*' => GlobToken::Run,
+                '?' => GlobToken::Any,
+                '.' => GlobToken::Dot,
+                '\\' => GlobToken::Letter(self.rest.next().ok_or("nothing follows the last `\\`")?),
+                letter => GlobToken::Letter(letter),
             };
             sequences.iter_mut().for_each(|s| s.push(token.clone()));
         }
@@ -235,7 +235,7 @@ impl Parser {
     }
 
     /// `a,b}` after its opening brace.
-    fn group(&mut self, depth: usize) -> Result<Vec<Vec<Token>>, String> {
+    fn group(&mut self, depth: usize) -> Result<Vec<Vec<GlobToken>>, String> {
         if depth > DEPTH {
             return Err(format!("braces are nested more than {DEPTH} deep"));
         }
@@ -256,14 +256,14 @@ impl Parser {
     }
 
     /// `a-z]` after its opening bracket; a `]` that comes first is a letter.
-    fn class(&mut self) -> Result<Token, String> {
+    fn class(&mut self) -> Result<GlobToken, String> {
         let open = || "a `[` is not closed".to_owned();
         let negated = self.rest.next_if(|c| matches!(c, '!' | '^')).is_some();
         let mut ranges = Vec::new();
         loop {
             let first = self.rest.next().ok_or_else(open)?;
             if first == ']' && !ranges.is_empty() {
-                return Ok(Token::Class(negated, ranges));
+                return Ok(GlobToken::Class(negated, ranges));
             }
             if self.rest.next_if_eq(&'-').is_none() {
                 ranges.push((first, first));
@@ -272,7 +272,7 @@ impl Parser {
             match self.rest.next().ok_or_else(open)? {
                 ']' => {
                     ranges.extend([(first, first), ('-', '-')]);
-                    return Ok(Token::Class(negated, ranges));
+                    return Ok(GlobToken::Class(negated, ranges));
                 }
                 last if last < first => {
                     return Err(format!("the range `{first}-{last}` runs backwards"));

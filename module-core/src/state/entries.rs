@@ -8,13 +8,13 @@ use crate::{Error, ErrorKind, ModuleError, Result, Tensor};
 
 /// What stands behind a key of a state dict.
 #[derive(Clone, Copy)]
-pub(super) enum Slot<'a> {
+pub(super) enum StateTensor<'a> {
     Parameter(&'a Parameter),
     Buffer(&'a Buffer),
     Extra(&'a ExtraState),
 }
 
-impl Slot<'_> {
+impl StateTensor<'_> {
     pub(super) fn value(self) -> Tensor {
         match self {
             Self::Parameter(parameter) => parameter.detach(),
@@ -73,7 +73,7 @@ impl Slot<'_> {
     }
 }
 
-/// What a slot held.
+/// What a tensor of a state dict held.
 pub(super) struct Previous {
     value: Tensor,
     grad: Option<Tensor>,
@@ -83,7 +83,7 @@ pub(super) struct Previous {
 /// A key with what stands behind it and the module to which that belongs.
 pub(super) struct Entry<'a> {
     pub(super) key: String,
-    pub(super) slot: Slot<'a>,
+    pub(super) tensor: StateTensor<'a>,
     pub(super) owner: &'a dyn Module,
 }
 
@@ -107,17 +107,17 @@ fn duplicate(root: &dyn Module, key: String) -> Error {
 }
 
 /// One module's members by kind, since declaration order mixes them and the keys do not.
-struct Members<'p, 'a> {
+struct MembersByKind<'p, 'a> {
     path: &'p str,
-    parameters: Vec<(String, Slot<'a>)>,
-    buffers: Vec<(String, Slot<'a>)>,
-    extra: Vec<(String, Slot<'a>)>,
+    parameters: Vec<(String, StateTensor<'a>)>,
+    buffers: Vec<(String, StateTensor<'a>)>,
+    extra: Vec<(String, StateTensor<'a>)>,
     children: Vec<(String, &'a dyn Module)>,
     /// A name that is no key, which a map can have.
     invalid: Option<String>,
 }
 
-impl<'p, 'a> Members<'p, 'a> {
+impl<'p, 'a> MembersByKind<'p, 'a> {
     fn of(module: &'a dyn Module, path: &'p str) -> Result<Self> {
         let mut members = Self {
             path,
@@ -145,28 +145,29 @@ impl<'p, 'a> Members<'p, 'a> {
     }
 
     /// The keys of the module itself; only its children remain.
-    fn take_own(&mut self) -> impl Iterator<Item = (String, Slot<'a>)> + use<'a> {
+    fn take_own(&mut self) -> impl Iterator<Item = (String, StateTensor<'a>)> + use<'a> {
         let lists = [&mut self.parameters, &mut self.buffers, &mut self.extra];
         lists.map(std::mem::take).into_iter().flatten()
     }
 }
 
-impl<'a> Visitor<'a> for Members<'_, 'a> {
+impl<'a> Visitor<'a> for MembersByKind<'_, 'a> {
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
         let key = self.key(name);
-        self.parameters.push((key, Slot::Parameter(parameter)));
+        self.parameters
+            .push((key, StateTensor::Parameter(parameter)));
     }
 
     fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
         if buffer.is_persistent() {
             let key = self.key(name);
-            self.buffers.push((key, Slot::Buffer(buffer)));
+            self.buffers.push((key, StateTensor::Buffer(buffer)));
         }
     }
 
     fn extra_state(&mut self, state: &'a ExtraState) {
         let key = self.key(ExtraState::KEY);
-        self.extra.push((key, Slot::Extra(state)));
+        self.extra.push((key, StateTensor::Extra(state)));
     }
 
     fn module(&mut self, name: &str, module: &'a dyn Module) {
@@ -176,10 +177,10 @@ impl<'a> Visitor<'a> for Members<'_, 'a> {
 }
 
 fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<Entry<'a>>) -> Result<()> {
-    let mut members = Members::of(module, path)?;
-    entries.extend(members.take_own().map(|(key, slot)| Entry {
+    let mut members = MembersByKind::of(module, path)?;
+    entries.extend(members.take_own().map(|(key, tensor)| Entry {
         key,
-        slot,
+        tensor,
         owner: module,
     }));
     for (path, child) in members.children {
@@ -193,11 +194,11 @@ pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
     let mut entries = Vec::new();
     collect(root, "", &mut entries)?;
     let now = one_version::read(|| -> Vec<Tensor> {
-        let values = entries.iter().map(|entry| entry.slot.value());
+        let values = entries.iter().map(|entry| entry.tensor.value());
         values.collect()
     });
     let now = entries.iter().zip(now);
-    let mut snapshot = Snapshot {
+    let mut builder = StateDictBuilder {
         root,
         state: StateDict::with_capacity(now.len()),
         places: HashSet::new(),
@@ -205,15 +206,17 @@ pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
         now: HashMap::new(),
     };
     if any() {
-        snapshot.now = now.map(|(entry, value)| (entry.slot.id(), value)).collect();
+        builder.now = now
+            .map(|(entry, value)| (entry.tensor.id(), value))
+            .collect();
         drop(entries);
-        snapshot.module(root, "")?;
+        builder.module(root, "")?;
     } else {
         for (entry, value) in now {
-            snapshot.insert(&entry.key, entry.slot.id(), value)?;
+            builder.insert(&entry.key, entry.tensor.id(), value)?;
         }
     }
-    Ok(snapshot.state)
+    Ok(builder.state)
 }
 
 /// A state dict that is being made.
@@ -221,7 +224,7 @@ pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
 /// In it shared memory means a tie, by which a file is written without the second name. Tensors that
 /// are not tied may share memory too, as those of two modules of which one was loaded from the
 /// other's state; these get copies.
-struct Snapshot<'a> {
+struct StateDictBuilder<'a> {
     root: &'a dyn Module,
     state: StateDict,
     /// The memory of the tensors so far.
@@ -232,23 +235,23 @@ struct Snapshot<'a> {
     now: HashMap<TensorId, Tensor>,
 }
 
-impl Snapshot<'_> {
+impl StateDictBuilder<'_> {
     /// Collects a module between its hooks.
     fn module(&mut self, module: &dyn Module, path: &str) -> Result<()> {
         if before_collecting(module, path)? {
             self.now.clear();
         }
-        let mut members = Members::of(module, path)?;
+        let mut members = MembersByKind::of(module, path)?;
         let own: Vec<_> = members.take_own().collect();
         let values = one_version::read(|| -> Vec<Tensor> {
-            let now = |slot: &Slot<'_>| self.now.get(&slot.id()).cloned();
+            let now = |tensor: &StateTensor<'_>| self.now.get(&tensor.id()).cloned();
             let values = own
                 .iter()
-                .map(|(_, slot)| now(slot).unwrap_or_else(|| slot.value()));
+                .map(|(_, tensor)| now(tensor).unwrap_or_else(|| tensor.value()));
             values.collect()
         });
-        for ((key, slot), value) in own.iter().zip(values) {
-            self.insert(key, slot.id(), value)?;
+        for ((key, tensor), value) in own.iter().zip(values) {
+            self.insert(key, tensor.id(), value)?;
         }
         for (path, child) in members.children {
             self.module(child, &path)?;

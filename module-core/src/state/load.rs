@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::diff::same_values;
-use super::entries::{Entry, Previous, Slot, entries};
+use super::entries::{Entry, Previous, StateTensor, entries};
 use super::hooks::{AfterLoading, before_loading};
 use super::orientation::{self, Weight};
 use super::prefix::prefix;
@@ -45,11 +45,11 @@ pub(crate) fn load(
         return Err(problems.into());
     }
     if hooks.is_empty() {
-        let slots = plan.values.iter().map(|(slot, _)| *slot).collect();
-        return Ok(plan.run(slots).0);
+        let tensors = plan.values.iter().map(|(tensor, _)| *tensor).collect();
+        return Ok(plan.run(tensors).0);
     }
     // Hooks may change what was not loaded too.
-    let (mut report, kept) = plan.run(entries.iter().map(|entry| entry.slot).collect());
+    let (mut report, kept) = plan.run(entries.iter().map(|entry| entry.tensor).collect());
     let result = catch_unwind(AssertUnwindSafe(|| {
         hooks.run(&mut report)?;
         let (missing, unexpected) = (&report.missing, &report.unexpected);
@@ -72,17 +72,20 @@ pub(crate) fn load(
     }
 }
 
-/// Puts back what slots held.
-fn restore(kept: Vec<(Slot<'_>, Previous)>) {
+/// Puts back what the tensors held.
+fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
     // What the hooks left is dropped when the lock is free again.
-    let undone: Vec<Previous> = kept.iter().map(|(slot, _)| slot.previous()).collect();
-    one_version::write(|| kept.into_iter().for_each(|(slot, kept)| slot.restore(kept)));
+    let undone: Vec<Previous> = kept.iter().map(|(tensor, _)| tensor.previous()).collect();
+    one_version::write(|| {
+        kept.into_iter()
+            .for_each(|(tensor, kept)| tensor.restore(kept))
+    });
     drop(undone);
 }
 
 /// What is to be set, and everything that is in the way.
 struct Plan<'m> {
-    values: Vec<(Slot<'m>, Tensor)>,
+    values: Vec<(StateTensor<'m>, Tensor)>,
     report: LoadReport,
     problems: LoadProblems,
     nothing_fits: bool,
@@ -112,7 +115,7 @@ impl<'m> Plan<'m> {
         let mut first_of_tie: HashMap<TensorId, (&str, Tensor)> = HashMap::new();
         let mut mismatched_ids = HashSet::new();
         for entry in entries.iter().filter(|entry| is_wanted(&entry.key)) {
-            let (key, slot) = (&entry.key, entry.slot);
+            let (key, tensor) = (&entry.key, entry.tensor);
             problems.total += 1;
             let Some(found) = state.get(key) else {
                 missing.push(entry);
@@ -123,7 +126,7 @@ impl<'m> Plan<'m> {
                 true => &found.t()?.contiguous()?,
                 false => found,
             };
-            let value = fit(found, slot, options.assign_dtype)?;
+            let value = fit(found, tensor, options.assign_dtype)?;
             if let (true, [rows, columns]) = (entry.is_weight(), &**found.shape()) {
                 weights.push(Weight {
                     key,
@@ -132,12 +135,12 @@ impl<'m> Plan<'m> {
                     excluded: is_excluded(key),
                     square: rows == columns,
                     fits: value.is_some(),
-                    fits_turned: **slot.value().shape() == [*columns, *rows],
+                    fits_turned: **tensor.value().shape() == [*columns, *rows],
                 });
             }
             let Some(value) = value else {
-                let (found, expected) = (found.shape().clone(), slot.value().shape().clone());
-                mismatched_ids.insert(slot.id());
+                let (found, expected) = (found.shape().clone(), tensor.value().shape().clone());
+                mismatched_ids.insert(tensor.id());
                 problems.mismatched.push(Mismatch {
                     key: key.clone(),
                     found,
@@ -146,30 +149,30 @@ impl<'m> Plan<'m> {
                 continue;
             };
             report.loaded.push(key.clone());
-            match first_of_tie.get(&slot.id()) {
+            match first_of_tie.get(&tensor.id()) {
                 Some((first, other)) => {
                     if !same_values(&value, other)? {
                         problems.untied.push(((*first).to_owned(), key.clone()));
                     }
                 }
                 None => {
-                    first_of_tie.insert(slot.id(), (key, value.clone()));
-                    values.push((slot, value));
+                    first_of_tie.insert(tensor.id(), (key, value.clone()));
+                    values.push((tensor, value));
                 }
             }
         }
         problems.loaded = report.loaded.len();
         // A tensor that came under another of its names is neither missing nor fresh; one that came
         // under another name in another shape is named once.
-        let came = |slot: Slot<'_>| first_of_tie.contains_key(&slot.id());
-        for Entry { key, slot, .. } in missing {
-            let told = came(*slot) || mismatched_ids.contains(&slot.id());
-            if !told && !is_batch_counter(key, &slot.value()) {
+        let came = |tensor: StateTensor<'_>| first_of_tie.contains_key(&tensor.id());
+        for Entry { key, tensor, .. } in missing {
+            let told = came(*tensor) || mismatched_ids.contains(&tensor.id());
+            if !told && !is_batch_counter(key, &tensor.value()) {
                 problems.missing.push(key.clone());
             }
         }
-        for Entry { key, slot, .. } in entries {
-            if came(*slot) {
+        for Entry { key, tensor, .. } in entries {
+            if came(*tensor) {
                 if !state.contains_key(key) || !is_wanted(key) {
                     report.tied.push(key.clone());
                 }
@@ -178,7 +181,7 @@ impl<'m> Plan<'m> {
             if !is_wanted(key) {
                 report.not_selected.push(key.clone());
             }
-            if is_wanted(key) || !slot.value().has_values() {
+            if is_wanted(key) || !tensor.value().has_values() {
                 report.fresh.push(key.clone());
             }
         }
@@ -217,17 +220,17 @@ impl<'m> Plan<'m> {
         problems
     }
 
-    /// The second phase, in which nothing can fail. What `slots` held is returned.
-    fn run(self, slots: Vec<Slot<'m>>) -> (LoadReport, Vec<(Slot<'m>, Previous)>) {
+    /// The second phase, in which nothing can fail. What `tensors` held is returned.
+    fn run(self, tensors: Vec<StateTensor<'m>>) -> (LoadReport, Vec<(StateTensor<'m>, Previous)>) {
         let values = self.values;
         let kept = one_version::write(|| {
-            let kept: Vec<_> = slots
+            let kept: Vec<_> = tensors
                 .into_iter()
-                .map(|slot| (slot, slot.previous()))
+                .map(|tensor| (tensor, tensor.previous()))
                 .collect();
             // The old values are in `kept`, so that none is dropped here.
-            for (slot, value) in &values {
-                slot.load(value.clone());
+            for (tensor, value) in &values {
+                tensor.load(value.clone());
             }
             kept
         });
@@ -323,12 +326,12 @@ fn is_batch_counter(key: &str, value: &Tensor) -> bool {
 ///
 /// A shape that would broadcast does not fit: only a single element in one dimension loads into
 /// a tensor without dimensions, as in PyTorch.
-fn fit(value: &Tensor, slot: Slot<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
-    let current = slot.value();
-    let keeps_dtype = match slot {
-        Slot::Extra(_) => return Ok(Some(value.clone())),
-        Slot::Parameter(_) => !value.dtype().is_differentiable(),
-        Slot::Buffer(buffer) => buffer.is_pinned(),
+fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
+    let current = tensor.value();
+    let keeps_dtype = match tensor {
+        StateTensor::Extra(_) => return Ok(Some(value.clone())),
+        StateTensor::Parameter(_) => !value.dtype().is_differentiable(),
+        StateTensor::Buffer(buffer) => buffer.is_pinned(),
     };
     let value = match (
         value.shape() == current.shape(),

@@ -25,11 +25,11 @@ use crate::{ModuleError, Result};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Remap {
-    rules: Vec<Rule>,
+    rules: Vec<RemapRule>,
 }
 
 #[derive(Clone, Debug)]
-enum Rule {
+enum RemapRule {
     Prefix(String, String),
     Key(String, String),
     /// Many at once, of which none is replaced twice.
@@ -48,7 +48,10 @@ impl Remap {
     pub fn unwrapped() -> Self {
         let rules = [(r"^((module|_orig_mod)\.)+", ""), (r"\._orig_mod\.", ".")];
         let rules = rules.into_iter().filter_map(|(pattern, replacement)| {
-            Some(Rule::Regex(Regex::new(pattern).ok()?, replacement.into()))
+            Some(RemapRule::Regex(
+                Regex::new(pattern).ok()?,
+                replacement.into(),
+            ))
         });
         Self {
             rules: rules.collect(),
@@ -60,13 +63,13 @@ impl Remap {
     #[must_use]
     pub fn prefix(self, from: impl Into<String>, to: impl Into<String>) -> Self {
         let path = |text: String| text.strip_suffix('.').map(str::to_owned).unwrap_or(text);
-        self.with(Rule::Prefix(path(from.into()), path(to.into())))
+        self.with(RemapRule::Prefix(path(from.into()), path(to.into())))
     }
 
     /// Replaces one whole key.
     #[must_use]
     pub fn rename(self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.with(Rule::Key(from.into(), to.into()))
+        self.with(RemapRule::Key(from.into(), to.into()))
     }
 
     /// Replaces every match of a regular expression; `$1` or `${name}` in the replacement is what a
@@ -76,10 +79,13 @@ impl Remap {
     ///
     /// What is no regular expression.
     pub fn regex(self, pattern: &str, replacement: impl Into<String>) -> Result<Self> {
-        Ok(self.with(Rule::Regex(compile_regex(pattern)?, replacement.into())))
+        Ok(self.with(RemapRule::Regex(
+            compile_regex(pattern)?,
+            replacement.into(),
+        )))
     }
 
-    fn with(mut self, rule: Rule) -> Self {
+    fn with(mut self, rule: RemapRule) -> Self {
         self.rules.push(rule);
         self
     }
@@ -107,16 +113,16 @@ impl Remap {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn inverse(&self) -> Result<Self> {
-        let undo = |rule: &Rule| {
+        let undo = |rule: &RemapRule| {
             match rule {
-            Rule::Prefix(from, to) => Ok(Rule::Prefix(to.clone(), from.clone())),
-            Rule::Key(from, to) => Ok(Rule::Key(to.clone(), from.clone())),
-            Rule::Keys(keys) => {
+            RemapRule::Prefix(from, to) => Ok(RemapRule::Prefix(to.clone(), from.clone())),
+            RemapRule::Key(from, to) => Ok(RemapRule::Key(to.clone(), from.clone())),
+            RemapRule::Keys(keys) => {
                 let turned = keys.iter().map(|(from, to)| (to.clone(), from.clone()));
-                Ok(Rule::Keys(turned.collect()))
+                Ok(RemapRule::Keys(turned.collect()))
             }
-            Rule::Regex(regex, to) => match inverse(regex.as_str(), to) {
-                Some((back, text)) => Ok(Rule::Regex(back, text)),
+            RemapRule::Regex(regex, to) => match inverse(regex.as_str(), to) {
+                Some((back, text)) => Ok(RemapRule::Regex(back, text)),
                 None => Err(ModuleError::Pattern {
                     pattern: regex.as_str().to_owned(),
                     problem: "it has no inverse: it must be plain text and groups, each of which \
@@ -161,17 +167,17 @@ impl Remap {
                 .into());
             }
         }
-        Ok(Self::new().with(Rule::Keys(back)))
+        Ok(Self::new().with(RemapRule::Keys(back)))
     }
 
     /// What a key becomes.
     pub fn key(&self, key: &str) -> String {
-        let apply = |key: String, rule: &Rule| match rule {
-            Rule::Prefix(from, to) => replace_prefix(&key, from, to).unwrap_or(key),
-            Rule::Key(from, to) if *from == key => to.clone(),
-            Rule::Key(..) => key,
-            Rule::Keys(keys) => keys.get(&key).cloned().unwrap_or(key),
-            Rule::Regex(regex, to) => regex.replace_all(&key, to.as_str()).into_owned(),
+        let apply = |key: String, rule: &RemapRule| match rule {
+            RemapRule::Prefix(from, to) => replace_prefix(&key, from, to).unwrap_or(key),
+            RemapRule::Key(from, to) if *from == key => to.clone(),
+            RemapRule::Key(..) => key,
+            RemapRule::Keys(keys) => keys.get(&key).cloned().unwrap_or(key),
+            RemapRule::Regex(regex, to) => regex.replace_all(&key, to.as_str()).into_owned(),
         };
         self.rules.iter().fold(key.to_owned(), apply)
     }

@@ -85,12 +85,12 @@ impl LoadReport {
 
     fn reset_fresh_from(&self, model: &dyn Module, generator: Option<&Generator>) -> Result<()> {
         let model = model.as_module();
-        let slots = entries(model)?.into_iter();
-        let slots: HashMap<_, _> = slots.map(|entry| (entry.key, entry.slot)).collect();
+        let tensors = entries(model)?.into_iter();
+        let tensors: HashMap<_, _> = tensors.map(|entry| (entry.key, entry.tensor)).collect();
         let mut fresh: IdSet<TensorId> = IdSet::default();
         for key in &self.fresh {
-            match slots.get(key) {
-                Some(slot) => fresh.insert(slot.id()),
+            match tensors.get(key) {
+                Some(tensor) => fresh.insert(tensor.id()),
                 // The error says which step of the path leads nowhere.
                 None => fresh.insert(path::parameter(model, key)?.id()),
             };
@@ -118,7 +118,7 @@ impl LoadReport {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn full(&self) -> impl fmt::Display + '_ {
-        Text {
+        ShortReport {
             report: self,
             shown: usize::MAX,
         }
@@ -127,7 +127,7 @@ impl LoadReport {
 
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Text {
+        ShortReport {
             report: self,
             shown: SHOWN,
         }
@@ -136,12 +136,12 @@ impl fmt::Display for LoadReport {
 }
 
 /// The report with at most this many keys for each reason.
-struct Text<'r> {
+struct ShortReport<'r> {
     report: &'r LoadReport,
     shown: usize,
 }
 
-impl Text<'_> {
+impl ShortReport<'_> {
     fn line<K: fmt::Display>(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -162,7 +162,7 @@ impl Text<'_> {
     }
 }
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for ShortReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LoadReport {
             loaded,
@@ -179,7 +179,7 @@ impl fmt::Display for Text<'_> {
             return f.write_str("<All keys matched successfully>");
         }
         if !(missing.is_empty() && unexpected.is_empty()) {
-            let (missing, unexpected) = (List(missing), List(unexpected));
+            let (missing, unexpected) = (PythonList(missing), PythonList(unexpected));
             writeln!(
                 f,
                 "_IncompatibleKeys(missing_keys={missing}, unexpected_keys={unexpected})"
@@ -208,9 +208,9 @@ impl fmt::Display for Text<'_> {
 }
 
 /// A list of texts as Python writes it.
-struct List<'a>(&'a [String]);
+struct PythonList<'a>(&'a [String]);
 
-impl fmt::Display for List<'_> {
+impl fmt::Display for PythonList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
         for (i, key) in self.0.iter().enumerate() {

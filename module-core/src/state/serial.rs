@@ -18,7 +18,7 @@ impl Serialize for StateDict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.len()))?;
         for (key, tensor) in self {
-            map.serialize_entry(key, &Entry(Cow::Borrowed(tensor)))?;
+            map.serialize_entry(key, &SerialTensor(Cow::Borrowed(tensor)))?;
         }
         map.end()
     }
@@ -26,9 +26,9 @@ impl Serialize for StateDict {
 
 impl<'de> Deserialize<'de> for StateDict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
+        struct StateDictVisitor;
 
-        impl<'de> Visitor<'de> for Entries {
+        impl<'de> Visitor<'de> for StateDictVisitor {
             type Value = StateDict;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,7 +37,7 @@ impl<'de> Deserialize<'de> for StateDict {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StateDict, A::Error> {
                 let mut state = StateDict::new();
-                while let Some((key, Entry(tensor))) = map.next_entry::<String, _>()? {
+                while let Some((key, SerialTensor(tensor))) = map.next_entry::<String, _>()? {
                     if state.contains_key(&key) {
                         return Err(de::Error::custom(format!("key `{key}` stands twice")));
                     }
@@ -47,13 +47,13 @@ impl<'de> Deserialize<'de> for StateDict {
             }
         }
 
-        deserializer.deserialize_map(Entries)
+        deserializer.deserialize_map(StateDictVisitor)
     }
 }
 
-struct Entry<'a>(Cow<'a, Tensor>);
+struct SerialTensor<'a>(Cow<'a, Tensor>);
 
-impl Serialize for Entry<'_> {
+impl Serialize for SerialTensor<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = self.0.to_host().map_err(serde::ser::Error::custom)?;
         let bytes = bytes.to_le_bytes();
@@ -78,7 +78,7 @@ struct Raw {
     data: Bytes,
 }
 
-impl<'de> Deserialize<'de> for Entry<'_> {
+impl<'de> Deserialize<'de> for SerialTensor<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Raw { dtype, shape, data } = Raw::deserialize(deserializer)?;
         let fail = |problem: String| Err(de::Error::custom(problem));

@@ -1,7 +1,7 @@
 use std::any::TypeId;
 use std::collections::HashSet;
 
-use super::entries::{Entry, Slot};
+use super::entries::{Entry, StateTensor};
 use crate::error::suggest;
 use crate::module::Module;
 use crate::{ModuleError, Result, Select};
@@ -36,12 +36,12 @@ use crate::{ModuleError, Result, Select};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Transpose {
-    rules: Vec<Rule>,
+    rules: Vec<TransposeRule>,
     except: Vec<Select>,
 }
 
 #[derive(Clone, Debug)]
-enum Rule {
+enum TransposeRule {
     Kind(String),
     Type(TypeId, &'static str),
     Keys(Select),
@@ -51,12 +51,12 @@ impl Transpose {
     /// The weights, parameters of two dimensions, of every module of this kind, by the name that the
     /// module tree prints: `Linear`.
     pub fn of_kind(kind: impl Into<String>) -> Self {
-        Rule::Kind(kind.into()).into()
+        TransposeRule::Kind(kind.into()).into()
     }
 
     /// The weights of every module of type `M`.
     pub fn of<M: Module>() -> Self {
-        Rule::Type(TypeId::of::<M>(), M::type_kind()).into()
+        TransposeRule::Type(TypeId::of::<M>(), M::type_kind()).into()
     }
 
     /// What this or `other` covers; what either excludes is excluded.
@@ -92,13 +92,14 @@ impl Transpose {
 
     /// Whether a key is left out on purpose.
     pub(super) fn excludes(&self, key: &str) -> bool {
-        let by_rule = |rule: &Rule| matches!(rule, Rule::Keys(keys) if keys.excludes(key));
+        let by_rule =
+            |rule: &TransposeRule| matches!(rule, TransposeRule::Keys(keys) if keys.excludes(key));
         let mut except = self.except.iter();
         except.any(|select| select.covers(key)) || self.rules.iter().any(by_rule)
     }
 }
 
-impl Rule {
+impl TransposeRule {
     fn resolve<'e>(&self, entries: &'e [Entry<'_>]) -> Result<Vec<&'e str>> {
         let is_of = |entry: &Entry<'_>| match self {
             Self::Kind(kind) => entry.owner.kind() == kind,
@@ -126,12 +127,12 @@ impl Rule {
 impl Entry<'_> {
     /// Whether it is a parameter of two dimensions.
     pub(super) fn is_weight(&self) -> bool {
-        matches!(self.slot, Slot::Parameter(parameter) if parameter.shape().len() == 2)
+        matches!(self.tensor, StateTensor::Parameter(parameter) if parameter.shape().len() == 2)
     }
 }
 
-impl From<Rule> for Transpose {
-    fn from(rule: Rule) -> Self {
+impl From<TransposeRule> for Transpose {
+    fn from(rule: TransposeRule) -> Self {
         Self {
             rules: vec![rule],
             except: Vec::new(),
@@ -143,7 +144,7 @@ impl From<Rule> for Transpose {
 impl<T: Into<Select>> From<T> for Transpose {
     fn from(select: T) -> Self {
         Self {
-            rules: vec![Rule::Keys(select.into())],
+            rules: vec![TransposeRule::Keys(select.into())],
             except: Vec::new(),
         }
     }

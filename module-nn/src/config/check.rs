@@ -114,12 +114,12 @@ const BESIDE_ELEMENTS: usize = 2048;
 
 /// What each of the parts has that an argument counts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct PartSize {
     pub(crate) parameters: usize,
     pub(crate) elements: usize,
 }
 
-impl Part {
+impl PartSize {
     pub(crate) fn of(module: &dyn Module) -> Self {
         Self::of_sizes(
             module
@@ -148,7 +148,7 @@ pub(crate) fn fitting_count(
     layer: &'static str,
     name: &'static str,
     count: usize,
-    part: Part,
+    part: PartSize,
 ) -> Result<()> {
     let deferred = !Parameter::with_init(0_usize, zeros())?.has_values();
     let size = match deferred {

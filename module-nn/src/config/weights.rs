@@ -53,23 +53,23 @@ impl Serialize for Weights {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let numbers = self.numbers().map_err(serde::ser::Error::custom)?;
         let (shape, numbers) = (self.0.shape(), numbers.as_slice());
-        Part { shape, numbers }.serialize(serializer)
+        NumbersView { shape, numbers }.serialize(serializer)
     }
 }
 
 /// Some of the numbers, in this shape.
-struct Part<'a> {
+struct NumbersView<'a> {
     shape: &'a [usize],
     numbers: &'a [f64],
 }
 
-impl Serialize for Part<'_> {
+impl Serialize for NumbersView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self.shape {
             [] => serializer.serialize_f64(self.numbers.first().copied().unwrap_or_default()),
             [count, ref shape @ ..] => {
                 let each = self.numbers.len() / count.max(1);
-                serializer.collect_seq((0..count).map(|i| Part {
+                serializer.collect_seq((0..count).map(|i| NumbersView {
                     shape,
                     numbers: self.numbers.get(i * each..(i + 1) * each).unwrap_or(&[]),
                 }))

@@ -5,15 +5,15 @@ use crate::{Module, ModuleExt, TensorId, Training, Walk};
 
 /// The mode of every module that has one.
 pub(super) fn flags(module: &dyn Module) -> Vec<(&Training, bool)> {
-    struct Flags<'m>(Vec<(&'m Training, bool)>);
+    struct ModesVisitor<'m>(Vec<(&'m Training, bool)>);
 
-    impl<'m> Visitor<'m> for Flags<'m> {
+    impl<'m> Visitor<'m> for ModesVisitor<'m> {
         fn training(&mut self, flag: &'m Training) {
             self.0.push((flag, flag.is_training()));
         }
     }
 
-    let mut flags = Flags(Vec::new());
+    let mut flags = ModesVisitor(Vec::new());
     module.modules().for_each(|module| module.visit(&mut flags));
     flags.0
 }

@@ -38,13 +38,13 @@ use crate::{ForwardCall, Select, Tensor, Tensors, Walk};
 #[must_use = "dropping the extractor ends it"]
 pub struct FeatureExtractor<'m, M: ?Sized> {
     model: &'m M,
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<ExtractorState>>,
     /// Removes the hooks as it goes.
     _hooks: HookSet<'m>,
 }
 
 /// What the hooks and the extractor share.
-struct Shared {
+struct ExtractorState {
     options: Options,
     /// Those that come before a pass can be ended.
     wanted: Vec<String>,
@@ -122,7 +122,7 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
             );
             return Err(Error::argument("FeatureExtractor", "select", path, problem));
         }
-        let shared = Rc::new(RefCell::new(Shared {
+        let shared = Rc::new(RefCell::new(ExtractorState {
             options: Options::default(),
             wanted,
             stops: false,
@@ -219,11 +219,11 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
     }
 }
 
-fn number(shared: &Rc<RefCell<Shared>>) -> usize {
+fn number(shared: &Rc<RefCell<ExtractorState>>) -> usize {
     Rc::as_ptr(shared).addr()
 }
 
-fn keep(shared: &Rc<RefCell<Shared>>, call: &mut ForwardCall<'_>) -> Result<()> {
+fn keep(shared: &Rc<RefCell<ExtractorState>>, call: &mut ForwardCall<'_>) -> Result<()> {
     let options = shared.borrow().options.clone();
     let tensors = match options.tracked {
         true => call.tracked_outputs(),
@@ -244,10 +244,10 @@ fn keep(shared: &Rc<RefCell<Shared>>, call: &mut ForwardCall<'_>) -> Result<()> 
 }
 
 /// A pass that may be ended, which begins without features and leaves none behind however it ends.
-struct Pass<'p>(&'p RefCell<Shared>);
+struct Pass<'p>(&'p RefCell<ExtractorState>);
 
 impl<'p> Pass<'p> {
-    fn begin(shared: &'p RefCell<Shared>) -> Self {
+    fn begin(shared: &'p RefCell<ExtractorState>) -> Self {
         let mut state = shared.borrow_mut();
         state.stops = state.options.stop_early;
         state.found = Features::default();

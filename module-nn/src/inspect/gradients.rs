@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
 
-use super::table::Table;
+use super::table::TextTable;
 use crate::{BackwardPreCall, DType, HookSet, Module, ModuleExt, Result, Select, Tensor};
 
 /// Watches the gradients that arrive at the outputs of modules, over as many backward passes as
@@ -38,9 +38,9 @@ pub struct GradientInspector<'m> {
     _hooks: HookSet<'m>,
 }
 
-type Seen = IndexMap<String, Layer>;
+type Seen = IndexMap<String, LayerGradients>;
 
-struct Layer {
+struct LayerGradients {
     kind: &'static str,
     running: Running,
 }
@@ -115,7 +115,7 @@ impl<'m> GradientInspector<'m> {
             .filter(|(path, _)| select.matches(path));
         let rows = rows.map(|(path, module)| {
             let (kind, running) = (module.kind(), Running::default());
-            (path, Layer { kind, running })
+            (path, LayerGradients { kind, running })
         });
         let seen = Arc::new(Mutex::new(rows.collect::<Seen>()));
         let watched = seen.clone();
@@ -191,7 +191,7 @@ fn watch(seen: &Mutex<Seen>, call: &mut BackwardPreCall<'_>) -> Result<()> {
     // A module that is selected by a later one of its paths has no row yet.
     let row = seen
         .entry(call.path().to_owned())
-        .or_insert(Layer { kind, running });
+        .or_insert(LayerGradients { kind, running });
     row.running = row.running.with(all);
     Ok(())
 }
@@ -272,7 +272,7 @@ impl fmt::Display for GradientReport {
         let titles = [
             "Module", "Path", "Calls", "Mean |g|", "Std", "Min", "Max", "",
         ];
-        let mut table = Table::new(titles.map(str::to_owned));
+        let mut table = TextTable::new(titles.map(str::to_owned));
         for row in &self.rows {
             let number = |value: f64| format!("{value:.3e}");
             let flag = match row.flag() {

@@ -234,15 +234,15 @@ fn own_parameters(module: &dyn Module) -> Vec<ParameterInfo> {
 
 /// What a module prints as `kernel_size=…`, so that modules of users have a kernel too.
 fn kernel(module: &dyn Module) -> Option<String> {
-    struct Extra<'m>(&'m dyn Module);
+    struct ExtraRepr<'m>(&'m dyn Module);
 
-    impl std::fmt::Display for Extra<'_> {
+    impl std::fmt::Display for ExtraRepr<'_> {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             self.0.extra_repr(f)
         }
     }
 
-    let text = Extra(module).to_string();
+    let text = ExtraRepr(module).to_string();
     let (_, rest) = text.split_once("kernel_size=")?;
     let end = match rest.starts_with('(') {
         true => rest.find(')').map(|end| end + 1),

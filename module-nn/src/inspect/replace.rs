@@ -37,7 +37,7 @@ pub fn replace(
 ) -> Result<Vec<String>> {
     let places = places("replace", model, &select.into())?;
     let mut made = IndexMap::new();
-    for Place {
+    for SelectedModule {
         path,
         boxed,
         holds,
@@ -56,8 +56,8 @@ pub fn replace(
         made.insert(path, new);
     }
     Ok(install(model, made, &mut |slot, mut new| match slot {
-        Slot::Boxed(layer) => *layer = new,
-        Slot::Typed(module) => {
+        ModuleMut::Boxed(layer) => *layer = new,
+        ModuleMut::Typed(module) => {
             (*new).swap_with(module);
         }
     }))
@@ -87,7 +87,7 @@ pub fn wrap(
     mut around: impl FnMut(&str, Box<dyn Layer>) -> Box<dyn Layer>,
 ) -> Result<Vec<String>> {
     let places = places("wrap", model, &select.into())?;
-    if let Some(Place { path, kind, .. }) = places.iter().find(|place| !place.boxed) {
+    if let Some(SelectedModule { path, kind, .. }) = places.iter().find(|place| !place.boxed) {
         let problem = format!(
             "is a field of type {kind}, which can hold nothing else; make the field a `Box<dyn Layer>`"
         );
@@ -97,7 +97,7 @@ pub fn wrap(
         .into_iter()
         .map(|place| (place.path.clone(), place.path));
     Ok(install(model, paths.collect(), &mut |slot, path| {
-        if let Slot::Boxed(layer) = slot {
+        if let ModuleMut::Boxed(layer) = slot {
             let old = std::mem::replace(layer, Box::new(Identity::new()));
             *layer = around(&path, old);
         }
@@ -162,12 +162,12 @@ fn unboxed(mut layer: Box<dyn Layer>) -> Box<dyn Layer> {
 }
 
 /// Where a module stands.
-enum Slot<'a> {
+enum ModuleMut<'a> {
     Boxed(&'a mut Box<dyn Layer>),
     Typed(&'a mut dyn Module),
 }
 
-impl<'a> Slot<'a> {
+impl<'a> ModuleMut<'a> {
     /// The module that stands there.
     fn module(self) -> &'a mut dyn Module {
         match self {
@@ -178,7 +178,7 @@ impl<'a> Slot<'a> {
 }
 
 /// A place that is selected.
-struct Place {
+struct SelectedModule {
     path: String,
     boxed: bool,
     /// The type of the module that stands there; an enum is its own, whatever it holds.
@@ -187,14 +187,14 @@ struct Place {
 }
 
 /// Walks over the places of a model, and stops at those that `at` takes.
-struct Places<'s> {
+struct PlaceVisitor<'s> {
     path: String,
-    at: &'s mut dyn FnMut(&str, Slot<'_>),
+    at: &'s mut dyn FnMut(&str, ModuleMut<'_>),
     taken: &'s dyn Fn(&str) -> bool,
     shared: &'s mut Vec<(String, &'static str)>,
 }
 
-impl Places<'_> {
+impl PlaceVisitor<'_> {
     fn join(&self, name: &str) -> String {
         match (self.path.as_str(), name) {
             ("", name) => name.to_owned(),
@@ -204,7 +204,7 @@ impl Places<'_> {
     }
 }
 
-impl<'a> VisitorMut<'a> for Places<'_> {
+impl<'a> VisitorMut<'a> for PlaceVisitor<'_> {
     fn layer(
         &mut self,
         name: &str,
@@ -212,7 +212,7 @@ impl<'a> VisitorMut<'a> for Places<'_> {
     ) -> Option<&'a mut Box<dyn Layer>> {
         let path = self.join(name);
         if (self.taken)(&path) {
-            (self.at)(&path, Slot::Boxed(layer));
+            (self.at)(&path, ModuleMut::Boxed(layer));
             return None;
         }
         Some(layer)
@@ -221,9 +221,9 @@ impl<'a> VisitorMut<'a> for Places<'_> {
     fn module(&mut self, name: &str, module: &'a mut dyn Module) {
         let path = self.join(name);
         if (self.taken)(&path) {
-            return (self.at)(&path, Slot::Typed(module));
+            return (self.at)(&path, ModuleMut::Typed(module));
         }
-        let mut inner = Places {
+        let mut inner = PlaceVisitor {
             path,
             at: &mut *self.at,
             taken: self.taken,
@@ -238,7 +238,11 @@ impl<'a> VisitorMut<'a> for Places<'_> {
 }
 
 /// The selected places.
-fn places(op: &'static str, model: &mut impl Module, select: &Select) -> Result<Vec<Place>> {
+fn places(
+    op: &'static str,
+    model: &mut impl Module,
+    select: &Select,
+) -> Result<Vec<SelectedModule>> {
     let every_path = Walk::new().remove_duplicate(false);
     let paths = model.named_modules_with(every_path).map(|(path, _)| path);
     let paths: Vec<String> = paths.filter(|path| !path.is_empty()).collect();
@@ -255,13 +259,13 @@ fn places(op: &'static str, model: &mut impl Module, select: &Select) -> Result<
         }
     }
     let (mut found, mut shared) = (Vec::new(), Vec::new());
-    let mut places = Places {
+    let mut places = PlaceVisitor {
         path: String::new(),
         at: &mut |path, slot| {
-            let (path, boxed) = (path.to_owned(), matches!(slot, Slot::Boxed(_)));
+            let (path, boxed) = (path.to_owned(), matches!(slot, ModuleMut::Boxed(_)));
             let module = slot.module();
             let (holds, kind) = ((module as &dyn Any).type_id(), module.kind());
-            found.push(Place {
+            found.push(SelectedModule {
                 path,
                 boxed,
                 holds,
@@ -289,11 +293,11 @@ fn places(op: &'static str, model: &mut impl Module, select: &Select) -> Result<
 fn install<T>(
     model: &mut impl Module,
     made: IndexMap<String, T>,
-    put: &mut dyn FnMut(Slot<'_>, T),
+    put: &mut dyn FnMut(ModuleMut<'_>, T),
 ) -> Vec<String> {
     let paths: Vec<String> = made.keys().cloned().collect();
     let mut made = made;
-    let mut places = Places {
+    let mut places = PlaceVisitor {
         path: String::new(),
         at: &mut |path, slot| {
             if let Some(new) = made.shift_remove(path) {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::about::{About, Modes, flags};
 use super::rows::{Row, rows};
-use super::table::Table;
+use super::table::TextTable;
 use super::tensor_info::TensorInfo;
 use super::trace::Trace;
 use crate::{Call, ModuleExt, Result, Tensors, no_grad};
@@ -245,10 +245,10 @@ impl Summary {
         }
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> TextTable {
         let titles = self.columns.iter().map(|column| column.title().to_owned());
         let title = "Layer (type:depth-idx)".to_owned();
-        let mut table = Table::new([title].into_iter().chain(titles));
+        let mut table = TextTable::new([title].into_iter().chain(titles));
         let mut numbers = Vec::new();
         for row in &self.rows {
             if numbers.len() <= row.depth {

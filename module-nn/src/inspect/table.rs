@@ -3,12 +3,12 @@
 use std::iter::zip;
 
 /// Rows of cells, each column as wide as its widest cell.
-pub(super) struct Table {
+pub(super) struct TextTable {
     widths: Vec<usize>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub(super) fn new(titles: impl IntoIterator<Item = String>) -> Self {
         let mut table = Self {
             widths: Vec::new(),

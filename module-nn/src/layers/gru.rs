@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 
-use super::recurrent::{Arguments, Recurrent, calls};
+use super::recurrent::{Recurrent, RecurrentArguments, calls};
 use crate::config::{Build, config};
 
 /// A gated recurrent unit.
@@ -100,7 +100,7 @@ impl Build for GRUConfig {
     ///
     /// A size of 0, a `dropout` outside `[0, 1]`.
     fn build(&self) -> Result<GRU> {
-        let layers = Recurrent::new(Arguments {
+        let layers = Recurrent::new(RecurrentArguments {
             layer: "GRU",
             op: RecurrentOp::Gru,
             input_size: self.input_size,

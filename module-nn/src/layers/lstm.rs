@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 
-use super::recurrent::{Arguments, Recurrent, calls};
+use super::recurrent::{Recurrent, RecurrentArguments, calls};
 use crate::config::{Build, config};
 
 /// A long short-term memory.
@@ -113,7 +113,7 @@ impl Build for LSTMConfig {
     ///
     /// A size of 0, a `dropout` outside `[0, 1]`, a `proj_size` that is not less than `hidden_size`.
     fn build(&self) -> Result<LSTM> {
-        let layers = Recurrent::new(Arguments {
+        let layers = Recurrent::new(RecurrentArguments {
             layer: "LSTM",
             op: RecurrentOp::Lstm,
             input_size: self.input_size,

@@ -13,7 +13,7 @@ use module_core::{Error, ErrorKind, IndexMap, Module, Parameter, Result, Tensor,
 use crate::init::Uniform;
 use crate::rnn::{PackedSequence, listed};
 
-pub(super) use arguments::Arguments;
+pub(super) use arguments::RecurrentArguments;
 pub(super) use calls::calls;
 pub(super) use cell_weights::CellWeights;
 pub(super) use states::States;
@@ -23,14 +23,14 @@ pub(super) use states::States;
 #[module(debug)]
 pub(super) struct Recurrent {
     #[module(skip)]
-    arguments: Arguments,
+    arguments: RecurrentArguments,
     #[module(flatten)]
     weights: IndexMap<String, Parameter>,
     training: Training,
 }
 
 impl Recurrent {
-    pub(super) fn new(arguments: Arguments) -> Result<Self> {
+    pub(super) fn new(arguments: RecurrentArguments) -> Result<Self> {
         arguments.check()?;
         let mut weights = IndexMap::new();
         for layer in 0..arguments.num_layers {

@@ -4,7 +4,7 @@ use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::recurrent::{Arguments, Recurrent, calls};
+use super::recurrent::{Recurrent, RecurrentArguments, calls};
 use crate::config::{Build, config};
 
 /// A recurrent network of Elman's.
@@ -127,7 +127,7 @@ impl Build for RNNConfig {
     ///
     /// A size of 0, a `dropout` outside `[0, 1]`.
     fn build(&self) -> Result<RNN> {
-        let layers = Recurrent::new(Arguments {
+        let layers = Recurrent::new(RecurrentArguments {
             layer: "RNN",
             op: self.nonlinearity.op(),
             input_size: self.input_size,

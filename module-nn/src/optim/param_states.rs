@@ -34,7 +34,7 @@ use super::{OptimizerError, ParamState, Slots};
 /// # Ok::<(), Error>(())
 /// ```
 pub struct ParamStates<S> {
-    parameters: IndexMap<String, Entry<S>>,
+    parameters: IndexMap<String, ParamEntry<S>>,
 }
 
 /// Which parameter a step is at.
@@ -49,14 +49,14 @@ pub struct ParamInfo<'a> {
 
 /// It holds a handle to the parameter, because an identity is an address, and a parameter made after
 /// another has gone may get its address.
-struct Entry<S> {
+struct ParamEntry<S> {
     parameter: Parameter,
     state: Option<S>,
     /// How often the parameter had been frozen when the state was made.
     freezes: u64,
 }
 
-impl<S> Entry<S> {
+impl<S> ParamEntry<S> {
     fn new(parameter: &Parameter) -> Self {
         Self {
             parameter: parameter.share(),
@@ -105,7 +105,7 @@ impl<S> ParamStates<S> {
 
     /// The state of the parameter at a path, if it has one.
     pub fn get(&self, path: &str) -> Option<&S> {
-        self.parameters.get(path).and_then(Entry::state)
+        self.parameters.get(path).and_then(ParamEntry::state)
     }
 }
 
@@ -114,7 +114,9 @@ impl<S: ParamState> ParamStates<S> {
     pub fn new(model: &dyn Module) -> Self {
         let parameters = model.named_parameters();
         Self {
-            parameters: parameters.map(|(path, p)| (path, Entry::new(p))).collect(),
+            parameters: parameters
+                .map(|(path, p)| (path, ParamEntry::new(p)))
+                .collect(),
         }
     }
 
@@ -135,7 +137,7 @@ impl<S: ParamState> ParamStates<S> {
         let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
         self.check_model(&parameters)?;
         let entries = self.parameters.values_mut();
-        entries.for_each(Entry::drop_state_if_frozen);
+        entries.for_each(ParamEntry::drop_state_if_frozen);
         self.check_gradients(&parameters)?;
         for (path, parameter) in parameters {
             let Some((index, path, entry)) = self.parameters.get_full_mut(&path) else {
@@ -154,7 +156,7 @@ impl<S: ParamState> ParamStates<S> {
     /// The model's parameters must be those that the states are of, each under its path.
     fn check_model(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
         let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
-            let same = |(known, entry): (&String, &Entry<S>)| {
+            let same = |(known, entry): (&String, &ParamEntry<S>)| {
                 known == path && entry.parameter.id() == p.id()
             };
             // They come in the order in which they came first, unless the model has changed.
@@ -230,7 +232,7 @@ impl<S: ParamState> ParamStates<S> {
                 .insert(slot, tensor.clone());
         }
         let mut states = Vec::new();
-        for (path, Entry { parameter, .. }) in &self.parameters {
+        for (path, ParamEntry { parameter, .. }) in &self.parameters {
             let Some(mut slots) = slots.remove(path.as_str()) else {
                 states.push(None);
                 continue;
@@ -265,7 +267,7 @@ impl<S: ParamState> ParamStates<S> {
 
     /// The states of all parameters, in the model's order.
     pub(super) fn all(&self) -> impl Iterator<Item = Option<&S>> {
-        self.parameters.values().map(Entry::state)
+        self.parameters.values().map(ParamEntry::state)
     }
 }
 

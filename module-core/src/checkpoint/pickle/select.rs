@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::globals;
 use super::heap::{Heap, Value};
-use super::tensors::{Storages, Tensors};
+use super::tensors::{Storages, TensorBuilder};
 use crate::StateDict;
 use crate::checkpoint::words::shortened;
 use crate::checkpoint::{FormatError, ReadOptions};
@@ -38,7 +38,7 @@ pub(super) fn state(
         return Err(FormatError::Unsupported(problem));
     }
     let count = tensors_in(heap, dict).count();
-    let mut tensors = Tensors::new(heap, storages, count, options.expanded)?;
+    let mut tensors = TensorBuilder::new(heap, storages, count, options.expanded)?;
     for (key, tensor) in tensors_in(heap, dict) {
         match heap.text(key) {
             Some(name) => tensors.insert(name, heap.tensor(tensor))?,

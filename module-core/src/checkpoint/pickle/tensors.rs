@@ -50,7 +50,7 @@ const ALLOW: &str =
     "save `tensor.contiguous()`, or allow it by `ReadOptions::new().expanded(true)`";
 
 /// Makes the tensors of a state; those of one storage share its memory.
-pub(super) struct Tensors<'a> {
+pub(super) struct TensorBuilder<'a> {
     heap: &'a Heap<'a>,
     storages: &'a dyn Storages,
     state: StateDict,
@@ -60,7 +60,7 @@ pub(super) struct Tensors<'a> {
     expanded: bool,
 }
 
-impl<'a> Tensors<'a> {
+impl<'a> TensorBuilder<'a> {
     /// For a state of `count` tensors, which may be `expanded`.
     pub(super) fn new(
         heap: &'a Heap<'a>,

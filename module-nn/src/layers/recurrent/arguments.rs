@@ -7,11 +7,11 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{Error, Result};
 
-use crate::config::{Part, between, fitting_count, positive};
+use crate::config::{PartSize, between, fitting_count, positive};
 
 /// The arguments of every recurrent layer.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments {
+pub(crate) struct RecurrentArguments {
     pub(crate) layer: &'static str,
     pub(crate) op: RecurrentOp,
     pub(crate) input_size: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) proj_size: usize,
 }
 
-impl Arguments {
+impl RecurrentArguments {
     pub(super) fn directions(&self) -> usize {
         if self.bidirectional { 2 } else { 1 }
     }
@@ -65,7 +65,12 @@ impl Arguments {
             let times = |product: usize, &size: &usize| product.saturating_mul(size);
             shape.iter().fold(1, times)
         });
-        fitting_count(layer, "num_layers", self.num_layers, Part::of_sizes(sizes))
+        fitting_count(
+            layer,
+            "num_layers",
+            self.num_layers,
+            PartSize::of_sizes(sizes),
+        )
     }
 
     /// The names and shapes of the weights of one direction of a layer, in PyTorch's order.
@@ -94,7 +99,7 @@ impl Arguments {
 
     /// What differs from the defaults, as PyTorch prints it.
     pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Arguments {
+        let RecurrentArguments {
             input_size,
             hidden_size,
             num_layers,

@@ -3,7 +3,7 @@
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use module_core::{Result, Tensor};
 
-use super::{Arguments, States};
+use super::{RecurrentArguments, States};
 
 /// The weights of a cell, as of one direction of one layer.
 pub(in crate::layers) struct CellWeights {
@@ -14,9 +14,9 @@ pub(in crate::layers) struct CellWeights {
 }
 
 impl CellWeights {
-    /// The next ones in the order of [`Arguments::weights`].
+    /// The next ones in the order of [`RecurrentArguments::weights`].
     pub(super) fn next(
-        arguments: &Arguments,
+        arguments: &RecurrentArguments,
         from: &mut impl Iterator<Item = Tensor>,
     ) -> Option<Self> {
         Some(Self {

@@ -26,7 +26,7 @@ fn gather_rows(
 ) -> Result<Tensor> {
     let (count, row) = (rows.size(0)?, &rows.shape()[1..]);
     let shape: Shape = lead.iter().chain(row).copied().collect();
-    let mut list: Vec<i64> = listed(op, rows, lead[0].checked_mul(lead[1]))?;
+    let mut list: Vec<i64> = list_with_room(op, rows, lead[0].checked_mul(lead[1]))?;
     list.extend(places.map(|place| place.unwrap_or(count) as i64));
     let list = Tensor::from_vec(list, lead[0] * lead[1])?.to_device(&rows.device())?;
     let behind: Shape = [1].iter().chain(row).copied().collect();
@@ -36,7 +36,11 @@ fn gather_rows(
 }
 
 /// An empty list with room for `count` items, which are about `x`.
-pub(crate) fn listed<T>(op: &'static str, x: &Tensor, count: Option<usize>) -> Result<Vec<T>> {
+pub(crate) fn list_with_room<T>(
+    op: &'static str,
+    x: &Tensor,
+    count: Option<usize>,
+) -> Result<Vec<T>> {
     let mut list = Vec::new();
     match count.map(|count| list.try_reserve_exact(count)) {
         Some(Ok(())) => Ok(list),
@@ -56,9 +60,9 @@ fn check_lengths(op: &'static str, lengths: &[usize], batch: usize, longest: usi
     } else {
         return Ok(());
     };
-    Err(wrong_lengths(op, lengths, problem))
+    Err(lengths_error(op, lengths, problem))
 }
 
-fn wrong_lengths(op: &'static str, lengths: &[usize], problem: impl Into<String>) -> Error {
+fn lengths_error(op: &'static str, lengths: &[usize], problem: impl Into<String>) -> Error {
     Error::argument(op, "lengths", format!("{lengths:?}"), problem)
 }

@@ -11,7 +11,7 @@ use crate::{FileError, Result};
 
 /// Replaces the file at `path` by one with this content: a temporary file in the same directory is
 /// written, forced to the disk and renamed over it, and the directory is forced to the disk too. A
-/// symbolic link at `path` is itself replaced; [`followed`] finds what one points to.
+/// symbolic link at `path` is itself replaced; [`follow_links`] finds what one points to.
 ///
 /// An error leaves the old file as it was, and no other; except for [`FileError::NotDurable`], with
 /// which the new one is in place. A program that is killed meanwhile may leave its temporary file
@@ -57,8 +57,9 @@ fn put<'a, W: Write + 'a>(
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
     let error = |source| file_error(path, source);
-    let old = replaced(path).map_err(error)?;
-    let file = temporary(directory_of(path).map_err(error)?, old.is_some()).map_err(error)?;
+    let old = read_replaced(path).map_err(error)?;
+    let file =
+        create_temporary(directory_of(path).map_err(error)?, old.is_some()).map_err(error)?;
     let handle = file.file().try_clone().map_err(error)?;
     let mut output = Output::new(path, between(handle));
     content(&mut output)?;
@@ -76,7 +77,7 @@ fn put<'a, W: Write + 'a>(
 }
 
 /// Where the links at a path lead, the last of which may lead to a file that is to be made.
-pub(super) fn followed(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn follow_links(path: &Path) -> io::Result<PathBuf> {
     /// As many as Linux follows.
     const MOST: usize = 40;
     let mut path = path.to_owned();
@@ -94,7 +95,7 @@ pub(super) fn followed(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// What is known of the file that is to be replaced; an error if that is a device or a directory.
-fn replaced(path: &Path) -> io::Result<Option<Metadata>> {
+fn read_replaced(path: &Path) -> io::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(link) if link.is_symlink() => Ok(None),
         Ok(old) => regular::check(old.file_type()).map(|()| Some(old)),
@@ -118,7 +119,7 @@ pub(super) fn directory_of(path: &Path) -> io::Result<&Path> {
 
 /// A temporary file, locked as long as it is written. It is as private as new files usually are, or, if
 /// it `replaces` one, private until it is given that one's mode.
-fn temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
+fn create_temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
     loop {
         let file = Temporary::new(directory, replaces)?;
         match file.file().try_lock() {

@@ -42,7 +42,7 @@ impl StateDict {
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let at = |error| file_error(path.as_ref(), error);
-        let path = atomic::followed(path.as_ref()).map_err(at)?;
+        let path = atomic::follow_links(path.as_ref()).map_err(at)?;
         atomic::sweep(atomic::directory_of(&path).map_err(at)?);
         atomic::write(&path, |output| safetensors::write(self, output))
     }
@@ -147,7 +147,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
     };
     let file = open(path, options)?;
     match is_index(file.start()) {
-        true => sharded::read(path, &whole(path, file)?, options),
+        true => sharded::read(path, &read_whole(path, file)?, options),
         false => read_by_format(path, file, options),
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<CheckpointReade
 }
 
 /// The whole content of a small file, as an index is.
-pub(super) fn whole(path: &Path, file: CheckpointReader<'_>) -> Result<Vec<u8>> {
+pub(super) fn read_whole(path: &Path, file: CheckpointReader<'_>) -> Result<Vec<u8>> {
     let bytes = file.read(0..file.length());
     bytes.map_err(|error| file_error(path, error))
 }

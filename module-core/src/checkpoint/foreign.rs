@@ -1,6 +1,6 @@
 //! Files that people take for checkpoints, and what to do with them.
 
-use super::words::shortened;
+use super::words::shorten;
 #[cfg(feature = "torch-files")]
 use super::zip::ZipEntries;
 
@@ -44,7 +44,7 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     if let Some((_, what, cure)) = start {
         return Some(format!("it is {what}; {cure}"));
     }
-    if let Some((what, feature)) = left_out(bytes) {
+    if let Some((what, feature)) = find_missing_feature(bytes) {
         return Some(format!(
             "it is {what}, which this program does not read: it was built without the feature `{feature}`"
         ));
@@ -80,14 +80,11 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
         );
     }
     let line = text.lines().next().unwrap_or_default();
-    Some(format!(
-        "it is a text that begins with `{}`",
-        shortened(line)
-    ))
+    Some(format!("it is a text that begins with `{}`", shorten(line)))
 }
 
 /// What a file is that a feature would read which the library was built without, and that feature.
-fn left_out(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+fn find_missing_feature(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     if bytes.starts_with(b"PK\x03\x04") {
         let array = bytes.get(..1 << 8).unwrap_or(bytes);
         return match array.windows(4).any(|name| name == b".npy") {
@@ -139,11 +136,11 @@ pub(super) fn describe_archive(entries: &ZipEntries) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::left_out;
+    use super::find_missing_feature;
 
     #[test]
     fn a_file_that_another_build_reads_names_the_feature() {
-        let feature = |bytes: &[u8]| left_out(bytes).map(|(_, feature)| feature);
+        let feature = |bytes: &[u8]| find_missing_feature(bytes).map(|(_, feature)| feature);
         assert_eq!(feature(b"PK\x03\x04........weight.npy"), Some("npz"));
         assert_eq!(
             feature(b"PK\x03\x04........archive/data.pkl"),

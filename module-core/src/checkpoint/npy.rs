@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::swap::big_endian_tensor;
-use super::words::shortened;
+use super::words::shorten;
 use super::{Contents, FormatError};
 use crate::MAX_RANK;
 use crate::{DType, Tensor};
@@ -84,7 +84,7 @@ impl NpyHeader {
         let mut rest = inner.ok_or_else(unclear)?.trim();
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         while !rest.is_empty() {
-            let (key, after) = quoted(rest).ok_or_else(unclear)?;
+            let (key, after) = parse_quoted(rest).ok_or_else(unclear)?;
             let after = after
                 .trim_start()
                 .strip_prefix(':')
@@ -92,11 +92,11 @@ impl NpyHeader {
                 .trim_start();
             let (again, after) = match key {
                 "descr" => {
-                    let (name, after) = quoted(after).ok_or_else(unclear)?;
+                    let (name, after) = parse_quoted(after).ok_or_else(unclear)?;
                     (descr.replace(name).is_some(), after)
                 }
                 "fortran_order" => {
-                    let (truth, after) = truth(after).ok_or_else(unclear)?;
+                    let (truth, after) = parse_bool(after).ok_or_else(unclear)?;
                     (fortran.replace(truth).is_some(), after)
                 }
                 "shape" => {
@@ -118,8 +118,8 @@ impl NpyHeader {
         let (Some(descr), Some(fortran), Some(shape)) = (descr, fortran, shape) else {
             return Err(unclear());
         };
-        let (big_endian, dtype) = elements(descr).ok_or_else(|| {
-            let descr = shortened(descr);
+        let (big_endian, dtype) = parse_descr(descr).ok_or_else(|| {
+            let descr = shorten(descr);
             FormatError::Unsupported(format!("its dtype {descr:?} is not served"))
         })?;
         Ok(Self {
@@ -132,13 +132,13 @@ impl NpyHeader {
 }
 
 /// A text in quotes without escapes, and what follows it.
-fn quoted(text: &str) -> Option<(&str, &str)> {
+fn parse_quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let (inner, after) = text[1..].split_once(quote)?;
     (!inner.contains('\\')).then_some((inner, after))
 }
 
-fn truth(text: &str) -> Option<(bool, &str)> {
+fn parse_bool(text: &str) -> Option<(bool, &str)> {
     let of = |word, value| text.strip_prefix(word).map(|after| (value, after));
     of("True", true).or(of("False", false))
 }
@@ -167,7 +167,7 @@ fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, FormatError> {
 }
 
 /// Byte order and dtype of a description as `<f4`.
-fn elements(descr: &str) -> Option<(bool, DType)> {
+fn parse_descr(descr: &str) -> Option<(bool, DType)> {
     let (order, name) = descr.split_at_checked(1)?;
     let dtype = match name {
         "f4" => DType::F32,

@@ -4,7 +4,7 @@ use std::iter::once;
 
 use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
-use super::words::shortened;
+use super::words::shorten;
 use super::zip::{ZipEntry, directory};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, npy};
 use crate::{StateDict, Tensor};
@@ -40,7 +40,7 @@ impl Format for Npz {
         if let Some(entry) = &options.entry {
             return Err(FormatError::Unsupported(format!(
                 "there is no entry `{}`: the arrays of this format lie flat",
-                shortened(entry)
+                shorten(entry)
             )));
         }
         let entries = directory(contents.bytes())?;
@@ -60,12 +60,12 @@ impl Format for Npz {
         let mut state = StateDict::new();
         for (name, entry) in entries {
             let Some(key) = name.strip_suffix(".npy") else {
-                let name = shortened(&name);
+                let name = shorten(&name);
                 return Err(FormatError::Unsupported(format!(
                     "the entry `{name}` is no array"
                 )));
             };
-            let tensor = read(contents, &entry).map_err(|problem| problem.of(&shortened(key)))?;
+            let tensor = read(contents, &entry).map_err(|problem| problem.of(&shorten(key)))?;
             state.insert(key, tensor);
         }
         Ok(state)

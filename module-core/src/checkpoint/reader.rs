@@ -189,7 +189,7 @@ impl<'a> CheckpointReader<'a> {
         let parts = starts.zip(held.iter_mut().map(ElementBuffer::bytes_mut));
         self.fill(parts.collect())?;
         let upload = |(held, place): (ElementBuffer, &TensorPlace)| {
-            let storage = Device::cpu().backend().upload(held.elements());
+            let storage = Device::cpu().backend().upload(held.into_elements());
             let storage = storage.map_err(|e| e.to_string())?;
             let shape = Shape::from(place.shape.as_slice());
             Ok(Tensor::from_storage(storage, Layout::contiguous(shape)))
@@ -248,7 +248,7 @@ impl ElementBuffer {
         }
     }
 
-    fn elements(self) -> HostData {
+    fn into_elements(self) -> HostData {
         match self {
             Self::Elements(data) => data,
             Self::Bytes(dtype, bytes) => HostData::from_le_bytes(dtype, &bytes),

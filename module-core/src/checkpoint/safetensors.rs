@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use super::output::Output;
-use super::words::shortened;
+use super::words::shorten;
 use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
 use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
@@ -70,7 +70,7 @@ fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, Texts), FormatEr
     for key in tensors.offset_keys() {
         let info = tensors.info(&key).ok_or("a tensor without a description")?;
         let dtype = from_file(info.dtype).ok_or_else(|| {
-            let key = shortened(&key);
+            let key = shorten(&key);
             FormatError::Unsupported(format!("dtype {} of `{key}` is not served", info.dtype))
         })?;
         let (first, last) = info.data_offsets;
@@ -93,7 +93,7 @@ fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
     options.entry.as_deref().map_or(Ok(()), |entry| {
         Err(FormatError::Unsupported(format!(
             "there is no entry `{}`: the tensors of this format lie flat",
-            shortened(entry)
+            shorten(entry)
         )))
     })
 }
@@ -107,8 +107,8 @@ pub(super) fn add_ties(state: &mut StateDict, metadata: Texts) -> Result<(), Str
     if let (true, Some((dropped, kept))) = (state.is_empty(), others.next()) {
         return Err(format!(
             "`{}` is to be tied to `{}`, but there are no tensors",
-            shortened(dropped),
-            shortened(kept)
+            shorten(dropped),
+            shorten(kept)
         ));
     }
     for (dropped, kept) in metadata {

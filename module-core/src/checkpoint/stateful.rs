@@ -91,7 +91,7 @@ impl Snapshot {
     ///
     /// A value that JSON cannot hold, as a map whose keys are no strings.
     pub fn with(mut self, name: &str, value: &impl Serialize) -> Result<Self> {
-        let value = to_raw_value(value).map_err(|e| refused("with", name, &e))?;
+        let value = to_raw_value(value).map_err(|e| value_error("with", name, &e))?;
         self.values.insert(name.to_owned(), value);
         Ok(self)
     }
@@ -107,11 +107,11 @@ impl Snapshot {
             let problem = format!("the state has no such value; it has {names:?}");
             Error::argument("get", "name", name, problem)
         })?;
-        serde_json::from_str(value.get()).map_err(|e| refused("get", name, &e))
+        serde_json::from_str(value.get()).map_err(|e| value_error("get", name, &e))
     }
 }
 
-fn refused(op: &'static str, name: &str, error: &serde_json::Error) -> Error {
+fn value_error(op: &'static str, name: &str, error: &serde_json::Error) -> Error {
     Error::argument(op, "value", name, error.to_string())
 }
 

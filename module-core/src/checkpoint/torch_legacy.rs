@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::pickle::{Budget, Pickle, Storages};
-use super::words::shortened;
+use super::words::shorten;
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions};
 use crate::{DType, StateDict, Tensor};
 
@@ -63,15 +63,15 @@ impl Format for TorchLegacy {
         for key in order {
             let key = key.ok_or("the key of a storage is no text")?;
             let storage = pickle.storages().get(key);
-            let storage = storage
-                .ok_or_else(|| format!("no tensor uses the storage `{}`", shortened(key)))?;
+            let storage =
+                storage.ok_or_else(|| format!("no tensor uses the storage `{}`", shorten(key)))?;
             let range = rest
                 .storage(storage.count, storage.size())
-                .map_err(|problem| format!("storage `{}`: {problem}", shortened(key)))?;
+                .map_err(|problem| format!("storage `{}`: {problem}", shorten(key)))?;
             // An entry of the map, half of which may lie in reserve.
             budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
             if places.insert(key, range).is_some() {
-                return Err(format!("storage `{}` stands twice", shortened(key)).into());
+                return Err(format!("storage `{}` stands twice", shorten(key)).into());
             }
         }
         match contents.bytes().len() - rest.at {
@@ -137,7 +137,7 @@ impl Storages for LegacyStorages<'_> {
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String> {
         let range = self.places.get(key);
         let range =
-            range.ok_or_else(|| format!("the file lacks its storage `{}`", shortened(key)))?;
+            range.ok_or_else(|| format!("the file lacks its storage `{}`", shorten(key)))?;
         let count = size / dtype.size_in_bytes();
         self.contents.tensor(dtype, &[count], range.clone())
     }

@@ -3,7 +3,7 @@
 
 use super::pickle::{Budget, Pickle, Storages};
 use super::swap::big_endian_tensor;
-use super::words::shortened;
+use super::words::shorten;
 use super::zip::{ZipEntries, ZipEntry, directory};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, foreign};
 use crate::{DType, StateDict, Tensor};
@@ -40,12 +40,12 @@ impl Format for TorchZip {
             (Some(stem), None) => stem,
             (None, _) => return Err(no_pickle(&entries)),
             (Some(one), Some(other)) => {
-                let (one, other) = (shortened(one), shortened(other));
+                let (one, other) = (shorten(one), shorten(other));
                 return Err(format!("both `{one}` and `{other}` hold a `data.pkl`").into());
             }
         };
         if let Some((name, _)) = entries.iter().find(|(_, entry)| entry.inflated.is_some()) {
-            let name = shortened(name);
+            let name = shorten(name);
             return Err(format!("entry `{name}` is compressed; PyTorch stores all of them").into());
         }
         let archive = Archive {
@@ -87,7 +87,7 @@ impl Format for TorchZip {
 fn no_pickle(entries: &ZipEntries) -> FormatError {
     const SHOWN: usize = 3;
     let names = entries.keys().take(SHOWN);
-    let names: Vec<_> = names.map(|name| format!("`{}`", shortened(name))).collect();
+    let names: Vec<_> = names.map(|name| format!("`{}`", shorten(name))).collect();
     let more = match entries.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -122,7 +122,7 @@ impl Archive<'_> {
     /// The entry of a storage, if it has the size that the pickle says.
     fn data(&self, key: &str, size: usize) -> Result<&ZipEntry, String> {
         let entry = self.entry(&format!("data/{key}"));
-        let key = shortened(key);
+        let key = shorten(key);
         let entry = entry.ok_or_else(|| format!("the archive lacks its storage `data/{key}`"))?;
         match entry.range.len() {
             length if length == size => Ok(entry),

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::file::{open, whole};
+use super::file::{open, read_whole};
 use super::format::read_by_format;
 use super::output::file_error;
 use super::safetensors::{self, Unique};
@@ -128,7 +128,7 @@ impl TrainingCheckpoint {
 
     /// Refuses what is no name of a part, or another's.
     fn check_name(&self, name: &str) -> Result<(), &'static str> {
-        fits(name)?;
+        check_part_name(name)?;
         // Some file systems tell letters from capitals as little as this does.
         match self.names().any(|other| other.eq_ignore_ascii_case(name)) {
             true => Err("this name is taken"),
@@ -189,7 +189,7 @@ impl TrainingCheckpoint {
     pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
         let directory = directory.as_ref();
         let path = directory.join(INDEX);
-        let text = whole(&path, open(&path, &ReadOptions::new())?)?;
+        let text = read_whole(&path, open(&path, &ReadOptions::new())?)?;
         let damaged = |problem| damaged(&path, FORMAT, problem);
         let index: Index = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
         if index.version != VERSION {
@@ -214,7 +214,8 @@ impl TrainingCheckpoint {
         let at = |error| file_error(path, error);
         // They were checked when they came, and become names of files here.
         for name in self.names() {
-            fits(name).map_err(|problem| Error::argument("save", "name", name, problem))?;
+            check_part_name(name)
+                .map_err(|problem| Error::argument("save", "name", name, problem))?;
         }
         directory::make(path).map_err(at)?;
         atomic::sweep(path);
@@ -272,7 +273,7 @@ struct NewPart<'a> {
 }
 
 /// Refuses what can be no name of a part.
-fn fits(name: &str) -> Result<(), &'static str> {
+fn check_part_name(name: &str) -> Result<(), &'static str> {
     match name {
         name if !is_name(name) => Err("a name has ASCII letters, digits, `_` and `-`"),
         name if directory::is_device(name) => Err("Windows takes this name for a device"),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use indexmap::IndexMap;
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord};
 
-use super::words::shortened;
+use super::words::shorten;
 
 /// The entries of an archive by name.
 pub(super) type ZipEntries = IndexMap<String, ZipEntry>;
@@ -40,14 +40,14 @@ pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
         let name = entry.file_path();
         let name = std::str::from_utf8(name.as_bytes()).map_err(|_| {
             let name = String::from_utf8_lossy(name.as_bytes());
-            format!("the name {:?} is not UTF-8", shortened(&name))
+            format!("the name {:?} is not UTF-8", shorten(&name))
         })?;
         check_name(name)?;
         let (header, found) =
-            place(bytes, &entry).map_err(|p| format!("entry `{}`: {p}", shortened(name)))?;
+            place(bytes, &entry).map_err(|p| format!("entry `{}`: {p}", shorten(name)))?;
         places.push(header..found.range.end);
         if entries.contains_key(name) {
-            return Err(format!("two entries are called `{}`", shortened(name)));
+            return Err(format!("two entries are called `{}`", shorten(name)));
         }
         entries.insert(name.to_owned(), found);
     }
@@ -74,7 +74,7 @@ fn check_name(name: &str) -> Result<(), String> {
     match outside {
         true => Err(format!(
             "an entry has the path {:?}, which no checkpoint needs",
-            shortened(name)
+            shorten(name)
         )),
         false => Ok(()),
     }

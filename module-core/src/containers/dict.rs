@@ -66,7 +66,7 @@ impl<T: Member> Dict<T> {
     ///
     /// A name that is empty or contains `.`.
     pub fn insert(&mut self, name: impl Into<String>, item: T) -> Result<Option<T>> {
-        let key = valid("insert", name.into())?;
+        let key = check_key("insert", name.into())?;
         Ok(self.0.insert(key, item))
     }
 
@@ -78,7 +78,7 @@ impl<T: Member> Dict<T> {
     pub fn pop(&mut self, name: &str) -> Result<T> {
         match self.0.shift_remove(name) {
             Some(item) => Ok(item),
-            None => Err(self.missing(name)),
+            None => Err(self.missing_error(name)),
         }
     }
 
@@ -88,7 +88,7 @@ impl<T: Member> Dict<T> {
     ///
     /// A name that is not there, with the nearest one.
     pub fn item(&self, name: &str) -> Result<&T> {
-        self.0.get(name).ok_or_else(|| self.missing(name))
+        self.0.get(name).ok_or_else(|| self.missing_error(name))
     }
 
     /// [`item`](Self::item) with exclusive access.
@@ -99,17 +99,17 @@ impl<T: Member> Dict<T> {
     pub fn item_mut(&mut self, name: &str) -> Result<&mut T> {
         let missing = match self.0.contains_key(name) {
             true => None,
-            false => Some(self.missing(name)),
+            false => Some(self.missing_error(name)),
         };
         match (self.0.get_mut(name), missing) {
             (_, Some(error)) => Err(error),
             (Some(item), None) => Ok(item),
-            (None, None) => Err(no_member(name, None, T::DICT)),
+            (None, None) => Err(no_member_error(name, None, T::DICT)),
         }
     }
 
-    fn missing(&self, name: &str) -> Error {
-        no_member(name, crate::error::suggest(name, self.keys()), T::DICT)
+    fn missing_error(&self, name: &str) -> Error {
+        no_member_error(name, crate::error::suggest(name, self.keys()), T::DICT)
     }
 
     /// Puts each element under its name, as [`insert`](Self::insert) does.
@@ -164,14 +164,18 @@ impl<T: Member> Dict<T> {
 }
 
 /// A name that can be a key.
-pub(super) fn valid(op: &'static str, key: String) -> Result<String> {
+pub(super) fn check_key(op: &'static str, key: String) -> Result<String> {
     match key.is_empty() || key.contains('.') {
         false => Ok(key),
         true => Err(ModuleError::InvalidKey { op, key }.into()),
     }
 }
 
-pub(super) fn no_member(name: &str, suggestion: Option<String>, module: &'static str) -> Error {
+pub(super) fn no_member_error(
+    name: &str,
+    suggestion: Option<String>,
+    module: &'static str,
+) -> Error {
     ModuleError::NoSuchMember {
         path: name.to_owned(),
         step: name.to_owned(),

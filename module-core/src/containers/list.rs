@@ -119,7 +119,7 @@ impl<T: Member> List<T> {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn take_slice(&mut self, range: Range<usize>) -> Result<Self> {
-        let range = checked("take_slice", range, self.len())?;
+        let range = check_range("take_slice", range, self.len())?;
         Ok(Self(self.0.drain(range).collect()))
     }
 }
@@ -138,7 +138,11 @@ pub(super) fn place(op: &'static str, index: isize, len: usize, bound: usize) ->
 }
 
 /// A range that lies within a list.
-pub(super) fn checked(op: &'static str, range: Range<usize>, len: usize) -> Result<Range<usize>> {
+pub(super) fn check_range(
+    op: &'static str,
+    range: Range<usize>,
+    len: usize,
+) -> Result<Range<usize>> {
     if range.start <= range.end && range.end <= len {
         return Ok(range);
     }

@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 
-use super::dict::{no_member, valid};
-use super::list::{checked, place};
+use super::dict::{check_key, no_member_error};
+use super::list::{check_range, place};
 use crate::module::{Visitor, VisitorMut, fmt_tree};
 use crate::{
     Call, Describe, Error, FieldInfo, Forward, Layer, Module, ModuleError, Result, Tensor,
@@ -54,7 +54,7 @@ impl Sequential {
     ///
     /// A name that is empty, contains `.` or is taken.
     pub fn push_named(mut self, name: impl Into<String>, layer: impl Layer) -> Result<Self> {
-        let key = valid("push_named", name.into())?;
+        let key = check_key("push_named", name.into())?;
         if self.layers.contains_key(&key) {
             return Err(ModuleError::DuplicateKey {
                 key,
@@ -135,7 +135,7 @@ impl Sequential {
         self.renumber();
         removed
             .map(|(_, layer)| layer)
-            .ok_or_else(|| self.no_layer(index))
+            .ok_or_else(|| self.no_layer_error(index))
     }
 
     /// Takes out the layers of a range, as a container of their own; in both, keys that are numbers
@@ -156,7 +156,7 @@ impl Sequential {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn take_slice(&mut self, range: Range<usize>) -> Result<Self> {
-        let range = checked("take_slice", range, self.len())?;
+        let range = check_range("take_slice", range, self.len())?;
         let mut taken = Self {
             layers: self.layers.drain(range).collect(),
         };
@@ -174,7 +174,7 @@ impl Sequential {
         let index = place("replace", index, self.len(), self.len())?;
         match self.layers.get_index_mut(index) {
             Some((_, old)) => Ok(std::mem::replace(old, Box::new(layer))),
-            None => Err(self.no_layer(index)),
+            None => Err(self.no_layer_error(index)),
         }
     }
 
@@ -189,7 +189,7 @@ impl Sequential {
             None => {
                 let keys = self.layers.keys().map(String::as_str);
                 let nearest = crate::error::suggest(key, keys);
-                Err(no_member(key, nearest, "Sequential"))
+                Err(no_member_error(key, nearest, "Sequential"))
             }
         }
     }
@@ -205,7 +205,7 @@ impl Sequential {
             .collect();
     }
 
-    fn no_layer(&self, index: usize) -> Error {
+    fn no_layer_error(&self, index: usize) -> Error {
         let problem = format!("there are {} layer(s)", self.len());
         Error::argument("layer", "index", index, problem)
     }
@@ -228,7 +228,7 @@ impl Sequential {
     pub fn layer(&self, index: usize) -> Result<&dyn Layer> {
         match self.layers.get_index(index) {
             Some((_, layer)) => Ok(&**layer),
-            None => Err(self.no_layer(index)),
+            None => Err(self.no_layer_error(index)),
         }
     }
 

@@ -97,7 +97,7 @@ impl LoadProblems {
     }
 
     /// Each unexpected key with the missing one that it is probably a slip of.
-    fn slips(&self) -> Vec<(&str, String)> {
+    fn find_slips(&self) -> Vec<(&str, String)> {
         // Long lists come from another model and not from a slip.
         const LONG: usize = 20;
         if self.prefix.is_some() || self.missing.len().max(self.unexpected.len()) > LONG {
@@ -149,7 +149,12 @@ struct ShortProblems<'p> {
 }
 
 impl ShortProblems<'_> {
-    fn quoted(&self, f: &mut fmt::Formatter<'_>, title: &str, keys: &[String]) -> fmt::Result {
+    fn write_quoted(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        title: &str,
+        keys: &[String],
+    ) -> fmt::Result {
         if keys.is_empty() {
             return Ok(());
         }
@@ -165,7 +170,7 @@ impl ShortProblems<'_> {
     }
 
     /// One line for each.
-    fn lines<T>(
+    fn write_lines<T>(
         &self,
         f: &mut fmt::Formatter<'_>,
         items: &[T],
@@ -213,7 +218,7 @@ impl ShortProblems<'_> {
 impl fmt::Display for ShortProblems<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problems = self.problems;
-        let slips = problems.slips();
+        let slips = problems.find_slips();
         if problems.nothing_fits() {
             write!(f, "0 of {} keys fit", problems.total)?;
             let explained =
@@ -227,12 +232,12 @@ impl fmt::Display for ShortProblems<'_> {
             writeln!(f, "{question}")?;
         }
         write!(f, "Error(s) in loading state_dict for {}:", problems.module)?;
-        self.quoted(f, "Missing", &problems.missing)?;
-        self.quoted(f, "Unexpected", &problems.unexpected)?;
-        self.lines(f, &problems.mismatched, "size mismatches", |f, mismatch| {
+        self.write_quoted(f, "Missing", &problems.missing)?;
+        self.write_quoted(f, "Unexpected", &problems.unexpected)?;
+        self.write_lines(f, &problems.mismatched, "size mismatches", |f, mismatch| {
             mismatch.fmt(f)
         })?;
-        self.lines(f, &problems.untied, "such pairs", |f, (first, second)| {
+        self.write_lines(f, &problems.untied, "such pairs", |f, (first, second)| {
             let (first, second) = (quote(first), quote(second));
             write!(
                 f,
@@ -240,7 +245,7 @@ impl fmt::Display for ShortProblems<'_> {
                  and hold different values in state_dict."
             )
         })?;
-        self.lines(f, &problems.not_transposed, "such weights", |f, (key, kind)| {
+        self.write_lines(f, &problems.not_transposed, "such weights", |f, (key, kind)| {
             let key = quote(key);
             write!(
                 f,

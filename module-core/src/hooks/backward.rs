@@ -158,7 +158,7 @@ impl Function for OutputsNode {
                 likes: &self.likes,
                 grad_outputs: &mut grads,
             };
-            (hook.hook)(&mut call).map_err(|error| of.failed(hook, error))?;
+            (hook.hook)(&mut call).map_err(|error| of.hook_error(hook, error))?;
         }
         // As in PyTorch: without a tracked input there is no inner node, and nothing to replace.
         let mut none = vec![None; *inputs];
@@ -228,13 +228,13 @@ fn run(
             grad_inputs,
             grad_outputs,
         };
-        (hook.hook)(&mut call).map_err(|error| of.failed(hook, error))?;
+        (hook.hook)(&mut call).map_err(|error| of.hook_error(hook, error))?;
     }
     Ok(())
 }
 
 impl Called {
-    fn failed<H>(self, hook: &CallHook<H>, error: Error) -> Error {
+    fn hook_error<H>(self, hook: &CallHook<H>, error: Error) -> Error {
         ErrorKind::GradHook {
             place: hook.place.to_string(),
             of: self.kind,

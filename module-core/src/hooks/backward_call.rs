@@ -49,7 +49,7 @@ macro_rules! of_a_module {
             /// The gradients of the outputs, in their order, detached; `None` for an output that no
             /// gradient reached.
             pub fn grad_outputs(&self) -> Vec<Option<Tensor>> {
-                detached(&self.grad_outputs)
+                detach_all(&self.grad_outputs)
             }
 
             /// The gradients of the outputs as they are: with their graph, in a pass with
@@ -85,7 +85,7 @@ impl BackwardCall<'_> {
     /// The gradients of the inputs, in their order, detached. An input that needs none has one of
     /// zeros if another input needs one; if none does, all are `None`.
     pub fn grad_inputs(&self) -> Vec<Option<Tensor>> {
-        detached(self.grad_inputs)
+        detach_all(self.grad_inputs)
     }
 
     /// The gradients of the inputs as they are: with their graph, in a pass with `create_graph`.
@@ -105,7 +105,7 @@ impl BackwardCall<'_> {
     }
 }
 
-fn detached(grads: &[Option<Tensor>]) -> Vec<Option<Tensor>> {
+fn detach_all(grads: &[Option<Tensor>]) -> Vec<Option<Tensor>> {
     let detached = |grad: &Option<Tensor>| grad.as_ref().map(Tensor::detach);
     grads.iter().map(detached).collect()
 }

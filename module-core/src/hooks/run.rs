@@ -46,7 +46,7 @@ impl<'m> Hooked<'m> {
 
     /// Runs the pre-hooks and prepares the input for backward hooks.
     pub(super) fn before(&mut self, input: &mut dyn Tensors) -> Result<()> {
-        let outcome = self.guarded(|this| this.run_before(input));
+        let outcome = self.catch_panic(|this| this.run_before(input));
         match outcome {
             Ok(()) => {
                 self.inputs = tensors(input);
@@ -64,7 +64,7 @@ impl<'m> Hooked<'m> {
     /// Runs the hooks and prepares the output for backward hooks.
     pub(super) fn after(&mut self, output: &mut dyn Tensors) -> Result<()> {
         self.forward = false;
-        let outcome = self.guarded(|this| this.run_after(output));
+        let outcome = self.catch_panic(|this| this.run_after(output));
         outcome.or_else(|failure| {
             self.always(Some(output));
             failure.pass_on()
@@ -127,7 +127,7 @@ impl<'m> Hooked<'m> {
         }
     }
 
-    fn guarded(&mut self, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<(), Failure> {
+    fn catch_panic(&mut self, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<(), Failure> {
         match catch_unwind(AssertUnwindSafe(|| run(self))) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(Failure::Error(error)),

@@ -81,7 +81,7 @@ impl<'m> HookSet<'m> {
         select: impl Into<Select>,
         hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
     ) -> Result<Self> {
-        let modules = selected(root.as_module(), &select.into())?;
+        let modules = select_modules(root.as_module(), &select.into())?;
         Ok(Self::on(modules, Location::caller(), forward_pre(hook)))
     }
 
@@ -110,7 +110,7 @@ impl<'m> HookSet<'m> {
         select: impl Into<Select>,
         hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
     ) -> Result<Self> {
-        let modules = selected(root.as_module(), &select.into())?;
+        let modules = select_modules(root.as_module(), &select.into())?;
         Ok(Self::on(modules, Location::caller(), forward(hook)))
     }
 
@@ -139,7 +139,7 @@ impl<'m> HookSet<'m> {
         select: impl Into<Select>,
         hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
     ) -> Result<Self> {
-        let modules = selected(root.as_module(), &select.into())?;
+        let modules = select_modules(root.as_module(), &select.into())?;
         Ok(Self::on(
             modules,
             Location::caller(),
@@ -176,7 +176,7 @@ impl<'m> HookSet<'m> {
         select: impl Into<Select>,
         hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
     ) -> Result<Self> {
-        let modules = selected(root.as_module(), &select.into())?;
+        let modules = select_modules(root.as_module(), &select.into())?;
         Ok(Self::on(modules, Location::caller(), full_backward(hook)))
     }
 
@@ -239,7 +239,7 @@ impl<'m> HookSet<'m> {
 
     /// The paths of the selected modules whose hook has not run yet.
     pub fn unfired(&self) -> impl Iterator<Item = &str> {
-        self.silent().map(|waiting| &*waiting.path)
+        self.unfired_hooks().map(|waiting| &*waiting.path)
     }
 
     /// The paths of those [`unfired`](Self::unfired) ones that have been used all the same: a gradient
@@ -278,10 +278,12 @@ impl<'m> HookSet<'m> {
             let parameters = walk::parameters(waiting.module, &own);
             parameters.iter().any(|(_, own)| own.grad().is_some())
         };
-        self.silent().filter(used).map(|waiting| &*waiting.path)
+        self.unfired_hooks()
+            .filter(used)
+            .map(|waiting| &*waiting.path)
     }
 
-    fn silent(&self) -> impl Iterator<Item = &Waiting<'m>> {
+    fn unfired_hooks(&self) -> impl Iterator<Item = &Waiting<'m>> {
         let fired = |waiting: &&Waiting<'_>| !waiting.fired.load(Ordering::Relaxed);
         self.waiting.iter().filter(fired)
     }
@@ -308,7 +310,7 @@ impl fmt::Debug for HookSet<'_> {
 }
 
 /// The modules at the paths that `select` matches, each once.
-pub(super) fn selected<'m>(
+pub(super) fn select_modules<'m>(
     root: &'m dyn Module,
     select: &Select,
 ) -> Result<Vec<(String, &'m dyn Module)>> {

@@ -2,7 +2,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::set::selected;
+use super::set::select_modules;
 use super::shared::{SharedHook, SharedRegistration};
 use super::{
     BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookOptions, HookResult, HookSet,
@@ -136,7 +136,7 @@ impl SharedHookSet<'_> {
     #[track_caller]
     fn add(mut self, select: &Select, options: HookOptions, hook: &SharedHook) -> Result<Self> {
         let place = Location::caller();
-        for (path, module) in selected(self.root, select)? {
+        for (path, module) in select_modules(self.root, select)? {
             let (path, hook) = (path.into(), hook.clone());
             let always = options.always_call;
             let registration = SharedRegistration::new(module, path, place, always, hook);

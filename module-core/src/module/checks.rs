@@ -70,7 +70,7 @@ impl FieldsCheck {
             let after = matches!(other.role, FieldRole::Flattened(_)) && i >= index;
             if !after
                 && same_variant(flattened, other)
-                && let Some(key) = common(brought, other)
+                && let Some(key) = find_common_key(brought, other)
             {
                 check.push("flattening `");
                 check.push(flattened.name);
@@ -127,11 +127,11 @@ const fn same_variant(a: &FieldInfo, b: &FieldInfo) -> bool {
 }
 
 /// The first key that `brought` and `field` have both.
-const fn common(brought: &[FieldInfo], field: &FieldInfo) -> Option<&'static str> {
+const fn find_common_key(brought: &[FieldInfo], field: &FieldInfo) -> Option<&'static str> {
     let mut i = 0;
     while i < brought.len() {
         let found = match brought[i].role {
-            FieldRole::Flattened(deeper) => common(deeper, field),
+            FieldRole::Flattened(deeper) => find_common_key(deeper, field),
             _ if registers(&brought[i]) && has(field, brought[i].key) => Some(brought[i].key),
             _ => None,
         };

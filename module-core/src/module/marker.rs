@@ -40,7 +40,7 @@ impl Marker {
     }
 
     /// The number, which no other marker has.
-    pub(super) fn numbered(&self) -> NonZeroU64 {
+    pub(super) fn assign_number(&self) -> NonZeroU64 {
         *self.0.get_or_init(next_number)
     }
 }

@@ -25,7 +25,7 @@ fn find<'a>(module: &'a dyn Module, path: &str, step: &str) -> Result<MemberRef<
         })
 }
 
-fn wrong(
+fn wrong_kind_error(
     module: &dyn Module,
     path: &str,
     step: &str,
@@ -59,7 +59,7 @@ fn descend<'a>(root: &'a dyn Module, whole: &str, path: &str) -> Result<&'a dyn 
     for step in path.split('.').filter(|_| !path.is_empty()) {
         module = match find(module, whole, step)? {
             MemberRef::Module(child) => child,
-            other => return Err(wrong(module, whole, step, &other, "module")),
+            other => return Err(wrong_kind_error(module, whole, step, &other, "module")),
         };
     }
     Ok(module)
@@ -75,7 +75,7 @@ pub(crate) fn parameter<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Para
     let (module, step) = owner(root, path)?;
     match find(module, path, step)? {
         MemberRef::Parameter(parameter) => Ok(parameter),
-        other => Err(wrong(module, path, step, &other, "parameter")),
+        other => Err(wrong_kind_error(module, path, step, &other, "parameter")),
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn buffer<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Buffer>
     let (module, step) = owner(root, path)?;
     match find(module, path, step)? {
         MemberRef::Buffer(buffer) => Ok(buffer),
-        other => Err(wrong(module, path, step, &other, "buffer")),
+        other => Err(wrong_kind_error(module, path, step, &other, "buffer")),
     }
 }
 

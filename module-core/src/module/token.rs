@@ -22,8 +22,8 @@ impl Token {
     /// The token of a module, by which hooks that are registered on it know it again.
     pub(crate) fn of(module: &dyn Module) -> Self {
         match Found::in_tree(module) {
-            Some(Found::Training(flag)) => Self::Number(flag.numbered()),
-            Some(Found::Marker(marker)) => Self::Number(marker.numbered()),
+            Some(Found::Training(flag)) => Self::Number(flag.assign_number()),
+            Some(Found::Marker(marker)) => Self::Number(marker.assign_number()),
             Some(Found::Tensor(id, tensor)) => Self::Tensor(id, tensor.alive()),
             None => Self::None,
         }

@@ -63,7 +63,7 @@ impl Training {
     }
 
     /// The number, which no other flag has.
-    pub(super) fn numbered(&self) -> NonZeroU64 {
+    pub(super) fn assign_number(&self) -> NonZeroU64 {
         let number = next_number();
         let add = |bits: u64| (bits >> NUMBER == 0).then_some(bits | number.get() << NUMBER);
         let relaxed = Ordering::Relaxed;

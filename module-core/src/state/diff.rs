@@ -116,7 +116,7 @@ impl StateDict {
             } else if same_values(left, right)? {
                 diff.equal += 1;
             } else {
-                diff.changed.push(changed(key, left, right)?);
+                diff.changed.push(describe_change(key, left, right)?);
             }
         }
         let strange = other.keys().filter(|key| !self.contains_key(key));
@@ -154,7 +154,7 @@ pub(super) fn same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
     Ok(a.to_host()?.to_le_bytes() == b.to_host()?.to_le_bytes())
 }
 
-fn changed(key: &str, left: &Tensor, right: &Tensor) -> Result<Changed> {
+fn describe_change(key: &str, left: &Tensor, right: &Tensor) -> Result<Changed> {
     let size = left.dtype().size_in_bytes();
     let (a, b) = (
         left.to_host()?.to_le_bytes(),

@@ -95,13 +95,13 @@ pub(super) fn entries(root: &dyn Module) -> Result<Vec<Entry<'_>>> {
     let mut keys = HashSet::with_capacity(entries.len());
     for Entry { key, .. } in &entries {
         if !keys.insert(key.as_str()) {
-            return Err(duplicate(root, key.clone()));
+            return Err(duplicate_error(root, key.clone()));
         }
     }
     Ok(entries)
 }
 
-fn duplicate(root: &dyn Module, key: String) -> Error {
+fn duplicate_error(root: &dyn Module, key: String) -> Error {
     let module = root.kind();
     ModuleError::DuplicateKey { key, module }.into()
 }
@@ -262,16 +262,16 @@ impl StateDictBuilder<'_> {
     fn insert(&mut self, key: &str, id: TensorId, value: Tensor) -> Result<()> {
         let value = match self.values.get(&id) {
             Some(value) => value.clone(),
-            None => self.own_memory(key, id, value)?,
+            None => self.copy_if_shared(key, id, value)?,
         };
         match self.state.insert(key, value) {
             None => Ok(()),
-            Some(_) => Err(duplicate(self.root, key.to_owned())),
+            Some(_) => Err(duplicate_error(self.root, key.to_owned())),
         }
     }
 
     /// The value, copied if a tensor that is not tied to it lies in the same memory.
-    fn own_memory(&mut self, key: &str, id: TensorId, mut value: Tensor) -> Result<Tensor> {
+    fn copy_if_shared(&mut self, key: &str, id: TensorId, mut value: Tensor) -> Result<Tensor> {
         if !value.has_values() {
             let what = format!("`{key}`");
             return Err(ErrorKind::NoValues { what }.into());

@@ -11,7 +11,7 @@ enum Piece {
 
 /// The pattern and the replacement that undo a rule, if the pattern is of plain text and groups of
 /// which each stands once in the replacement.
-pub(super) fn inverse(pattern: &str, replacement: &str) -> Option<(Regex, String)> {
+pub(super) fn invert(pattern: &str, replacement: &str) -> Option<(Regex, String)> {
     let (start, pattern) = match pattern.strip_prefix('^') {
         Some(rest) => ("^", rest),
         None => ("", pattern),
@@ -144,7 +144,7 @@ mod tests {
 
     #[track_caller]
     fn check(pattern: &str, replacement: &str, pairs: &[(&str, &str)]) {
-        let (back, text) = inverse(pattern, replacement).expect("an inverse");
+        let (back, text) = invert(pattern, replacement).expect("an inverse");
         let forth = Regex::new(pattern).expect("a pattern");
         for (foreign, own) in pairs {
             assert_eq!(forth.replace_all(foreign, replacement), *own);
@@ -185,7 +185,7 @@ mod tests {
             ("a^", "c"),
         ];
         for (pattern, replacement) in lossy {
-            assert!(inverse(pattern, replacement).is_none(), "{pattern}");
+            assert!(invert(pattern, replacement).is_none(), "{pattern}");
         }
     }
 }

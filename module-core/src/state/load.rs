@@ -33,7 +33,7 @@ pub(crate) fn load(
         true => AfterLoading::of(root),
         false => AfterLoading::default(),
     };
-    let mut problems = plan.refused(options);
+    let mut problems = plan.refused_problems(options);
     if !hooks.is_empty() && !plan.nothing_fits {
         // The hooks decide on these two.
         problems.missing.clear();
@@ -188,8 +188,8 @@ impl<'m> Plan<'m> {
         problems.not_transposed = orientation::not_transposed(&weights);
         problems.transpose = orientation::hint(&weights, problems.mismatched.len());
         let known: HashSet<&str> = keys().collect();
-        let unexpected = unexpected(root, &known, state);
-        let ignored = ignored(&options.ignore, &unexpected, &known)?;
+        let unexpected = find_unexpected(root, &known, state);
+        let ignored = find_ignored(&options.ignore, &unexpected, &known)?;
         let select = &options.select;
         let set_aside = |key: &String| {
             let selected = select.as_ref().is_none_or(|select| select.covers(key));
@@ -205,7 +205,7 @@ impl<'m> Plan<'m> {
     }
 
     /// The problems that the options do not allow; what they allow is one if nothing fits.
-    fn refused(&self, options: &LoadOptions) -> LoadProblems {
+    fn refused_problems(&self, options: &LoadOptions) -> LoadProblems {
         let mut problems = self.problems.clone();
         if !self.nothing_fits {
             if !options.strict {
@@ -251,7 +251,7 @@ impl<'m> Plan<'m> {
 }
 
 /// The keys of the state dict, among those that the module lacks, that are to be set aside.
-fn ignored(
+fn find_ignored(
     select: &Option<Select>,
     unexpected: &[String],
     known: &HashSet<&str>,
@@ -293,7 +293,7 @@ fn is_nothing(options: &LoadOptions) -> bool {
 /// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the
 /// innermost module on its path, modules come in the order of the tree, and the keys of one in the
 /// order of the state dict.
-fn unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) -> Vec<String> {
+fn find_unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) -> Vec<String> {
     let unknown = state.keys().filter(|key| !known.contains(key));
     let mut unknown: Vec<&str> = unknown.collect();
     if unknown.len() > 1 {

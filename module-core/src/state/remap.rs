@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use regex_lite::Regex;
 
-use super::inverse::inverse;
+use super::inverse::invert;
 use crate::select::compile_regex;
 use crate::{ModuleError, Result};
 
@@ -121,7 +121,7 @@ impl Remap {
                 let turned = keys.iter().map(|(from, to)| (to.clone(), from.clone()));
                 Ok(RemapRule::Keys(turned.collect()))
             }
-            RemapRule::Regex(regex, to) => match inverse(regex.as_str(), to) {
+            RemapRule::Regex(regex, to) => match invert(regex.as_str(), to) {
                 Some((back, text)) => Ok(RemapRule::Regex(back, text)),
                 None => Err(ModuleError::Pattern {
                     pattern: regex.as_str().to_owned(),

@@ -142,7 +142,7 @@ struct ShortReport<'r> {
 }
 
 impl ShortReport<'_> {
-    fn line<K: fmt::Display>(
+    fn write_line<K: fmt::Display>(
         &self,
         f: &mut fmt::Formatter<'_>,
         reason: &str,
@@ -201,9 +201,9 @@ impl fmt::Display for ShortReport<'_> {
         let differs = mismatched.iter().map(|mismatch| mismatch.key.as_str());
         let told: HashSet<&str> = differs.chain(missing.iter().map(String::as_str)).collect();
         let kept: Vec<&str> = fresh().filter(|key| !told.contains(key)).collect();
-        self.line(f, "not in the state dict, kept as it was", &kept)?;
-        self.line(f, "not selected", not_selected)?;
-        self.line(f, "ignored", ignored)
+        self.write_line(f, "not in the state dict, kept as it was", &kept)?;
+        self.write_line(f, "not selected", not_selected)?;
+        self.write_line(f, "ignored", ignored)
     }
 }
 

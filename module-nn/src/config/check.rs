@@ -144,7 +144,7 @@ impl PartSize {
 /// otherwise fill it one after the other, and no allocation is the one that fails.
 ///
 /// Of deferred parameters the elements do not count.
-pub(crate) fn fitting_count(
+pub(crate) fn check_count_fits(
     layer: &'static str,
     name: &'static str,
     count: usize,

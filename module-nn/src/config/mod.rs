@@ -18,7 +18,7 @@ pub use argument::Argument;
 pub use build::Build;
 #[doc(hidden)]
 pub use built::{ConfigArguments, Configurable};
-pub(crate) use check::{PartSize, fitting_count};
+pub(crate) use check::{PartSize, check_count_fits};
 pub use check::{above_0, between, positive, positive_sizes};
 pub(crate) use input::input;
 pub use one_or_each::OneOrEach;

@@ -3,7 +3,9 @@
 use module_core::{ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
-use super::loss::{elementwise, floating, mismatch, reduce, same_shape, signs, softplus, widen};
+use super::loss::{
+    check_floating, check_same_shape, elementwise, reduce, refuse_shapes, softplus, to_signs, widen,
+};
 
 /// The cross-entropy of logits with targets between 0 and 1:
 /// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow.
@@ -38,34 +40,34 @@ pub fn binary_cross_entropy_with_logits(
         let surprise = softplus(&x.neg()?)?;
         let surprise = match pos_weight {
             Some(p) => {
-                let more = fitting(NAME, p, y)?.sub(1.0)?.mul(y)?;
+                let more = fit_weight(NAME, p, y)?.sub(1.0)?.mul(y)?;
                 more.add(1.0)?.mul(&surprise)?
             }
             None => surprise,
         };
         let losses = y.neg()?.add(1.0)?.mul(x)?.add(&surprise)?;
-        weighted(NAME, losses, weight)
+        apply_weight(NAME, losses, weight)
     })
 }
 
 /// Losses with the weight of each.
 /// The losses, each with its weight.
-pub(super) fn weighted(
+pub(super) fn apply_weight(
     op: &'static str,
     losses: Tensor,
     weight: Option<&Tensor>,
 ) -> Result<Tensor> {
     match weight {
-        Some(weight) => losses.mul(&fitting(op, weight, &losses)?),
+        Some(weight) => losses.mul(&fit_weight(op, weight, &losses)?),
         None => Ok(losses),
     }
 }
 
 /// A weight that broadcasts to the losses, and not they to it.
-fn fitting(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor> {
+fn fit_weight(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor> {
     match weight.expand(losses.shape()) {
         Ok(weight) => widen(&weight),
-        Err(_) => mismatch(op, losses, weight, "a weight must broadcast to the losses"),
+        Err(_) => refuse_shapes(op, losses, weight, "a weight must broadcast to the losses"),
     }
 }
 
@@ -87,9 +89,9 @@ fn fitting(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor>
 /// ```
 pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
     const NAME: &str = "soft_margin_loss";
-    floating(NAME, input)?;
-    same_shape(NAME, input, target)?;
-    let against = widen(input)?.mul(&signs(target, input)?)?.neg()?;
+    check_floating(NAME, input)?;
+    check_same_shape(NAME, input, target)?;
+    let against = widen(input)?.mul(&to_signs(target, input)?)?.neg()?;
     reduce(&softplus(&against)?, reduction)?.to_dtype(input.dtype())
 }
 
@@ -130,7 +132,7 @@ pub fn multilabel_soft_margin_loss(
         }
         .into());
     }
-    floating(NAME, input)?;
+    check_floating(NAME, input)?;
     // Labels are 0 or 1, and often whole numbers.
     let target = match target.dtype().is_floating_point() {
         true => target,
@@ -141,6 +143,6 @@ pub fn multilabel_soft_margin_loss(
     elementwise(NAME, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;
         let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;
-        weighted(NAME, yes.add(&no)?, weight)?.mean(-1)
+        apply_weight(NAME, yes.add(&no)?, weight)?.mean(-1)
     })
 }

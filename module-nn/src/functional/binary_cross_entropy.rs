@@ -3,7 +3,7 @@
 use module_core::{Backward, DType, Error, Function, Gradients, Result, Tensor, no_grad};
 
 use super::Reduction;
-use super::binary::weighted;
+use super::binary::apply_weight;
 use super::loss::elementwise;
 
 const NAME: &str = "binary_cross_entropy";
@@ -41,7 +41,7 @@ pub fn binary_cross_entropy(
     reduction: Reduction,
 ) -> Result<Tensor> {
     elementwise(NAME, [input, target], reduction, |x, y| {
-        weighted(NAME, losses(x, y)?, weight)
+        apply_weight(NAME, losses(x, y)?, weight)
     })
 }
 

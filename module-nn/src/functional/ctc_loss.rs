@@ -4,7 +4,7 @@
 use module_core::{DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor};
 
 use super::Reduction;
-use super::loss::{floating, widen};
+use super::loss::{check_floating, widen};
 use crate::CTCLossConfig;
 
 const NAME: &str = "ctc_loss";
@@ -68,7 +68,7 @@ fn loss(
     target_lengths: Lengths<'_>,
     options: &CTCLossConfig,
 ) -> Result<Tensor> {
-    floating(NAME, log_probs)?;
+    check_floating(NAME, log_probs)?;
     let x = match log_probs.rank() {
         2 => log_probs.unsqueeze(1)?,
         _ => log_probs.clone(),

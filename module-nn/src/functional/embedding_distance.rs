@@ -2,7 +2,7 @@
 
 use module_core::{ErrorKind, Result, Tensor};
 
-use super::loss::{floating, mismatch, reduce, same_shape, widen};
+use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, widen};
 use super::{Reduction, pairwise_distance};
 use crate::config::above_0;
 use crate::{TripletMarginLossConfig, TripletMarginWithDistanceLossConfig};
@@ -39,7 +39,7 @@ pub fn cosine_embedding_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "cosine_embedding_loss";
-    floating(NAME, input1)?;
+    check_floating(NAME, input1)?;
     if !(1..=2).contains(&input1.rank()) {
         let (expected, got) = (
             "[batch, features] or [features]".to_owned(),
@@ -52,10 +52,10 @@ pub fn cosine_embedding_loss(
         }
         .into());
     }
-    same_shape(NAME, input1, input2)?;
+    check_same_shape(NAME, input1, input2)?;
     if **target.shape() != input1.shape()[..input1.rank() - 1] {
         let rule = "a target has the shape of the inputs without the features";
-        return mismatch(NAME, input1, target, rule);
+        return refuse_shapes(NAME, input1, target, rule);
     }
     let (a, b) = (widen(input1)?, widen(input2)?);
     let product = |x: &Tensor, y: &Tensor| x.mul(y)?.sum(-1);
@@ -159,9 +159,9 @@ fn triplets(
     reduction: Reduction,
 ) -> Result<Tensor> {
     above_0(op, "margin", margin)?;
-    floating(op, anchor)?;
-    same_shape(op, anchor, positive)?;
-    same_shape(op, anchor, negative)?;
+    check_floating(op, anchor)?;
+    check_same_shape(op, anchor, positive)?;
+    check_same_shape(op, anchor, negative)?;
     let dtype = anchor.dtype();
     let (anchor, positive) = (widen(anchor)?, widen(positive)?);
     let negative = widen(negative)?;

@@ -51,7 +51,7 @@ pub fn gumbel_softmax_hard(logits: &Tensor, tau: f64, dim: isize) -> Result<Tens
 
 fn sample(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
     const NAME: &str = "gumbel_softmax";
-    super::loss::floating(NAME, logits)?;
+    super::loss::check_floating(NAME, logits)?;
     if tau == 0.0 || tau.is_nan() {
         return Err(Error::argument(NAME, "tau", tau, "must not be 0"));
     }

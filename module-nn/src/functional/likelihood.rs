@@ -4,7 +4,7 @@ use module_core::{Error, ErrorKind, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Reduction;
-use super::loss::{elementwise, floating, mismatch, reduce, same_shape, widen};
+use super::loss::{check_floating, check_same_shape, elementwise, reduce, refuse_shapes, widen};
 use crate::{GaussianNLLLossConfig, PoissonNLLLossConfig};
 
 /// How [`kl_div`] joins the divergences of the elements.
@@ -172,10 +172,10 @@ pub fn gaussian_nll_loss(
     options: &GaussianNLLLossConfig,
 ) -> Result<Tensor> {
     const NAME: &str = "gaussian_nll_loss";
-    floating(NAME, input)?;
-    same_shape(NAME, input, target)?;
+    check_floating(NAME, input)?;
+    check_same_shape(NAME, input, target)?;
     options.check(NAME)?;
-    let var = widen(&fitting_variance(NAME, input, var)?)?;
+    let var = widen(&fit_variance(NAME, input, var)?)?;
     if let Some(negative) = first_negative(&var)? {
         let problem = "a variance must not be negative";
         return Err(Error::argument(NAME, "var", negative, problem));
@@ -193,7 +193,7 @@ pub fn gaussian_nll_loss(
 }
 
 /// The variance in a shape that broadcasts to the input's in at most one dimension.
-fn fitting_variance(op: &'static str, input: &Tensor, var: &Tensor) -> Result<Tensor> {
+fn fit_variance(op: &'static str, input: &Tensor, var: &Tensor) -> Result<Tensor> {
     if input.dtype() != var.dtype() {
         let (lhs, rhs) = (input.dtype(), var.dtype());
         return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
@@ -207,7 +207,7 @@ fn fitting_variance(op: &'static str, input: &Tensor, var: &Tensor) -> Result<Te
         var.unsqueeze(-1)
     } else {
         let rule = "a variance has the input's shape, or 1 in one dimension, or lacks the last one";
-        mismatch(op, input, var, rule)
+        refuse_shapes(op, input, var, rule)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use module_core::autograd::grad_with;
 use module_core::{
-    Backward, BackwardOptions, CrossEntropyOptions, DType, Error, ErrorKind, Function, Gradients,
+    Backward, BackwardOptions, CrossEntropyOptions, Error, ErrorKind, Function, Gradients,
     Reduction, Result, Tensor, enable_grad, is_grad_enabled, no_grad,
 };
 
+use super::loss::widen;
 use crate::config::{config, positive};
 
 config! {
@@ -246,8 +247,8 @@ impl Chunked {
         bias: Option<&Tensor>,
         target: &Tensor,
     ) -> Result<Tensor> {
-        let logits = wide(&input.linear(weight, bias)?)?;
-        let classes = self.weight.as_ref().map(wide).transpose()?;
+        let logits = widen(&input.linear(weight, bias)?)?;
+        let classes = self.weight.as_ref().map(widen).transpose()?;
         let target = match target.dtype().is_floating_point() {
             true => target.to_dtype(logits.dtype())?,
             false => target.clone(),
@@ -281,18 +282,10 @@ impl Chunked {
             None => ignored.logical_not()?.sum(..),
             Some(weight) => {
                 let classes = self.target.masked_fill(&ignored, 0_i64)?;
-                let each = wide(weight)?.index_select(0, &classes)?;
+                let each = widen(weight)?.index_select(0, &classes)?;
                 each.masked_fill(&ignored, 0.0)?.sum(..)
             }
         }
-    }
-}
-
-/// Half precision as `F32`.
-fn wide(x: &Tensor) -> Result<Tensor> {
-    match x.dtype() {
-        DType::F16 | DType::BF16 => x.to_dtype(DType::F32),
-        _ => Ok(x.clone()),
     }
 }
 
@@ -365,6 +358,8 @@ impl Function for Chunked {
 #[cfg(test)]
 mod tests {
     use module_core::autograd::{gradcheck, gradgradcheck};
+
+    use module_core::DType;
 
     use super::*;
 

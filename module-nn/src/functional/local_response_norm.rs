@@ -28,10 +28,10 @@ pub fn local_response_norm(
 ) -> Result<Tensor> {
     const NAME: &str = "local_response_norm";
     let &[batch, channels, ref rest @ ..] = &**input.shape() else {
-        return Err(too_few(input));
+        return Err(too_few_error(input));
     };
     if rest.is_empty() {
-        return Err(too_few(input));
+        return Err(too_few_error(input));
     }
     positive(NAME, "size", size)?;
     // The rest may be empty, so that its size is not to be found from the others.
@@ -44,7 +44,7 @@ pub fn local_response_norm(
     input.div(&divisor.reshape(input.shape())?)
 }
 
-fn too_few(input: &Tensor) -> module_core::Error {
+fn too_few_error(input: &Tensor) -> module_core::Error {
     let (op, expected) = (
         "local_response_norm",
         "[batch, channels, …] of at least 3 dimensions",

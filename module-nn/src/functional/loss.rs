@@ -21,19 +21,19 @@ pub(super) fn elementwise(
     reduction: Reduction,
     losses: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    floating(op, input)?;
-    same_shape(op, input, target)?;
-    same_dtype(op, input, target)?;
+    check_floating(op, input)?;
+    check_same_shape(op, input, target)?;
+    check_same_dtype(op, input, target)?;
     let losses = losses(&widen(input)?, &widen(target)?)?;
     reduce(&losses, reduction)?.to_dtype(input.dtype())
 }
 
 /// Refuses a partner of another shape, also where it would broadcast.
-pub(super) fn same_shape(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
+pub(super) fn check_same_shape(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
     if input.shape() == other.shape() {
         return Ok(());
     }
-    mismatch(
+    refuse_shapes(
         op,
         input,
         other,
@@ -42,7 +42,7 @@ pub(super) fn same_shape(op: &'static str, input: &Tensor, other: &Tensor) -> Re
 }
 
 /// The error of two shapes that do not fit each other.
-pub(super) fn mismatch<T>(
+pub(super) fn refuse_shapes<T>(
     op: &'static str,
     input: &Tensor,
     other: &Tensor,
@@ -53,7 +53,7 @@ pub(super) fn mismatch<T>(
     Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
 }
 
-fn same_dtype(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
+fn check_same_dtype(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
     let (lhs, rhs) = (input.dtype(), other.dtype());
     match lhs == rhs {
         true => Ok(()),
@@ -62,7 +62,7 @@ fn same_dtype(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
 }
 
 /// Refuses an input that carries no gradient.
-pub(super) fn floating(op: &'static str, input: &Tensor) -> Result<()> {
+pub(super) fn check_floating(op: &'static str, input: &Tensor) -> Result<()> {
     let dtype = input.dtype();
     if dtype.is_floating_point() {
         return Ok(());
@@ -80,7 +80,7 @@ pub(super) fn widen(x: &Tensor) -> Result<Tensor> {
 }
 
 /// A target of signs, 1 and -1, in the dtype of the input it is multiplied with.
-pub(super) fn signs(target: &Tensor, input: &Tensor) -> Result<Tensor> {
+pub(super) fn to_signs(target: &Tensor, input: &Tensor) -> Result<Tensor> {
     match target.dtype().is_floating_point() {
         true => widen(target),
         false => target.to_dtype(widen(input)?.dtype()),

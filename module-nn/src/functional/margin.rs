@@ -3,7 +3,7 @@
 use module_core::{DType, Error, ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
-use super::loss::{floating, mismatch, reduce, same_shape, signs, widen};
+use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, to_signs, widen};
 
 /// `max(0, -y (x₁ - x₂) + margin)` with targets `y` of 1, where the first should be greater, and -1.
 ///
@@ -30,11 +30,11 @@ pub fn margin_ranking_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "margin_ranking_loss";
-    floating(NAME, input1)?;
-    same_shape(NAME, input1, input2)?;
-    same_shape(NAME, input1, target)?;
+    check_floating(NAME, input1)?;
+    check_same_shape(NAME, input1, input2)?;
+    check_same_shape(NAME, input1, target)?;
     let lead = widen(input1)?.sub(&widen(input2)?)?;
-    let losses = lead.mul(&signs(target, input1)?)?.neg()?;
+    let losses = lead.mul(&to_signs(target, input1)?)?.neg()?;
     let losses = losses.add(margin)?.clamp_min(0.0)?;
     reduce(&losses, reduction)?.to_dtype(input1.dtype())
 }
@@ -62,8 +62,8 @@ pub fn hinge_embedding_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "hinge_embedding_loss";
-    floating(NAME, input)?;
-    same_shape(NAME, input, target)?;
+    check_floating(NAME, input)?;
+    check_same_shape(NAME, input, target)?;
     let x = widen(input)?;
     let apart = x.neg()?.add(margin)?.clamp_min(0.0)?;
     // As in PyTorch, a target of neither sign counts both.
@@ -108,7 +108,7 @@ pub fn multi_margin_loss(
     let count = x.size(0)?;
     if target.rank() > 1 || target.numel() != count {
         let rule = "a target holds a class for each row of the input";
-        return mismatch(NAME, input, target, rule);
+        return refuse_shapes(NAME, input, target, rule);
     }
     let given = target.shape();
     let target = target
@@ -122,7 +122,7 @@ pub fn multi_margin_loss(
     let mut losses = if p == 2 { short.square()? } else { short };
     if let Some(weight) = weight {
         if **weight.shape() != [classes] {
-            return mismatch(NAME, input, weight, format!("a weight is [{classes}]"));
+            return refuse_shapes(NAME, input, weight, format!("a weight is [{classes}]"));
         }
         let weight = widen(weight)?.index_select(0, &target)?;
         losses = losses.mul(&weight.unsqueeze(1)?)?;
@@ -169,7 +169,7 @@ pub fn multilabel_margin_loss(
 ) -> Result<Tensor> {
     const NAME: &str = "multilabel_margin_loss";
     let (x, classes) = rows(NAME, input)?;
-    same_shape(NAME, input, target)?;
+    check_same_shape(NAME, input, target)?;
     // Not U8, which has no -1 to end with.
     let target = target
         .to_integers(NAME, Integers::Indices)?
@@ -197,7 +197,7 @@ pub fn multilabel_margin_loss(
 
 /// The input as `[batch, classes]`, and the number of classes.
 fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
-    floating(op, input)?;
+    check_floating(op, input)?;
     let (x, classes) = match **input.shape() {
         [] => (input.reshape([1, 1])?, 1),
         [classes] => (input.unsqueeze(0)?, classes),

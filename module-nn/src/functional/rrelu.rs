@@ -1,6 +1,6 @@
 use module_core::{DType, Error, Result, Tensor};
 
-use super::loss::{floating, widen};
+use super::loss::{check_floating, widen};
 
 /// `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`, of a
 /// floating-point tensor: the randomized [`leaky_relu`](Tensor::leaky_relu) in training, with the
@@ -24,7 +24,7 @@ use super::loss::{floating, widen};
 /// ```
 pub fn rrelu(input: &Tensor, lower: f64, upper: f64) -> Result<Tensor> {
     const NAME: &str = "rrelu";
-    floating(NAME, input)?;
+    check_floating(NAME, input)?;
     if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
         let problem = format!("must be finite and at most upper = {upper}");
         return Err(Error::argument(NAME, "lower", lower, problem));

@@ -40,10 +40,10 @@ impl Default for Orthogonal {
 impl Init for Orthogonal {
     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         let &[rows, ref rest @ ..] = &**shape else {
-            return Err(too_few(shape));
+            return Err(too_few_error(shape));
         };
         if rest.is_empty() {
-            return Err(too_few(shape));
+            return Err(too_few_error(shape));
         }
         let drawn = Tensor::normal(shape, 0.0, 1.0, dtype, generator)?;
         if drawn.numel() == 0 {
@@ -55,7 +55,7 @@ impl Init for Orthogonal {
         // transpose.
         let tall = if rows < columns { drawn } else { drawn.t()? };
         let (count, length) = (rows.min(columns), rows.max(columns));
-        let vectors = orthonormal(tall.to_vec::<f64>()?, length);
+        let vectors = orthonormalize(tall.to_vec::<f64>()?, length);
         let tall = Tensor::from_vec(vectors, [count, length])?;
         let matrix = if rows < columns { tall } else { tall.t()? };
         matrix.reshape(shape)?.to_dtype(dtype)?.mul(self.gain)
@@ -67,7 +67,7 @@ impl Init for Orthogonal {
     }
 }
 
-fn too_few(shape: &Shape) -> module_core::Error {
+fn too_few_error(shape: &Shape) -> module_core::Error {
     let (expected, got) = ("at least two dimensions".to_owned(), shape.clone());
     ErrorKind::Shape {
         op: "orthogonal",
@@ -80,7 +80,7 @@ fn too_few(shape: &Shape) -> module_core::Error {
 /// The orthogonal factor of a matrix whose columns of `length` stand one after the other, at most as
 /// many as they are long, by Householder's reflections; its signs make the diagonal of the triangular
 /// factor positive.
-fn orthonormal(mut columns: Vec<f64>, length: usize) -> Vec<f64> {
+fn orthonormalize(mut columns: Vec<f64>, length: usize) -> Vec<f64> {
     let count = columns.len() / length;
     let mut signs = Vec::with_capacity(count);
     // Column j becomes the vector v of the reflection 1 - v·vᵀ, below its diagonal.

@@ -176,7 +176,7 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
         let _pass = Pass::begin(&self.shared);
         match self.model.call(input) {
             Ok(output) => Ok((Some(output), self.take())),
-            Err(error) if self.stopped(&error) => Ok((None, self.take())),
+            Err(error) if self.is_own_stop(&error) => Ok((None, self.take())),
             Err(error) => Err(error),
         }
     }
@@ -210,7 +210,7 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
         std::mem::take(&mut self.shared.borrow_mut().found)
     }
 
-    fn stopped(&self, error: &Error) -> bool {
+    fn is_own_stop(&self, error: &Error) -> bool {
         let ErrorKind::Custom(error) = error.kind() else {
             return false;
         };

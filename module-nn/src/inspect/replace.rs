@@ -44,7 +44,7 @@ pub fn replace(
         kind,
     } in places
     {
-        let new = unboxed(make(&path, model.get_submodule(&path)?)?);
+        let new = unbox(make(&path, model.get_submodule(&path)?)?);
         if !boxed && holds != (&*new as &dyn Any).type_id() {
             let new = new.kind();
             let other = if new == kind { " behind a pointer" } else { "" };
@@ -154,7 +154,7 @@ pub fn replace_typed<M: Module>(
 }
 
 /// A layer without the boxes around its box, so that its type is that of a field.
-fn unboxed(mut layer: Box<dyn Layer>) -> Box<dyn Layer> {
+fn unbox(mut layer: Box<dyn Layer>) -> Box<dyn Layer> {
     while let Some(inner) = (&mut *layer as &mut dyn Any).downcast_mut::<Box<dyn Layer>>() {
         layer = std::mem::replace(inner, Box::new(Identity::new()));
     }

@@ -55,7 +55,7 @@ impl Row {
         }
     }
 
-    fn called(self, call: &TracedCall) -> Self {
+    fn with_call(self, call: &TracedCall) -> Self {
         Self {
             inputs: call.inputs.clone(),
             outputs: call.outputs.clone(),
@@ -76,13 +76,13 @@ fn depth(path: &str) -> usize {
 }
 
 /// Whether a module stands inside another, by their paths.
-fn inside(path: &str, outer: &str) -> bool {
+fn is_inside(path: &str, outer: &str) -> bool {
     let rest = path.strip_prefix(outer);
     outer.is_empty() && !path.is_empty() || rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// The paths of the modules around one, outermost first, without the model.
-fn around(path: &str) -> impl Iterator<Item = &str> {
+fn enclosing_paths(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').map(|(end, _)| &path[..end])
 }
 
@@ -92,22 +92,22 @@ pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
     // The modules that enclose the row that came last.
     let mut open: Vec<String> = Vec::new();
     for call in trace.calls() {
-        open.retain(|path| inside(&call.path, path));
-        for path in around(&call.path) {
+        open.retain(|path| is_inside(&call.path, path));
+        for path in enclosing_paths(&call.path) {
             if let (false, Some(module)) = (open.iter().any(|o| o == path), modules.get(path)) {
                 rows.push(Row::new(path, *module));
                 open.push(path.to_owned());
             }
         }
         if let Some(module) = modules.get(&call.path) {
-            rows.push(Row::new(&call.path, *module).called(call));
+            rows.push(Row::new(&call.path, *module).with_call(call));
             open.push(call.path.clone());
         }
     }
     let reached: HashSet<String> = rows.iter().map(|row| row.path.clone()).collect();
     let mut missing: Vec<(&String, &dyn Module)> = Vec::new();
     for (path, module) in &modules {
-        let within = missing.iter().any(|(outer, _)| inside(path, outer));
+        let within = missing.iter().any(|(outer, _)| is_inside(path, outer));
         if !within && !reached.contains(path) {
             missing.push((path, *module));
         }
@@ -121,7 +121,7 @@ pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
         let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
         let last = rows
             .iter()
-            .rposition(|row| row.path == parent || inside(&row.path, parent));
+            .rposition(|row| row.path == parent || is_inside(&row.path, parent));
         rows.insert(last.map_or(rows.len(), |last| last + 1), row);
     }
     for i in 0..rows.len() {

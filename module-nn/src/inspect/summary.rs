@@ -285,7 +285,7 @@ impl fmt::Display for Summary {
         let megabytes = |bytes: usize| bytes as f64 / 1e6;
         let all = self.num_parameters();
         let trainable = self.num_trainable();
-        let (unit, mult_adds) = scaled(self.mult_adds());
+        let (unit, mult_adds) = scale(self.mult_adds());
         let sizes = [
             ("Input size", self.input_bytes()),
             ("Forward/backward pass size", self.forward_backward_bytes()),
@@ -351,7 +351,7 @@ fn shapes(tensors: &[TensorInfo]) -> String {
 }
 
 /// A number of millions, thousands of millions or millions of millions, as torchinfo writes it.
-fn scaled(number: u64) -> (&'static str, String) {
+fn scale(number: u64) -> (&'static str, String) {
     let (unit, by) = match number {
         1_000_000_000_000.. => ("T", 1e12),
         1_000_000_000.. => ("G", 1e9),

@@ -202,7 +202,7 @@ impl<const N: usize> ConvConfig<N> {
     }
 
     /// Elements before and after, of the last dimension first, as [`Tensor::pad`] takes them.
-    fn around(&self) -> Vec<isize> {
+    fn pad_amounts(&self) -> Vec<isize> {
         let sides = |d: usize| match self.padding {
             Padding::Valid => [0, 0],
             Padding::Size(size) => [size[d], size[d]],
@@ -321,7 +321,7 @@ impl<const N: usize> WithWeight for Conv<N> {
         };
         let (input, padding) = match mode {
             None => (input, config.padding),
-            Some(mode) => (input.pad(config.around(), mode)?, Padding::Valid),
+            Some(mode) => (input.pad(config.pad_amounts(), mode)?, Padding::Valid),
         };
         let options = ConvOptions::new()
             .stride(config.stride.get())

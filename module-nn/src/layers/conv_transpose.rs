@@ -132,7 +132,7 @@ impl<const N: usize> Build for ConvTransposeConfig<N> {
             ));
         }
         let lead = [self.in_channels, self.out_channels];
-        let (weight, bias) = self.shared().parameters(ConvTranspose::<N>::NAME, lead)?;
+        let (weight, bias) = self.to_conv().parameters(ConvTranspose::<N>::NAME, lead)?;
         let config = self.clone();
         Ok(ConvTranspose {
             config,
@@ -144,7 +144,7 @@ impl<const N: usize> Build for ConvTransposeConfig<N> {
 
 impl<const N: usize> ConvTransposeConfig<N> {
     /// The arguments that a convolution has too.
-    fn shared(&self) -> ConvConfig<N> {
+    fn to_conv(&self) -> ConvConfig<N> {
         ConvConfig {
             in_channels: self.in_channels,
             out_channels: self.out_channels,
@@ -189,7 +189,7 @@ impl<const N: usize> ConvTranspose<N> {
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let config = &self.config;
-        config.shared().print(f, config.output_padding.get())
+        config.to_conv().print(f, config.output_padding.get())
     }
 
     fn run(&self, input: &Tensor, output_padding: [usize; N]) -> Result<Tensor> {

@@ -98,7 +98,7 @@ impl Build for EmbeddingConfig {
     ///
     /// A size of 0, a padding row that is out of range, `sparse`, sizes that exceed memory.
     fn build(&self) -> Result<Embedding> {
-        let padding_idx = self.checked()?;
+        let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
         let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
         self.with_weight(padding_idx, weight)
@@ -125,7 +125,7 @@ impl EmbeddingConfig {
     }
 
     fn with_table(&self, embeddings: Tensor, freeze: bool) -> Result<Embedding> {
-        let padding_idx = self.checked()?;
+        let padding_idx = self.check()?;
         let weight = pretrained(
             [self.num_embeddings, self.embedding_dim],
             embeddings,
@@ -143,7 +143,7 @@ impl EmbeddingConfig {
     }
 
     /// The padding row, counted from the first.
-    fn checked(&self) -> Result<Option<usize>> {
+    fn check(&self) -> Result<Option<usize>> {
         check_table(
             "Embedding",
             [self.num_embeddings, self.embedding_dim],

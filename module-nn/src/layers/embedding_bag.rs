@@ -85,7 +85,7 @@ impl Build for EmbeddingBagConfig {
     ///
     /// A size of 0, a padding row that is out of range, `sparse`, sizes that exceed memory.
     fn build(&self) -> Result<EmbeddingBag> {
-        let padding_idx = self.checked()?;
+        let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
         let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
         Ok(self.with_weight(padding_idx, weight))
@@ -112,7 +112,7 @@ impl EmbeddingBagConfig {
     }
 
     fn with_table(&self, embeddings: Tensor, freeze: bool) -> Result<EmbeddingBag> {
-        let padding_idx = self.checked()?;
+        let padding_idx = self.check()?;
         let weight = pretrained(
             [self.num_embeddings, self.embedding_dim],
             embeddings,
@@ -129,7 +129,7 @@ impl EmbeddingBagConfig {
         }
     }
 
-    fn checked(&self) -> Result<Option<usize>> {
+    fn check(&self) -> Result<Option<usize>> {
         check_table(
             "EmbeddingBag",
             [self.num_embeddings, self.embedding_dim],

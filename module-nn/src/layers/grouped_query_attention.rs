@@ -292,7 +292,7 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
                     Some(given) => given,
                     None => positions(past, length, &query)?,
                 };
-                [query, key] = rotary.turn([query, key], &positions)?;
+                [query, key] = rotary.rotate([query, key], &positions)?;
             }
             (Rotary::Without(_), Some(given)) => {
                 let (name, problem) = ("positions", "the attention has no rotary embedding");

@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{Forward, Module, Result, Tensor};
 
-use super::softmax::{implicit, repr};
+use super::softmax::{implicit_dim, repr};
 use crate::config::{Build, config};
 
 /// `xᵢ - ln Σⱼ exⱼ` along a dimension.
@@ -79,7 +79,7 @@ impl Forward for LogSoftmax {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        let dim = implicit(self.dim, &input);
+        let dim = implicit_dim(self.dim, &input);
         input.log_softmax(dim)
     }
 }

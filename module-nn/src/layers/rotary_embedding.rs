@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
 use crate::config::{Build, between, config, positive};
-use crate::rnn::listed;
+use crate::rnn::list_with_room;
 
 /// Turns pairs of features by angles that grow with the position, so that the product of a query and a
 /// key depends on how far they are apart:
@@ -119,7 +119,7 @@ impl RotaryScaling {
         }
     }
 
-    fn scaled(&self, frequency: f64) -> f64 {
+    fn scale(&self, frequency: f64) -> f64 {
         match *self {
             Self::Default => frequency,
             Self::Linear { factor } => frequency / factor,
@@ -187,7 +187,7 @@ impl Build for RotaryEmbeddingConfig {
             scaling,
             ..
         } = self;
-        let rotary_dim = self.turned();
+        let rotary_dim = self.rotary_size();
         positive(NAME, "head_dim", head_dim)?;
         if rotary_dim == 0 || !rotary_dim.is_multiple_of(2) || rotary_dim > head_dim {
             let problem = format!("must be even and from 2 to head_dim = {head_dim}");
@@ -202,9 +202,9 @@ impl Build for RotaryEmbeddingConfig {
         scaling.check()?;
         let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX), ())?;
         let frequency = |&i: &i64| rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64);
-        let mut frequencies = listed(NAME, &numbers, Some(rotary_dim / 2))?;
+        let mut frequencies = list_with_room(NAME, &numbers, Some(rotary_dim / 2))?;
         let numbers = numbers.to_vec::<i64>()?;
-        frequencies.extend(numbers.iter().map(frequency).map(|f| scaling.scaled(f)));
+        frequencies.extend(numbers.iter().map(frequency).map(|f| scaling.scale(f)));
         Ok(RotaryEmbedding {
             config: self.clone(),
             frequencies,
@@ -214,7 +214,7 @@ impl Build for RotaryEmbeddingConfig {
 }
 
 impl RotaryEmbeddingConfig {
-    fn turned(&self) -> usize {
+    fn rotary_size(&self) -> usize {
         self.rotary_dim.unwrap_or(self.head_dim)
     }
 }
@@ -227,13 +227,13 @@ impl RotaryEmbedding {
             "{}, rope_theta={}, rotary_dim={}, layout={}",
             config.head_dim,
             Repr(&config.rope_theta),
-            config.turned(),
+            config.rotary_size(),
             config.layout.name()
         )
     }
 
     /// Turns each of several tensors by the same positions.
-    pub(super) fn turn<const N: usize>(
+    pub(super) fn rotate<const N: usize>(
         &self,
         tensors: [Tensor; N],
         positions: &Tensor,
@@ -279,7 +279,7 @@ impl RotaryEmbedding {
     }
 
     fn turn_one(&self, x: Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-        let (size, turned) = (self.config.head_dim, self.config.turned());
+        let (size, turned) = (self.config.head_dim, self.config.rotary_size());
         let layout = self.config.layout;
         let [a, b] = layout.part(&x.narrow(-1, 0..turned)?)?;
         let first = a.mul(cos)?.sub(&b.mul(sin)?)?;
@@ -320,7 +320,7 @@ impl Forward<(Tensor, Tensor)> for RotaryEmbedding {
     type Output = Tensor;
 
     fn forward(&self, (input, positions): (Tensor, Tensor)) -> Result<Tensor> {
-        let [output] = self.turn([input], &positions)?;
+        let [output] = self.rotate([input], &positions)?;
         Ok(output)
     }
 }

@@ -75,7 +75,7 @@ impl Softmax {
 }
 
 /// The dimension that PyTorch chooses where none is given.
-pub(super) fn implicit(dim: Option<isize>, input: &Tensor) -> isize {
+pub(super) fn implicit_dim(dim: Option<isize>, input: &Tensor) -> isize {
     dim.unwrap_or(match input.rank() {
         0 | 1 | 3 => 0,
         _ => 1,
@@ -94,7 +94,7 @@ impl Forward for Softmax {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        let dim = implicit(self.dim, &input);
+        let dim = implicit_dim(self.dim, &input);
         input.softmax(dim)
     }
 }

@@ -18,7 +18,7 @@ pub(super) const fn sizes<const N: usize>() -> &'static str {
 pub(super) fn check_images<const N: usize>(op: &'static str, input: &Tensor) -> Result<()> {
     match input.rank().checked_sub(N) {
         Some(1 | 2) => Ok(()),
-        _ => Err(not_images::<N>(op, input, "channels")),
+        _ => Err(images_error::<N>(op, input, "channels")),
     }
 }
 
@@ -32,10 +32,10 @@ pub(super) fn check_channels<const N: usize>(
     if matches!(lead, Some(1 | 2)) && input.size(-1 - (N as isize))? == channels {
         return Ok(());
     }
-    Err(not_images::<N>(op, input, &channels.to_string()))
+    Err(images_error::<N>(op, input, &channels.to_string()))
 }
 
-fn not_images<const N: usize>(op: &'static str, input: &Tensor, channels: &str) -> Error {
+fn images_error<const N: usize>(op: &'static str, input: &Tensor, channels: &str) -> Error {
     let sizes = sizes::<N>();
     let (expected, got) = (
         format!("[batch, {channels}, {sizes}] or [{channels}, {sizes}]"),

@@ -48,7 +48,7 @@ pub enum OptimizerError {
 }
 
 /// The paths in words, and the verb that follows them.
-fn named(paths: &[String]) -> (String, &'static str) {
+fn list_paths(paths: &[String]) -> (String, &'static str) {
     let names = paths.iter().map(|path| format!("`{}`", quote(path)));
     let are = if paths.len() == 1 { "is" } else { "are" };
     (names.collect::<Vec<_>>().join(", "), are)
@@ -58,7 +58,7 @@ impl fmt::Display for OptimizerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameters { paths } => {
-                let (names, are) = named(paths);
+                let (names, are) = list_paths(paths);
                 write!(
                     f,
                     "step: {names} {are} not the parameter(s) the optimizer was built with; build it anew \
@@ -83,7 +83,7 @@ impl fmt::Display for OptimizerError {
                 }
             }
             Self::TwoGroups { paths, selections } => {
-                let (names, are) = named(paths);
+                let (names, are) = list_paths(paths);
                 let [first, second] = selections.each_ref().map(|text| quote(text));
                 write!(
                     f,

@@ -79,7 +79,7 @@ impl<O: Clone> ParamGroups<O> {
         let mut taken: HashMap<TensorId, usize> = HashMap::new();
         for (number, (select, _)) in self.groups.iter().enumerate() {
             let selected = select.resolve(named.iter().map(|(path, _)| path.as_str()));
-            selected.map_err(empty_group)?;
+            selected.map_err(empty_group_error)?;
             let mut twice: Vec<(usize, &String)> = Vec::new();
             for (path, id) in named.iter().filter(|(path, _)| select.covers(path)) {
                 let before = *taken.entry(*id).or_insert(number);
@@ -113,7 +113,7 @@ impl<O: Clone> ParamGroups<O> {
 }
 
 /// The error of a group that selects nothing.
-fn empty_group(error: Error) -> Error {
+fn empty_group_error(error: Error) -> Error {
     match error.downcast_ref() {
         Some(ModuleError::NothingSelected {
             selection,

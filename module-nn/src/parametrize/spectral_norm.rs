@@ -137,7 +137,7 @@ impl SpectralNorm {
         let drawn = |size: usize| normalize_vector(&Tensor::randn(size, weight.dtype())?, eps);
         let u = drawn(matrix.size(0)?)?.to_device(&weight.device())?;
         let v = drawn(matrix.size(1)?)?.to_device(&weight.device())?;
-        let (u, v) = iterated(&matrix, u, v, FIRST_ITERATIONS, eps)?;
+        let (u, v) = iterate(&matrix, u, v, FIRST_ITERATIONS, eps)?;
         Ok(Self {
             u: Buffer::new(u).into(),
             v: Buffer::new(v).into(),
@@ -157,7 +157,7 @@ fn normalize_vector(x: &Tensor, eps: f64) -> Result<Tensor> {
 }
 
 /// Both vectors after some steps of the power method.
-fn iterated(
+fn iterate(
     matrix: &Tensor,
     mut u: Tensor,
     mut v: Tensor,
@@ -191,7 +191,7 @@ impl Parametrization for SpectralNorm {
         if self.training.is_training() {
             let steps = self.config.n_power_iterations;
             let (u_now, v_now) =
-                no_grad(|| iterated(&matrix.detach(), u.tensor(), v.tensor(), steps, eps))?;
+                no_grad(|| iterate(&matrix.detach(), u.tensor(), v.tensor(), steps, eps))?;
             u.set(u_now)?;
             v.set(v_now)?;
         }

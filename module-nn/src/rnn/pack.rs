@@ -1,8 +1,8 @@
 use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
 
 use super::{
-    PackedSequence, PadSequenceOptions, check_lengths, gather_rows, listed, pad_sequence,
-    unpad_sequence_batch_first, wrong_lengths,
+    PackedSequence, PadSequenceOptions, check_lengths, gather_rows, lengths_error, list_with_room,
+    pad_sequence, unpad_sequence_batch_first,
 };
 
 module_core::options! {
@@ -65,14 +65,14 @@ fn pack(
     };
     check_lengths(op, lengths, batch, steps)?;
     if lengths.contains(&0) {
-        return Err(wrong_lengths(op, lengths, "each must be at least 1"));
+        return Err(lengths_error(op, lengths, "each must be at least 1"));
     }
     let mut order: Vec<usize> = (0..batch).collect();
     if options.enforce_sorted {
         if !lengths.is_sorted_by(|a, b| a >= b) {
             let problem = "must not grow when `enforce_sorted` is true; set it to false to have the \
                            sequences sorted";
-            return Err(wrong_lengths(op, lengths, problem));
+            return Err(lengths_error(op, lengths, problem));
         }
     } else {
         order.sort_by_key(|&i| std::cmp::Reverse(lengths[i]));
@@ -82,8 +82,8 @@ fn pack(
         .iter()
         .try_fold(0_usize, |sum, &length| sum.checked_add(length));
     let longest = order.first().map_or(0, |&i| lengths[i]);
-    let mut batch_sizes: Vec<usize> = listed(op, input, Some(longest))?;
-    let mut rows: Vec<i64> = listed(op, input, total)?;
+    let mut batch_sizes: Vec<usize> = list_with_room(op, input, Some(longest))?;
+    let mut rows: Vec<i64> = list_with_room(op, input, total)?;
     for step in 0..longest {
         let size = order.partition_point(|&i| lengths[i] > step);
         batch_sizes.push(size);
@@ -188,11 +188,11 @@ pub fn pad_packed_sequence(
         let places = places.map(|(step, i)| place(step, i));
         gather_rows(NAME, data, places, [steps, batch], value)?
     };
-    Ok((longer(&padded, more, options)?, lengths))
+    Ok((lengthen(&padded, more, options)?, lengths))
 }
 
 /// With more steps of padding.
-fn longer(padded: &Tensor, more: usize, options: PadPackedOptions) -> Result<Tensor> {
+fn lengthen(padded: &Tensor, more: usize, options: PadPackedOptions) -> Result<Tensor> {
     if more == 0 {
         return Ok(padded.clone());
     }

@@ -31,7 +31,7 @@ impl Budget {
     }
 
     /// Makes room in a vector for `more` elements, and for a quarter of those that it has.
-    pub(super) fn room<T>(&self, all: &mut Vec<T>, more: usize) -> Result<(), String> {
+    pub(super) fn reserve<T>(&self, all: &mut Vec<T>, more: usize) -> Result<(), String> {
         if all.capacity() - all.len() < more {
             let more = more.max(all.len() / 4);
             self.bytes(more.saturating_mul(size_of::<T>()))?;

@@ -25,7 +25,7 @@ pub(super) fn call(
     };
     match (global, values) {
         (Global::OrderedDict, []) => heap.new_dict(),
-        (Global::OrderedDict, &[pairs]) => ordered(heap, pairs),
+        (Global::OrderedDict, &[pairs]) => make_ordered_dict(heap, pairs),
         (Global::Tensor | Global::TypedTensor, _) => heap.new_tensor(global, place),
         (Global::Parameter, &[tensor @ Value::Tensor(_), ..]) => Ok(tensor),
         (
@@ -72,7 +72,7 @@ pub(super) fn call_named(
 }
 
 /// An ordered dict made of a list of pairs, as Python 2 wrote it.
-fn ordered(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String> {
+fn make_ordered_dict(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String> {
     let dict = heap.new_dict()?;
     let Value::Dict(place) = dict else {
         return Ok(dict);

@@ -2,7 +2,7 @@
 //! the reader does itself.
 
 use crate::DType;
-use crate::checkpoint::words::shortened;
+use crate::checkpoint::words::shorten;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +218,7 @@ static TENSORS: [(&str, &str, &str); 8] = [
 /// What a name outside of the list makes.
 pub(super) fn describe(module: &str, name: &str) -> String {
     let known = tensor(module, name);
-    let (module, name) = (shortened(module), shortened(name));
+    let (module, name) = (shorten(module), shorten(name));
     match known {
         Some((what, _)) => format!("{what} (`{module}.{name}`)"),
         None => format!("an object of `{module}.{name}`"),
@@ -226,7 +226,7 @@ pub(super) fn describe(module: &str, name: &str) -> String {
 }
 
 /// What to save instead of a tensor that is not served.
-pub(super) fn instead(module: &str, name: &str) -> Option<String> {
+pub(super) fn suggest_instead(module: &str, name: &str) -> Option<String> {
     let (_, instead) = tensor(module, name)?;
     Some(format!("which is not served; save {instead} instead"))
 }
@@ -239,13 +239,13 @@ fn tensor(module: &str, name: &str) -> Option<(&'static str, &'static str)> {
 
 /// Why a checkpoint with this name is refused, unless all that is needed lies elsewhere; and whether
 /// that says what to do.
-pub(super) fn refused(module: &str, name: &str) -> (String, bool) {
-    if let Some(instead) = instead(module, name) {
+pub(super) fn explain_refusal(module: &str, name: &str) -> (String, bool) {
+    if let Some(instead) = suggest_instead(module, name) {
         let what = describe(module, name);
         return (format!("the checkpoint holds {what}, {instead}"), true);
     }
     let whole = module.starts_with("torch.nn.modules") || module.starts_with("torch.jit");
-    let (module, name) = (shortened(module), shortened(name));
+    let (module, name) = (shorten(module), shorten(name));
     if whole {
         let refused = format!(
             "the checkpoint holds a whole module (`{module}.{name}`), whose code would have to be \

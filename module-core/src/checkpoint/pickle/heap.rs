@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::budget::Budget;
 use super::globals::{self, Global, Kind, Scalars};
-use crate::checkpoint::words::shortened;
+use crate::checkpoint::words::shorten;
 
 /// An object, or its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub(super) struct Heap<'a> {
 
 /// Puts a value at the end of a vector that the budget pays, and says where.
 fn push<T>(budget: &Budget, all: &mut Vec<T>, value: T) -> Result<u32, String> {
-    budget.room(all, 1)?;
+    budget.reserve(all, 1)?;
     let place = u32::try_from(all.len()).map_err(|e| e.to_string())?;
     all.push(value);
     Ok(place)
@@ -106,7 +106,7 @@ impl<'a> Heap<'a> {
     }
 
     pub(super) fn new_tuple(&mut self, items: &[Value]) -> Result<Value, String> {
-        self.budget.room(&mut self.items, items.len())?;
+        self.budget.reserve(&mut self.items, items.len())?;
         let start = u32::try_from(self.items.len());
         let length = u32::try_from(items.len());
         let range = start.and_then(|start| Ok((start, length?)));
@@ -162,7 +162,7 @@ impl<'a> Heap<'a> {
         if before != storage {
             return Err(format!(
                 "storage `{}` is described in two ways, as {before:?} and as {storage:?}",
-                shortened(key)
+                shorten(key)
             ));
         }
         u32::try_from(place)
@@ -172,7 +172,7 @@ impl<'a> Heap<'a> {
 
     pub(super) fn append(&mut self, list: u32, items: &[Value]) -> Result<(), String> {
         let all = &mut self.lists[list as usize];
-        self.budget.room(all, items.len())?;
+        self.budget.reserve(all, items.len())?;
         all.extend_from_slice(items);
         Ok(())
     }
@@ -183,7 +183,7 @@ impl<'a> Heap<'a> {
             return Err("a key without a value".to_owned());
         }
         let all = &mut self.dicts[dict as usize];
-        self.budget.room(all, pairs.len())?;
+        self.budget.reserve(all, pairs.len())?;
         all.extend(pairs.iter().map(|&[key, value]| (key, value)));
         Ok(())
     }

@@ -49,10 +49,10 @@ impl<'a> Machine<'a> {
     fn step(&mut self, code: u8, reader: &mut Reader<'a>) -> Result<(), String> {
         let value = match code {
             0x80 => return protocol(reader.byte()?),
-            0x95 => return frame(reader),
+            0x95 => return check_frame(reader),
             b'(' => return self.mark(),
             b'0' => return self.pop().map(drop),
-            b'1' => return self.since_mark().map(drop),
+            b'1' => return self.pop_since_mark().map(drop),
             b'2' => self.top()?,
 
             b'N' => Value::Other(Kind::None),
@@ -60,29 +60,29 @@ impl<'a> Machine<'a> {
             b'J' => Value::Int(i32::from_le_bytes(reader.array()?)),
             b'K' => Value::Int(reader.byte()?.into()),
             b'M' => Value::Int(u16::from_le_bytes(reader.array()?).into()),
-            0x8a => self.long(reader.counted::<1>()?)?,
-            0x8b => self.long(reader.counted::<4>()?)?,
+            0x8a => self.long(reader.read_counted::<1>()?)?,
+            0x8b => self.long(reader.read_counted::<4>()?)?,
             b'G' => reader.take(8).map(|_| Value::Other(Kind::Float))?,
-            b'X' => self.text(reader.counted::<4>()?)?,
-            0x8c => self.text(reader.counted::<1>()?)?,
-            0x8d => self.text(reader.counted::<8>()?)?,
-            b'U' => self.old_text(reader.counted::<1>()?)?,
-            b'T' => self.old_text(reader.counted::<4>()?)?,
-            b'B' => bytes(reader.counted::<4>()?),
-            b'C' => bytes(reader.counted::<1>()?),
-            0x8e | 0x96 => bytes(reader.counted::<8>()?),
+            b'X' => self.text(reader.read_counted::<4>()?)?,
+            0x8c => self.text(reader.read_counted::<1>()?)?,
+            0x8d => self.text(reader.read_counted::<8>()?)?,
+            b'U' => self.old_text(reader.read_counted::<1>()?)?,
+            b'T' => self.old_text(reader.read_counted::<4>()?)?,
+            b'B' => bytes(reader.read_counted::<4>()?),
+            b'C' => bytes(reader.read_counted::<1>()?),
+            0x8e | 0x96 => bytes(reader.read_counted::<8>()?),
 
             b')' => self.heap.new_tuple(&[])?,
             0x85 => self.tuple(1)?,
             0x86 => self.tuple(2)?,
             0x87 => self.tuple(3)?,
             b't' => {
-                let items = self.since_mark()?;
+                let items = self.pop_since_mark()?;
                 self.heap.new_tuple(&items)?
             }
             b']' => self.heap.new_list()?,
             b'l' => {
-                let items = self.since_mark()?;
+                let items = self.pop_since_mark()?;
                 let list = self.heap.new_list()?;
                 self.append(list, &items)?;
                 list
@@ -93,13 +93,13 @@ impl<'a> Machine<'a> {
                 return self.append(list, &[item]);
             }
             b'e' => {
-                let items = self.since_mark()?;
+                let items = self.pop_since_mark()?;
                 let list = self.top()?;
                 return self.append(list, &items);
             }
             b'}' => self.heap.new_dict()?,
             b'd' => {
-                let pairs = self.since_mark()?;
+                let pairs = self.pop_since_mark()?;
                 let dict = self.heap.new_dict()?;
                 self.set(dict, &pairs)?;
                 dict
@@ -111,19 +111,19 @@ impl<'a> Machine<'a> {
                 return self.set(dict, &[key, value]);
             }
             b'u' => {
-                let pairs = self.since_mark()?;
+                let pairs = self.pop_since_mark()?;
                 let dict = self.top()?;
                 return self.set(dict, &pairs);
             }
             0x8f => Value::Other(Kind::Set),
             0x90 => {
-                self.since_mark()?;
+                self.pop_since_mark()?;
                 return match self.top()? {
                     Value::Other(Kind::Set) | Value::Opaque(_) => Ok(()),
-                    other => Err(self.unfit("adds items to", other)),
+                    other => Err(self.unfit_error("adds items to", other)),
                 };
             }
-            0x91 => self.since_mark().map(|_| Value::Other(Kind::Set))?,
+            0x91 => self.pop_since_mark().map(|_| Value::Other(Kind::Set))?,
 
             b'q' => return self.put(reader.byte()?.into(), reader.at()),
             b'r' => return self.put(reader.length::<4>()?, reader.at()),
@@ -199,7 +199,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn since_mark(&mut self) -> Result<Vec<Value>, String> {
+    fn pop_since_mark(&mut self) -> Result<Vec<Value>, String> {
         let mark = self
             .marks
             .pop()
@@ -222,7 +222,7 @@ impl<'a> Machine<'a> {
         match list {
             Value::List(place) => self.heap.append(place, items),
             Value::Opaque(_) => Ok(()),
-            other => Err(self.unfit("adds items to", other)),
+            other => Err(self.unfit_error("adds items to", other)),
         }
     }
 
@@ -231,11 +231,11 @@ impl<'a> Machine<'a> {
             Value::Dict(place) => self.heap.set(place, pairs),
             // What a counter counts is no tensor.
             Value::Other(Kind::Counter) | Value::Opaque(_) => Ok(()),
-            other => Err(self.unfit("sets keys of", other)),
+            other => Err(self.unfit_error("sets keys of", other)),
         }
     }
 
-    fn unfit(&self, does: &str, value: Value) -> String {
+    fn unfit_error(&self, does: &str, value: Value) -> String {
         format!("the pickle {does} {}", self.heap.describe(value))
     }
 
@@ -246,7 +246,7 @@ impl<'a> Machine<'a> {
             return Err(format!("object {place} is remembered by byte {at}"));
         }
         if let Some(more) = (place + 1).checked_sub(self.memo.len()) {
-            self.heap.budget().room(&mut self.memo, more)?;
+            self.heap.budget().reserve(&mut self.memo, more)?;
             self.memo.resize(self.memo.len() + more, None);
         }
         self.memo[place] = Some(value);
@@ -335,7 +335,7 @@ fn protocol(number: u8) -> Result<(), String> {
 }
 
 /// A frame only says how many bytes come, of which there must be as many.
-fn frame(reader: &mut Reader<'_>) -> Result<(), String> {
+fn check_frame(reader: &mut Reader<'_>) -> Result<(), String> {
     let length = reader.length::<8>()?;
     reader.fork().take(length).map(drop)
 }

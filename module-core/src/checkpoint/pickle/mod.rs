@@ -39,7 +39,7 @@ impl<'a> Pickle<'a> {
     ) -> Result<Self, String> {
         let pickle = Self::read_objects(bytes, whole, budget, None)?;
         match pickle.heap.first_opaque() {
-            Some((module, name)) => Err(globals::refused(module, name).0),
+            Some((module, name)) => Err(globals::explain_refusal(module, name).0),
             None => Ok(pickle),
         }
     }
@@ -58,7 +58,7 @@ impl<'a> Pickle<'a> {
         let (heap, length) = (machine.heap, reader.at());
         let root = root.map_err(|problem| match (entry, heap.first_opaque()) {
             // The whole would have been refused for this before the other problem.
-            (None, Some((module, name))) => globals::refused(module, name).0,
+            (None, Some((module, name))) => globals::explain_refusal(module, name).0,
             _ => problem,
         })?;
         Ok(Self { heap, root, length })

@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes that follow their length, which has `N` bytes.
-    pub(super) fn counted<const N: usize>(&mut self) -> Result<&'a [u8], String> {
+    pub(super) fn read_counted<const N: usize>(&mut self) -> Result<&'a [u8], String> {
         let length = self.length::<N>()?;
         self.take(length)
     }

@@ -7,7 +7,7 @@ use super::globals;
 use super::heap::{Heap, Value};
 use super::tensors::{Storages, TensorBuilder};
 use crate::StateDict;
-use crate::checkpoint::words::shortened;
+use crate::checkpoint::words::shorten;
 use crate::checkpoint::{FormatError, ReadOptions};
 
 /// The tensors of the dict at the entry of the options, or of the whole, in which nothing may be
@@ -22,19 +22,19 @@ pub(super) fn state(
     let value = match (entry, heap.first_opaque()) {
         (Some(path), _) => find(heap, root, path)?,
         (None, None) => root,
-        (None, Some((module, name))) => return Err(refused(heap, root, module, name)),
+        (None, Some((module, name))) => return Err(refusal_error(heap, root, module, name)),
     };
     let Value::Dict(dict) = value else {
         let what = heap.describe(value);
         return Err(FormatError::Unsupported(match entry {
-            Some(path) => format!("`{}` is {what}, not a dict of tensors", shortened(path)),
+            Some(path) => format!("`{}` is {what}, not a dict of tensors", shorten(path)),
             None => format!(
                 "the checkpoint holds {what}, not a dict of tensors; save `{{\"name\": tensor}}` with \
                  a name for each"
             ),
         }));
     };
-    if let Some(problem) = mixed(heap, dict, entry) {
+    if let Some(problem) = describe_mixed(heap, dict, entry) {
         return Err(FormatError::Unsupported(problem));
     }
     let count = tensors_in(heap, dict).count();
@@ -53,14 +53,14 @@ pub(super) fn state(
 }
 
 /// Why a checkpoint is refused in which there is something opaque, with the cure.
-fn refused(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> FormatError {
-    let (problem, cured) = globals::refused(module, name);
+fn refusal_error(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> FormatError {
+    let (problem, cured) = globals::explain_refusal(module, name);
     let cure = match entries(heap, root).is_empty() {
         true if cured => String::new(),
         true => "; re-save the state dict alone".to_owned(),
         false => format!(
             "; what is not needed does no harm: {}",
-            choices(heap, root, None)
+            describe_choices(heap, root, None)
         ),
     };
     FormatError::Unsupported(problem + &cure)
@@ -113,13 +113,13 @@ fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, FormatError> 
                     (_, Some("")) => format!(": the checkpoint holds {}", heap.describe(value)),
                     (_, Some(before)) => {
                         let before = before.trim_end_matches('.');
-                        format!(": `{}` is {}", shortened(before), heap.describe(value))
+                        format!(": `{}` is {}", shorten(before), heap.describe(value))
                     }
                 };
                 return Err(FormatError::Unsupported(format!(
                     "there is no entry `{}`{found}; {}",
-                    shortened(path),
-                    choices(heap, root, None)
+                    shorten(path),
+                    describe_choices(heap, root, None)
                 )));
             }
         }
@@ -129,7 +129,7 @@ fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, FormatError> 
 /// What is wrong with a dict that does not hold tensors only.
 ///
 /// The extra state of a module (`…_extra_state`) may be anything; if it is no tensor it is left out.
-fn mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {
+fn describe_mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {
     let extra = |key| {
         heap.text(key)
             .is_some_and(|key| key.ends_with("_extra_state"))
@@ -140,22 +140,23 @@ fn mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {
         .copied()
         .find(|&(key, value)| !matches!(value, Value::Tensor(_)) && !extra(key))?;
     let key = step(heap, key).unwrap_or_else(|| heap.describe(key).into());
-    let (key, what) = (shortened(&key), heap.describe(value));
-    let at = entry.map(|path| format!(" of `{}`", shortened(path)));
+    let (key, what) = (shorten(&key), heap.describe(value));
+    let at = entry.map(|path| format!(" of `{}`", shorten(path)));
     let at = at.unwrap_or_default();
     let opaque = heap.opaque(value);
-    if let Some(instead) = opaque.and_then(|(module, name)| globals::instead(module, name)) {
+    if let Some(instead) = opaque.and_then(|(module, name)| globals::suggest_instead(module, name))
+    {
         return Some(format!("`{key}`{at} is {what}, {instead}"));
     }
     Some(format!(
         "`{key}`{at} is {what}, not a tensor; {}",
-        choices(heap, Value::Dict(dict), entry)
+        describe_choices(heap, Value::Dict(dict), entry)
     ))
 }
 
 /// The entries under `root` that hold tensors, with their numbers, for the reader of an error to
 /// choose one. `root` itself may lie under another entry.
-fn choices(heap: &Heap<'_>, root: Value, under: Option<&str>) -> String {
+fn describe_choices(heap: &Heap<'_>, root: Value, under: Option<&str>) -> String {
     const SHOWN: usize = 12;
     let found = entries(heap, root);
     if found.is_empty() {
@@ -172,7 +173,7 @@ fn choices(heap: &Heap<'_>, root: Value, under: Option<&str>) -> String {
     if let Some(more) = found.len().checked_sub(SHOWN + 1) {
         shown.push(format!("{} more", more + 1));
     }
-    let under = under.map(|path| format!(", which lie under `{}`", shortened(path)));
+    let under = under.map(|path| format!(", which lie under `{}`", shorten(path)));
     format!(
         "choose one of the entries that hold tensors by `ReadOptions::entry` (for a module's \
          `load_with`, `LoadOptions::entry`){}: {}",
@@ -201,7 +202,7 @@ fn entries(heap: &Heap<'_>, root: Value) -> Vec<(String, usize)> {
         let count = tensors_in(heap, place).count();
         if count > 0 && !path.is_empty() {
             let steps = path.iter().filter_map(|&key| step(heap, key));
-            let steps: Vec<_> = steps.map(|key| shortened(&key).into_owned()).collect();
+            let steps: Vec<_> = steps.map(|key| shorten(&key).into_owned()).collect();
             found.push((steps.join("."), count));
         }
         if path.len() < DEPTH {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::globals::{Global, Kind, Scalars};
 use super::heap::{Heap, Rebuild, Value};
 use crate::checkpoint::FormatError;
-use crate::checkpoint::words::shortened;
+use crate::checkpoint::words::shorten;
 use crate::{Complex, DType, Shape, StateDict, Tensor};
 use crate::{Layout, MAX_RANK};
 
@@ -83,10 +83,10 @@ impl<'a> TensorBuilder<'a> {
     /// Puts a tensor under a name that is still free.
     pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), FormatError> {
         let tensor = self.make(rebuild);
-        let tensor = tensor.map_err(|problem| problem.of(&shortened(name)))?;
+        let tensor = tensor.map_err(|problem| problem.of(&shorten(name)))?;
         self.heap.budget().bytes(name.len())?;
         match self.state.insert(name, tensor) {
-            Some(_) => Err(format!("the key `{}` stands twice", shortened(name)).into()),
+            Some(_) => Err(format!("the key `{}` stands twice", shorten(name)).into()),
             None => Ok(()),
         }
     }
@@ -112,7 +112,7 @@ impl<'a> TensorBuilder<'a> {
                 return Err(FormatError::Unsupported(format!(
                     "up to `{}` its tensors are views of more than {most} bytes together, many times \
                      what the file holds; {ALLOW}",
-                    shortened(name)
+                    shorten(name)
                 )));
             }
         }
@@ -174,7 +174,7 @@ impl<'a> TensorBuilder<'a> {
         match (dtype, self.heap.opaque(dtype)) {
             (Value::Global(Global::DType(scalars)), _) => Ok(scalars),
             (_, Some((module, name))) => {
-                let (module, name) = (shortened(module), shortened(name));
+                let (module, name) = (shorten(module), shorten(name));
                 let problem = format!("its dtype `{module}.{name}` is not served");
                 Err(FormatError::Unsupported(problem))
             }
@@ -210,7 +210,7 @@ impl<'a> TensorBuilder<'a> {
                 (Some("conj"), Value::Other(Kind::Bool(true))) => lazy.conjugated = true,
                 (name, value) => {
                     let name = match name {
-                        Some(name) => format!("`{}`", shortened(name)),
+                        Some(name) => format!("`{}`", shorten(name)),
                         None => self.heap.describe(key),
                     };
                     let value = match value {

@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
             if key == METADATA {
                 let found: Option<Unique<String>> = map.next_value()?;
                 if metadata.replace(found).is_some() {
-                    return Err(twice(METADATA));
+                    return Err(duplicate_error(METADATA));
                 }
             } else {
                 insert_once(&mut tensors, key, &mut map, |Info(info)| info)?;
@@ -218,12 +218,12 @@ fn insert_once<'de, V: Deserialize<'de>, T, A: MapAccess<'de>>(
     made: impl FnOnce(V) -> T,
 ) -> Result<(), A::Error> {
     if to.contains_key(&key) {
-        return Err(twice(&key));
+        return Err(duplicate_error(&key));
     }
     to.insert(key, made(map.next_value()?));
     Ok(())
 }
 
-fn twice<E: Error>(key: &str) -> E {
+fn duplicate_error<E: Error>(key: &str) -> E {
     E::custom(format_args!("key `{}` stands twice", quote(key)))
 }

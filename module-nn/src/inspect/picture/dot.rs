@@ -14,7 +14,7 @@ pub(super) fn write(graph: &Graph) -> String {
     }
     for edge in &graph.edges {
         let (from, to) = (&graph.nodes[edge.from].id, &graph.nodes[edge.to].id);
-        let _ = writeln!(dot, "  {from} -> {to} [label={}]", quoted(&edge.label));
+        let _ = writeln!(dot, "  {from} -> {to} [label={}]", quote(&edge.label));
     }
     dot.push_str("}\n");
     dot
@@ -29,11 +29,11 @@ fn write_node(dot: &mut String, graph: &Graph, index: usize, depth: usize) {
             Role::Input | Role::Output => ", fillcolor=\"#334155\", fontcolor=white",
             Role::Module => "",
         };
-        let label = quoted(&format!("{}\n{}", node.kind, node.name));
+        let label = quote(&format!("{}\n{}", node.kind, node.name));
         let _ = writeln!(dot, "{indent}{} [label={label}{fill}]", node.id);
         return;
     }
-    let label = quoted(&format!("{} {}", node.kind, node.name));
+    let label = quote(&format!("{} {}", node.kind, node.name));
     let _ = writeln!(
         dot,
         "{indent}subgraph cluster_{} {{\n{indent}  label={label}; labeljust=l; color=\"#cbd5e1\"; fontname=Helvetica; fontsize=11;",
@@ -45,7 +45,7 @@ fn write_node(dot: &mut String, graph: &Graph, index: usize, depth: usize) {
     let _ = writeln!(dot, "{indent}}}");
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.trim_end().replace('\n', "\\n"))
 }

@@ -170,7 +170,7 @@ impl Graph {
     }
 
     /// A node and those around it, innermost first.
-    pub(super) fn around(&self, node: usize) -> Vec<usize> {
+    pub(super) fn ancestors(&self, node: usize) -> Vec<usize> {
         let mut chain = vec![node];
         let mut at = node;
         while at != 0 {
@@ -181,8 +181,8 @@ impl Graph {
     }
 
     /// The innermost node around both ends of an edge, and the children of it in which they lie.
-    pub(super) fn meeting(&self, edge: &Edge) -> Option<(usize, usize, usize)> {
-        let (from, to) = (self.around(edge.from), self.around(edge.to));
+    pub(super) fn find_common_ancestor(&self, edge: &Edge) -> Option<(usize, usize, usize)> {
+        let (from, to) = (self.ancestors(edge.from), self.ancestors(edge.to));
         let shared = from
             .iter()
             .rev()

@@ -105,10 +105,10 @@ impl Placing<'_> {
         let mut fed = vec![false; nodes.len()];
         for edge in &self.graph.edges {
             self.graph
-                .around(edge.to)
+                .ancestors(edge.to)
                 .into_iter()
                 .for_each(|node| fed[node] = true);
-            if let Some((_, from, to)) = self.graph.meeting(edge) {
+            if let Some((_, from, to)) = self.graph.find_common_ancestor(edge) {
                 sources[to].push(from);
             }
         }
@@ -150,7 +150,7 @@ impl Placing<'_> {
         // For each box the lanes, with the rows in which they are taken.
         let mut taken: Vec<Vec<Vec<(usize, usize)>>> = vec![Vec::new(); self.graph.nodes.len()];
         for (index, edge) in self.graph.edges.iter().enumerate() {
-            let Some((around, from, to)) = self.graph.meeting(edge) else {
+            let Some((around, from, to)) = self.graph.find_common_ancestor(edge) else {
                 continue;
             };
             let (first, last) = (self.rows[from], self.rows[to]);

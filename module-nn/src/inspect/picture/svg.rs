@@ -41,7 +41,7 @@ pub(super) fn write(graph: &Graph) -> String {
     // Written last, over the lines.
     let mut labels = String::new();
     for (index, node) in graph.nodes.iter().enumerate().skip(1) {
-        let depth = graph.around(index).len();
+        let depth = graph.ancestors(index).len();
         draw_box(&mut svg, &mut labels, node, rects[index], depth, &mut kinds);
     }
     let straight: Vec<bool> = routes
@@ -78,7 +78,7 @@ fn draw_box<'g>(
         width,
         height,
     } = rect;
-    let (kind, name) = (escaped(&node.kind), escaped(&node.name));
+    let (kind, name) = (escape(&node.kind), escape(&node.name));
     let is_end = matches!(node.role, Role::Input | Role::Output);
     let (fill, frame, radius) = match node.role {
         _ if is_end => ("#334155", "#334155", 20.0),
@@ -105,7 +105,7 @@ fn draw_box<'g>(
         svg,
         "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
          rx=\"{radius}\" fill=\"{fill}\" stroke=\"{frame}\"/>",
-        escaped(&node.about)
+        escape(&node.about)
     );
     let middle = rect.middle();
     let _ = if !node.children.is_empty() {
@@ -160,7 +160,7 @@ fn draw_line(svg: &mut String, labels: &mut String, line: &Line<'_>, route: Rout
         is_alone,
         meets_lane,
     } = line;
-    let text = escaped(label);
+    let text = escape(label);
     let letters = label.chars().count() as f64 * LETTER;
     match route {
         Route::Straight => {
@@ -219,7 +219,7 @@ fn draw_line(svg: &mut String, labels: &mut String, line: &Line<'_>, route: Rout
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

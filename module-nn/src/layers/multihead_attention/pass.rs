@@ -21,8 +21,8 @@ pub(super) fn run(
         }
     }
     let [query, key, value] = project(layer, &sizes, &input)?;
-    let key = heads(with_more(key, &layer.bias_k, &sizes)?, &sizes)?;
-    let value = heads(with_more(value, &layer.bias_v, &sizes)?, &sizes)?;
+    let key = heads(append_learned(key, &layer.bias_k, &sizes)?, &sizes)?;
+    let value = heads(append_learned(value, &layer.bias_v, &sizes)?, &sizes)?;
     let query = heads(query, &sizes)?;
     let (key, value) = match layer.config.add_zero_attn {
         true => (
@@ -39,7 +39,7 @@ pub(super) fn run(
     let (attended, weights) = if input.need_weights {
         let scale = (1.0 / sizes.head_dim as f64).sqrt();
         let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
-        if let Some(mask) = masks.added(&sizes, input.is_causal, more, &query)? {
+        if let Some(mask) = masks.add_masks(&sizes, input.is_causal, more, &query)? {
             scores = scores.add(&mask)?;
         }
         let weights = scores.softmax(-1)?.dropout(dropout_p)?;
@@ -49,7 +49,7 @@ pub(super) fn run(
         let is_causal = input.is_causal && masks.padding.is_none() && more == 0;
         let mask = match is_causal {
             true => None,
-            false => masks.added(&sizes, input.is_causal, more, &query)?,
+            false => masks.add_masks(&sizes, input.is_causal, more, &query)?,
         };
         let options = AttentionOptions::new()
             .attn_mask(mask.as_ref())
@@ -61,7 +61,7 @@ pub(super) fn run(
         )
     };
     let joined = attended.permute(sizes.out_of_heads())?;
-    let (a, b) = sizes.leading(sizes.queries);
+    let (a, b) = sizes.leading_sizes(sizes.queries);
     let joined = joined.reshape([a, b, layer.config.embed_dim])?;
     let mut output = layer.out_proj.call(joined)?;
     let mut weights = match weights {
@@ -146,7 +146,7 @@ impl Sizes {
     }
 
     /// The two dimensions before the last of a sequence of that length.
-    fn leading(&self, length: usize) -> (usize, usize) {
+    fn leading_sizes(&self, length: usize) -> (usize, usize) {
         match self.batch_first {
             true => (self.batch, length),
             false => (length, self.batch),
@@ -212,11 +212,11 @@ fn project(
 }
 
 /// Keys or values with the learned one behind them, if there is one.
-fn with_more(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor> {
+fn append_learned(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor> {
     let Maybe::Present(more) = more else {
         return Ok(x);
     };
-    let (a, b) = sizes.leading(1);
+    let (a, b) = sizes.leading_sizes(1);
     let more = more.tensor().expand([a, b, sizes.heads * sizes.head_dim])?;
     Tensor::cat(&[x, more], sizes.sequence_dim())
 }
@@ -255,7 +255,7 @@ impl Masks {
                 if *mask.shape() != expected {
                     return Err(error(format!("a key_padding_mask {expected}"), mask));
                 }
-                let mask = additive(mask, &input.query)?;
+                let mask = to_additive(mask, &input.query)?;
                 Some(mask.reshape([batch, 1, 1, keys])?)
             }
             None => None,
@@ -264,7 +264,7 @@ impl Masks {
             Some(mask) => {
                 let flat: Shape = [queries, keys].into();
                 let deep: Shape = [batch.saturating_mul(heads), queries, keys].into();
-                let added = additive(mask, &input.query)?;
+                let added = to_additive(mask, &input.query)?;
                 Some(if *mask.shape() == flat {
                     added
                 } else if *mask.shape() == deep {
@@ -279,7 +279,7 @@ impl Masks {
     }
 
     /// Both in one, with nothing hidden of the `more` keys behind those given.
-    fn added(
+    fn add_masks(
         &self,
         sizes: &Sizes,
         is_causal: bool,
@@ -308,7 +308,7 @@ impl Masks {
 }
 
 /// Minus infinity where truth values block; numbers as they are.
-fn additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
+fn to_additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
     let (op, dtype) = (NAME, mask.dtype());
     if dtype == DType::Bool {
         let zeros = Tensor::zeros(mask.shape(), (query.dtype(), &query.device()))?;

@@ -7,7 +7,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{Error, Result};
 
-use crate::config::{PartSize, between, fitting_count, positive};
+use crate::config::{PartSize, between, check_count_fits, positive};
 
 /// The arguments of every recurrent layer.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl RecurrentArguments {
             let times = |product: usize, &size: &usize| product.saturating_mul(size);
             shape.iter().fold(1, times)
         });
-        fitting_count(
+        check_count_fits(
             layer,
             "num_layers",
             self.num_layers,

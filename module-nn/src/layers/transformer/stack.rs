@@ -3,7 +3,7 @@
 
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
-use crate::config::{PartSize, fitting_count, positive};
+use crate::config::{PartSize, check_count_fits, positive};
 use crate::layers::causal::{additive_mask, causal_mask};
 use crate::layers::{LayerNorm, LayerNormConfig};
 
@@ -75,7 +75,7 @@ pub(super) fn check_count<M: Module>(
 ) -> Result<()> {
     positive(name, argument, count)?;
     let layer = deferred(build)?;
-    fitting_count(name, argument, count, PartSize::of(layer.as_module()))
+    check_count_fits(name, argument, count, PartSize::of(layer.as_module()))
 }
 
 /// The normalization behind the last layer, under the key `norm`; a stack flattens it into itself.

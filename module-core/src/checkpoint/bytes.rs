@@ -3,9 +3,10 @@
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-use super::format::read_by_format;
+use super::format_error::damaged;
+use super::formats::read_by_format;
 use super::output::{Output, file_error};
-use super::{CheckpointReader, ReadOptions, damaged, safetensors};
+use super::{CheckpointReader, ReadOptions, safetensors};
 use crate::backend::SharedBytes;
 use crate::{Result, StateDict};
 

@@ -3,6 +3,9 @@ use std::ops::Range;
 use crate::backend::SharedBytes;
 use crate::{DType, Device, Layout, Shape, Tensor};
 
+/// How much is read at a time.
+pub(super) const PART: usize = 1 << 23;
+
 /// The bytes of a whole checkpoint, from which a [`Format`](super::Format) makes tensors.
 ///
 /// # Example

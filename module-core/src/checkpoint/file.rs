@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use super::bytes::is_index;
-use super::format::read_by_format;
+use super::formats::read_by_format;
+use super::open::{open, read_whole};
 use super::output::file_error;
-use super::{CheckpointReader, ReadOptions, SaveHandle, atomic, safetensors, sharded};
+use super::{CheckpointReader, ReadOptions, SaveHandle, atomic, bytes, safetensors, sharded};
+use crate::backend::SharedBytes;
 use crate::{Result, StateDict};
 
 impl StateDict {
@@ -152,13 +154,15 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
     }
 }
 
-pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<CheckpointReader<'static>> {
-    let file = CheckpointReader::open(path, options);
-    file.map_err(|error| file_error(path, error))
-}
-
-/// The whole content of a small file, as an index is.
-pub(super) fn read_whole(path: &Path, file: CheckpointReader<'_>) -> Result<Vec<u8>> {
-    let bytes = file.read(0..file.length());
-    bytes.map_err(|error| file_error(path, error))
+/// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
+pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
+    if is_index(&bytes) {
+        return sharded::read(path, &bytes, options);
+    }
+    let reader = CheckpointReader::of_bytes(SharedBytes::new(bytes));
+    bytes::read(
+        path,
+        reader.map_err(|error| file_error(path, error))?,
+        options,
+    )
 }

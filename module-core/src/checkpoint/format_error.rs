@@ -2,7 +2,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use super::damaged;
 use super::output::file_error;
 use crate::{Error, FileError};
 
@@ -73,4 +72,15 @@ impl From<io::Error> for FormatError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
+}
+
+/// The error for a file whose content is not what it should be.
+pub(super) fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
+    let path = path.to_owned();
+    FileError::Format {
+        path,
+        format,
+        problem,
+    }
+    .into()
 }

@@ -13,12 +13,15 @@ mod file;
 mod foreign;
 mod format;
 mod format_error;
+mod formats;
 #[cfg(feature = "mmap")]
 mod mapping;
 #[cfg(feature = "npz")]
 mod npy;
 #[cfg(feature = "npz")]
 mod npz;
+#[cfg(feature = "fs")]
+mod open;
 mod options;
 mod output;
 #[cfg(feature = "torch-files")]
@@ -49,13 +52,14 @@ mod words;
 #[cfg(any(feature = "npz", feature = "torch-files"))]
 mod zip;
 
-use std::path::Path;
-
 #[cfg(feature = "fs")]
 pub use background::SaveHandle;
 pub use contents::Contents;
-pub use format::{Format, register_format};
+#[cfg(feature = "fs")]
+pub use file::read_bytes;
+pub use format::Format;
 pub use format_error::FormatError;
+pub use formats::register_format;
 pub use options::ReadOptions;
 pub use reader::{CheckpointReader, TensorPlace};
 #[cfg(feature = "fs")]
@@ -63,35 +67,6 @@ pub use restored::{ChangedSetting, RestoreReport};
 pub use stateful::{Snapshot, Stateful};
 #[cfg(feature = "fs")]
 pub use training::TrainingCheckpoint;
-
-use crate::{Error, FileError};
-#[cfg(feature = "fs")]
-use crate::{Result, StateDict};
-
-/// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
-#[cfg(feature = "fs")]
-pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
-    if bytes::is_index(&bytes) {
-        return sharded::read(path, &bytes, options);
-    }
-    let reader = CheckpointReader::of_bytes(crate::backend::SharedBytes::new(bytes));
-    bytes::read(
-        path,
-        reader.map_err(|error| output::file_error(path, error))?,
-        options,
-    )
-}
-
-/// The error for a file whose content is not what it should be.
-fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
-    let path = path.to_owned();
-    FileError::Format {
-        path,
-        format,
-        problem,
-    }
-    .into()
-}
 
 #[cfg(all(test, feature = "default"))]
 mod tests;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 #[cfg(feature = "threads")]
-use super::reader::PART;
+use super::contents::PART;
 
 /// Together from this size on elements are read by several threads: fresh memory costs the system more
 /// than the bytes.

@@ -6,7 +6,7 @@ use std::ops::Range;
 #[cfg(feature = "fs")]
 use std::path::Path;
 
-use super::contents::{Contents, check_size};
+use super::contents::{Contents, PART, check_size};
 use super::format_error::FormatError;
 #[cfg(feature = "mmap")]
 use super::mapping;
@@ -14,9 +14,6 @@ use super::mapping;
 use super::{ReadOptions, read_file, regular};
 use crate::backend::{HostData, SharedBytes};
 use crate::{DType, Device, Layout, Shape, Tensor};
-
-/// How much is read at a time.
-pub(super) const PART: usize = 1 << 23;
 
 /// How much of a checkpoint tells its format: the first entry of an archive, with a name of any length.
 const START: usize = 1 << 17;

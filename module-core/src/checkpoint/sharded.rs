@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::file::open;
-use super::format::read_by_format;
+use super::format_error::damaged;
+use super::formats::read_by_format;
+use super::open::open;
 use super::output::file_error;
 use super::safetensors::{Texts, Unique, add_ties, in_order, without_ties, write_tensors};
 use super::sorted::Sorted;
-use super::{ReadOptions, atomic, damaged, directory};
+use super::{ReadOptions, atomic, directory};
 use crate::{Error, Result, StateDict, Tensor};
 use module_tensor::error::quote;
 

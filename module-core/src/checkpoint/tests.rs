@@ -297,8 +297,8 @@ fn elements_that_lie_otherwise_are_written_in_order() {
 #[cfg(unix)]
 #[test]
 fn files_that_are_read_in_parts_are_whole() {
+    use super::contents::PART;
     use super::read_file::read_together;
-    use super::reader::PART;
 
     let scratch = Scratch::new("parts");
     let path = scratch.file("bytes");

@@ -4,14 +4,13 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::file::{open, read_whole};
-use super::format::read_by_format;
+use super::format_error::damaged;
+use super::formats::read_by_format;
+use super::open::{open, read_whole};
 use super::output::file_error;
 use super::safetensors::{self, Unique};
 use super::sorted::Sorted;
-use super::{
-    ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, damaged, directory,
-};
+use super::{ReadOptions, RestoreReport, SaveHandle, Snapshot, Stateful, atomic, directory};
 use crate::error::suggest;
 use crate::{Error, Result};
 use module_tensor::error::quote;

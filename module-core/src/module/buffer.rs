@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use super::debug::fmt_tensor;
+use super::fmt_tensor::fmt_tensor;
 use super::parameter::check_shape;
 use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
 use crate::{Result, Tensor};

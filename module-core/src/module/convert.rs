@@ -1,7 +1,7 @@
 //! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
 //! all of them or none.
 
-use super::history::replay;
+use super::replay::replay;
 use super::{Buffer, Module, Parameter, TensorId, Walk, walk};
 use crate::rng::Generator;
 use crate::{DType, Device, ModuleError, Result, Tensor};

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::debug::fmt_tensor;
-use super::{Field, FieldRole, HoldsState, TensorId, Visitor, VisitorMut};
+use super::fmt_tensor::fmt_tensor;
+use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
 use crate::{Error, Result, Tensor};
 
 /// State of a module that is no parameter and no buffer, and is saved with it: PyTorch's
@@ -124,5 +124,3 @@ impl Field for ExtraState {
 
     fn visit_field_mut<'a>(&'a mut self, _name: &str, _visitor: &mut dyn VisitorMut<'a>) {}
 }
-
-impl HoldsState for ExtraState {}

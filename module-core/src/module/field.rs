@@ -1,8 +1,4 @@
-use std::sync::Arc;
-
-use crate::__private::{HoldsNoTensors, HoldsTensors, IsNotClone};
-
-use super::{Describe, FieldInfo, FieldRole, Module, Visitor, VisitorMut};
+use super::{FieldRole, Module, Visitor, VisitorMut};
 
 /// What a field of a module may be; implemented for, and only for, the types of the table below.
 ///
@@ -91,28 +87,6 @@ impl<M: Module> Field for M {
     }
 }
 
-/// What a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a
-/// list of numbers is no module.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an element of a list of modules",
-    label = "neither a module nor a parameter",
-    note = "lists, arrays, tuples and maps in a module hold modules or parameters; an absent element is `Identity` or an enum that derives `Module`"
-)]
-pub trait Member: Field + Send + Sync {
-    /// What a list of these is called, as in PyTorch.
-    const LIST: &'static str = "ModuleList";
-    /// What a map of these is called, as in PyTorch.
-    const DICT: &'static str = "ModuleDict";
-}
-
-#[diagnostic::do_not_recommend]
-impl<M: Module> Member for M {}
-#[diagnostic::do_not_recommend]
-impl Member for crate::Parameter {
-    const LIST: &'static str = "ParameterList";
-    const DICT: &'static str = "ParameterDict";
-}
-
 /// What no parameter and no buffer is.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -122,60 +96,3 @@ impl Member for crate::Parameter {
     note = "`{Self}::new(x.tensor().detach())` makes one that goes its own way"
 )]
 pub trait MayBeCloned {}
-
-/// Types that hold parameters, buffers or modules, so that `#[module(skip)]` on them is refused.
-#[doc(hidden)]
-pub trait HoldsState {}
-
-impl<M: Module + ?Sized> HoldsState for M {}
-impl HoldsState for crate::Parameter {}
-impl HoldsState for crate::Buffer {}
-impl<T: HoldsState> HoldsState for Option<T> {}
-impl<T: HoldsState + ?Sized> HoldsState for std::rc::Rc<T> {}
-impl<T: HoldsState> HoldsState for std::cell::Cell<T> {}
-impl<T: HoldsState> HoldsState for std::cell::RefCell<T> {}
-impl<T: HoldsState> HoldsState for std::cell::OnceCell<T> {}
-impl<T: HoldsState> HoldsState for std::sync::OnceLock<T> {}
-impl<T: HoldsState> HoldsState for std::sync::Mutex<T> {}
-impl<T: HoldsState> HoldsState for std::sync::RwLock<T> {}
-impl<T: HoldsState> HoldsState for std::collections::VecDeque<T> {}
-impl<K, T: HoldsState, S> HoldsState for std::collections::HashMap<K, T, S> {}
-impl<K, T: HoldsState> HoldsState for std::collections::BTreeMap<K, T> {}
-impl HoldsState for Box<crate::Parameter> {}
-impl HoldsState for Arc<crate::Parameter> {}
-
-/// Tells what traits `T` has: what is inherent exists only where its bound holds, and shadows what
-/// [`SkipFallback`] has of the same name.
-#[doc(hidden)]
-pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
-
-#[doc(hidden)]
-pub trait SkipFallback {
-    const HOLDS_STATE: HoldsNoTensors = HoldsNoTensors;
-    const FIELDS: &'static [FieldInfo] = &[];
-
-    fn is_no_clone() {}
-}
-
-impl<T: ?Sized> SkipFallback for Skip<T> {}
-
-impl<T: HoldsState + ?Sized> Skip<T> {
-    /// `T` holds parameters, buffers or modules.
-    pub const HOLDS_STATE: HoldsTensors = HoldsTensors;
-}
-
-/// A module, and the first of its fields that may lack `Clone`: where it does, a derived `Clone` is the
-/// compiler's mistake to report.
-impl<T: Clone, F: Clone> Skip<(T, F)> {
-    /// `T` can be cloned, and no module can.
-    pub fn is_no_clone()
-    where
-        T: IsNotClone,
-    {
-    }
-}
-
-impl<T: Describe> Skip<T> {
-    /// What `T` says of its fields.
-    pub const FIELDS: &'static [FieldInfo] = T::FIELDS;
-}

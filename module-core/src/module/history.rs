@@ -3,9 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
-use super::{Init, Parameter};
-use crate::rng::Generator;
-use crate::{ModuleError, Result, Tensor};
+use super::Init;
 
 /// How many initializers a parameter remembers, the last one included.
 const MOST: usize = 16;
@@ -21,7 +19,7 @@ fn next_order() -> u64 {
 pub(super) struct Draw {
     /// When it was: greater than that of every draw before. Parameters that are drawn as one have it
     /// in common. A draw that was put right before another has that one's number and `false`.
-    order: (u64, bool),
+    pub(super) order: (u64, bool),
     /// The stream of random numbers that it was from.
     stream: u64,
     pub(super) init: Arc<dyn Init>,
@@ -37,7 +35,8 @@ impl Draw {
         }
     }
 
-    fn is_one_with(&self, other: &Self) -> bool {
+    /// Whether both are one draw for several parameters.
+    pub(super) fn is_one_with(&self, other: &Self) -> bool {
         self.order == other.order && Arc::ptr_eq(&self.init, &other.init)
     }
 }
@@ -49,7 +48,7 @@ impl Draw {
 /// was last seeded is no part of what its seed repeats, and is forgotten; so is the oldest of more than
 /// [`MOST`].
 #[derive(Clone, Default)]
-pub(super) struct History(SmallVec<[Draw; 1]>);
+pub(super) struct History(pub(super) SmallVec<[Draw; 1]>);
 
 impl History {
     pub(super) fn of(draw: Draw) -> Self {
@@ -74,60 +73,4 @@ impl History {
             own.order = (next.order.0, false);
         }
     }
-}
-
-/// The generator that was given, or the default one of the parameter's device.
-fn generator_of(parameter: &Parameter, given: Option<&Generator>) -> Generator {
-    let of_device = || parameter.device().default_generator();
-    given.cloned().unwrap_or_else(of_device)
-}
-
-/// Draws the values of some parameters anew, as they were drawn at first: every initializer that they
-/// were given runs again, in the order of all; of those whose values were overwritten only the
-/// generator goes on. The parameters stay as they are.
-///
-/// # Errors
-///
-/// Those of the initializers, and a parameter that has none.
-pub(super) fn replay(
-    parameters: &[&Parameter],
-    generator: Option<&Generator>,
-) -> Result<Vec<Tensor>> {
-    let mut draws = Vec::new();
-    for (place, parameter) in parameters.iter().enumerate() {
-        let history = parameter.history();
-        let Some(last) = history.0.len().checked_sub(1) else {
-            let paths = vec!["parameter".into()];
-            return Err(ModuleError::NoInitializer { paths }.into());
-        };
-        let own = history.0.into_iter().enumerate();
-        draws.extend(own.map(|(i, draw)| (draw, place, i == last)));
-    }
-    draws.sort_by_key(|(draw, ..)| draw.order);
-    let mut values = vec![None; parameters.len()];
-    for same in draws.chunk_by(|(a, ..), (b, ..)| a.is_one_with(b)) {
-        let mut drawn: Option<Tensor> = None;
-        for (draw, place, last) in same {
-            let (Some(parameter), Some(slot)) = (parameters.get(*place), values.get_mut(*place))
-            else {
-                continue;
-            };
-            if *last {
-                let value = match &drawn {
-                    Some(value) => parameter.cast_like_own(value)?,
-                    None => parameter.draw_by(&*draw.init, &generator_of(parameter, generator))?,
-                };
-                drawn = Some(value.clone());
-                *slot = Some(value);
-            }
-        }
-        if let (None, Some((draw, place, _))) = (drawn, same.first())
-            && let Some(parameter) = parameters.get(*place)
-        {
-            let (shape, dtype) = (parameter.shape(), parameter.dtype());
-            let generator = generator_of(parameter, generator);
-            draw.init.skip(&shape, dtype, &generator)?;
-        }
-    }
-    Ok(values.into_iter().flatten().collect())
 }

@@ -2,8 +2,6 @@ use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::Module;
-
 /// The identity of a module: its type and its address.
 ///
 /// It is valid for as long as the module is borrowed; a module that moves gets another one.
@@ -14,7 +12,7 @@ pub struct ModuleId {
 }
 
 impl ModuleId {
-    pub(super) fn of<M: Module + ?Sized>(module: &M) -> Self {
+    pub(super) fn of<M: Any + ?Sized>(module: &M) -> Self {
         Self {
             type_id: Any::type_id(module),
             address: (&raw const *module).cast::<()>().addr(),

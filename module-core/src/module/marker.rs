@@ -3,7 +3,7 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 
-use super::token::next_number;
+use super::next_number::next_number;
 use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// A few bytes that give a module without other fields an address of its own.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use super::debug::fmt_tensor;
+use super::fmt_tensor::fmt_tensor;
 use super::history::History;
 use super::{Field, FieldRole, Init, Visitor, VisitorMut};
 use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};

@@ -2,7 +2,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::token::next_number;
+use super::next_number::next_number;
 use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// The mode flag of a module whose forward pass differs between training and evaluation.

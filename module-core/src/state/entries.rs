@@ -1,10 +1,7 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::hooks::{after_collecting, before_collecting};
-use super::{StateDict, one_version};
-use crate::hooks::any;
 use crate::module::{Buffer, ExtraState, Module, Parameter, TensorId, Visitor, walk::join};
-use crate::{Error, ErrorKind, ModuleError, Result, Tensor};
+use crate::{Error, ModuleError, Result, Tensor};
 
 /// What stands behind a key of a state dict.
 #[derive(Clone, Copy)]
@@ -101,24 +98,24 @@ pub(super) fn entries(root: &dyn Module) -> Result<Vec<Entry<'_>>> {
     Ok(entries)
 }
 
-fn duplicate_error(root: &dyn Module, key: String) -> Error {
+pub(super) fn duplicate_error(root: &dyn Module, key: String) -> Error {
     let module = root.kind();
     ModuleError::DuplicateKey { key, module }.into()
 }
 
 /// One module's members by kind, since declaration order mixes them and the keys do not.
-struct MembersByKind<'p, 'a> {
+pub(super) struct MembersByKind<'p, 'a> {
     path: &'p str,
     parameters: Vec<(String, StateTensor<'a>)>,
     buffers: Vec<(String, StateTensor<'a>)>,
     extra: Vec<(String, StateTensor<'a>)>,
-    children: Vec<(String, &'a dyn Module)>,
+    pub(super) children: Vec<(String, &'a dyn Module)>,
     /// A name that is no key, which a map can have.
     invalid: Option<String>,
 }
 
 impl<'p, 'a> MembersByKind<'p, 'a> {
-    fn of(module: &'a dyn Module, path: &'p str) -> Result<Self> {
+    pub(super) fn of(module: &'a dyn Module, path: &'p str) -> Result<Self> {
         let mut members = Self {
             path,
             parameters: Vec::new(),
@@ -145,7 +142,7 @@ impl<'p, 'a> MembersByKind<'p, 'a> {
     }
 
     /// The keys of the module itself; only its children remain.
-    fn take_own(&mut self) -> impl Iterator<Item = (String, StateTensor<'a>)> + use<'a> {
+    pub(super) fn take_own(&mut self) -> impl Iterator<Item = (String, StateTensor<'a>)> + use<'a> {
         let lists = [&mut self.parameters, &mut self.buffers, &mut self.extra];
         lists.map(std::mem::take).into_iter().flatten()
     }
@@ -176,7 +173,12 @@ impl<'a> Visitor<'a> for MembersByKind<'_, 'a> {
     }
 }
 
-fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<Entry<'a>>) -> Result<()> {
+/// Adds the entries of a module and of all below it.
+pub(super) fn collect<'a>(
+    module: &'a dyn Module,
+    path: &str,
+    entries: &mut Vec<Entry<'a>>,
+) -> Result<()> {
     let mut members = MembersByKind::of(module, path)?;
     entries.extend(members.take_own().map(|(key, tensor)| Entry {
         key,
@@ -187,101 +189,4 @@ fn collect<'a>(module: &'a dyn Module, path: &str, entries: &mut Vec<Entry<'a>>)
         collect(child, &path, entries)?;
     }
     Ok(())
-}
-
-/// A snapshot of a module's state, which no load of another thread has changed in part.
-pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
-    let mut entries = Vec::new();
-    collect(root, "", &mut entries)?;
-    let now = one_version::read(|| -> Vec<Tensor> {
-        let values = entries.iter().map(|entry| entry.tensor.value());
-        values.collect()
-    });
-    let now = entries.iter().zip(now);
-    let mut builder = StateDictBuilder {
-        root,
-        state: StateDict::with_capacity(now.len()),
-        places: HashSet::new(),
-        values: HashMap::new(),
-        now: HashMap::new(),
-    };
-    if any() {
-        builder.now = now
-            .map(|(entry, value)| (entry.tensor.id(), value))
-            .collect();
-        drop(entries);
-        builder.module(root, "")?;
-    } else {
-        for (entry, value) in now {
-            builder.insert(&entry.key, entry.tensor.id(), value)?;
-        }
-    }
-    Ok(builder.state)
-}
-
-/// A state dict that is being made.
-///
-/// In it shared memory means a tie, by which a file is written without the second name. Tensors that
-/// are not tied may share memory too, as those of two modules of which one was loaded from the
-/// other's state; these get copies.
-struct StateDictBuilder<'a> {
-    root: &'a dyn Module,
-    state: StateDict,
-    /// The memory of the tensors so far.
-    places: HashSet<(usize, usize)>,
-    values: HashMap<TensorId, Tensor>,
-    /// The values that there were at the start, all of one time. Empty once a pre-hook has run, which
-    /// may have changed the module: what follows is read when its turn comes.
-    now: HashMap<TensorId, Tensor>,
-}
-
-impl StateDictBuilder<'_> {
-    /// Collects a module between its hooks.
-    fn module(&mut self, module: &dyn Module, path: &str) -> Result<()> {
-        if before_collecting(module, path)? {
-            self.now.clear();
-        }
-        let mut members = MembersByKind::of(module, path)?;
-        let own: Vec<_> = members.take_own().collect();
-        let values = one_version::read(|| -> Vec<Tensor> {
-            let now = |tensor: &StateTensor<'_>| self.now.get(&tensor.id()).cloned();
-            let values = own
-                .iter()
-                .map(|(_, tensor)| now(tensor).unwrap_or_else(|| tensor.value()));
-            values.collect()
-        });
-        for ((key, tensor), value) in own.iter().zip(values) {
-            self.insert(key, tensor.id(), value)?;
-        }
-        for (path, child) in members.children {
-            self.module(child, &path)?;
-        }
-        after_collecting(module, path, &mut self.state)
-    }
-
-    fn insert(&mut self, key: &str, id: TensorId, value: Tensor) -> Result<()> {
-        let value = match self.values.get(&id) {
-            Some(value) => value.clone(),
-            None => self.copy_if_shared(key, id, value)?,
-        };
-        match self.state.insert(key, value) {
-            None => Ok(()),
-            Some(_) => Err(duplicate_error(self.root, key.to_owned())),
-        }
-    }
-
-    /// The value, copied if a tensor that is not tied to it lies in the same memory.
-    fn copy_if_shared(&mut self, key: &str, id: TensorId, mut value: Tensor) -> Result<Tensor> {
-        if !value.has_values() {
-            let what = format!("`{key}`");
-            return Err(ErrorKind::NoValues { what }.into());
-        }
-        let place = (value.storage().address(), value.layout().offset());
-        if !self.places.insert(place) {
-            let copy = Tensor::from_host(value.to_host()?, value.shape())?;
-            value = copy.to_device(&value.device())?;
-        }
-        self.values.insert(id, value.clone());
-        Ok(value)
-    }
 }

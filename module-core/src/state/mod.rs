@@ -1,6 +1,7 @@
 //! State dicts: what a module saves, and loading it back whole or not at all.
 
 mod base64;
+mod collect;
 mod dict;
 mod diff;
 mod edit;
@@ -18,9 +19,9 @@ mod saved;
 mod serial;
 mod transpose;
 
+pub(crate) use collect::state_dict;
 pub use dict::StateDict;
 pub use diff::{Changed, StateDiff, Unlike};
-pub(crate) use entries::state_dict;
 pub use hooks::{LoadStateDictCall, LoadStateDictPreCall, StateDictCall, StateDictPreCall};
 pub(crate) use hooks::{
     register_load_post, register_load_pre, register_state_dict_post, register_state_dict_pre,

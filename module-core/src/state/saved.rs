@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::entries::{entries, state_dict};
+use super::collect::state_dict;
+use super::entries::entries;
 use super::{LoadOptions, StateDict};
 use crate::module::Module;
 use crate::{Error, Result, Tensor};

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use super::super::deferred::is_deferred;
-use super::super::history::{Draw, History, replay};
+use super::super::history::{Draw, History};
+use super::super::replay::replay;
 use super::{Init, Parameter, check_shape};
 use crate::rng::Generator;
 use crate::{DType, ErrorKind, Result, Shape, Tensor, default_device, default_dtype};

@@ -1,0 +1,18 @@
+//! What `Debug` prints of a tensor that a module holds: of a large one no values.
+
+use std::fmt;
+
+use crate::Tensor;
+
+/// The most elements that are printed one by one.
+const MOST: usize = 16;
+
+/// Prints a parameter or a buffer: few values as the tensor prints them, and of many the shape and the dtype, so
+/// that it stays a line in the struct that holds it, and nothing is fetched from a device.
+pub(super) fn fmt_tensor(kind: &str, value: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if value.numel() <= MOST {
+        return write!(f, "{kind}({value})");
+    }
+    let (shape, dtype) = (value.shape(), value.dtype());
+    write!(f, "{kind}(shape={shape}, dtype={dtype})")
+}

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::Number;
 use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use super::channel_norm::ChannelNorm;
+use super::channel_norm::{ChannelNorm, ChannelNormArguments};
 use super::spatial::{of_dims, sizes};
 use super::sync_batch_norm::Sync;
 use crate::config::{Build, config};
@@ -51,8 +51,10 @@ use crate::config::{Build, config};
 #[derive(Module)]
 #[module(debug, kind = Self::NAME, extra_repr = Self::extra_repr)]
 pub struct BatchNorm<const N: usize> {
+    #[module(skip)]
+    config: BatchNormConfig<N>,
     #[module(flatten)]
-    norm: ChannelNorm<N>,
+    norm: ChannelNorm,
     #[module(skip)]
     sync: Sync,
 }
@@ -118,8 +120,17 @@ impl<const N: usize> Build for BatchNormConfig<N> {
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
     fn build(&self) -> Result<BatchNorm<N>> {
+        let arguments = ChannelNormArguments {
+            num_features: self.num_features,
+            eps: self.eps,
+            momentum: self.momentum,
+            affine: self.affine,
+            track_running_stats: self.track_running_stats,
+            bias: self.bias,
+        };
         Ok(BatchNorm {
-            norm: ChannelNorm::new(BatchNorm::<N>::NAME, self.clone())?,
+            config: self.clone(),
+            norm: ChannelNorm::new(BatchNorm::<N>::NAME, arguments)?,
             sync: Sync::default(),
         })
     }
@@ -147,7 +158,7 @@ impl<const N: usize> BatchNorm<N> {
     }
 
     fn check(&self, input: &Tensor) -> Result<()> {
-        let (rank, channels) = (input.rank(), self.norm.config.num_features);
+        let (rank, channels) = (input.rank(), self.config.num_features);
         let expected = if rank != N + 2 && (rank, N) != (2, 1) {
             let flat = if N == 1 { "[batch, channels] or " } else { "" };
             format!("{flat}[batch, channels, {}]", sizes::<N>())
@@ -170,7 +181,7 @@ impl<const N: usize> BatchNorm<N> {
             // An empty batch is counted and moves nothing, as in PyTorch.
             return counter.set(batches);
         }
-        let factor = match self.norm.config.momentum {
+        let factor = match self.config.momentum {
             Some(momentum) => *momentum,
             None => 1.0 / batches.item::<i64>()? as f64,
         };
@@ -180,7 +191,7 @@ impl<const N: usize> BatchNorm<N> {
 
     /// The arguments that it was built from.
     pub fn config(&self) -> BatchNormConfig<N> {
-        self.norm.config.clone()
+        self.config.clone()
     }
 }
 
@@ -193,7 +204,7 @@ impl<const N: usize> Forward for BatchNorm<N> {
         // Read once: another thread may change the mode meanwhile.
         let training = norm.training.tracks_statistics();
         let [weight, bias] = norm.affine();
-        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), *norm.config.eps);
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), *self.config.eps);
         if let Some([mean, var]) = norm.running().filter(|_| !training) {
             return input.batch_norm(&mean, &var, weight, bias, eps);
         }
@@ -201,7 +212,7 @@ impl<const N: usize> Forward for BatchNorm<N> {
             Some(sync) => sync.batch_norm_train(&input, weight, bias, eps)?,
             None => {
                 let (output, mean, var) = input.batch_norm_train(weight, bias, eps)?;
-                (output, mean, var, input.numel() / norm.config.num_features)
+                (output, mean, var, input.numel() / self.config.num_features)
             }
         };
         if training {

@@ -7,7 +7,6 @@ use module_core::{
     Buffer, DType, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
 
-use super::BatchNormConfig;
 use crate::config::{between, positive};
 use crate::init::{ones, zeros};
 
@@ -15,9 +14,9 @@ use crate::init::{ones, zeros};
 /// themselves.
 #[derive(Module)]
 #[module(debug)]
-pub(super) struct ChannelNorm<const N: usize> {
+pub(super) struct ChannelNorm {
     #[module(skip)]
-    pub(super) config: BatchNormConfig<N>,
+    arguments: ChannelNormArguments,
     pub(super) weight: Maybe<Parameter>,
     pub(super) bias: Maybe<Parameter>,
     pub(super) running_mean: Maybe<Buffer>,
@@ -26,16 +25,27 @@ pub(super) struct ChannelNorm<const N: usize> {
     pub(super) training: Training,
 }
 
-impl<const N: usize> ChannelNorm<N> {
-    pub(super) fn new(layer: &'static str, config: BatchNormConfig<N>) -> Result<Self> {
-        let BatchNormConfig {
+/// The arguments of both.
+#[derive(Clone, Copy)]
+pub(super) struct ChannelNormArguments {
+    pub(super) num_features: usize,
+    pub(super) eps: Number,
+    pub(super) momentum: Option<Number>,
+    pub(super) affine: bool,
+    pub(super) track_running_stats: bool,
+    pub(super) bias: bool,
+}
+
+impl ChannelNorm {
+    pub(super) fn new(layer: &'static str, arguments: ChannelNormArguments) -> Result<Self> {
+        let ChannelNormArguments {
             num_features,
             eps,
             momentum,
             affine,
             track_running_stats,
             bias,
-        } = config;
+        } = arguments;
         positive(layer, "num_features", num_features)?;
         between(layer, "eps", *eps, [0.0, f64::INFINITY])?;
         between(
@@ -50,7 +60,7 @@ impl<const N: usize> ChannelNorm<N> {
         };
         let counter = || Ok(Buffer::new(Tensor::zeros((), DType::I64)?));
         Ok(Self {
-            config,
+            arguments,
             weight: Maybe::when(affine, || Parameter::with_init(num_features, ones()))?,
             bias: Maybe::when(affine && bias, || {
                 Parameter::with_init(num_features, zeros())
@@ -99,14 +109,14 @@ impl<const N: usize> ChannelNorm<N> {
     }
 
     pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BatchNormConfig {
+        let ChannelNormArguments {
             num_features,
             eps,
             momentum,
             affine,
             track_running_stats,
             bias,
-        } = &self.config;
+        } = &self.arguments;
         let shift = *affine && *bias;
         let momentum = momentum.map_or("None".to_owned(), |momentum| Repr(&momentum).to_string());
         write!(

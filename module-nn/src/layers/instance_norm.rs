@@ -3,8 +3,7 @@ use std::fmt;
 use module_core::module::Number;
 use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use super::BatchNormConfig;
-use super::channel_norm::ChannelNorm;
+use super::channel_norm::{ChannelNorm, ChannelNormArguments};
 use super::spatial::{of_dims, sizes};
 use crate::config::{Build, config};
 
@@ -57,7 +56,7 @@ pub struct InstanceNorm<const N: usize> {
     #[module(skip)]
     config: InstanceNormConfig<N>,
     #[module(flatten)]
-    norm: ChannelNorm<N>,
+    norm: ChannelNorm,
 }
 
 /// The instance normalization of sequences, [`InstanceNorm`] over one dimension.
@@ -122,24 +121,18 @@ impl<const N: usize> Build for InstanceNormConfig<N> {
     ///
     /// No channels, an `eps` below 0, a `momentum` outside `[0, 1]`.
     fn build(&self) -> Result<InstanceNorm<N>> {
-        Ok(InstanceNorm {
-            config: self.clone(),
-            norm: ChannelNorm::new(InstanceNorm::<N>::NAME, self.to_batch_norm())?,
-        })
-    }
-}
-
-impl<const N: usize> InstanceNormConfig<N> {
-    /// The arguments as those of a batch normalization, which has the same and more.
-    fn to_batch_norm(&self) -> BatchNormConfig<N> {
-        BatchNormConfig {
+        let arguments = ChannelNormArguments {
             num_features: self.num_features,
             eps: self.eps,
             momentum: Some(self.momentum),
             affine: self.affine,
             track_running_stats: self.track_running_stats,
             bias: self.bias,
-        }
+        };
+        Ok(InstanceNorm {
+            config: self.clone(),
+            norm: ChannelNorm::new(InstanceNorm::<N>::NAME, arguments)?,
+        })
     }
 }
 
@@ -162,7 +155,7 @@ impl<const N: usize> InstanceNorm<N> {
 
     /// Refuses what is not `[batch, channels, size…]` and what does not fit the members.
     fn check(&self, input: &Tensor) -> Result<()> {
-        let channels = self.norm.config.num_features;
+        let channels = self.config.num_features;
         // Without members there is nothing that the number of channels could fail to fit.
         let bound = self.norm.weight.is_present() || self.norm.running_mean.is_present();
         let expected = if input.rank() != N + 2 {
@@ -195,7 +188,7 @@ impl<const N: usize> Forward for InstanceNorm<N> {
         self.check(&input)?;
         let norm = &self.norm;
         let [weight, bias] = norm.affine();
-        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), *norm.config.eps);
+        let (weight, bias, eps) = (weight.as_ref(), bias.as_ref(), *self.config.eps);
         let Some([mean, var]) = norm.running() else {
             return input.instance_norm(None, weight, bias, eps);
         };

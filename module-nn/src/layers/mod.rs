@@ -20,6 +20,7 @@ mod constant_pad;
 mod conv;
 mod conv_norm_activation;
 mod conv_transpose;
+mod convert_sync_batchnorm;
 mod cosine_similarity;
 mod cross_map_lrn2d;
 mod dropout;
@@ -141,6 +142,7 @@ pub use conv_transpose::{
     ConvTranspose, ConvTranspose1d, ConvTranspose1dConfig, ConvTranspose2d, ConvTranspose2dConfig,
     ConvTranspose3d, ConvTranspose3dConfig, ConvTransposeConfig,
 };
+pub use convert_sync_batchnorm::convert_sync_batchnorm;
 pub use cosine_similarity::{CosineSimilarity, CosineSimilarityConfig};
 pub use cross_map_lrn2d::{CrossMapLRN2d, CrossMapLRN2dConfig};
 pub use dropout::{Dropout, DropoutConfig};
@@ -239,7 +241,7 @@ pub use softshrink::{Softshrink, SoftshrinkConfig};
 pub use softsign::Softsign;
 pub use squeeze_excitation::{SqueezeExcitation, SqueezeExcitationConfig};
 pub use stochastic_depth::{StochasticDepth, StochasticDepthConfig, StochasticDepthMode};
-pub use sync_batch_norm::{SyncBatchNorm, convert_sync_batchnorm};
+pub use sync_batch_norm::SyncBatchNorm;
 pub use tanh::Tanh;
 pub use tanhshrink::Tanhshrink;
 pub use threshold::{Threshold, ThresholdConfig};

@@ -248,14 +248,6 @@ impl MultiheadAttention {
     }
 }
 
-impl Forward<MultiheadAttentionInput> for MultiheadAttention {
-    type Output = (Tensor, Option<Tensor>);
-
-    fn forward(&self, input: MultiheadAttentionInput) -> Result<Self::Output> {
-        pass::run(self, input)
-    }
-}
-
 impl Forward<(Tensor, Tensor, Tensor)> for MultiheadAttention {
     type Output = (Tensor, Option<Tensor>);
 

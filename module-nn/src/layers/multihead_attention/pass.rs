@@ -1,7 +1,8 @@
 //! The pass of multi-head attention.
 
 use module_core::{
-    AttentionOptions, Call, DType, ErrorKind, Maybe, PadMode, Parameter, Result, Shape, Tensor,
+    AttentionOptions, Call, DType, ErrorKind, Forward, Maybe, PadMode, Parameter, Result, Shape,
+    Tensor,
 };
 
 use super::{MultiheadAttention, MultiheadAttentionInput};
@@ -9,70 +10,71 @@ use crate::layers::causal::{additive_mask, causal_mask};
 
 const NAME: &str = "MultiheadAttention";
 
-pub(super) fn run(
-    layer: &MultiheadAttention,
-    mut input: MultiheadAttentionInput,
-) -> Result<(Tensor, Option<Tensor>)> {
-    let sizes = Sizes::of(layer, &input)?;
-    let masks = Masks::of(&input, &sizes)?;
-    if !sizes.batched {
-        for x in [&mut input.query, &mut input.key, &mut input.value] {
-            *x = x.unsqueeze(0)?;
+impl Forward<MultiheadAttentionInput> for MultiheadAttention {
+    type Output = (Tensor, Option<Tensor>);
+
+    fn forward(&self, mut input: MultiheadAttentionInput) -> Result<Self::Output> {
+        let sizes = Sizes::of(self, &input)?;
+        let masks = Masks::of(&input, &sizes)?;
+        if !sizes.batched {
+            for x in [&mut input.query, &mut input.key, &mut input.value] {
+                *x = x.unsqueeze(0)?;
+            }
         }
-    }
-    let [query, key, value] = project(layer, &sizes, &input)?;
-    let key = heads(append_learned(key, &layer.bias_k, &sizes)?, &sizes)?;
-    let value = heads(append_learned(value, &layer.bias_v, &sizes)?, &sizes)?;
-    let query = heads(query, &sizes)?;
-    let (key, value) = match layer.config.add_zero_attn {
-        true => (
-            key.pad([0, 0, 0, 1], PadMode::default())?,
-            value.pad([0, 0, 0, 1], PadMode::default())?,
-        ),
-        false => (key, value),
-    };
-    let more = key.size(-2)? - sizes.keys;
-    let dropout_p = match layer.training.is_training() {
-        true => layer.config.dropout,
-        false => 0.0,
-    };
-    let (attended, weights) = if input.need_weights {
-        let scale = (1.0 / sizes.head_dim as f64).sqrt();
-        let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
-        if let Some(mask) = masks.add_masks(&sizes, input.is_causal, more, &query)? {
-            scores = scores.add(&mask)?;
-        }
-        let weights = scores.softmax(-1)?.dropout(dropout_p)?;
-        (weights.matmul(&value)?, Some(weights))
-    } else {
-        // The kernel leaves out what a causal attention does not see.
-        let is_causal = input.is_causal && masks.padding.is_none() && more == 0;
-        let mask = match is_causal {
-            true => None,
-            false => masks.add_masks(&sizes, input.is_causal, more, &query)?,
+        let [query, key, value] = project(self, &sizes, &input)?;
+        let key = heads(append_learned(key, &self.bias_k, &sizes)?, &sizes)?;
+        let value = heads(append_learned(value, &self.bias_v, &sizes)?, &sizes)?;
+        let query = heads(query, &sizes)?;
+        let (key, value) = match self.config.add_zero_attn {
+            true => (
+                key.pad([0, 0, 0, 1], PadMode::default())?,
+                value.pad([0, 0, 0, 1], PadMode::default())?,
+            ),
+            false => (key, value),
         };
-        let options = AttentionOptions::new()
-            .attn_mask(mask.as_ref())
-            .dropout_p(dropout_p)
-            .is_causal(is_causal);
-        (
-            query.scaled_dot_product_attention(&key, &value, options)?,
-            None,
-        )
-    };
-    let joined = attended.permute(sizes.out_of_heads())?;
-    let (a, b) = sizes.leading_sizes(sizes.queries);
-    let joined = joined.reshape([a, b, layer.config.embed_dim])?;
-    let mut output = layer.out_proj.call(joined)?;
-    let mut weights = match weights {
-        Some(weights) if input.average_attn_weights => Some(weights.mean(1)?),
-        weights => weights,
-    };
-    if !sizes.batched {
-        output = output.squeeze(0)?;
-        weights = weights.map(|weights| weights.squeeze(0)).transpose()?;
+        let more = key.size(-2)? - sizes.keys;
+        let dropout_p = match self.training.is_training() {
+            true => self.config.dropout,
+            false => 0.0,
+        };
+        let (attended, weights) = if input.need_weights {
+            let scale = (1.0 / sizes.head_dim as f64).sqrt();
+            let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
+            if let Some(mask) = masks.add_masks(&sizes, input.is_causal, more, &query)? {
+                scores = scores.add(&mask)?;
+            }
+            let weights = scores.softmax(-1)?.dropout(dropout_p)?;
+            (weights.matmul(&value)?, Some(weights))
+        } else {
+            // The kernel leaves out what a causal attention does not see.
+            let is_causal = input.is_causal && masks.padding.is_none() && more == 0;
+            let mask = match is_causal {
+                true => None,
+                false => masks.add_masks(&sizes, input.is_causal, more, &query)?,
+            };
+            let options = AttentionOptions::new()
+                .attn_mask(mask.as_ref())
+                .dropout_p(dropout_p)
+                .is_causal(is_causal);
+            (
+                query.scaled_dot_product_attention(&key, &value, options)?,
+                None,
+            )
+        };
+        let joined = attended.permute(sizes.out_of_heads())?;
+        let (a, b) = sizes.leading_sizes(sizes.queries);
+        let joined = joined.reshape([a, b, self.config.embed_dim])?;
+        let mut output = self.out_proj.call(joined)?;
+        let mut weights = match weights {
+            Some(weights) if input.average_attn_weights => Some(weights.mean(1)?),
+            weights => weights,
+        };
+        if !sizes.batched {
+            output = output.squeeze(0)?;
+            weights = weights.map(|weights| weights.squeeze(0)).transpose()?;
+        }
+        Ok((output, weights))
     }
-    Ok((output, weights))
 }
 
 /// What the shapes of query, key and value say.

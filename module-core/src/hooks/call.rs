@@ -84,7 +84,7 @@ where
     #[inline]
     fn call(&self, input: impl PassedAs<I>) -> Result<Self::Output> {
         let input = input.pass();
-        let result = if count::any() && registry::concerns(self.id()) {
+        let result = if count::has_hooks() && registry::concerns(self.id()) {
             call_hooked(self, input)
         } else {
             self.forward(input)
@@ -103,12 +103,12 @@ where
 {
     let mut hooked = Hooked::new(module.id(), module.as_module());
     if let Some(hooked) = &mut hooked {
-        hooked.before(&mut input)?;
+        hooked.run_pre_hooks(&mut input)?;
     }
     // In one place, because it is compiled into each.
     let mut output = module.forward(input)?;
     if let Some(hooked) = &mut hooked {
-        hooked.after(&mut output)?;
+        hooked.run_hooks(&mut output)?;
     }
     Ok(output)
 }

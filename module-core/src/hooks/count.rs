@@ -15,6 +15,6 @@ pub(super) fn count(more: bool) {
 
 /// Whether any thread has any hook.
 #[inline]
-pub(crate) fn any() -> bool {
+pub(crate) fn has_hooks() -> bool {
     COUNT.load(Ordering::Relaxed) > 0
 }

@@ -25,7 +25,7 @@ mod tensors;
 
 pub use backward_call::{BackwardCall, BackwardPreCall};
 pub use call::{Call, PassedAs};
-pub(crate) use count::any;
+pub(crate) use count::has_hooks;
 pub use forward_call::{ForwardCall, ForwardPreCall, HookResult};
 pub use global::{
     register_module_forward_hook, register_module_forward_hook_with,

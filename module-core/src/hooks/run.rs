@@ -11,7 +11,7 @@ use super::tensors::{Tensors, tensors};
 use crate::module::{Module, ModuleId};
 use crate::{Result, Tensor};
 
-/// A call of a module that has hooks. Dropped before [`after`](Self::after) it has failed, by an error
+/// A call of a module that has hooks. Dropped before [`run_hooks`](Self::run_hooks) it has failed, by an error
 /// or a panic, and the hooks that always run do so.
 ///
 /// It knows the input and the output only by [`Tensors`], so that it is compiled once and not for each
@@ -45,7 +45,7 @@ impl<'m> Hooked<'m> {
     }
 
     /// Runs the pre-hooks and prepares the input for backward hooks.
-    pub(super) fn before(&mut self, input: &mut dyn Tensors) -> Result<()> {
+    pub(super) fn run_pre_hooks(&mut self, input: &mut dyn Tensors) -> Result<()> {
         let outcome = self.catch_panic(|this| this.run_before(input));
         match outcome {
             Ok(()) => {
@@ -62,7 +62,7 @@ impl<'m> Hooked<'m> {
     }
 
     /// Runs the hooks and prepares the output for backward hooks.
-    pub(super) fn after(&mut self, output: &mut dyn Tensors) -> Result<()> {
+    pub(super) fn run_hooks(&mut self, output: &mut dyn Tensors) -> Result<()> {
         self.forward = false;
         let outcome = self.catch_panic(|this| this.run_after(output));
         outcome.or_else(|failure| {

@@ -147,7 +147,7 @@ impl Buffer {
     /// # Errors
     ///
     /// Not enough memory.
-    pub(crate) fn initial(&self) -> Result<Tensor> {
+    pub(crate) fn initial_value(&self) -> Result<Tensor> {
         let now = self.tensor();
         self.0
             .initial

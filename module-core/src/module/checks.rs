@@ -40,7 +40,7 @@ impl FieldsCheck {
             let field = &fields[i];
             if matches!(field.role, FieldRole::Training) {
                 if let Some(first) = first
-                    && same_variant(first, field)
+                    && is_same_variant(first, field)
                 {
                     check.push("a module has one mode, and `");
                     check.push(field.name);
@@ -69,7 +69,7 @@ impl FieldsCheck {
             let other = &fields[i];
             let after = matches!(other.role, FieldRole::Flattened(_)) && i >= index;
             if !after
-                && same_variant(flattened, other)
+                && is_same_variant(flattened, other)
                 && let Some(key) = find_common_key(brought, other)
             {
                 check.push("flattening `");
@@ -119,9 +119,9 @@ impl FieldsCheck {
     }
 }
 
-const fn same_variant(a: &FieldInfo, b: &FieldInfo) -> bool {
+const fn is_same_variant(a: &FieldInfo, b: &FieldInfo) -> bool {
     match (a.variant, b.variant) {
-        (Some(a), Some(b)) => same(a, b),
+        (Some(a), Some(b)) => is_same(a, b),
         _ => true,
     }
 }
@@ -146,7 +146,7 @@ const fn find_common_key(brought: &[FieldInfo], field: &FieldInfo) -> Option<&'s
 /// Whether `field`, or what it brings, registers under `key`.
 const fn has(field: &FieldInfo, key: &str) -> bool {
     let FieldRole::Flattened(brought) = field.role else {
-        return registers(field) && same(field.key, key);
+        return registers(field) && is_same(field.key, key);
     };
     let mut i = 0;
     while i < brought.len() {
@@ -167,7 +167,7 @@ const fn registers(field: &FieldInfo) -> bool {
         )
 }
 
-const fn same(a: &str, b: &str) -> bool {
+const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
         return false;

@@ -93,7 +93,7 @@ pub(crate) fn reset(
     let mut initial = Vec::new();
     let buffers = walk::buffers(root, &Walk::new()).into_iter();
     for (_, buffer) in buffers.filter(|(_, buffer)| takes(buffer.id())) {
-        initial.push((buffer, buffer.initial()?));
+        initial.push((buffer, buffer.initial_value()?));
     }
     for (parameter, value) in parameters.into_iter().zip(drawn) {
         parameter.replace(value, None);

@@ -23,7 +23,7 @@ impl Token {
         match Found::in_tree(module) {
             Some(Found::Training(flag)) => Self::Number(flag.assign_number()),
             Some(Found::Marker(marker)) => Self::Number(marker.assign_number()),
-            Some(Found::Tensor(id, tensor)) => Self::Tensor(id, tensor.alive()),
+            Some(Found::Tensor(id, tensor)) => Self::Tensor(id, tensor.downgrade()),
             None => Self::None,
         }
     }
@@ -65,7 +65,7 @@ enum HeldTensor<'a> {
 }
 
 impl HeldTensor<'_> {
-    fn alive(&self) -> Weak<dyn Any + Send + Sync> {
+    fn downgrade(&self) -> Weak<dyn Any + Send + Sync> {
         match self {
             Self::Parameter(parameter) => parameter.weak(),
             Self::Buffer(buffer) => buffer.weak(),

@@ -109,19 +109,19 @@ fn fits(steps: &[Step], path: &[&str]) -> bool {
         Step::One(tokens) => {
             let letters: Vec<char> = name.chars().collect();
             let is_run = |token: &GlobToken| *token == GlobToken::Run;
-            wild(tokens, &letters, is_run, |token, &letter| {
+            match_wildcards(tokens, &letters, is_run, |token, &letter| {
                 token.fits(letter)
             })
         }
     };
-    wild(steps, path, |step| matches!(step, Step::Deep), one)
+    match_wildcards(steps, path, |step| matches!(step, Step::Deep), one)
 }
 
 /// Whether a pattern fits all of a text, where a run stands for any number of letters.
 ///
 /// Only the last run ever has to be tried again one letter further, so that the time is that of one
 /// product of the two lengths for any pattern.
-fn wild<P, T>(
+fn match_wildcards<P, T>(
     pattern: &[P],
     text: &[T],
     is_run: impl Fn(&P) -> bool,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::entries::{MembersByKind, StateTensor, collect, duplicate_error};
 use super::hooks::{after_collecting, before_collecting};
 use super::{StateDict, one_version};
-use crate::hooks::any;
+use crate::hooks::has_hooks;
 use crate::module::{Module, TensorId};
 use crate::{ErrorKind, Result, Tensor};
 
@@ -25,7 +25,7 @@ pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
         values: HashMap::new(),
         now: HashMap::new(),
     };
-    if any() {
+    if has_hooks() {
         builder.now = now
             .map(|(entry, value)| (entry.tensor.id(), value))
             .collect();

@@ -113,7 +113,7 @@ impl StateDict {
                     left: (left.shape().clone(), left.dtype()),
                     right: (right.shape().clone(), right.dtype()),
                 });
-            } else if same_values(left, right)? {
+            } else if has_same_values(left, right)? {
                 diff.equal += 1;
             } else {
                 diff.changed.push(describe_change(key, left, right)?);
@@ -135,7 +135,7 @@ impl StateDict {
         }
         for (key, left) in self {
             match other.get(key) {
-                Some(right) if same_values(left, right)? => {}
+                Some(right) if has_same_values(left, right)? => {}
                 _ => return Ok(false),
             }
         }
@@ -144,7 +144,7 @@ impl StateDict {
 }
 
 /// Whether two tensors hold the same bytes.
-pub(super) fn same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
+pub(super) fn has_same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
     if a.dtype() != b.dtype() || a.shape() != b.shape() {
         return Ok(false);
     }

@@ -2,13 +2,13 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::diff::same_values;
+use super::diff::has_same_values;
 use super::entries::{Entry, Previous, StateTensor, entries};
 use super::hooks::{AfterLoading, before_loading};
 use super::orientation::{self, Weight};
 use super::prefix::prefix;
 use super::{LoadOptions, LoadReport, StateDict, one_version};
-use crate::hooks::any;
+use crate::hooks::has_hooks;
 use crate::module::walk::modules;
 use crate::module::{Module, TensorId, Walk};
 use crate::{DType, Error, LoadProblems, Mismatch, Result, Select, Tensor};
@@ -24,12 +24,12 @@ pub(crate) fn load(
     if let Some(rules) = &options.remap {
         state = Cow::Owned(state.remap(rules)?);
     }
-    if any() {
+    if has_hooks() {
         state = Cow::Owned(before_loading(root, state.into_owned(), options.strict)?);
     }
     let entries = entries(root)?;
     let plan = Plan::new(root, &entries, &state, options)?;
-    let hooks = match any() {
+    let hooks = match has_hooks() {
         true => AfterLoading::of(root),
         false => AfterLoading::default(),
     };
@@ -151,7 +151,7 @@ impl<'m> Plan<'m> {
             report.loaded.push(key.clone());
             match first_of_tie.get(&tensor.id()) {
                 Some((first, other)) => {
-                    if !same_values(&value, other)? {
+                    if !has_same_values(&value, other)? {
                         problems.untied.push(((*first).to_owned(), key.clone()));
                     }
                 }

@@ -19,8 +19,8 @@ pub(super) fn prefix(
     count(unexpected, missing, &mut removed);
     let mut added: IndexMap<&str, usize> = IndexMap::new();
     count(missing, unexpected, &mut added);
-    let removed = most(&removed).map(|(path, count)| (count, path, ""));
-    let added = most(&added).map(|(path, count)| (count, "", path));
+    let removed = find_most_frequent(&removed).map(|(path, count)| (count, path, ""));
+    let added = find_most_frequent(&added).map(|(path, count)| (count, "", path));
     let (_, from, to) = match (removed, added) {
         (Some(removed), Some(added)) if added.0 > removed.0 => added,
         (Some(rule), _) | (None, Some(rule)) => rule,
@@ -55,7 +55,7 @@ fn count<'l>(long: &'l [String], short: &[String], paths: &mut IndexMap<&'l str,
 }
 
 /// The first of those that were counted most often.
-fn most<'l>(paths: &IndexMap<&'l str, usize>) -> Option<(&'l str, usize)> {
+fn find_most_frequent<'l>(paths: &IndexMap<&'l str, usize>) -> Option<(&'l str, usize)> {
     let paths = paths.iter().map(|(&path, &count)| (path, count));
     paths.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }

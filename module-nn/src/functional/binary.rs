@@ -4,7 +4,8 @@ use module_core::{ErrorKind, Integers, Result, Tensor};
 
 use super::Reduction;
 use super::loss::{
-    check_floating, check_same_shape, elementwise, reduce, refuse_shapes, softplus, to_signs, widen,
+    check_floating, check_same_shape, reduce, reduce_elementwise, refuse_shapes, softplus,
+    to_signs, widen,
 };
 
 /// The cross-entropy of logits with targets between 0 and 1:
@@ -35,7 +36,7 @@ pub fn binary_cross_entropy_with_logits(
     pos_weight: Option<&Tensor>,
 ) -> Result<Tensor> {
     const NAME: &str = "binary_cross_entropy_with_logits";
-    elementwise(NAME, [input, target], reduction, |x, y| {
+    reduce_elementwise(NAME, [input, target], reduction, |x, y| {
         // -ln σ(x)
         let surprise = softplus(&x.neg()?)?;
         let surprise = match pos_weight {
@@ -140,7 +141,7 @@ pub fn multilabel_soft_margin_loss(
             .to_integers(NAME, Integers::Classes)?
             .to_dtype(input.dtype())?,
     };
-    elementwise(NAME, [input, target], reduction, |x, y| {
+    reduce_elementwise(NAME, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;
         let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;
         apply_weight(NAME, yes.add(&no)?, weight)?.mean(-1)

@@ -4,7 +4,7 @@ use module_core::{Backward, DType, Error, Function, Gradients, Result, Tensor, n
 
 use super::Reduction;
 use super::binary::apply_weight;
-use super::loss::elementwise;
+use super::loss::reduce_elementwise;
 
 const NAME: &str = "binary_cross_entropy";
 
@@ -40,13 +40,13 @@ pub fn binary_cross_entropy(
     weight: Option<&Tensor>,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    elementwise(NAME, [input, target], reduction, |x, y| {
-        apply_weight(NAME, losses(x, y)?, weight)
+    reduce_elementwise(NAME, [input, target], reduction, |x, y| {
+        apply_weight(NAME, compute_losses(x, y)?, weight)
     })
 }
 
 /// The loss of each element.
-fn losses(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+fn compute_losses(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     check_probabilities("input", x)?;
     check_probabilities("target", y)?;
     let losses = no_grad(|| {

@@ -97,7 +97,8 @@ fn loss(
         return Err(Error::argument(NAME, "targets", label, problem));
     }
     let x = widen(&x)?;
-    let losses = Paths::new(&targets, &input_lengths, blank, &x)?.losses(&x, &input_lengths)?;
+    let losses =
+        Paths::new(&targets, &input_lengths, blank, &x)?.compute_losses(&x, &input_lengths)?;
     let losses = if log_probs.rank() == 2 {
         losses.squeeze(0)?
     } else {
@@ -233,7 +234,7 @@ impl Paths {
     }
 
     /// The loss of each sequence, `[batch]`; that of an impossible one is about `-LOG_ZERO`.
-    fn losses(&self, x: &Tensor, input_lengths: &[usize]) -> Result<Tensor> {
+    fn compute_losses(&self, x: &Tensor, input_lengths: &[usize]) -> Result<Tensor> {
         let time = x.shape()[0];
         let index = self.labels.unsqueeze(0)?;
         let index = index.expand([time as isize, -1, -1])?;

@@ -4,7 +4,9 @@ use module_core::{Error, ErrorKind, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Reduction;
-use super::loss::{check_floating, check_same_shape, elementwise, reduce, refuse_shapes, widen};
+use super::loss::{
+    check_floating, check_same_shape, reduce, reduce_elementwise, refuse_shapes, widen,
+};
 use crate::{GaussianNLLLossConfig, PoissonNLLLossConfig};
 
 /// How [`kl_div`] joins the divergences of the elements.
@@ -41,7 +43,7 @@ pub enum KLDivReduction {
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn kl_div(input: &Tensor, target: &Tensor, reduction: KLDivReduction) -> Result<Tensor> {
-    divergence(input, target, reduction, false)
+    compute_divergence(input, target, reduction, false)
 }
 
 /// [`kl_div`] to probabilities that are given by their logarithms `y` too: `eʸ (y - x)`,
@@ -65,10 +67,10 @@ pub fn kl_div_log_target(
     target: &Tensor,
     reduction: KLDivReduction,
 ) -> Result<Tensor> {
-    divergence(input, target, reduction, true)
+    compute_divergence(input, target, reduction, true)
 }
 
-fn divergence(
+fn compute_divergence(
     input: &Tensor,
     target: &Tensor,
     reduction: KLDivReduction,
@@ -80,7 +82,7 @@ fn divergence(
         KLDivReduction::Sum => (Reduction::Sum, None),
         KLDivReduction::BatchMean => (Reduction::Sum, input.shape().first()),
     };
-    let loss = elementwise("kl_div", [input, target], joined, |x, y| {
+    let loss = reduce_elementwise("kl_div", [input, target], joined, |x, y| {
         if log_target {
             return y.exp()?.mul(&y.sub(x)?);
         }
@@ -122,7 +124,7 @@ pub fn poisson_nll_loss(
     options: &PoissonNLLLossConfig,
 ) -> Result<Tensor> {
     const NAME: &str = "poisson_nll_loss";
-    elementwise(NAME, [input, target], options.reduction, |x, y| {
+    reduce_elementwise(NAME, [input, target], options.reduction, |x, y| {
         let losses = match options.log_input {
             true => x.exp()?.sub(&y.mul(x)?)?,
             false => x.sub(&y.mul(&x.add(options.eps)?.log()?)?)?,

@@ -15,7 +15,7 @@ pub(super) fn reduce(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
 
 /// A loss of each element of `input` with its partner in `target`, joined; half precision is
 /// computed in `F32` and rounded at the end.
-pub(super) fn elementwise(
+pub(super) fn reduce_elementwise(
     op: &'static str,
     [input, target]: [&Tensor; 2],
     reduction: Reduction,

@@ -3,7 +3,7 @@
 use module_core::{Error, Result, Tensor};
 
 use super::Reduction;
-use super::loss::elementwise;
+use super::loss::reduce_elementwise;
 
 /// The squared differences: `(x - y)²`.
 ///
@@ -22,7 +22,7 @@ use super::loss::elementwise;
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    elementwise("mse_loss", [input, target], reduction, |x, y| {
+    reduce_elementwise("mse_loss", [input, target], reduction, |x, y| {
         x.sub(y)?.square()
     })
 }
@@ -43,7 +43,7 @@ pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    elementwise("l1_loss", [input, target], reduction, |x, y| {
+    reduce_elementwise("l1_loss", [input, target], reduction, |x, y| {
         x.sub(y)?.abs()
     })
 }
@@ -78,7 +78,7 @@ pub fn smooth_l1_loss(
     if beta.is_nan() || beta < 0.0 {
         return Err(Error::argument(NAME, "beta", beta, "must be at least 0"));
     }
-    elementwise(NAME, [input, target], reduction, |x, y| {
+    reduce_elementwise(NAME, [input, target], reduction, |x, y| {
         let z = x.sub(y)?.abs()?;
         if beta == 0.0 {
             return Ok(z);
@@ -118,7 +118,7 @@ pub fn huber_loss(
     if delta.is_nan() || delta <= 0.0 {
         return Err(Error::argument(NAME, "delta", delta, "must be above 0"));
     }
-    elementwise(NAME, [input, target], reduction, |x, y| {
+    reduce_elementwise(NAME, [input, target], reduction, |x, y| {
         let z = x.sub(y)?.abs()?;
         let near = z.square()?.mul(0.5)?;
         z.le(delta)?.where_(&near, &z.sub(0.5 * delta)?.mul(delta)?)

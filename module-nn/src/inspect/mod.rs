@@ -1,13 +1,13 @@
 //! Looking into models: what a forward pass does, what comes out of parts, which gradients arrive
 //! there, and pictures of it (with the feature `inspect-pictures`).
 
-mod about;
 mod chrome;
 mod clock;
 mod cost;
 mod features;
 mod flow;
 mod gradients;
+mod model_info;
 #[cfg(feature = "inspect-pictures")]
 mod picture;
 mod record;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use super::about::flags;
+use super::model_info::flags;
 use super::tensor_info::TensorInfo;
 use super::trace::{Trace, TracedCall};
 use crate::{Module, ModuleExt, TensorId};

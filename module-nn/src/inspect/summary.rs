@@ -1,7 +1,7 @@
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use super::about::{About, Modes, flags};
+use super::model_info::{ModelInfo, Modes, flags};
 use super::rows::{Row, rows};
 use super::table::TextTable;
 use super::tensor_info::TensorInfo;
@@ -43,7 +43,7 @@ where
     M: Call<I, Output: Tensors> + ?Sized,
 {
     let module = model.as_module();
-    let about = About::of(module);
+    let about = ModelInfo::of(module);
     let trace = {
         let _modes = Modes(flags(module));
         model.eval();
@@ -63,7 +63,7 @@ where
 #[derive(Clone, Debug)]
 pub struct Summary {
     rows: Vec<Row>,
-    about: About,
+    about: ModelInfo,
     trace: Trace,
     depth: usize,
     columns: Vec<Column>,

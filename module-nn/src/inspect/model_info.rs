@@ -28,7 +28,7 @@ impl Drop for Modes<'_> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct About {
+pub(super) struct ModelInfo {
     /// How many modules are in training, and how many have a mode.
     modes: [usize; 2],
     pub(super) frozen: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct About {
     pub(super) bytes: usize,
 }
 
-impl About {
+impl ModelInfo {
     pub(super) fn of(module: &dyn Module) -> Self {
         let flags = flags(module);
         let training = flags.iter().filter(|(_, training)| *training).count();

@@ -33,9 +33,16 @@ fn check(input: &Input<'_>, errors: &mut Errors) {
         );
     }
     let of_modules = "it goes on types that derive `Module`";
-    if let Some(extra_repr) = &input.attrs.extra_repr {
-        let wrong = "`extra_repr` has no meaning for `Tensors`";
-        errors.add(&extra_repr.name, wrong, of_modules);
+    let attrs = &input.attrs;
+    let extra_repr = attrs.extra_repr.as_ref().map(|given| &given.name);
+    let kind = attrs.kind.as_ref().map(|given| &given.name);
+    let debug = attrs.debug.as_ref().map(|given| &given.name);
+    let names = [(extra_repr, "extra_repr"), (kind, "kind"), (debug, "debug")];
+    for (name, attribute) in names {
+        if let Some(name) = name {
+            let wrong = format!("`{attribute}` has no meaning for `Tensors`");
+            errors.add(name, wrong, of_modules);
+        }
     }
     for member in input.members() {
         let (rename, flatten) = (&member.attrs.rename, &member.attrs.flatten);
@@ -65,7 +72,7 @@ fn implementation(input: &Input<'_>, arms: impl Fn(&Ident) -> Vec<TokenStream>) 
         let arms = arms(&name);
         (name, quote!(match *self { #(#arms)* }))
     };
-    let ((each, shows), (each_mut, lends)) = (method("for_each"), method("for_each_mut"));
+    let ((for_each, body), (for_each_mut, body_mut)) = (method("for_each"), method("for_each_mut"));
     quote! {
         const _: () = {
             use #krate::__private as __m;
@@ -75,12 +82,12 @@ fn implementation(input: &Input<'_>, arms: impl Fn(&Ident) -> Vec<TokenStream>) 
                 #(#written,)*
                 #(#bounds,)*
             {
-                fn #each(&self, __f: &mut dyn ::core::ops::FnMut(&__m::Tensor)) {
-                    #shows
+                fn #for_each(&self, __f: &mut dyn ::core::ops::FnMut(&__m::Tensor)) {
+                    #body
                 }
 
-                fn #each_mut(&mut self, __f: &mut dyn ::core::ops::FnMut(&mut __m::Tensor)) {
-                    #lends
+                fn #for_each_mut(&mut self, __f: &mut dyn ::core::ops::FnMut(&mut __m::Tensor)) {
+                    #body_mut
                 }
             }
         };

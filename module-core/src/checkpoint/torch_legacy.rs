@@ -71,7 +71,7 @@ impl Format for TorchLegacy {
             // An entry of the map, half of which may lie in reserve.
             budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
             if places.insert(key, range).is_some() {
-                return Err(format!("storage `{}` stands twice", shorten(key)).into());
+                return Err(format!("storage `{}` appears twice", shorten(key)).into());
             }
         }
         match contents.bytes().len() - rest.at {

@@ -58,7 +58,7 @@ pub enum ModuleError {
         key: String,
     },
 
-    /// A pattern for paths or keys that is none.
+    /// A malformed pattern for paths or keys.
     Pattern {
         /// The pattern.
         pattern: String,
@@ -134,13 +134,13 @@ impl fmt::Display for ModuleError {
             ),
             Self::SharedModule { path, module } => write!(
                 f,
-                "{} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles \
+                "{} is shared through an `Arc`, so it cannot be borrowed mutably; drop the other handles \
                  first",
                 place(path, module)
             ),
             Self::DuplicateKey { key, module } => write!(
                 f,
-                "key `{}` stands twice in {module}; rename a field with `#[module(rename = \"…\")]`",
+                "key `{}` appears twice in {module}; rename a field with `#[module(rename = \"…\")]`",
                 quote(key)
             ),
             Self::InvalidKey { op, key } => write!(
@@ -184,9 +184,10 @@ impl fmt::Display for ModuleError {
             ),
             Self::NoInitializer { paths } => write!(
                 f,
-                "reset_parameters: {} made from a tensor and own no initializer; use \
+                "reset_parameters: {} made from a tensor and cannot be drawn again; create {} with \
                  `Parameter::with_init`",
-                list(paths, "was", "were")
+                list(paths, "was", "were"),
+                if paths.len() == 1 { "it" } else { "them" }
             ),
         }
     }

@@ -237,7 +237,7 @@ pub trait ModuleExt: Module {
     }
 
     /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay, and so
-    /// do [`pinned`](Buffer::pinned) buffers.
+    /// do [`keep_dtype`](Buffer::keep_dtype) buffers.
     ///
     /// # Errors
     ///
@@ -309,7 +309,7 @@ pub trait ModuleExt: Module {
     ///
     /// Every initializer that they were given runs again, in the order of the construction, and of those
     /// whose values were overwritten at least the generator goes on: the seed that a model was built
-    /// with gives the values that it was built with. In a part of a model, or for the fresh parameters
+    /// with gives the values that it was built with. In a part of a model, or for the parameters that were not loaded
     /// of a partial load, only theirs run.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ pub(crate) enum Hook {
     /// Those of the backward pass go with the graph, which may go to another thread.
     BackwardPre(BackwardPreHook),
     Backward(BackwardHook),
-    /// A hook of a room that this one does not know; its type tells its kind.
+    /// A hook that another folder registers, such as those around state dicts; found by its type.
     Other(Rc<dyn Any>),
 }
 

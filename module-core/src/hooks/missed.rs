@@ -11,7 +11,7 @@ use super::table::ModuleTable;
 use crate::module::{Module, ModuleId, Token};
 
 /// A hook that runs on one thread.
-struct Elsewhere {
+struct ThreadHook {
     thread: ThreadId,
     thread_name: String,
     token: Token,
@@ -19,45 +19,45 @@ struct Elsewhere {
     reported: AtomicBool,
 }
 
-static NOTICES: ModuleTable<Elsewhere> = ModuleTable::new(0);
+static THREAD_HOOKS: ModuleTable<ThreadHook> = ModuleTable::new(0);
 
-/// How many notices there are.
-static ALL: AtomicUsize = AtomicUsize::new(0);
+/// The number of hooks that run on one thread.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// How many of them are of this thread.
-    static OWN: Cell<usize> = const { Cell::new(0) };
+    /// The number of them that run on this thread.
+    static OWN_COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// That a module has a hook of this thread, until this is dropped.
-pub(super) struct Notice {
+/// Records that a module has a hook of this thread, until this is dropped.
+pub(super) struct MissGuard {
     module: ModuleId,
     number: i64,
 }
 
-impl Notice {
+impl MissGuard {
     pub(super) fn new(id: ModuleId, token: Token, place: &'static Location<'static>) -> Self {
         let thread = std::thread::current();
-        let notice = Elsewhere {
+        let hook = ThreadHook {
             thread: thread.id(),
             thread_name: name_of(&thread),
             token,
             place,
             reported: AtomicBool::new(false),
         };
-        let number = NOTICES.add(id, notice);
-        ALL.fetch_add(1, Ordering::Relaxed);
-        OWN.set(OWN.get() + 1);
+        let number = THREAD_HOOKS.add(id, hook);
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        OWN_COUNT.set(OWN_COUNT.get() + 1);
         Self { module: id, number }
     }
 }
 
 /// It is dropped on its thread: a handle does not leave it, and what a leaked one leaves goes with the thread.
-impl Drop for Notice {
+impl Drop for MissGuard {
     fn drop(&mut self) {
-        drop(NOTICES.remove(self.module, self.number));
-        ALL.fetch_sub(1, Ordering::Relaxed);
-        let _ = OWN.try_with(|own| own.set(own.get().saturating_sub(1)));
+        drop(THREAD_HOOKS.remove(self.module, self.number));
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+        let _ = OWN_COUNT.try_with(|own| own.set(own.get().saturating_sub(1)));
     }
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for MissedHook {
             f,
             "the hook on {module} that {registered_at} registered on thread {registered_on} did not run: the \
              module was called on thread {called_on}, and a hook runs on its own thread; `HookSet::shared` \
-             makes hooks that run on every thread, and `HookOptions::this_thread` says that none is missed"
+             makes hooks that run on every thread; `HookOptions::this_thread(true)` turns this warning off"
         )
     }
 }
@@ -130,24 +130,24 @@ pub fn missed_hooks() -> Vec<MissedHook> {
 
 /// Whether other threads may have hooks on a module. Where only this thread has hooks, two numbers tell.
 pub(super) fn concerns(id: ModuleId) -> bool {
-    let own = OWN.try_with(Cell::get).unwrap_or_default();
-    ALL.load(Ordering::Relaxed) > own && NOTICES.read(id, |_| true)
+    let own = OWN_COUNT.try_with(Cell::get).unwrap_or_default();
+    COUNT.load(Ordering::Relaxed) > own && THREAD_HOOKS.read(id, |_| true)
 }
 
 /// Records the hooks of other threads that a call on this one misses.
 pub(super) fn report(id: ModuleId, module: &dyn Module) {
-    let missed: Vec<MissedHook> = NOTICES.read(id, |notices| {
+    let missed: Vec<MissedHook> = THREAD_HOOKS.read(id, |hooks| {
         let thread = std::thread::current();
-        let missed = notices.iter().filter(|(_, notice)| {
-            notice.thread != thread.id()
-                && !notice.reported.load(Ordering::Relaxed)
-                && notice.token.is_of(module)
-                && !notice.reported.swap(true, Ordering::Relaxed)
+        let missed = hooks.iter().filter(|(_, hook)| {
+            hook.thread != thread.id()
+                && !hook.reported.load(Ordering::Relaxed)
+                && hook.token.is_of(module)
+                && !hook.reported.swap(true, Ordering::Relaxed)
         });
-        let missed = missed.map(|(_, notice)| MissedHook {
+        let missed = missed.map(|(_, hook)| MissedHook {
             module: module.kind().to_owned(),
-            registered_at: notice.place.to_string(),
-            registered_on: notice.thread_name.clone(),
+            registered_at: hook.place.to_string(),
+            registered_on: hook.thread_name.clone(),
             called_on: name_of(&thread),
         });
         missed.collect()
@@ -158,9 +158,9 @@ pub(super) fn report(id: ModuleId, module: &dyn Module) {
     missed.iter().for_each(|hook| eprintln!("warning: {hook}"));
     let mut all = MISSED.lock().unwrap_or_else(PoisonError::into_inner);
     // A program that registers hooks without end keeps the first ones.
-    let room = MOST.saturating_sub(all.len());
+    let room = MAX_KEPT.saturating_sub(all.len());
     all.extend(missed.into_iter().take(room));
 }
 
-/// How many are kept.
-const MOST: usize = 1 << 12;
+/// The number of missed hooks that are kept.
+const MAX_KEPT: usize = 1 << 12;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::call_hooks::{CallHook, CallHooks, StartHooks};
 use super::count::count;
 use super::hook::{ForwardHook, Hook};
-use super::missed::{self, Notice};
+use super::missed::{self, MissGuard};
 use super::numbered::Numbered;
 use super::options::HookOptions;
 use super::shared;
@@ -62,7 +62,7 @@ impl<'m> Registration<'m> {
             number,
             hook,
             token,
-            _notice: notice.map(|(id, token)| Notice::new(id, token, self.place)),
+            _notice: notice.map(|(id, token)| MissGuard::new(id, token, self.place)),
             always_call: self.options.always_call,
             path: self.path,
             place: self.place,
@@ -89,7 +89,7 @@ struct Registered {
     path: Option<Arc<str>>,
     place: &'static Location<'static>,
     /// Tells calls on other threads that the hook is here.
-    _notice: Option<Notice>,
+    _notice: Option<MissGuard>,
 }
 
 impl Drop for Registered {

@@ -54,11 +54,11 @@ use crate::{ModuleError, Result, Select};
 #[derive(Default)]
 pub struct HookSet<'m> {
     handles: Vec<HookHandle<'m>>,
-    waiting: Vec<Waiting<'m>>,
+    modules: Vec<HookedModule<'m>>,
 }
 
 /// A module with a hook of a set.
-struct Waiting<'m> {
+struct HookedModule<'m> {
     path: Arc<str>,
     module: &'m dyn Module,
     fired: Arc<AtomicBool>,
@@ -210,7 +210,7 @@ impl<'m> HookSet<'m> {
                 place,
             };
             set.handles.push(registration.add(make(fired.clone())));
-            set.waiting.push(Waiting {
+            set.modules.push(HookedModule {
                 path,
                 module,
                 fired,
@@ -239,7 +239,7 @@ impl<'m> HookSet<'m> {
 
     /// The paths of the selected modules whose hook has not run yet.
     pub fn unfired(&self) -> impl Iterator<Item = &str> {
-        self.unfired_hooks().map(|waiting| &*waiting.path)
+        self.unfired_modules().map(|module| &*module.path)
     }
 
     /// The paths of those [`unfired`](Self::unfired) ones that have been used all the same: a gradient
@@ -274,18 +274,18 @@ impl<'m> HookSet<'m> {
     /// ```
     pub fn bypassed(&self) -> impl Iterator<Item = &str> {
         let own = Walk::new().recurse(false);
-        let used = move |waiting: &&Waiting<'_>| {
-            let parameters = walk::parameters(waiting.module, &own);
+        let used = move |module: &&HookedModule<'_>| {
+            let parameters = walk::parameters(module.module, &own);
             parameters.iter().any(|(_, own)| own.grad().is_some())
         };
-        self.unfired_hooks()
+        self.unfired_modules()
             .filter(used)
-            .map(|waiting| &*waiting.path)
+            .map(|module| &*module.path)
     }
 
-    fn unfired_hooks(&self) -> impl Iterator<Item = &Waiting<'m>> {
-        let fired = |waiting: &&Waiting<'_>| !waiting.fired.load(Ordering::Relaxed);
-        self.waiting.iter().filter(fired)
+    fn unfired_modules(&self) -> impl Iterator<Item = &HookedModule<'m>> {
+        let unfired = |module: &&HookedModule<'_>| !module.fired.load(Ordering::Relaxed);
+        self.modules.iter().filter(unfired)
     }
 }
 

@@ -29,7 +29,7 @@ struct Inner {
     value: RwLock<Tensor>,
     initial: Tensor,
     persistent: bool,
-    pinned: AtomicBool,
+    keeps_dtype: AtomicBool,
 }
 
 impl Buffer {
@@ -49,7 +49,7 @@ impl Buffer {
             value: RwLock::new(initial.clone()),
             initial,
             persistent,
-            pinned: AtomicBool::new(false),
+            keeps_dtype: AtomicBool::new(false),
         }))
     }
 
@@ -98,20 +98,20 @@ impl Buffer {
     ///     table: Buffer,
     /// }
     ///
-    /// let positions = Positions { table: Buffer::new(Tensor::from([1000.5_f32])).pinned() };
+    /// let positions = Positions { table: Buffer::new(Tensor::from([1000.5_f32])).keep_dtype() };
     /// positions.bfloat16()?;
     /// assert_eq!(positions.table.tensor().dtype(), DType::F32);
     /// # Ok::<(), module_core::Error>(())
     /// ```
     #[must_use]
-    pub fn pinned(self) -> Self {
-        self.0.pinned.store(true, Ordering::Relaxed);
+    pub fn keep_dtype(self) -> Self {
+        self.0.keeps_dtype.store(true, Ordering::Relaxed);
         self
     }
 
     /// Whether the buffer keeps its dtype.
-    pub fn is_pinned(&self) -> bool {
-        self.0.pinned.load(Ordering::Relaxed)
+    pub fn keeps_dtype(&self) -> bool {
+        self.0.keeps_dtype.load(Ordering::Relaxed)
     }
 
     /// Another handle to this same buffer: a tie.

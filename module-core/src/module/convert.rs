@@ -25,7 +25,7 @@ pub(crate) fn zero_grad(root: &dyn Module) {
     walk::each_parameter(root, &mut Parameter::zero_grad);
 }
 
-/// Casts every floating-point tensor but pinned buffers.
+/// Casts every floating-point tensor except buffers that keep their dtype.
 pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
     if !dtype.is_differentiable() {
         return Err(dtype.error("to_dtype", "a floating-point dtype"));
@@ -37,7 +37,7 @@ pub(crate) fn to_dtype(root: &dyn Module, dtype: DType) -> Result<()> {
         true => tensor.to_dtype(dtype),
         false => Ok(tensor.clone()),
     };
-    convert(root, cast, |buffer| !buffer.is_pinned())
+    convert(root, cast, |buffer| !buffer.keeps_dtype())
 }
 
 /// Moves every tensor.

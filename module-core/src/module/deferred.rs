@@ -13,7 +13,7 @@ thread_local! {
 /// Parameters and buffers that are made from tensors have their values as always. Then
 /// [`load`](crate::ModuleExt::load) gives each parameter the file's values without a copy of its own,
 /// and [`reset_parameters`](crate::ModuleExt::reset_parameters), or
-/// [`LoadReport::reset_fresh`](crate::LoadReport::reset_fresh) after a partial load, draws them.
+/// [`LoadReport::reset_not_loaded`](crate::LoadReport::reset_not_loaded) after a partial load, draws them.
 ///
 /// Shapes, dtypes, casts, `num_parameters` and the module tree are available before that; computing
 /// with a parameter that has no values, or saving it, is an error.

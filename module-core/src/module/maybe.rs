@@ -23,7 +23,7 @@ use super::{Buffer, Field, FieldRole, HoldsState, Parameter, Visitor, VisitorMut
 /// # Ok::<(), module_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub enum Maybe<T: Leaf> {
+pub enum Maybe<T: Optional> {
     /// The module has it.
     Present(T),
     /// The module lacks it.
@@ -40,19 +40,19 @@ mod sealed {
     impl Sealed for crate::Buffer {}
 }
 
-/// What a module may lack: a [`Parameter`] or a [`Buffer`]. Sealed.
+/// A tensor that a module may lack: a [`Parameter`] or a [`Buffer`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be absent",
     label = "neither a `Parameter` nor a `Buffer`",
     note = "an absent child module is `Identity`, or an enum that derives `Module`"
 )]
-pub trait Leaf: Field + sealed::Sealed {}
+pub trait Optional: Field + sealed::Sealed {}
 
-impl Leaf for Parameter {}
-impl Leaf for Buffer {}
+impl Optional for Parameter {}
+impl Optional for Buffer {}
 
-impl<T: Leaf> Maybe<T> {
-    /// Makes the leaf if `wanted`.
+impl<T: Optional> Maybe<T> {
+    /// Makes the tensor if `wanted`.
     ///
     /// # Errors
     ///
@@ -65,10 +65,10 @@ impl<T: Leaf> Maybe<T> {
         })
     }
 
-    /// The leaf, if the module has it.
+    /// The tensor, if the module has it.
     pub fn get(&self) -> Option<&T> {
         match self {
-            Self::Present(leaf) => Some(leaf),
+            Self::Present(tensor) => Some(tensor),
             Self::Absent => None,
         }
     }
@@ -79,27 +79,27 @@ impl<T: Leaf> Maybe<T> {
     }
 }
 
-impl<T: Leaf> From<T> for Maybe<T> {
-    fn from(leaf: T) -> Self {
-        Self::Present(leaf)
+impl<T: Optional> From<T> for Maybe<T> {
+    fn from(tensor: T) -> Self {
+        Self::Present(tensor)
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Leaf> Field for Maybe<T> {
+impl<T: Optional> Field for Maybe<T> {
     const ROLE: FieldRole = T::ROLE;
 
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>) {
-        if let Self::Present(leaf) = self {
-            leaf.visit_field(name, visitor);
+        if let Self::Present(tensor) = self {
+            tensor.visit_field(name, visitor);
         }
     }
 
     fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
-        if let Self::Present(leaf) = self {
-            leaf.visit_field_mut(name, visitor);
+        if let Self::Present(tensor) = self {
+            tensor.visit_field_mut(name, visitor);
         }
     }
 }
 
-impl<T: Leaf> HoldsState for Maybe<T> {}
+impl<T: Optional> HoldsState for Maybe<T> {}

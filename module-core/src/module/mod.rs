@@ -48,7 +48,7 @@ pub use identity::ModuleId;
 pub(crate) use identity::{IdMap, IdSet};
 pub use init::{ConstantInit, Init};
 pub use marker::Marker;
-pub use maybe::{Bias, Leaf, Maybe};
+pub use maybe::{Bias, Maybe, Optional};
 pub use member::Member;
 pub use number::Number;
 pub use parameter::{Parameter, TensorId};

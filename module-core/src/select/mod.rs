@@ -155,11 +155,11 @@ impl Select {
         self.0.selects(path, true)
     }
 
-    /// Whether every pattern is one.
+    /// Checks that every pattern is well-formed.
     ///
     /// # Errors
     ///
-    /// The first that is none, with what is wrong with it.
+    /// The first malformed pattern, with what is wrong with it.
     pub fn check(&self) -> Result<()> {
         self.0.check()
     }

@@ -162,7 +162,7 @@ impl<'m> Plan<'m> {
             }
         }
         problems.loaded = report.loaded.len();
-        // A tensor that came under another of its names is neither missing nor fresh; one that came
+        // A tensor that came under another of its names is neither missing nor left as it was; one that came
         // under another name in another shape is named once.
         let came = |tensor: StateTensor<'_>| first_of_tie.contains_key(&tensor.id());
         for Entry { key, tensor, .. } in missing {
@@ -182,7 +182,7 @@ impl<'m> Plan<'m> {
                 report.not_selected.push(key.clone());
             }
             if is_wanted(key) || !tensor.value().has_values() {
-                report.fresh.push(key.clone());
+                report.not_loaded.push(key.clone());
             }
         }
         problems.not_transposed = orientation::not_transposed(&weights);
@@ -316,7 +316,7 @@ fn find_unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) 
 }
 
 /// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalization; the module keeps
-/// its own, which is 0 in a fresh one.
+/// its own, which is 0 in a new one.
 fn is_batch_counter(key: &str, value: &Tensor) -> bool {
     let name = key.rsplit('.').next();
     name == Some("num_batches_tracked") && value.dtype() == DType::I64 && value.rank() == 0
@@ -331,7 +331,7 @@ fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Op
     let keeps_dtype = match tensor {
         StateTensor::Extra(_) => return Ok(Some(value.clone())),
         StateTensor::Parameter(_) => !value.dtype().is_differentiable(),
-        StateTensor::Buffer(buffer) => buffer.is_pinned(),
+        StateTensor::Buffer(buffer) => buffer.keeps_dtype(),
     };
     let value = match (
         value.shape() == current.shape(),

@@ -59,7 +59,7 @@ impl LoadOptions {
     /// Whether parameters and buffers take the dtype of the state dict instead of casting to their own.
     ///
     /// A parameter takes a floating-point dtype only, and loses its gradient with the old one; a
-    /// [`pinned`](crate::Buffer::pinned) buffer keeps its dtype.
+    /// [`keep_dtype`](crate::Buffer::keep_dtype) buffer keeps its dtype.
     #[must_use]
     pub fn assign_dtype(self, assign_dtype: bool) -> Self {
         Self {

@@ -20,7 +20,7 @@ pub struct LoadReport {
     pub loaded: Vec<String>,
     /// Keys that were meant to be loaded and keep the values they had, or have no values yet, in the
     /// module's order.
-    pub fresh: Vec<String>,
+    pub not_loaded: Vec<String>,
     /// Keys that the module has and the state dict lacks. A tied tensor that came under another of
     /// its names is not missing.
     pub missing: Vec<String>,
@@ -38,14 +38,14 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    /// Draws the parameters that stay fresh by their own initializers, from the default generator, and
+    /// Draws the parameters that were not loaded by their own initializers, from the default generator, and
     /// gives the buffers among them their first values; nothing else changes.
     ///
     /// `model` is the one that was loaded.
     ///
     /// # Errors
     ///
-    /// A fresh parameter that owns no initializer, a key that the model lacks; then nothing is
+    /// A parameter that was not loaded and owns no initializer, a key that the model lacks; then nothing is
     /// changed.
     ///
     /// # Example
@@ -64,38 +64,42 @@ impl LoadReport {
     /// net.head.set(Tensor::from([5.0_f32, 5.0]))?;
     /// let state = StateDict::from_iter([("stem", Tensor::from([3.0_f32, 4.0]))]);
     /// let report = net.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
-    /// assert_eq!(report.fresh, ["head"]);
-    /// report.reset_fresh(&net)?;
+    /// assert_eq!(report.not_loaded, ["head"]);
+    /// report.reset_not_loaded(&net)?;
     /// assert_eq!(net.head.tensor().to_vec::<f32>()?, [1.0, 1.0]);
     /// assert_eq!(net.stem.tensor().to_vec::<f32>()?, [3.0, 4.0]);
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn reset_fresh(&self, model: &dyn Module) -> Result<()> {
-        self.reset_fresh_from(model, None)
+    pub fn reset_not_loaded(&self, model: &dyn Module) -> Result<()> {
+        self.reset_not_loaded_from(model, None)
     }
 
-    /// [`reset_fresh`](Self::reset_fresh) with a generator.
+    /// [`reset_not_loaded`](Self::reset_not_loaded) with a generator.
     ///
     /// # Errors
     ///
-    /// As [`reset_fresh`](Self::reset_fresh).
-    pub fn reset_fresh_with(&self, model: &dyn Module, generator: &Generator) -> Result<()> {
-        self.reset_fresh_from(model, Some(generator))
+    /// As [`reset_not_loaded`](Self::reset_not_loaded).
+    pub fn reset_not_loaded_with(&self, model: &dyn Module, generator: &Generator) -> Result<()> {
+        self.reset_not_loaded_from(model, Some(generator))
     }
 
-    fn reset_fresh_from(&self, model: &dyn Module, generator: Option<&Generator>) -> Result<()> {
+    fn reset_not_loaded_from(
+        &self,
+        model: &dyn Module,
+        generator: Option<&Generator>,
+    ) -> Result<()> {
         let model = model.as_module();
         let tensors = entries(model)?.into_iter();
         let tensors: HashMap<_, _> = tensors.map(|entry| (entry.key, entry.tensor)).collect();
-        let mut fresh: IdSet<TensorId> = IdSet::default();
-        for key in &self.fresh {
+        let mut reset: IdSet<TensorId> = IdSet::default();
+        for key in &self.not_loaded {
             match tensors.get(key) {
-                Some(tensor) => fresh.insert(tensor.id()),
+                Some(tensor) => reset.insert(tensor.id()),
                 // The error says which step of the path leads nowhere.
-                None => fresh.insert(path::parameter(model, key)?.id()),
+                None => reset.insert(path::parameter(model, key)?.id()),
             };
         }
-        convert::reset(model, generator, &|id| fresh.contains(&id))
+        convert::reset(model, generator, &|id| reset.contains(&id))
     }
 }
 
@@ -166,7 +170,7 @@ impl fmt::Display for ShortReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LoadReport {
             loaded,
-            fresh,
+            not_loaded,
             missing,
             unexpected,
             mismatched,
@@ -174,7 +178,7 @@ impl fmt::Display for ShortReport<'_> {
             not_selected,
             ignored,
         } = self.report;
-        let kept = [fresh, missing, unexpected, not_selected, ignored];
+        let kept = [not_loaded, missing, unexpected, not_selected, ignored];
         if kept.into_iter().all(Vec::is_empty) && mismatched.is_empty() {
             return f.write_str("<All keys matched successfully>");
         }
@@ -187,9 +191,9 @@ impl fmt::Display for ShortReport<'_> {
         }
         let here = loaded.len() + tied.len();
         let skipped: HashSet<&str> = not_selected.iter().map(String::as_str).collect();
-        let fresh = || fresh.iter().map(String::as_str);
-        let fresh = || fresh().filter(|key| !skipped.contains(key));
-        let all = here + not_selected.len() + fresh().count();
+        let not_loaded = not_loaded.iter().map(String::as_str);
+        let mut not_loaded: Vec<&str> = not_loaded.filter(|key| !skipped.contains(key)).collect();
+        let all = here + not_selected.len() + not_loaded.len();
         write!(f, "{here} of {all} keys loaded")?;
         let (shown, rest) = cut(mismatched, self.shown);
         for mismatch in shown {
@@ -200,14 +204,14 @@ impl fmt::Display for ShortReport<'_> {
         }
         let differs = mismatched.iter().map(|mismatch| mismatch.key.as_str());
         let told: HashSet<&str> = differs.chain(missing.iter().map(String::as_str)).collect();
-        let kept: Vec<&str> = fresh().filter(|key| !told.contains(key)).collect();
-        self.write_line(f, "not in the state dict, kept as it was", &kept)?;
+        not_loaded.retain(|key| !told.contains(key));
+        self.write_line(f, "not in the state dict, kept as it was", &not_loaded)?;
         self.write_line(f, "not selected", not_selected)?;
         self.write_line(f, "ignored", ignored)
     }
 }
 
-/// A list of texts as Python writes it.
+/// A list of strings as Python writes it.
 struct PythonList<'a>(&'a [String]);
 
 impl fmt::Display for PythonList<'_> {

@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for StateDict {
                 let mut state = StateDict::new();
                 while let Some((key, SerialTensor(tensor))) = map.next_entry::<String, _>()? {
                     if state.contains_key(&key) {
-                        return Err(de::Error::custom(format!("key `{key}` stands twice")));
+                        return Err(de::Error::custom(format!("key `{key}` appears twice")));
                     }
                     state.insert(key, tensor.into_owned());
                 }

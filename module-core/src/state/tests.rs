@@ -165,7 +165,7 @@ fn what_is_no_tensor_is_an_error() {
     let twice = format!("{},{}", &one[..one.len() - 1], &one[1..]);
     let error = serde_json::from_str::<StateDict>(&twice).unwrap_err();
     assert!(
-        error.to_string().starts_with("key `a` stands twice"),
+        error.to_string().starts_with("key `a` appears twice"),
         "{error}"
     );
 }

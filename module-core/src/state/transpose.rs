@@ -27,7 +27,7 @@ use crate::{ModuleError, Result, Select};
 /// let state = StateDict::from_iter(["0.weight", "1.weight"].map(|key| (key, stored.clone())));
 /// let options = LoadOptions::new().transpose(Transpose::of_kind("Projection").exclude("1"));
 /// let report = model.load_state_dict_with(&state, options.clone())?;
-/// assert!(report.fresh.is_empty());
+/// assert!(report.not_loaded.is_empty());
 /// assert_eq!(model[0].weight.tensor().to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
 /// assert_eq!(model[1].weight.tensor().to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
 /// // And back, as they were.

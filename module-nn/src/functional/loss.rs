@@ -61,7 +61,7 @@ fn check_same_dtype(op: &'static str, input: &Tensor, other: &Tensor) -> Result<
     }
 }
 
-/// Refuses an input that carries no gradient.
+/// Refuses an input that is not floating-point.
 pub(super) fn check_floating(op: &'static str, input: &Tensor) -> Result<()> {
     let dtype = input.dtype();
     if dtype.is_floating_point() {

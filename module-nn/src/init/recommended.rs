@@ -46,7 +46,7 @@ pub struct Recommended {
     forget_bias: f64,
     residual: Vec<String>,
     residual_gain: f64,
-    over_loaded: bool,
+    overwrite_loaded: bool,
 }
 
 /// What [`Recommended::apply`] did, by the paths of the parameters.
@@ -69,7 +69,7 @@ impl Recommended {
             forget_bias: 0.0,
             residual: Vec::new(),
             residual_gain: 0.1,
-            over_loaded: false,
+            overwrite_loaded: false,
         }
     }
 
@@ -95,9 +95,9 @@ impl Recommended {
 
     /// Whether loaded parameters are drawn anew too, which loses what they have learned.
     #[must_use]
-    pub fn over_loaded(self, over_loaded: bool) -> Self {
+    pub fn overwrite_loaded(self, overwrite_loaded: bool) -> Self {
         Self {
-            over_loaded,
+            overwrite_loaded,
             ..self
         }
     }
@@ -115,7 +115,7 @@ impl Recommended {
                     "" => name.clone(),
                     path => format!("{path}.{name}"),
                 };
-                if parameter.is_loaded() && !self.over_loaded {
+                if parameter.is_loaded() && !self.overwrite_loaded {
                     report.loaded.push(full);
                     continue;
                 }

@@ -78,7 +78,7 @@ impl Trace {
 struct Recorder {
     began: Clock,
     calls: Vec<TracedCall>,
-    /// The calls that run, outermost first, with the tensors that they were given.
+    /// The calls in progress, outermost first: the index into `calls`, and the module.
     running: Vec<(usize, ModuleId)>,
     called: HashSet<ModuleId>,
     has_calls: Vec<bool>,

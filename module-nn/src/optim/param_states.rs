@@ -212,12 +212,15 @@ impl<S: ParamState> ParamStates<S> {
         if let Some(path) = paths.iter().find(unknown) {
             return fail(
                 path,
-                "the state is of a model that has it, this one has not".to_owned(),
+                "the saved model has this parameter and this model does not".to_owned(),
             );
         }
         let paths: HashSet<&String> = paths.iter().collect();
         if let Some(path) = self.parameters.keys().find(|path| !paths.contains(path)) {
-            return fail(path, "the state is of a model that lacks it".to_owned());
+            return fail(
+                path,
+                "this model has this parameter and the saved model does not".to_owned(),
+            );
         }
         let mut slots: HashMap<&str, Slots<'_>> = HashMap::new();
         for (key, tensor) in snapshot.tensors().iter() {
@@ -251,7 +254,7 @@ impl<S: ParamState> ParamStates<S> {
             if let Some((name, _)) = slots.0.first() {
                 return fail(
                     path,
-                    format!("`{name}` is nothing that this optimizer remembers"),
+                    format!("`{name}` is not part of this optimizer's state"),
                 );
             }
         }

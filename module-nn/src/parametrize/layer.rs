@@ -1,10 +1,10 @@
 use std::fmt;
 
 use module_core::__private::fmt_tree;
-use module_core::module::{Constant, Visitor, VisitorMut};
+use module_core::module::{Constant, Layer, Visitor, VisitorMut};
 use module_core::{
-    Buffer, Describe, Error, ErrorKind, FieldInfo, Forward, IndexMap, Module, Parameter, Result,
-    Tensor, Training, no_grad,
+    Buffer, Describe, Error, ErrorKind, ExtraState, FieldInfo, Forward, IndexMap, Marker, Module,
+    Parameter, Result, Tensor, Training, no_grad,
 };
 
 /// The member of a layer that is computed.
@@ -39,7 +39,7 @@ pub trait WithWeight<Input = Tensor>: Forward<Input> {
     fn forward_with(&self, input: Input, weight: &Tensor) -> Result<Self::Output>;
 }
 
-/// How a weight is computed from one or several others, its originals.
+/// Computes a weight from one or more parameters, called its originals, as in PyTorch.
 ///
 /// # Example
 ///
@@ -308,8 +308,16 @@ impl<'a> Visitor<'a> for WithoutWeight<'_, 'a> {
         self.0.module(name, module);
     }
 
+    fn extra_state(&mut self, state: &'a ExtraState) {
+        self.0.extra_state(state);
+    }
+
     fn training(&mut self, flag: &'a Training) {
         self.0.training(flag);
+    }
+
+    fn marker(&mut self, marker: &'a Marker) {
+        self.0.marker(marker);
     }
 
     fn constant(&mut self, name: &str, value: &'a dyn Constant) {
@@ -333,6 +341,14 @@ impl<'a> VisitorMut<'a> for WithoutWeightMut<'_, 'a> {
 
     fn module(&mut self, name: &str, module: &'a mut dyn Module) {
         self.0.module(name, module);
+    }
+
+    fn layer(
+        &mut self,
+        name: &str,
+        layer: &'a mut Box<dyn Layer>,
+    ) -> Option<&'a mut Box<dyn Layer>> {
+        self.0.layer(name, layer)
     }
 
     fn shared(&mut self, name: &str, module: &'a dyn Module) {

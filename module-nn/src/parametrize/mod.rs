@@ -6,6 +6,9 @@
 
 mod layer;
 mod spectral_norm;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 mod weight_norm;
 
 pub use layer::{Parametrization, ParametrizationList, Parametrized, WithWeight, parametrize};

@@ -212,7 +212,7 @@ fn models_without_values_get_those_of_a_file_or_of_the_seed() {
         assert!(
             later
                 .load_state_dict(&model.state_dict()?)?
-                .fresh
+                .not_loaded
                 .is_empty()
         );
         let x = normal([3, 1, 4]);

@@ -209,7 +209,7 @@ impl Case<'_> {
             (key.to_owned(), value.clone())
         });
         let report = module.load_state_dict(&state.collect()).map_err(text)?;
-        assert!(report.fresh.is_empty());
+        assert!(report.not_loaded.is_empty());
 
         for step in 0..self.case["warmup"].as_u64().expect("a number of passes") {
             let (description, what) = (

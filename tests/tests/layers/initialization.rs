@@ -214,7 +214,7 @@ fn loaded_weights_are_kept_unless_asked() {
     assert_eq!(report.loaded, ["hidden.weight", "hidden.bias"]);
     assert_eq!(numbers(net.hidden.weight()), before);
     let report = Recommended::new(Nonlinearity::Relu)
-        .over_loaded(true)
+        .overwrite_loaded(true)
         .apply(&net)
         .unwrap();
     assert!(report.loaded.is_empty());

@@ -117,7 +117,7 @@ fn required_and_optional_arguments_are_those_of_the_table() {
     assert_eq!(y.to_vec::<f32>().unwrap(), [1.0, 2.0]);
     let other = ScaleConfig::new(2).bias(true).build().unwrap();
     let report = other.load_state_dict(&keys).unwrap();
-    assert!(report.fresh.is_empty());
+    assert!(report.not_loaded.is_empty());
     let weight = other.state_dict().unwrap().get("weight").unwrap().clone();
     assert_eq!(weight.to_vec::<f32>().unwrap(), [0.5, 0.5]);
 }

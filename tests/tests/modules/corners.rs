@@ -53,7 +53,7 @@ fn apply_on_a_shared_root_is_an_error() {
         let mut count = 0;
         let error = root.apply(|_, _| count += 1).unwrap_err();
         let text = format!(
-            "{place} is shared by an `Arc`, so it cannot be had exclusively; drop the other handles first"
+            "{place} is shared through an `Arc`, so it cannot be borrowed mutably; drop the other handles first"
         );
         assert_eq!((error.to_string(), count), (text, 0));
     }

@@ -24,7 +24,7 @@ fn rust_file(name: &str) -> PathBuf {
 fn loaded() -> Digits {
     let model = fork_rng(7, || Digits::new(8, 0.1)).unwrap();
     let report = model.load(pytorch_file()).unwrap();
-    assert!(report.fresh.is_empty() && report.unexpected.is_empty());
+    assert!(report.not_loaded.is_empty() && report.unexpected.is_empty());
     model
 }
 
@@ -148,7 +148,7 @@ fn pytorch_read_the_committed_file_as_it_is_read_here() {
 
     let model = Digits::new(4, 0.1).unwrap();
     let report = model.load(rust_file("digits.safetensors")).unwrap();
-    assert!(report.fresh.is_empty());
+    assert!(report.not_loaded.is_empty());
     let described: Vec<Value> = model
         .state_dict()
         .unwrap()

@@ -261,7 +261,7 @@ fn a_missing_counter_stays_as_it_is() {
     let report = model.load_state_dict(&state).unwrap();
     // PyTorch 2.15 takes the module's own counter; the report says that it is not the file's.
     assert!(report.missing.is_empty());
-    assert_eq!(report.fresh, ["encoder.0.norm.num_batches_tracked"]);
+    assert_eq!(report.not_loaded, ["encoder.0.norm.num_batches_tracked"]);
     assert_eq!(counter.tensor().item::<i64>().unwrap(), 5);
 }
 
@@ -299,7 +299,7 @@ fn one_element_loads_into_a_tensor_without_dimensions_only() {
     let model = net();
     let mut state = model.state_dict().unwrap();
     state.insert("scale", floats([7.0]));
-    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert!(model.load_state_dict(&state).unwrap().not_loaded.is_empty());
     assert_eq!(model.scale.detach().item::<f32>().unwrap(), 7.0);
     assert_eq!(model.scale.shape().to_string(), "[]");
 }
@@ -328,7 +328,7 @@ fn a_report_names_what_was_loaded_and_what_was_not() {
     assert_eq!(report.unexpected, ["head.extra"]);
     assert_eq!(report.mismatched.len(), 1);
     assert_eq!(report.mismatched[0].key, "table");
-    assert_eq!(report.fresh, ["table", "head.bias"]);
+    assert_eq!(report.not_loaded, ["table", "head.bias"]);
     assert_eq!(report.loaded.len(), all - 2);
 }
 
@@ -344,7 +344,7 @@ fn loading_keeps_gradients_modes_and_identities() {
         .set_requires_grad(false);
     model.eval();
     let state = net().state_dict().unwrap();
-    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert!(model.load_state_dict(&state).unwrap().not_loaded.is_empty());
     assert_eq!(model.head.weight().id(), id);
     assert!(model.head.weight().grad().is_some());
     assert!(!model.get_parameter("head.bias").unwrap().requires_grad());
@@ -393,7 +393,7 @@ fn a_tied_tensor_stands_under_every_name_and_loads_tied() {
         "decoder.bias",
     ];
     assert_eq!(keys, expected);
-    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert!(model.load_state_dict(&state).unwrap().not_loaded.is_empty());
     assert_tied(&model);
     assert_same(&model.state_dict().unwrap(), &state, "loaded");
 }
@@ -426,7 +426,7 @@ fn a_tied_tensor_under_one_of_its_names_is_not_fresh() {
     let weight = state.remove("decoder.weight").unwrap();
     for other in ["encoder.weight", "decoder.weight"] {
         let report = model.load_state_dict(&state).unwrap();
-        assert!(report.missing.is_empty() && report.fresh.is_empty());
+        assert!(report.missing.is_empty() && report.not_loaded.is_empty());
         assert_eq!(report.to_string(), "<All keys matched successfully>");
         assert_tied(&model);
         assert_eq!(
@@ -450,7 +450,7 @@ fn ties_survive_a_file_which_holds_them_once() {
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
     assert_eq!(bytes.len() - 8 - length, 4 * (3 * 5 + 5 + 2));
-    assert!(model.load(&path).unwrap().fresh.is_empty());
+    assert!(model.load(&path).unwrap().not_loaded.is_empty());
     std::fs::remove_file(path).unwrap();
     assert_tied(&model);
     assert_same(
@@ -503,7 +503,7 @@ fn two_tensors_under_one_key_are_an_error() {
     let error = twice.state_dict().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "key `head.weight` stands twice in Twice; rename a field with `#[module(rename = \"…\")]`"
+        "key `head.weight` appears twice in Twice; rename a field with `#[module(rename = \"…\")]`"
     );
     assert!(twice.load_state_dict(&StateDict::new()).is_err());
 }

@@ -86,7 +86,7 @@ impl<'a> TensorBuilder<'a> {
         let tensor = tensor.map_err(|problem| problem.of(&shorten(name)))?;
         self.heap.budget().bytes(name.len())?;
         match self.state.insert(name, tensor) {
-            Some(_) => Err(format!("the key `{}` stands twice", shorten(name)).into()),
+            Some(_) => Err(format!("the key `{}` appears twice", shorten(name)).into()),
             None => Ok(()),
         }
     }
@@ -140,7 +140,7 @@ impl<'a> TensorBuilder<'a> {
             }
             _ => {
                 let count = rest.len() + 4;
-                return Err(format!("{count} arguments are none of a tensor").into());
+                return Err(format!("{count} arguments do not describe a tensor").into());
             }
         };
         let scalars = scalars.ok_or("nothing tells its dtype")?;
@@ -270,7 +270,7 @@ impl<'a> TensorBuilder<'a> {
         let (Some(offset), Some(sizes), Some(strides)) =
             (natural(offset), naturals(sizes), naturals(strides))
         else {
-            return Err(format!("{} are none of a tensor", words()).into());
+            return Err(format!("{} do not describe a tensor", words()).into());
         };
         self.heap.budget().bytes(size_of_val(&*sizes) * 2)?;
         let shape = Shape::from(sizes);

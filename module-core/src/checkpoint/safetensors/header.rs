@@ -178,7 +178,7 @@ impl<'de> Visitor<'de> for FewVisitor {
     }
 }
 
-/// A JSON object in which no key stands twice, where `serde_json` alone would let the last one win.
+/// A JSON object in which no key appears twice, where `serde_json` alone would let the last one win.
 pub(in crate::checkpoint) struct Unique<V>(pub(in crate::checkpoint) IndexMap<String, V>);
 
 impl<V> Default for Unique<V> {
@@ -225,5 +225,5 @@ fn insert_once<'de, V: Deserialize<'de>, T, A: MapAccess<'de>>(
 }
 
 fn duplicate_error<E: Error>(key: &str) -> E {
-    E::custom(format_args!("key `{}` stands twice", quote(key)))
+    E::custom(format_args!("key `{}` appears twice", quote(key)))
 }

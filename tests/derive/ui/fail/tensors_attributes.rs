@@ -11,7 +11,14 @@ struct Input {
     rest: Vec<Tensor>,
 }
 
+#[derive(Tensors)]
+#[module(kind = Self::name, debug)]
+struct Named {
+    rows: Tensor,
+}
+
 fn main() {
     fn is_tensors<T: Tensors>() {}
     is_tensors::<Input>();
+    is_tensors::<Named>();
 }

@@ -164,7 +164,7 @@ fn pitfall_16_a_hook_stays_on_its_instance() {
     let report = copy
         .load_state_dict(&original.state_dict().unwrap())
         .unwrap();
-    assert!(report.fresh.is_empty());
+    assert!(report.not_loaded.is_empty());
     let _hook = copy.head.register_forward_hook(counting(&count));
     original.call(images(0)).unwrap();
     assert_eq!(count.get(), 0);

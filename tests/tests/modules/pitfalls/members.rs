@@ -175,7 +175,7 @@ fn pitfall_23_ties_survive_everything_and_count_once() {
 
     model.save(&scratch.0).unwrap();
     let other = tied();
-    assert!(other.load(&scratch.0).unwrap().fresh.is_empty());
+    assert!(other.load(&scratch.0).unwrap().not_loaded.is_empty());
     assert_tied(&other);
     let saved = model.state_dict().unwrap();
     assert!(changed(&saved, &other.state_dict().unwrap()).is_empty());
@@ -189,12 +189,12 @@ fn pitfall_23_ties_survive_everything_and_count_once() {
         other
             .load_state_dict_with(&saved, options)
             .unwrap()
-            .fresh
+            .not_loaded
             .is_empty()
     );
     assert_tied(&other);
     let deferred = deferred(tied);
-    assert!(deferred.load(&scratch.0).unwrap().fresh.is_empty());
+    assert!(deferred.load(&scratch.0).unwrap().not_loaded.is_empty());
     assert_tied(&deferred);
     assert!(saved.equal(&deferred.state_dict().unwrap()).unwrap());
 
@@ -246,7 +246,7 @@ fn pitfall_27_a_pinned_buffer_keeps_its_dtype() {
     }
 
     let make = || Positions {
-        table: Buffer::new(Tensor::from([1000.1_f32, 2000.3])).pinned(),
+        table: Buffer::new(Tensor::from([1000.1_f32, 2000.3])).keep_dtype(),
         scale: Buffer::new(Tensor::from([1.0_f32])),
     };
     let model = make();
@@ -261,12 +261,12 @@ fn pitfall_27_a_pinned_buffer_keeps_its_dtype() {
         model
             .load_state_dict_with(&state, options)
             .unwrap()
-            .fresh
+            .not_loaded
             .is_empty()
     );
     assert!(model.table.tensor().equal(&exact).unwrap());
     assert_eq!(model.table.tensor().dtype(), DType::F32);
-    assert!(model.table.is_pinned() && model.table.share().is_pinned());
+    assert!(model.table.keeps_dtype() && model.table.share().keeps_dtype());
 }
 
 #[test]

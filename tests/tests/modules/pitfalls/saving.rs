@@ -18,19 +18,19 @@ fn lenient() -> LoadOptions {
 }
 
 #[test]
-fn pitfall_19_a_partial_load_is_an_error_or_reports_what_stays_fresh() {
+fn pitfall_19_a_partial_load_is_an_error_or_reports_what_is_not_loaded() {
     let model = net();
     let mut state = net().state_dict().unwrap();
     state.remove("head.weight");
     let missing = "Missing key(s) in state_dict: \"head.weight\"";
     assert_refused(&model, &state, LoadOptions::new(), missing);
     let report = model.load_state_dict_with(&state, lenient()).unwrap();
-    assert_eq!(report.fresh, ["head.weight"]);
+    assert_eq!(report.not_loaded, ["head.weight"]);
     // What stays fresh, and nothing else, can be drawn anew.
     let zeros = model.head.weight().detach().zeros_like().unwrap();
     model.head.weight().set(zeros).unwrap();
     let before = model.state_dict().unwrap();
-    report.reset_fresh(&model).unwrap();
+    report.reset_not_loaded(&model).unwrap();
     let drawn = changed(&before, &model.state_dict().unwrap());
     assert_eq!(drawn, ["head.weight"]);
 }
@@ -49,7 +49,7 @@ fn pitfall_20_a_prefix_that_matches_nothing_is_an_error() {
     assert_refused(&model, &prefixed, LoadOptions::new(), advice);
     let options = LoadOptions::new().remap(Remap::new().prefix("module", ""));
     let report = model.load_state_dict_with(&prefixed, options).unwrap();
-    assert!(report.fresh.is_empty());
+    assert!(report.not_loaded.is_empty());
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn pitfall_25_a_snapshot_does_not_follow_the_training() {
     let mut optimizer = SGD::new(&model, 0.1).unwrap();
     step(&model, &mut optimizer);
     assert!(!changed(&best, &model.state_dict().unwrap()).is_empty());
-    assert!(model.load_state_dict(&best).unwrap().fresh.is_empty());
+    assert!(model.load_state_dict(&best).unwrap().not_loaded.is_empty());
     let restored = model
         .parameters()
         .map(|p| p.detach().to_vec::<f32>().unwrap());

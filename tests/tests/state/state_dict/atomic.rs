@@ -138,7 +138,7 @@ fn loading_loses_no_gradient_of_another_thread() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..LOADS {
-                assert!(layer.load_state_dict(&state).unwrap().fresh.is_empty());
+                assert!(layer.load_state_dict(&state).unwrap().not_loaded.is_empty());
                 loads.fetch_add(1, Ordering::Relaxed);
             }
         });

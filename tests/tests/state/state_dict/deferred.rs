@@ -93,7 +93,7 @@ fn loading_fills_it_without_a_copy() {
     let other = net();
     let state = other.state_dict().unwrap();
     let model = deferred(net);
-    assert!(model.load_state_dict(&state).unwrap().fresh.is_empty());
+    assert!(model.load_state_dict(&state).unwrap().not_loaded.is_empty());
     assert_same(&model.state_dict().unwrap(), &state, "loaded");
     let (mine, theirs) = (
         model.head.weight().detach(),
@@ -114,9 +114,9 @@ fn a_partial_load_names_what_has_no_values() {
     let state = net().state_dict().unwrap();
     let select = LoadOptions::new().select(["encoder", "scale", "table"]);
     let report = model.load_state_dict_with(&state, select).unwrap();
-    assert_eq!(report.fresh, ["head.weight", "head.bias"]);
+    assert_eq!(report.not_loaded, ["head.weight", "head.bias"]);
     assert!(model.state_dict().is_err());
-    report.reset_fresh(&model).unwrap();
+    report.reset_not_loaded(&model).unwrap();
     assert!(model.state_dict().is_ok());
 }
 

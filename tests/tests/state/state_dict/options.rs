@@ -40,7 +40,7 @@ fn a_selection_loads_its_keys_and_no_others() {
         .collect();
     assert_eq!(keys_with(&model, 7.0), expected);
     assert_eq!(report.loaded.len(), expected.len());
-    assert!(report.fresh.is_empty() && report.unexpected.is_empty());
+    assert!(report.not_loaded.is_empty() && report.unexpected.is_empty());
 
     // What is selected is strict.
     state.remove("encoder.0.fc1.bias");
@@ -93,7 +93,7 @@ fn rules_turn_foreign_keys_into_own_ones() {
         model
             .load_state_dict_with(&foreign, options)
             .unwrap()
-            .fresh
+            .not_loaded
             .is_empty()
     );
     assert_same(
@@ -157,7 +157,7 @@ fn the_dtype_of_the_file_is_taken_where_asked() {
     let model = Mixed {
         weight: Parameter::new(floats([1.0])).unwrap(),
         table: Buffer::new(floats([1.0])),
-        positions: Buffer::new(floats([1.0])).pinned(),
+        positions: Buffer::new(floats([1.0])).keep_dtype(),
         counter: Buffer::new(Tensor::from([1_i64])),
     };
     model.weight.set_grad(floats([1.0])).unwrap();
@@ -227,12 +227,12 @@ fn exactly_what_stays_fresh_is_drawn_anew() {
         .load_state_dict_with(&state, LoadOptions::new().strict(false))
         .unwrap();
     let fresh = ["encoder.1.norm.running_var", "head.bias"];
-    assert_eq!(report.fresh, fresh);
+    assert_eq!(report.not_loaded, fresh);
     let bias = model.head.bias().get().unwrap();
     bias.set(floats([9.0; 2])).unwrap();
     let var = model.get_buffer(fresh[0]).unwrap();
     var.set(floats([9.0; 4])).unwrap();
-    report.reset_fresh(&model).unwrap();
+    report.reset_not_loaded(&model).unwrap();
     assert!(
         bias.detach()
             .to_vec::<f32>()
@@ -247,14 +247,16 @@ fn exactly_what_stays_fresh_is_drawn_anew() {
         assert!(now.equal(value).unwrap(), "{key}");
     }
     // Another model lacks the keys; a parameter that was made of a tensor has no initializer.
-    let error = report.reset_fresh(&Linear::new(1, 1).unwrap()).unwrap_err();
+    let error = report
+        .reset_not_loaded(&Linear::new(1, 1).unwrap())
+        .unwrap_err();
     assert!(
         matches!(error.downcast_ref(), Some(ModuleError::NoSuchMember { .. })),
         "{error}"
     );
     let mut report = report;
-    report.fresh.push("scale".to_owned());
-    let error = report.reset_fresh(&model).unwrap_err();
+    report.not_loaded.push("scale".to_owned());
+    let error = report.reset_not_loaded(&model).unwrap_err();
     assert!(
         matches!(
             error.downcast_ref(),

@@ -111,7 +111,7 @@ fn a_key_that_is_tied_to_one_of_another_shape_is_not_missing() {
     // Nor is it loaded.
     let options = LoadOptions::new().allow_mismatch(true);
     let report = model.load_state_dict_with(&state, options).unwrap();
-    assert_eq!(report.fresh, ["encoder.weight", "decoder.weight"]);
+    assert_eq!(report.not_loaded, ["encoder.weight", "decoder.weight"]);
     assert!(report.missing.is_empty() && report.tied.is_empty());
     assert!(report.to_string().starts_with("3 of 5 keys loaded\n"));
     assert!(
@@ -181,7 +181,7 @@ fn what_the_model_lacks_is_ignored_by_name() {
         report.ignored,
         ["epoch", "encoder.0.mask", "encoder.1.mask"]
     );
-    assert!(report.unexpected.is_empty() && report.fresh.is_empty());
+    assert!(report.unexpected.is_empty() && report.not_loaded.is_empty());
     // What is not covered is still strict, and a pattern must cover something.
     let error = load(LoadOptions::new().ignore("**.mask")).unwrap_err();
     let Some(problems) = error.downcast_ref::<LoadProblems>() else {

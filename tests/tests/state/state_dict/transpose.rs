@@ -186,7 +186,7 @@ fn a_checkpoint_is_saved_in_the_form_in_which_it_was_loaded() {
         model
             .load_with(&first, options.clone())
             .unwrap()
-            .fresh
+            .not_loaded
             .is_empty()
     );
     assert_same(&model.state_dict_as(&options).unwrap(), &foreign, "saved");

@@ -1,4 +1,4 @@
-//! The quick start and the main job: a residual network learns to read handwritten digits, is
+//! The main example: a residual network learns to read handwritten digits, is
 //! saved, loaded into a fresh model and shown to give the same answers.
 //!
 //! ```text
@@ -143,7 +143,7 @@ fn main() -> Result<()> {
 
     let activations = look_inside(&model, &held_back)?;
     println!(
-        "layer1.bn1 put out {} with mean {:.4} for one image",
+        "layer1.bn1 returned {} with mean {:.4} for one image",
         activations.shape(),
         activations.mean(..)?.item::<f32>()?
     );

@@ -1,6 +1,6 @@
 use module_nn::prelude::*;
 
-/// The way around a block: a projection where the shape changes, nothing where it stays.
+/// The skip connection of a block: a projection where the shape changes, the identity elsewhere.
 ///
 /// In PyTorch one would write `None` or an `Identity`; here the choice is a type, and the keys are
 /// those of whichever was chosen.
@@ -10,7 +10,7 @@ enum Skip {
     Identity(Identity),
 }
 
-/// Two convolutions and a way around them.
+/// Two convolutions and a skip connection.
 #[derive(Module)]
 pub struct Block {
     conv1: Conv2d,

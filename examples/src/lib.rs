@@ -33,7 +33,12 @@ impl Digits {
                 return Err(Error::argument("digits", "line", line, "is empty"));
             };
             if image.len() != 64 {
-                return Err(Error::argument("digits", "line", line, "has not 64 pixels"));
+                return Err(Error::argument(
+                    "digits",
+                    "line",
+                    line,
+                    "does not have 64 pixels",
+                ));
             }
             pixels.extend(image.iter().map(|&pixel| pixel as f32 / 16.0));
             labels.push(*label);

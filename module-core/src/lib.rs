@@ -45,8 +45,8 @@ pub use module::{Computes, MayBeCloned};
 pub use module_derive::{Forward, Module, Tensors};
 pub use select::Select;
 pub use state::{
-    Changed, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap, StateDict,
-    StateDictCall, StateDictPreCall, StateDiff, Transpose, Unlike,
+    Changed, Incompatible, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap,
+    StateDict, StateDictCall, StateDictPreCall, StateDiff, Transpose,
 };
 
 // The tensor library, so that one dependency is enough.

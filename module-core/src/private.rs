@@ -171,7 +171,7 @@ pub struct HoldsTensors;
 #[derive(Clone, Copy)]
 pub struct HoldsNoTensors;
 
-/// What nothing is lost of behind `#[module(skip)]`.
+/// Implemented by [`HoldsNoTensors`] only, so that skipping a field with state is an error.
 #[diagnostic::on_unimplemented(
     message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from training, saving and moving",
     label = "hidden by `#[module(skip)]`",
@@ -187,7 +187,7 @@ pub const fn may_be_skipped(_: impl MayBeSkipped) {}
 
 /// What no module with `Clone` is.
 #[diagnostic::on_unimplemented(
-    message = "a module cannot be `Clone`, because it would share its parameters or copy them, and nobody said which",
+    message = "a module cannot be `Clone`, because it would share its parameters or copy them, and `Clone` does not say which",
     label = "a module, and `Clone`",
     note = "remove `Clone`; build a second module and load the first one's state dict, or tie single tensors with `share()`"
 )]

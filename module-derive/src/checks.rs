@@ -12,8 +12,8 @@ use crate::validate;
 pub(crate) struct Checks {
     /// Beside the implementation, where no generic parameter can be named.
     pub(crate) items: TokenStream,
-    /// In a method, where the parameters are known when the type is used.
-    pub(crate) in_kind: TokenStream,
+    /// In the method `kind`, where the parameters are known when the type is used.
+    pub(crate) in_kind_method: TokenStream,
 }
 
 impl Checks {
@@ -21,7 +21,7 @@ impl Checks {
         let params = Params::of(input.generics);
         let mut checks = Self {
             items: TokenStream::new(),
-            in_kind: TokenStream::new(),
+            in_kind_method: TokenStream::new(),
         };
         let skipped: Vec<_> = input
             .members()
@@ -29,7 +29,7 @@ impl Checks {
             .collect();
         for member in skipped {
             let ty = member.ty;
-            let generic = params.any_in(ty) || types::is_recursive(ty, input.ident);
+            let generic = params.depends_on_any_param(ty) || types::is_recursive(ty, input.ident);
             let shared = (!generic).then(|| quote!(<#ty as #private::Skippable>::YES;));
             let held = types::held(ty);
             // The first and the last token have the places of the type's, so that the type alone is
@@ -46,7 +46,7 @@ impl Checks {
             });
             let asked = quote!(#shared #(#asked)*);
             if generic {
-                checks.in_kind.extend(quote!(const { #asked };));
+                checks.in_kind_method.extend(quote!(const { #asked };));
             } else {
                 checks.items.extend(quote!(const _: () = { #asked };));
             }
@@ -67,14 +67,8 @@ impl Checks {
                 #private::FieldsCheck::flattened(<#itself as #private::Describe>::FIELDS, #i)
             };
             let message = quote!("{}", #check.text());
-            let name = format!("KEYS_OF_FIELD_{i}_ARE_FREE");
-            checks.add(
-                generic,
-                &name,
-                member.ty,
-                &quote!(#check.is_free()),
-                &message,
-            );
+            let name = format!("KEYS_OF_FIELD_{i}_ARE_OK");
+            checks.add(generic, &name, member.ty, &quote!(#check.is_ok()), &message);
         }
         if validate::may_have_two_modes(input) {
             let check = quote! {
@@ -85,13 +79,14 @@ impl Checks {
                 generic,
                 "MODULE_HAS_ONE_MODE",
                 ident,
-                &quote!(#check.is_free()),
+                &quote!(#check.is_ok()),
                 &message,
             );
         }
         let asks = |member: &Member<'_>| {
             let attrs = &member.attrs;
-            attrs.skip.is_some() || attrs.flatten.is_some() && !params.types_in(member.ty)
+            attrs.skip.is_some()
+                || attrs.flatten.is_some() && !params.depends_on_type_param(member.ty)
         };
         if !generic && asks_for_clone(input) || input.members().any(asks) {
             checks
@@ -112,7 +107,7 @@ impl Checks {
         let private = &private_at(private, span);
         if generic {
             let check = quote_spanned!(span=> #private::assert_module::<#itself>());
-            self.in_kind.extend(quote!(const { #check };));
+            self.in_kind_method.extend(quote!(const { #check };));
             return;
         }
         if asks_for_clone(input) {
@@ -127,7 +122,7 @@ impl Checks {
             });
         }
         if input.members().all(|member| types::may_be_empty(member.ty)) {
-            // Dearer for the compiler, and the message says it at once.
+            // Costs more compile time, but gives a clearer message.
             self.items.extend(quote_spanned! {span=>
                 <#private::IsEmpty<{ ::core::mem::size_of::<#ident>() == 0 }> as #private::HasAddress>::YES
             });
@@ -148,7 +143,7 @@ impl Checks {
     ) {
         let assertion = assertion(place, condition, message);
         if generic {
-            self.in_kind.extend(quote!(const { #assertion };));
+            self.in_kind_method.extend(quote!(const { #assertion };));
         } else {
             let name = Ident::new(name, Span::call_site());
             self.items
@@ -157,7 +152,7 @@ impl Checks {
     }
 }
 
-/// Whether nothing that the fields are written as tells that no `Clone` can be derived.
+/// Whether the field types, as written, leave it open that the type derives `Clone`.
 fn asks_for_clone(input: &Input<'_>) -> bool {
     !input.members().any(|member| types::lacks_clone(member.ty))
 }

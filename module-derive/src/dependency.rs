@@ -7,8 +7,8 @@ use crate::manifest::{Value, values};
 /// Where dependencies stand, also below `target.<platform>`: those that are always there come first.
 const TABLES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
-/// The name under which the code of the crate in `folder` knows the first of these packages that it
-/// depends on, or is.
+/// The name by which the crate in `folder` refers to the first of `packages` that it depends on, or
+/// that it is itself.
 pub(crate) fn find(packages: &[&str], folder: &Path) -> Option<String> {
     let manifest = read(folder)?;
     let inherited = |name: &str| inherited(name, folder, &manifest);

@@ -27,8 +27,8 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
         Body::Union(_) => TokenStream::new(),
     };
     let checks = Checks::of(input, private);
-    let (items, in_kind) = (checks.items, checks.in_kind);
-    let kind = kind(input, &in_kind);
+    let (items, in_kind_method) = (checks.items, checks.in_kind_method);
+    let kind = kind(input, &in_kind_method);
     let extra_repr = input
         .attrs
         .extra_repr
@@ -154,7 +154,7 @@ fn bounds(input: &Input<'_>, private: &Ident) -> Vec<TokenStream> {
     for member in input.members().filter(|member| member.attrs.skip.is_none()) {
         let ty = member.ty;
         // A bound on a type that contains this one would be its own premise.
-        if !params.types_in(ty) || types::is_recursive(ty, input.ident) {
+        if !params.depends_on_type_param(ty) || types::is_recursive(ty, input.ident) {
             continue;
         }
         let bound = if member.attrs.flatten.is_some() {
@@ -344,7 +344,7 @@ fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
             let brought = if types::is_recursive(ty, input.ident) {
                 // The description of a type cannot contain itself.
                 quote!(&[])
-            } else if params.types_in(ty) {
+            } else if params.depends_on_type_param(ty) {
                 quote!(<#ty as #private::Describe>::FIELDS)
             } else {
                 quote!(#private::Skip::<#ty>::FIELDS)

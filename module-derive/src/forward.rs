@@ -85,7 +85,7 @@ fn implementation(input: &Input<'_>, payloads: &[Payload<'_>]) -> TokenStream {
     let bounds = payloads
         .iter()
         .map(|payload| payload.ty)
-        .filter(|ty| params.types_in(ty) && !types::is_recursive(ty, ident))
+        .filter(|ty| params.depends_on_type_param(ty) && !types::is_recursive(ty, ident))
         .map(|ty| quote!(#ty: #private::Module + #private::LayerPayload));
     let arms = payloads.iter().map(|Payload { pattern, ty }| {
         quote!(#pattern => <#ty as #private::LayerPayload>::call_payload(__0, __input),)

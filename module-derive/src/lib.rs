@@ -1,4 +1,4 @@
-//! `#[derive(Module)]`: registration as structure.
+//! `#[derive(Module)]`: registers a type's fields as parameters, buffers and child modules.
 //!
 //! The derive reads the fields of a struct, or the variants of an enum, and writes the one
 //! implementation of `Module` that shows them to visitors in declaration order. It decides no
@@ -53,8 +53,8 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// A field registers under its name, or its number, unless it is renamed. Keys differ; they are not
 /// empty, contain no `.`, and start neither with `__`, as names of the safetensors format do, nor with
-/// `_extra_state`, under which PyTorch saves what is no tensor. What `flatten` brings is compared
-/// with the keys beside it, through every level of flattening, as far as types tell their keys:
+/// `_extra_state`, under which PyTorch saves state that is not a tensor. The keys of a flattened field are
+/// compared with the keys beside it, through every level of flattening, as far as types tell their keys:
 /// those of lists, maps, `Sequential`, `dyn` modules and the payloads of one-field variants are known
 /// at run time only, where `state_dict` reports a key that two members have.
 ///

@@ -153,7 +153,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands before a character; nothing is none.
+    /// The text before the first character that `end` accepts; `None` if it is empty.
     fn until(&mut self, end: impl Fn(char) -> bool) -> Option<String> {
         let place = self.rest.find(end).unwrap_or(self.rest.len());
         let (before, rest) = self.rest.split_at(place);

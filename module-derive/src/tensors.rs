@@ -65,7 +65,7 @@ fn implementation(input: &Input<'_>, arms: impl Fn(&Ident) -> Vec<TokenStream>) 
     let params = Params::of(input.generics);
     let bounds = shown(input.members())
         .map(|member| member.ty)
-        .filter(|ty| params.types_in(ty) && !types::is_recursive(ty, ident))
+        .filter(|ty| params.depends_on_type_param(ty) && !types::is_recursive(ty, ident))
         .map(|ty| quote!(#ty: __m::Tensors));
     let method = |name: &str| {
         let name = Ident::new(name, Span::call_site());

@@ -30,12 +30,12 @@ fn suspicious(ty: &Type) -> Option<&'static str> {
     }
     let mut inner = arguments(last);
     match last.ident.to_string().as_str() {
-        "Option" if inner.clone().any(is_number) => Some("OptionSettingField"),
+        "Option" if inner.clone().any(is_constant) => Some("OptionSettingField"),
         "Option" => Some("OptionField"),
         "HashMap" | "BTreeMap" | "HashSet" | "BTreeSet" => Some("MapField"),
         "Rc" | "RefCell" | "Cell" | "OnceCell" | "LazyCell" | "Mutex" | "RwLock" | "OnceLock"
         | "LazyLock" => Some("CellField"),
-        "Vec" if inner.clone().any(is_number) => Some("NumbersField"),
+        "Vec" if inner.clone().any(is_constant) => Some("NumbersField"),
         _ => inner.find_map(suspicious),
     }
 }
@@ -78,7 +78,7 @@ fn arguments(last: &PathSegment) -> impl Iterator<Item = &Type> + Clone {
 }
 
 /// Whether the type is written as a constant that lists do not hold.
-fn is_number(ty: &Type) -> bool {
+fn is_constant(ty: &Type) -> bool {
     const CONSTANTS: [&str; 17] = [
         "bool", "char", "String", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
         "i64", "i128", "isize", "f32", "f64",
@@ -111,7 +111,7 @@ pub(crate) fn may_lack_clone(ty: &Type) -> bool {
     match peel(ty) {
         Type::Array(array) => may_lack_clone(&array.elem),
         Type::Tuple(tuple) => tuple.elems.iter().any(may_lack_clone),
-        ty => !is_number(ty) && !known(ty),
+        ty => !is_constant(ty) && !known(ty),
     }
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn may_be_training(ty: &Type) -> bool {
         Type::Array(_) | Type::Tuple(_) => false,
         ty => last_segment(ty).is_none_or(|last| {
             last.arguments.is_none()
-                && !is_number(ty)
+                && !is_constant(ty)
                 && OTHERS.iter().all(|name| last.ident != name)
         }),
     }
@@ -209,13 +209,14 @@ impl Params {
     }
 
     /// Whether the type depends on a type parameter.
-    pub(crate) fn types_in(&self, ty: &Type) -> bool {
+    pub(crate) fn depends_on_type_param(&self, ty: &Type) -> bool {
         !self.types.is_empty() && names(ty.to_token_stream(), &self.types)
     }
 
     /// Whether the type depends on any parameter.
-    pub(crate) fn any_in(&self, ty: &Type) -> bool {
-        self.types_in(ty) || (!self.consts.is_empty() && names(ty.to_token_stream(), &self.consts))
+    pub(crate) fn depends_on_any_param(&self, ty: &Type) -> bool {
+        self.depends_on_type_param(ty)
+            || (!self.consts.is_empty() && names(ty.to_token_stream(), &self.consts))
     }
 }
 

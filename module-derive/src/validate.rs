@@ -9,37 +9,37 @@ use crate::types;
 
 /// Checks every rule and collects all that are broken.
 pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
-    union(input, errors);
-    lifetimes(input, errors);
-    clone(input, errors);
-    empty(input, errors);
-    too_many(input, errors);
+    refuse_union(input, errors);
+    refuse_lifetimes(input, errors);
+    refuse_clone(input, errors);
+    refuse_empty(input, errors);
+    refuse_too_many(input, errors);
     for member in input.members() {
-        contradictions(member, errors);
+        refuse_contradictions(member, errors);
         if input.generics.lifetimes().next().is_none() {
             // A reference with a lifetime parameter is that parameter's mistake.
-            field_type(member, errors);
+            check_field_type(member, errors);
         }
-        key(member, errors);
+        check_key(member, errors);
     }
     transparent_variants(input, errors);
     match &input.body {
-        Body::Struct(members) => siblings(members, errors),
+        Body::Struct(members) => check_siblings(members, errors),
         Body::Enum(variants) => variants
             .iter()
-            .for_each(|variant| siblings(&variant.members, errors)),
+            .for_each(|variant| check_siblings(&variant.members, errors)),
         Body::Union(_) => {}
     }
 }
 
 /// The rules for the fields of one struct or variant together.
-fn siblings(members: &[Member<'_>], errors: &mut Errors) {
+fn check_siblings(members: &[Member<'_>], errors: &mut Errors) {
     duplicate_keys(members, errors);
     one_training_flag(members, errors);
 }
 
 /// A union is no module: nothing tells which of its fields is there.
-fn union(input: &Input<'_>, errors: &mut Errors) {
+fn refuse_union(input: &Input<'_>, errors: &mut Errors) {
     if let Body::Union(token) = &input.body {
         errors.add(
             token,
@@ -50,7 +50,7 @@ fn union(input: &Input<'_>, errors: &mut Errors) {
 }
 
 /// A module owns what it is made of, so it has no lifetime parameter.
-fn lifetimes(input: &Input<'_>, errors: &mut Errors) {
+fn refuse_lifetimes(input: &Input<'_>, errors: &mut Errors) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(param) = param {
             errors.add(
@@ -64,7 +64,7 @@ fn lifetimes(input: &Input<'_>, errors: &mut Errors) {
 
 /// Said where the tokens show a `Clone` and where only the compiler sees it.
 pub(crate) const CLONE: (&str, &str) = (
-    "a module cannot be `Clone`, because it would share its parameters or copy them, and nobody said which",
+    "a module cannot be `Clone`, because it would share its parameters or copy them, and `Clone` does not say which",
     "build a second module and load the first one's state dict, or tie single tensors with `share()`",
 );
 
@@ -76,7 +76,7 @@ pub(crate) const EMPTY: (&str, &str) = (
 
 /// A module is not `Clone`. A derive before this one, or in the same list, is not among the tokens;
 /// the expansion asks the compiler about that one.
-fn clone(input: &Input<'_>, errors: &mut Errors) {
+fn refuse_clone(input: &Input<'_>, errors: &mut Errors) {
     let derives = input
         .syntax
         .attrs
@@ -99,7 +99,7 @@ fn clone(input: &Input<'_>, errors: &mut Errors) {
 }
 
 /// A module occupies memory, because hooks know it by its address.
-fn empty(input: &Input<'_>, errors: &mut Errors) {
+fn refuse_empty(input: &Input<'_>, errors: &mut Errors) {
     match &input.body {
         Body::Struct(members) if members.is_empty() => errors.add(input.ident, EMPTY.0, EMPTY.1),
         Body::Enum(variants) if variants.is_empty() => {
@@ -114,7 +114,7 @@ fn empty(input: &Input<'_>, errors: &mut Errors) {
 }
 
 /// `FIELDS` has room for so many.
-fn too_many(input: &Input<'_>, errors: &mut Errors) {
+fn refuse_too_many(input: &Input<'_>, errors: &mut Errors) {
     const MOST: usize = 256;
     let count = input.members().count();
     if count > MOST {
@@ -127,7 +127,7 @@ fn too_many(input: &Input<'_>, errors: &mut Errors) {
 }
 
 /// `skip`, `rename` and `flatten` exclude each other.
-fn contradictions(member: &Member<'_>, errors: &mut Errors) {
+fn refuse_contradictions(member: &Member<'_>, errors: &mut Errors) {
     let attrs = &member.attrs;
     if let (Some(_), Some(rename)) = (&attrs.skip, &attrs.rename) {
         errors.add(
@@ -153,7 +153,7 @@ fn contradictions(member: &Member<'_>, errors: &mut Errors) {
 }
 
 /// Some types cannot be a field whatever their names mean.
-fn field_type(member: &Member<'_>, errors: &mut Errors) {
+fn check_field_type(member: &Member<'_>, errors: &mut Errors) {
     if member.attrs.skip.is_none()
         && let Some((wrong, cure)) = types::refusal(member.ty)
     {
@@ -163,7 +163,7 @@ fn field_type(member: &Member<'_>, errors: &mut Errors) {
 
 /// A key is not empty, has no `.`, which separates the steps of a path, and no NUL, and does not start with a name
 /// that checkpoints use themselves.
-fn key(member: &Member<'_>, errors: &mut Errors) {
+fn check_key(member: &Member<'_>, errors: &mut Errors) {
     reserved_key(member, errors);
     let Some(Given { value: literal, .. }) = &member.attrs.rename else {
         return;

@@ -171,9 +171,9 @@ def unserved():
         "nested": (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), ["a nested tensor", "unbind()"]),
         "meta": (torch.ones(2, device="meta"), ["the device `meta`"]),
         "tagged": (weight.as_subclass(Tagged), ["an object of `checkpoint_objects.Tagged`"]),
-        "conjugate": (conjugate, ["complex128 is not served"]),
-        "complex": (conjugate.resolve_conj(), ["complex128 is not served"]),
-        "unknown": (torch.zeros(2, dtype=torch.uint8).view(torch.bits8), ["dtype `torch.bits8` is not served"]),
+        "conjugate": (conjugate, ["complex128 is not supported"]),
+        "complex": (conjugate.resolve_conj(), ["complex128 is not supported"]),
+        "unknown": (torch.zeros(2, dtype=torch.uint8).view(torch.bits8), ["dtype `torch.bits8` is not supported"]),
         "path": (pathlib.PosixPath("/x"), ["an object of `pathlib.PosixPath`", "not a tensor"]),
         "enum": (Color.RED, ["an object of `checkpoint_objects.Color`", "not a tensor"]),
     }

@@ -34,9 +34,11 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     // Fewer bytes than the smallest file of any format has.
     const SHORT: usize = 9;
     match bytes.len() {
-        0 => return Some("it is empty: cut off?".to_owned()),
+        0 => return Some("it is empty (truncated?); download or save it again".to_owned()),
         length if length < SHORT => {
-            return Some(format!("it has only {length} bytes: cut off?"));
+            return Some(format!(
+                "it has only {length} bytes (truncated?); download or save it again"
+            ));
         }
         _ => {}
     }

@@ -3,7 +3,7 @@ use crate::{Result, StateDict};
 
 /// A file format of state dicts that is read; what is written is safetensors.
 ///
-/// [`register_format`](super::register_format) adds one of one's own to those that the library has, for files, bytes and readers.
+/// [`register_format`](super::register_format) adds one of your own to those of the library, for files, bytes and readers.
 ///
 /// # Example
 ///

@@ -13,16 +13,16 @@ use crate::{Error, FileError};
 pub enum FormatError {
     /// The content is not what the format demands.
     Damaged(String),
-    /// The checkpoint is whole, but holds something else than tensors under names, or what is not supported.
+    /// The checkpoint is valid, but holds something other than named tensors, or a feature that is not supported.
     Unsupported(String),
     /// It could not be read.
     Io(io::Error),
 }
 
 impl FormatError {
-    /// The same problem of a named part.
+    /// The same problem, naming the part of the checkpoint it is in.
     #[must_use]
-    pub fn of(self, name: &str) -> Self {
+    pub fn in_part(self, name: &str) -> Self {
         match self {
             Self::Damaged(problem) => Self::Damaged(format!("`{name}`: {problem}")),
             Self::Unsupported(problem) => Self::Unsupported(format!("`{name}`: {problem}")),

@@ -36,7 +36,7 @@ pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, 
 
 /// The text of the header and the bytes of the elements.
 fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
-    let cut = "it ends early, inside of its header: cut off?";
+    let cut = "it ends inside its header (truncated?); download or save it again";
     let rest = bytes
         .strip_prefix(b"\x93NUMPY")
         .ok_or("it is no `.npy` file")?;
@@ -50,7 +50,7 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
         }),
         _ => {
             return Err(format!(
-                "version {major}.{minor} of the format is none of 1 to 3"
+                "version {major}.{minor} of the format is not supported; expected 1 to 3"
             ));
         }
     }
@@ -74,7 +74,7 @@ impl NpyHeader {
         let unclear = || {
             let start: String = text.chars().take(120).collect();
             FormatError::from(format!(
-                "its header is none of an array of numbers: {start:?}"
+                "its header does not describe an array of numbers: {start:?}"
             ))
         };
         let inner = text
@@ -120,7 +120,7 @@ impl NpyHeader {
         };
         let (big_endian, dtype) = parse_descr(descr).ok_or_else(|| {
             let descr = shorten(descr);
-            FormatError::Unsupported(format!("its dtype {descr:?} is not served"))
+            FormatError::Unsupported(format!("its dtype {descr:?} is not supported"))
         })?;
         Ok(Self {
             dtype,

@@ -65,7 +65,8 @@ impl Format for Npz {
                     "the entry `{name}` is no array"
                 )));
             };
-            let tensor = read(contents, &entry).map_err(|problem| problem.of(&shorten(key)))?;
+            let tensor =
+                read(contents, &entry).map_err(|problem| problem.in_part(&shorten(key)))?;
             state.insert(key, tensor);
         }
         Ok(state)

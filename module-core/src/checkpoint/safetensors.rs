@@ -12,7 +12,7 @@ use super::words::shorten;
 use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
 use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
-pub(super) use header::Texts;
+pub(super) use header::StringMap;
 #[cfg(feature = "fs")]
 pub(super) use header::{Unique, in_order};
 
@@ -48,7 +48,7 @@ impl Format for Safetensors {
 type NamedPlaces = Vec<(String, TensorPlace)>;
 
 /// What a header says of the tensors of a file of so many bytes.
-fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, Texts), FormatError> {
+fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, StringMap), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
     let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
@@ -58,7 +58,7 @@ fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, Texts), FormatEr
     let (taken, present) = (tensors.data_len(), length - start);
     if taken != present {
         let cut = match taken > present {
-            true => "the file ends early: cut off? ",
+            true => "the file ends early (truncated?); download or save it again: ",
             false => "",
         };
         return Err(format!(
@@ -71,7 +71,7 @@ fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, Texts), FormatEr
         let info = tensors.info(&key).ok_or("a tensor without a description")?;
         let dtype = from_file(info.dtype).ok_or_else(|| {
             let key = shorten(&key);
-            FormatError::Unsupported(format!("dtype {} of `{key}` is not served", info.dtype))
+            FormatError::Unsupported(format!("dtype {} of `{key}` is not supported", info.dtype))
         })?;
         let (first, last) = info.data_offsets;
         let place = TensorPlace::new(dtype, info.shape.clone(), start + first..start + last);
@@ -82,7 +82,7 @@ fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, Texts), FormatEr
 
 fn state_of(
     tensors: impl Iterator<Item = (String, Tensor)>,
-    metadata: Texts,
+    metadata: StringMap,
 ) -> Result<StateDict, String> {
     let mut state: StateDict = tensors.collect();
     add_ties(&mut state, metadata)?;
@@ -100,7 +100,7 @@ fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
 
 /// Puts tied tensors under their other names: they stand once, and the metadata maps each name that
 /// was dropped to the one that stands. Metadata about anything else names no tensor.
-pub(super) fn add_ties(state: &mut StateDict, metadata: Texts) -> Result<(), String> {
+pub(super) fn add_ties(state: &mut StateDict, metadata: StringMap) -> Result<(), String> {
     let mut metadata: Vec<(String, String)> = metadata.into_iter().collect();
     metadata.sort_unstable();
     let mut others = metadata.iter().filter(|(name, _)| *name != FORMAT.0);
@@ -133,8 +133,8 @@ pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// The tensors, each once, and the names that were dropped with those that stand for them.
-pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, Texts) {
-    let (mut kept, mut ties) = (Vec::new(), Texts::new());
+pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, StringMap) {
+    let (mut kept, mut ties) = (Vec::new(), StringMap::new());
     let mut by_memory: HashMap<usize, Vec<(&str, &Tensor)>> = HashMap::new();
     for (key, tensor) in state.iter() {
         let sharing = by_memory.entry(tensor.storage().address()).or_default();
@@ -156,7 +156,7 @@ pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, Texts) {
 /// Writes the header and then the elements: dtypes of large alignment first, then by name.
 pub(super) fn write_tensors(
     mut tensors: Vec<(&str, &Tensor)>,
-    ties: Texts,
+    ties: StringMap,
     output: &mut Output<'_>,
 ) -> Result<()> {
     tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype()).ok()), *key));

@@ -9,7 +9,7 @@ use super::format_error::damaged;
 use super::formats::read_by_format;
 use super::open::open;
 use super::output::file_error;
-use super::safetensors::{Texts, Unique, add_ties, in_order, without_ties, write_tensors};
+use super::safetensors::{StringMap, Unique, add_ties, in_order, without_ties, write_tensors};
 use super::sorted::Sorted;
 use super::{ReadOptions, atomic, directory};
 use crate::{Error, Result, StateDict, Tensor};
@@ -144,7 +144,7 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
     let mut weight_map = Vec::new();
     for (shard, name) in shards.into_iter().zip(&names) {
         weight_map.extend(shard.iter().map(|(key, _)| (*key, name.as_str())));
-        let none = Texts::new();
+        let none = StringMap::new();
         atomic::write_part(&path.join(name), |output| {
             write_tensors(shard, none, output)
         })?;

@@ -8,9 +8,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::rng::Generator;
 use crate::{Error, Module, ModuleExt, Result, StateDict, Tensor};
 
-/// What decides how something goes on: everything that training must find again after a break.
+/// State that must be saved and restored for training to resume exactly.
 ///
-/// Modules, optimizers and generators have it; schedules and averages of one's own can.
+/// Modules, optimizers and generators have it; schedules and averages of your own can.
 ///
 /// # Example
 ///
@@ -43,7 +43,7 @@ pub trait Stateful {
     ///
     /// # Errors
     ///
-    /// A state that cannot be had.
+    /// State that cannot be captured.
     fn state(&self) -> Result<Snapshot>;
 
     /// Takes up a state that [`state`](Self::state) gave.
@@ -58,7 +58,7 @@ pub trait Stateful {
     ///
     /// # Errors
     ///
-    /// Values that cannot be had.
+    /// Values that cannot be captured.
     fn hyperparameters(&self) -> Result<Snapshot> {
         Ok(Snapshot::default())
     }

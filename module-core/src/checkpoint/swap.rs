@@ -1,4 +1,4 @@
-//! Elements in the byte order of other machines.
+//! Big-endian elements.
 
 use std::ops::Range;
 

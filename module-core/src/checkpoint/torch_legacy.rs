@@ -107,9 +107,9 @@ impl<'a> Rest<'a> {
     /// The place of the elements of the next storage, which follow their number.
     fn storage(&mut self, count: usize, size: Option<usize>) -> Result<Range<usize>, String> {
         let rest = &self.bytes[self.at..];
-        let (number, rest) = rest
-            .split_first_chunk()
-            .ok_or("the file ends early: cut off? Its size is missing")?;
+        let (number, rest) = rest.split_first_chunk().ok_or(
+            "the file ends early (truncated?); download or save it again: its size is missing",
+        )?;
         let number = u64::from_le_bytes(*number);
         if usize::try_from(number) != Ok(count) {
             return Err(format!("{number} elements follow, the tensors say {count}"));
@@ -117,7 +117,8 @@ impl<'a> Rest<'a> {
         let size = size.filter(|&size| size <= rest.len()).ok_or_else(|| {
             let left = rest.len();
             format!(
-                "the file ends early: cut off? {count} elements do not fit the {left} bytes that \
+                "the file ends early (truncated?); download or save it again: \
+                 {count} elements do not fit the {left} bytes that \
                  are left"
             )
         })?;

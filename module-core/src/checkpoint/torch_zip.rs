@@ -58,7 +58,10 @@ impl Format for TorchZip {
                 .parse()
                 .is_ok_and(|version| (1..=VERSION).contains(&version));
             if !known {
-                return Err(format!("version {version:?} is none of 1 to {VERSION}").into());
+                return Err(format!(
+                    "version {version:?} is not supported; expected 1 to {VERSION}"
+                )
+                .into());
             }
         }
         let big_endian = match archive.text("byteorder").as_deref() {

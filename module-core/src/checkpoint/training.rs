@@ -87,7 +87,7 @@ impl TrainingCheckpoint {
     ///
     /// A name of other characters than ASCII letters, digits, `_` and `-`, as it becomes that of a file,
     /// one that Windows keeps for a device (`con`, `nul`, …), or one that is there already; a state that
-    /// cannot be had.
+    /// cannot be captured.
     pub fn with(mut self, name: &str, part: &(impl Stateful + ?Sized)) -> Result<Self> {
         let fail = |problem| Err(Error::argument("with", "name", name, problem));
         if let Err(problem) = self.check_name(name) {
@@ -193,7 +193,8 @@ impl TrainingCheckpoint {
         let index: Index = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
         if index.version != VERSION {
             let version = index.version;
-            let problem = format!("it is of version {version}, and only {VERSION} is served");
+            let problem =
+                format!("it has version {version}; this library reads version {VERSION} only");
             return Err(damaged(problem));
         }
         let mut checkpoint = Self::new(index.epoch, index.step);

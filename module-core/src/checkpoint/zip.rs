@@ -26,7 +26,8 @@ pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
     let problem = |e: rawzip::Error| format!("the directory of the archive: {e}");
     let archive = ZipArchive::from_slice(bytes).map_err(|e| match e.kind() {
         rawzip::ErrorKind::MissingEndOfCentralDirectory | rawzip::ErrorKind::Eof => {
-            "the file ends early: cut off? The directory at the end of the archive is missing"
+            "the file ends early (truncated?); download or save it again: \
+             the directory at the end of the archive is missing"
                 .to_owned()
         }
         _ => problem(e),

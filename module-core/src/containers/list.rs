@@ -74,7 +74,7 @@ impl<T: Member> List<T> {
     ///
     /// A place past the end.
     pub fn insert(&mut self, index: isize, item: T) -> Result<()> {
-        let index = place("insert", index, self.len(), self.len() + 1)?;
+        let index = check_index("insert", index, self.len(), self.len() + 1)?;
         self.0.insert(index, item);
         Ok(())
     }
@@ -85,7 +85,7 @@ impl<T: Member> List<T> {
     ///
     /// A place that is not there.
     pub fn pop(&mut self, index: isize) -> Result<T> {
-        let index = place("pop", index, self.len(), self.len())?;
+        let index = check_index("pop", index, self.len(), self.len())?;
         Ok(self.0.remove(index))
     }
 
@@ -95,10 +95,10 @@ impl<T: Member> List<T> {
     ///
     /// A place that is not there.
     pub fn replace(&mut self, index: isize, item: T) -> Result<T> {
-        let index = place("replace", index, self.len(), self.len())?;
+        let index = check_index("replace", index, self.len(), self.len())?;
         match self.0.get_mut(index) {
             Some(old) => Ok(std::mem::replace(old, item)),
-            None => place("replace", index as isize, self.len(), 0).map(|_| item),
+            None => check_index("replace", index as isize, self.len(), 0).map(|_| item),
         }
     }
 
@@ -124,15 +124,20 @@ impl<T: Member> List<T> {
     }
 }
 
-/// The place that a number stands for, below `bound`.
-pub(super) fn place(op: &'static str, index: isize, len: usize, bound: usize) -> Result<usize> {
+/// The index below `bound` that `index` stands for; a negative one counts from the end.
+pub(super) fn check_index(
+    op: &'static str,
+    index: isize,
+    len: usize,
+    bound: usize,
+) -> Result<usize> {
     let from_end = len.checked_sub(index.unsigned_abs());
-    let place = match usize::try_from(index) {
-        Ok(place) => Some(place),
+    let checked = match usize::try_from(index) {
+        Ok(index) => Some(index),
         Err(_) => from_end,
     };
-    place.filter(|&place| place < bound).ok_or_else(|| {
-        let problem = format!("there are {len} element(s)");
+    checked.filter(|&index| index < bound).ok_or_else(|| {
+        let problem = format!("is out of range for {len} element(s)");
         Error::argument(op, "index", index, problem)
     })
 }
@@ -147,7 +152,7 @@ pub(super) fn check_range(
         return Ok(range);
     }
     let given = format!("{}..{}", range.start, range.end);
-    let problem = format!("there are {len} element(s)");
+    let problem = format!("is out of range for {len} element(s)");
     Err(Error::argument(op, "range", given, problem))
 }
 

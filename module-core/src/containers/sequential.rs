@@ -4,7 +4,7 @@ use std::ops::Range;
 use indexmap::IndexMap;
 
 use super::dict::{check_key, no_member_error};
-use super::list::{check_range, place};
+use super::list::{check_index, check_range};
 use crate::module::{Visitor, VisitorMut, fmt_tree};
 use crate::{
     Call, Describe, Error, FieldInfo, Forward, Layer, Module, ModuleError, Result, Tensor,
@@ -94,7 +94,7 @@ impl Sequential {
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn insert(&mut self, index: isize, layer: impl Layer) -> Result<()> {
-        let index = place("insert", index, self.len(), self.len() + 1)?;
+        let index = check_index("insert", index, self.len(), self.len() + 1)?;
         self.append(layer);
         self.layers.move_index(self.len() - 1, index);
         self.renumber();
@@ -130,7 +130,7 @@ impl Sequential {
     ///
     /// A place that is not there.
     pub fn pop(&mut self, index: isize) -> Result<Box<dyn Layer>> {
-        let index = place("pop", index, self.len(), self.len())?;
+        let index = check_index("pop", index, self.len(), self.len())?;
         let removed = self.layers.shift_remove_index(index);
         self.renumber();
         removed
@@ -171,7 +171,7 @@ impl Sequential {
     ///
     /// A place that is not there.
     pub fn replace(&mut self, index: isize, layer: impl Layer) -> Result<Box<dyn Layer>> {
-        let index = place("replace", index, self.len(), self.len())?;
+        let index = check_index("replace", index, self.len(), self.len())?;
         match self.layers.get_index_mut(index) {
             Some((_, old)) => Ok(std::mem::replace(old, Box::new(layer))),
             None => Err(self.no_layer_error(index)),

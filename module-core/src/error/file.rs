@@ -36,8 +36,8 @@ pub enum FileError {
         problem: String,
     },
 
-    /// A whole file of a known format that holds something else than tensors under names, or tensors
-    /// that are not served.
+    /// A whole file of a known format that holds something other than tensors under names, or tensors
+    /// that are not supported.
     NoStateDict {
         /// The file.
         path: PathBuf,

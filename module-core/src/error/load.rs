@@ -96,17 +96,17 @@ impl LoadProblems {
         self.loaded == 0 && self.total > 0
     }
 
-    /// Each unexpected key with the missing one that it is probably a slip of.
-    fn find_slips(&self) -> Vec<(&str, String)> {
-        // Long lists come from another model and not from a slip.
+    /// Each unexpected key with the missing one that it is probably a typo of.
+    fn find_typos(&self) -> Vec<(&str, String)> {
+        // Long lists come from another model and not from a typo.
         const LONG: usize = 20;
         if self.prefix.is_some() || self.missing.len().max(self.unexpected.len()) > LONG {
             return Vec::new();
         }
         let missing = || self.missing.iter().map(String::as_str);
-        let slip = |key: &'_ String| suggest(key, missing());
+        let typo = |key: &'_ String| suggest(key, missing());
         let keys = self.unexpected.iter();
-        keys.filter_map(|key| Some((key.as_str(), slip(key)?)))
+        keys.filter_map(|key| Some((key.as_str(), typo(key)?)))
             .collect()
     }
 }
@@ -189,7 +189,7 @@ impl ShortProblems<'_> {
     }
 
     /// What to do about it.
-    fn hints(&self, f: &mut fmt::Formatter<'_>, slips: &[(&str, String)]) -> fmt::Result {
+    fn hints(&self, f: &mut fmt::Formatter<'_>, typos: &[(&str, String)]) -> fmt::Result {
         let problems = self.problems;
         if let Some(rule) = &problems.transpose {
             write!(f, "\n\t{rule}")?;
@@ -207,7 +207,7 @@ impl ShortProblems<'_> {
                  `LoadOptions::new().remap(Remap::new().prefix(\"{from}\", \"{to}\"))`"
             )?;
         }
-        for (key, meant) in slips {
+        for (key, meant) in typos {
             let (key, meant) = (quote(key), quote(meant));
             write!(f, "\n\tdid you mean \"{meant}\" by \"{key}\"?")?;
         }
@@ -218,11 +218,11 @@ impl ShortProblems<'_> {
 impl fmt::Display for ShortProblems<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problems = self.problems;
-        let slips = problems.find_slips();
+        let typos = problems.find_typos();
         if problems.nothing_fits() {
             write!(f, "0 of {} keys fit", problems.total)?;
             let explained =
-                problems.prefix.is_some() || problems.transpose.is_some() || !slips.is_empty();
+                problems.prefix.is_some() || problems.transpose.is_some() || !typos.is_empty();
             let lacks_all = problems.unexpected.is_empty() && problems.mismatched.is_empty();
             let question = match lacks_all {
                 _ if explained => "",
@@ -250,10 +250,10 @@ impl fmt::Display for ShortProblems<'_> {
             write!(
                 f,
                 "\"{key}\" is square and is not transposed, while the other weights of {kind} are: \
-                 write `Transpose::of_kind(\"{kind}\")`, or `.exclude(\"{key}\")` where it is meant."
+                 use `Transpose::of_kind(\"{kind}\")`, or add `.exclude(\"{key}\")` if it must stay as it is."
             )
         })?;
-        self.hints(f, &slips)
+        self.hints(f, &typos)
     }
 }
 

@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest of the names that there are.
 
-/// The name among `candidates` that `name` is most likely a slip of: at most a third of its
+/// The name among `candidates` that `name` is most likely a typo of: at most a third of its
 /// letters wrong, and never all of them.
 pub(crate) fn suggest<'a>(
     name: &str,

@@ -307,10 +307,10 @@ pub trait ModuleExt: Module {
     /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
     /// values by this, where it loads none.
     ///
-    /// Every initializer that they were given runs again, in the order of the construction, and of those
-    /// whose values were overwritten at least the generator goes on: the seed that a model was built
-    /// with gives the values that it was built with. In a part of a model, or for the parameters that were not loaded
-    /// of a partial load, only theirs run.
+    /// All initializers run again in the order of construction. For values that were overwritten later, only the
+    /// generator is advanced. So the seed that a model was built with gives the values that it was built
+    /// with. In a part of a model, or for the parameters that a partial load did not load, only their
+    /// initializers run.
     ///
     /// # Errors
     ///

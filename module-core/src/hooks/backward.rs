@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::backward_call::{BackwardCall, BackwardPreCall, Called, Like};
+use super::backward_call::{BackwardCall, BackwardPreCall, ModuleLabel, TensorSpec};
 use super::call_hooks::CallHook;
 use super::hook::{BackwardHook, BackwardPreHook};
 use super::tensors::{Tensors, tensors};
@@ -19,7 +19,7 @@ use crate::{
 
 /// A call between the nodes around its inputs and those around its outputs.
 pub(super) struct Capture {
-    of: Called,
+    of: ModuleLabel,
     /// The node around the inputs, if one of them is tracked.
     inner: Option<GraphNode>,
     /// How many tensors the output has, which the inner node learns when the call is over.
@@ -43,7 +43,7 @@ impl Capture {
         if (pre.is_empty() && full.is_empty()) || !is_grad_enabled() {
             return Ok(None);
         }
-        let of = Called {
+        let of = ModuleLabel {
             kind: module.kind(),
             id: module.id(),
         };
@@ -61,9 +61,9 @@ impl Capture {
                 of,
                 outputs: capture.outputs.clone(),
                 hooks: std::mem::take(&mut capture.full),
-                likes: tensors.iter().map(Like::of).collect(),
+                specs: tensors.iter().map(TensorSpec::of).collect(),
             };
-            capture.inner = Some(surround(input, &tensors, Vec::new(), inner)?);
+            capture.inner = Some(wrap_in_node(input, &tensors, Vec::new(), inner)?);
         }
         Ok(Some(capture))
     }
@@ -74,20 +74,20 @@ impl Capture {
         if !is_grad_enabled() || !tensors.iter().any(Tensor::requires_grad) {
             return Ok(());
         }
-        let likes: Vec<Like> = tensors.iter().map(Like::of).collect();
-        let to_inner = self.to_inner(&likes);
+        let specs: Vec<TensorSpec> = tensors.iter().map(TensorSpec::of).collect();
+        let to_inner = self.to_inner(&specs);
         // Set once, because a call ends once.
-        let _ = self.outputs.set(likes.len());
+        let _ = self.outputs.set(specs.len());
         let outer = OutputsNode {
             capture: self,
-            likes,
+            specs,
         };
-        surround(output, &tensors, to_inner, outer).map(drop)
+        wrap_in_node(output, &tensors, to_inner, outer).map(drop)
     }
 
-    /// The edges from the outer to the inner node: a token that it was there, and the gradients of all
-    /// outputs.
-    fn to_inner(&self, outputs: &[Like]) -> Vec<GraphInput> {
+    /// The edges from the outer to the inner node: a dummy scalar that shows the outputs were reached, and the
+    /// gradients of all outputs.
+    fn to_inner(&self, outputs: &[TensorSpec]) -> Vec<GraphInput> {
         let Some(inner) = &self.inner else {
             return Vec::new();
         };
@@ -101,7 +101,7 @@ impl Capture {
 }
 
 /// Puts a node around the tensors of a value, which passes gradients to others too.
-fn surround(
+fn wrap_in_node(
     value: &mut dyn Tensors,
     tensors: &[Tensor],
     others: Vec<GraphInput>,
@@ -131,7 +131,7 @@ const NAME: &str = "full_backward_hook";
 /// What is around the outputs, with which the backward pass of a call begins.
 struct OutputsNode {
     capture: Capture,
-    likes: Vec<Like>,
+    specs: Vec<TensorSpec>,
 }
 
 impl Function for OutputsNode {
@@ -148,14 +148,14 @@ impl Function for OutputsNode {
             inputs,
             ..
         } = &self.capture;
-        let reached = (0..self.likes.len()).map(|i| ctx.grad_of(i).cloned());
+        let reached = (0..self.specs.len()).map(|i| ctx.grad_of(i).cloned());
         let reached: Vec<Option<Tensor>> = reached.collect();
         let mut grads = reached.clone();
         for hook in pre {
             let mut call = BackwardPreCall {
                 of: *of,
                 path: hook.path(),
-                likes: &self.likes,
+                specs: &self.specs,
                 grad_outputs: &mut grads,
             };
             (hook.hook)(&mut call).map_err(|error| of.hook_error(hook, error))?;
@@ -163,7 +163,7 @@ impl Function for OutputsNode {
         // As in PyTorch: without a tracked input there is no inner node, and nothing to replace.
         let mut none = vec![None; *inputs];
         run(*of, full, None, &mut none, &grads)?;
-        let passed = grads.iter().zip(&reached).zip(&self.likes);
+        let passed = grads.iter().zip(&reached).zip(&self.specs);
         let passed = passed.map(|((grad, reached), like)| match (grad, reached) {
             (None, Some(_)) => like.zeros().map(Some),
             _ => Ok(grad.clone()),
@@ -179,11 +179,11 @@ impl Function for OutputsNode {
 
 /// What is around the inputs, with which the backward pass of a call ends.
 struct InputsNode {
-    of: Called,
+    of: ModuleLabel,
     /// How many tensors the output of the call has.
     outputs: Arc<OnceLock<usize>>,
     hooks: Vec<CallHook<BackwardHook>>,
-    likes: Vec<Like>,
+    specs: Vec<TensorSpec>,
 }
 
 impl Function for InputsNode {
@@ -192,7 +192,7 @@ impl Function for InputsNode {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let token = self.likes.len();
+        let token = self.specs.len();
         let grads = (0..token).map(|i| ctx.grad_of(i).cloned());
         let mut grads: Vec<Option<Tensor>> = grads.collect();
         let reached = grads.iter().any(Option::is_some);
@@ -201,22 +201,22 @@ impl Function for InputsNode {
             let outputs = self.outputs.get().copied().unwrap_or_default();
             let grad_outputs = (1..=outputs).map(|i| ctx.grad_of(token + i).cloned());
             let grad_outputs: Vec<Option<Tensor>> = grad_outputs.collect();
-            for (grad, like) in grads.iter_mut().zip(&self.likes) {
+            for (grad, like) in grads.iter_mut().zip(&self.specs) {
                 if grad.is_none() {
                     *grad = Some(like.zeros()?);
                 }
             }
-            let likes = Some(self.likes.as_slice());
-            run(self.of, &self.hooks, likes, &mut grads, &grad_outputs)?;
+            let specs = Some(self.specs.as_slice());
+            run(self.of, &self.hooks, specs, &mut grads, &grad_outputs)?;
         }
         Ok(grads.into())
     }
 }
 
 fn run(
-    of: Called,
+    of: ModuleLabel,
     hooks: &[CallHook<BackwardHook>],
-    likes: Option<&[Like]>,
+    specs: Option<&[TensorSpec]>,
     grad_inputs: &mut Vec<Option<Tensor>>,
     grad_outputs: &[Option<Tensor>],
 ) -> Result<()> {
@@ -224,7 +224,7 @@ fn run(
         let mut call = BackwardCall {
             of,
             path: hook.path(),
-            likes,
+            specs,
             grad_inputs,
             grad_outputs,
         };
@@ -233,7 +233,7 @@ fn run(
     Ok(())
 }
 
-impl Called {
+impl ModuleLabel {
     fn hook_error<H>(self, hook: &CallHook<H>, error: Error) -> Error {
         ErrorKind::GradHook {
             place: hook.place.to_string(),

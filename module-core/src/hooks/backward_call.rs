@@ -9,9 +9,9 @@ use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor};
 ///
 /// The module itself may be gone by then; its type, identity and path remain.
 pub struct BackwardPreCall<'c> {
-    pub(super) of: Called,
+    pub(super) of: ModuleLabel,
     pub(super) path: &'c str,
-    pub(super) likes: &'c [Like],
+    pub(super) specs: &'c [TensorSpec],
     pub(super) grad_outputs: &'c mut Vec<Option<Tensor>>,
 }
 
@@ -19,10 +19,10 @@ pub struct BackwardPreCall<'c> {
 ///
 /// The module itself may be gone by then; its type, identity and path remain.
 pub struct BackwardCall<'c> {
-    pub(super) of: Called,
+    pub(super) of: ModuleLabel,
     pub(super) path: &'c str,
     /// What the inputs are like, if one of them is tracked.
-    pub(super) likes: Option<&'c [Like]>,
+    pub(super) specs: Option<&'c [TensorSpec]>,
     pub(super) grad_inputs: &'c mut Vec<Option<Tensor>>,
     pub(super) grad_outputs: &'c [Option<Tensor>],
 }
@@ -74,7 +74,7 @@ impl BackwardPreCall<'_> {
     pub fn set_grad_outputs(&mut self, grads: Vec<Option<Tensor>>) -> Result<()> {
         replace(
             "set_grad_outputs",
-            Some(self.likes),
+            Some(self.specs),
             self.grad_outputs,
             grads,
         )
@@ -101,7 +101,7 @@ impl BackwardCall<'_> {
     /// Another number of gradients than the call had inputs, a gradient of another shape, dtype or
     /// device than its input, or any if no input needs one; nothing is replaced.
     pub fn set_grad_inputs(&mut self, grads: Vec<Option<Tensor>>) -> Result<()> {
-        replace("set_grad_inputs", self.likes, self.grad_inputs, grads)
+        replace("set_grad_inputs", self.specs, self.grad_inputs, grads)
     }
 }
 
@@ -112,7 +112,7 @@ fn detach_all(grads: &[Option<Tensor>]) -> Vec<Option<Tensor>> {
 
 fn replace(
     op: &'static str,
-    likes: Option<&[Like]>,
+    specs: Option<&[TensorSpec]>,
     grads: &mut Vec<Option<Tensor>>,
     with: Vec<Option<Tensor>>,
 ) -> Result<()> {
@@ -122,7 +122,7 @@ fn replace(
     }
     for (i, grad) in with.iter().enumerate() {
         let Some(grad) = grad else { continue };
-        match likes.and_then(|likes| likes.get(i)) {
+        match specs.and_then(|specs| specs.get(i)) {
             Some(like) => like.check(op, grad)?,
             None => {
                 let problem =
@@ -135,14 +135,14 @@ fn replace(
     Ok(())
 }
 
-/// What a gradient must be like.
-pub(super) struct Like {
+/// The shape, dtype and device that a gradient must have.
+pub(super) struct TensorSpec {
     pub(super) shape: Shape,
     pub(super) dtype: DType,
     device: Device,
 }
 
-impl Like {
+impl TensorSpec {
     pub(super) fn of(tensor: &Tensor) -> Self {
         Self {
             shape: tensor.shape().clone(),
@@ -167,7 +167,7 @@ impl Like {
 
 /// The module that was called.
 #[derive(Clone, Copy)]
-pub(super) struct Called {
+pub(super) struct ModuleLabel {
     pub(super) kind: &'static str,
     pub(super) id: ModuleId,
 }

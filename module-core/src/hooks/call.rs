@@ -84,7 +84,7 @@ where
     #[inline]
     fn call(&self, input: impl PassedAs<I>) -> Result<Self::Output> {
         let input = input.pass();
-        let result = if count::has_hooks() && registry::concerns(self.id()) {
+        let result = if count::has_hooks() && registry::may_have_hooks(self.id()) {
             call_hooked(self, input)
         } else {
             self.forward(input)

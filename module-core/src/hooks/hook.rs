@@ -55,7 +55,7 @@ pub(crate) enum Hook {
     BackwardPre(BackwardPreHook),
     Backward(BackwardHook),
     /// A hook that another folder registers, such as those around state dicts; found by its type.
-    Other(Rc<dyn Any>),
+    Typed(Rc<dyn Any>),
 }
 
 impl Hook {

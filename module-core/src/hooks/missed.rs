@@ -129,7 +129,7 @@ pub fn missed_hooks() -> Vec<MissedHook> {
 }
 
 /// Whether other threads may have hooks on a module. Where only this thread has hooks, two numbers tell.
-pub(super) fn concerns(id: ModuleId) -> bool {
+pub(super) fn may_have_hooks(id: ModuleId) -> bool {
     let own = OWN_COUNT.try_with(Cell::get).unwrap_or_default();
     COUNT.load(Ordering::Relaxed) > own && THREAD_HOOKS.read(id, |_| true)
 }

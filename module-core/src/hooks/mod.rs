@@ -36,7 +36,7 @@ pub(crate) use hook::Hook;
 pub use missed::{MissedHook, missed_hooks};
 pub use options::HookOptions;
 pub use registry::HookHandle;
-pub(crate) use registry::{Registration, others, register_other};
+pub(crate) use registry::{Registration, hooks_of_type, register_typed};
 pub use set::HookSet;
 pub use shared_set::SharedHookSet;
 pub use tensors::Tensors;

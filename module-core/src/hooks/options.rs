@@ -48,8 +48,8 @@ impl HookOptions {
 }
 
 impl HookOptions {
-    /// Whether the hook is meant for the calls of this thread alone. A hook runs on its own thread in any
-    /// case; calls on other threads are then not reported as [missing](super::missed_hooks) it.
+    /// Turns off the report of calls on other threads that [miss](super::missed_hooks) the hook. A hook runs on
+    /// its own thread in any case.
     #[must_use]
     pub fn this_thread(self, this_thread: bool) -> Self {
         Self {

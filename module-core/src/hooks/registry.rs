@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::call_hooks::{CallHook, CallHooks, StartHooks};
-use super::count::count;
+use super::count;
 use super::hook::{ForwardHook, Hook};
 use super::missed::{self, MissGuard};
 use super::numbered::Numbered;
@@ -56,7 +56,7 @@ impl<'m> Registration<'m> {
         };
         let token = self.module.map(|(_, module)| Token::of(module));
         // Hooks around state dicts run on the thread that asks for one.
-        let is_called = !matches!(hook, Hook::Other(_)) && !self.options.this_thread;
+        let is_called = !matches!(hook, Hook::Typed(_)) && !self.options.this_thread;
         let notice = handle.module.zip(token.clone()).filter(|_| is_called);
         let registered = Registered {
             number,
@@ -74,7 +74,7 @@ impl<'m> Registration<'m> {
             };
             list.add(order, registered);
         });
-        count(true);
+        count::add();
         handle
     }
 }
@@ -94,12 +94,12 @@ struct Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        count(false);
+        count::remove();
     }
 }
 
-/// Hooks by the order in which those of each kind run: by number, and those that go first by the
-/// negative of theirs.
+/// Hooks in the order in which they run: prepended ones by falling number, then the others by rising
+/// number.
 #[derive(Default)]
 struct Ordered {
     /// By the number itself: the last that was added goes before all others.
@@ -172,10 +172,10 @@ thread_local! {
 }
 
 /// Whether a call of a module may have hooks: what a call reads where others have some.
-pub(super) fn concerns(module: ModuleId) -> bool {
+pub(super) fn may_have_hooks(module: ModuleId) -> bool {
     read(|hooks| !hooks.global.is_empty() || hooks.own.contains_key(&module))
-        || shared::concerns(module)
-        || missed::concerns(module)
+        || shared::may_have_hooks(module)
+        || missed::may_have_hooks(module)
 }
 
 /// Removes its hook when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the end of
@@ -223,20 +223,20 @@ impl Drop for HookHandle<'_> {
 }
 
 #[track_caller]
-pub(crate) fn register_other<'m, H: 'static>(
+pub(crate) fn register_typed<'m, H: 'static>(
     module: &'m (impl Module + ?Sized),
     hook: H,
 ) -> HookHandle<'m> {
-    Registration::on(module, HookOptions::new()).add(Hook::Other(Rc::new(hook)))
+    Registration::on(module, HookOptions::new()).add(Hook::Typed(Rc::new(hook)))
 }
 
 /// The hooks of one type as they are now.
-pub(crate) fn others<H: 'static>(module: &dyn Module) -> Vec<Rc<H>> {
+pub(crate) fn hooks_of_type<H: 'static>(module: &dyn Module) -> Vec<Rc<H>> {
     read(|hooks| {
         let others = hooks
             .own(module.id(), module)
             .filter_map(|hook| match &hook.hook {
-                Hook::Other(hook) => hook.clone().downcast().ok(),
+                Hook::Typed(hook) => hook.clone().downcast().ok(),
                 _ => None,
             });
         others.collect()
@@ -246,10 +246,10 @@ pub(crate) fn others<H: 'static>(module: &dyn Module) -> Vec<Rc<H>> {
 /// The hooks of a call that starts, `None` if the module has none.
 pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<StartHooks> {
     let (own, has_own) = own_at_start(id, module);
-    if !has_own && missed::concerns(id) {
+    if !has_own && missed::may_have_hooks(id) {
         missed::report(id, module);
     }
-    if !shared::concerns(id) {
+    if !shared::may_have_hooks(id) {
         return own;
     }
     let has_hooks = own.is_some();
@@ -263,7 +263,7 @@ fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<StartHooks>, bool)
     read(|hooks| {
         let (mut found, mut has_own) = (None, false);
         for hook in hooks.of_call(id, module) {
-            if matches!(hook.hook, Hook::Other(_)) {
+            if matches!(hook.hook, Hook::Typed(_)) {
                 continue;
             }
             has_own |= hook.token.is_some();
@@ -272,7 +272,7 @@ fn own_at_start(id: ModuleId, module: &dyn Module) -> (Option<StartHooks>, bool)
                 Hook::ForwardPre(run) => found.forward_pre.push(hook.take(run)),
                 Hook::BackwardPre(run) => found.backward_pre.push(hook.take(run)),
                 Hook::Backward(run) => found.backward.push(hook.take(run)),
-                Hook::Forward(_) | Hook::Other(_) => {}
+                Hook::Forward(_) | Hook::Typed(_) => {}
             }
         }
         (found, has_own)

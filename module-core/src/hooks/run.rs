@@ -26,7 +26,7 @@ pub(super) struct Hooked<'m> {
     capture: Option<Capture>,
     /// The hooks that always run and have had their turn, by number.
     called: Vec<i64>,
-    /// Whether `forward` runs, so that its failing is this one's to see.
+    /// Whether `forward` is running; if this is dropped meanwhile, the call has failed.
     forward: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'m> Hooked<'m> {
             }
             Err(failure) => {
                 self.inputs = tensors(input);
-                self.always(None);
+                self.run_always_hooks(None);
                 failure.pass_on()
             }
         }
@@ -66,7 +66,7 @@ impl<'m> Hooked<'m> {
         self.forward = false;
         let outcome = self.catch_panic(|this| this.run_after(output));
         outcome.or_else(|failure| {
-            self.always(Some(output));
+            self.run_always_hooks(Some(output));
             failure.pass_on()
         })
     }
@@ -115,7 +115,7 @@ impl<'m> Hooked<'m> {
 
     /// Runs the hooks that always run and have not yet. What they raise is lost, as in PyTorch: the
     /// first failure is the one that counts.
-    fn always(&mut self, mut output: Option<&mut dyn Tensors>) {
+    fn run_always_hooks(&mut self, mut output: Option<&mut dyn Tensors>) {
         for hook in registry::at_end(self.id, self.module) {
             if hook.always_call && !self.called.contains(&hook.number) {
                 let output = output
@@ -139,7 +139,7 @@ impl<'m> Hooked<'m> {
 impl Drop for Hooked<'_> {
     fn drop(&mut self) {
         if self.forward {
-            self.always(None);
+            self.run_always_hooks(None);
         }
     }
 }

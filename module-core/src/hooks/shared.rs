@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::call_hooks::{CallHook, CallHooks, StartHooks};
-use super::count::count;
+use super::count;
 use super::hook::{
     BackwardHook, BackwardPreHook, ForwardHook, ForwardPreHook, SharedForward, SharedForwardPre,
 };
@@ -53,7 +53,7 @@ impl SharedRegistration {
         };
         let module = module.id();
         let number = HOOKS.add(module, shared);
-        count(true);
+        count::add();
         Self { module, number }
     }
 }
@@ -61,7 +61,7 @@ impl SharedRegistration {
 impl Drop for SharedRegistration {
     fn drop(&mut self) {
         drop(HOOKS.remove(self.module, self.number));
-        count(false);
+        count::remove();
     }
 }
 
@@ -113,6 +113,6 @@ pub(super) fn add_at_end(id: ModuleId, module: &dyn Module, end: &mut CallHooks<
 }
 
 /// Whether hooks of every thread may be on a module.
-pub(super) fn concerns(id: ModuleId) -> bool {
+pub(super) fn may_have_hooks(id: ModuleId) -> bool {
     HOOKS.read(id, |_| true)
 }

@@ -26,14 +26,14 @@ pub struct FieldsCheck {
 }
 
 impl FieldsCheck {
-    const FREE: Self = Self {
+    const OK: Self = Self {
         text: [0; 512],
         len: 0,
     };
 
     /// Looks for a second mode flag, whatever its type is called.
     pub const fn modes(fields: &[FieldInfo]) -> Self {
-        let mut check = Self::FREE;
+        let mut check = Self::OK;
         let mut first: Option<&FieldInfo> = None;
         let mut i = 0;
         while i < fields.len() {
@@ -59,7 +59,7 @@ impl FieldsCheck {
     /// Compares the keys that the flattened field at `index` brings with those of the fields beside
     /// it. Of two flattened fields, the second is the one at fault.
     pub const fn flattened(fields: &[FieldInfo], index: usize) -> Self {
-        let mut check = Self::FREE;
+        let mut check = Self::OK;
         let flattened = &fields[index];
         let FieldRole::Flattened(brought) = flattened.role else {
             return check;
@@ -90,8 +90,8 @@ impl FieldsCheck {
         check
     }
 
-    /// Whether every key is free.
-    pub const fn is_free(&self) -> bool {
+    /// Whether no problem was found.
+    pub const fn is_ok(&self) -> bool {
         self.len == 0
     }
 

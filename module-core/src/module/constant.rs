@@ -11,7 +11,7 @@ pub trait Constant: Send + Sync + 'static {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// A constant as the module tree prints it, for an `extra_repr` of one's own.
+/// A constant as the module tree prints it, for an `extra_repr` of your own.
 ///
 /// # Example
 ///

@@ -71,8 +71,8 @@ fn convert(
     Ok(())
 }
 
-/// Draws every parameter that `takes` anew and finds every such buffer's first value, and sets all of
-/// them then.
+/// Resets the parameters and buffers that `takes` accepts: computes all new values first, then sets
+/// them.
 ///
 /// They are drawn by `generator`, or each by the default one of its device. The parameters are drawn as they were when the tree was built, so that the seed gives what it gave
 /// then.

@@ -9,7 +9,7 @@ use super::fmt_tensor::fmt_tensor;
 use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
 use crate::{Error, Result, Tensor};
 
-/// State of a module that is no parameter and no buffer, and is saved with it: PyTorch's
+/// State of a module that is neither a parameter nor a buffer, and is saved with it: PyTorch's
 /// `get_extra_state` and `set_extra_state`.
 ///
 /// It stands in the state dict under `_extra_state`, whatever the field is called, after the module's
@@ -27,13 +27,13 @@ use crate::{Error, Result, Tensor};
 ///     words: ExtraState,
 /// }
 ///
-/// let tokens = Tokens { words: ExtraState::of(&["a", "b"])? };
+/// let tokens = Tokens { words: ExtraState::from_value(&["a", "b"])? };
 /// let state = tokens.state_dict()?;
 /// assert!(state.keys().eq(["_extra_state"]));
 ///
-/// let other = Tokens { words: ExtraState::of(&["c"])? };
+/// let other = Tokens { words: ExtraState::from_value(&["c"])? };
 /// assert!(other.load_state_dict(&state)?.missing.is_empty());
-/// assert_eq!(other.words.get::<Vec<String>>()?, ["a", "b"]);
+/// assert_eq!(other.words.value::<Vec<String>>()?, ["a", "b"]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub struct ExtraState(Arc<RwLock<Tensor>>);
@@ -51,8 +51,8 @@ impl ExtraState {
     ///
     /// # Errors
     ///
-    /// A value that is not to be written as JSON, as a map whose keys are no texts.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+    /// A value that cannot be written as JSON, such as a map whose keys are not strings.
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         json(value).map(Self::new)
     }
 
@@ -71,12 +71,12 @@ impl ExtraState {
         std::mem::swap(&mut *place, &mut value);
     }
 
-    /// The value that [`of`](Self::of) or [`put`](Self::put) was given.
+    /// The value that [`from_value`](Self::from_value) or [`set_value`](Self::set_value) was given.
     ///
     /// # Errors
     ///
     /// A tensor that does not hold a value of this type.
-    pub fn get<T: DeserializeOwned>(&self) -> Result<T> {
+    pub fn value<T: DeserializeOwned>(&self) -> Result<T> {
         let bytes = self.tensor().to_vec::<u8>()?;
         serde_json::from_slice(&bytes).map_err(Error::custom)
     }
@@ -85,8 +85,8 @@ impl ExtraState {
     ///
     /// # Errors
     ///
-    /// As [`of`](Self::of); then it stays.
-    pub fn put<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
+    /// As [`from_value`](Self::from_value); then it stays.
+    pub fn set_value<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
         self.set(json(value)?);
         Ok(())
     }

@@ -87,7 +87,7 @@ impl<M: Module> Field for M {
     }
 }
 
-/// What no parameter and no buffer is.
+/// Implemented by nothing, so that `clone()` on a parameter or buffer is refused with this message.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not `Clone`, because a second handle and a copy are different things",

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::Init;
 
 /// How many initializers a parameter remembers, the last one included.
-const MOST: usize = 16;
+const MAX_REMEMBERED: usize = 16;
 
 /// A number greater than all before.
 fn next_order() -> u64 {
@@ -17,8 +17,8 @@ fn next_order() -> u64 {
 /// One application of an initializer.
 #[derive(Clone)]
 pub(super) struct Draw {
-    /// When it was: greater than that of every draw before. Parameters that are drawn as one have it
-    /// in common. A draw that was put right before another has that one's number and `false`.
+    /// The position in the order of all draws; equal for parameters that are drawn together. A draw that
+    /// was moved before another one has its number and `false`.
     pub(super) order: (u64, bool),
     /// The stream of random numbers that it was from.
     stream: u64,
@@ -46,7 +46,7 @@ impl Draw {
 /// All but the last were overwritten, but what they drew from the generator others no longer could
 /// draw, so that repeating a construction must draw it too. What was overwritten before the generator
 /// was last seeded is no part of what its seed repeats, and is forgotten; so is the oldest of more than
-/// [`MOST`].
+/// [`MAX_REMEMBERED`].
 #[derive(Clone, Default)]
 pub(super) struct History(pub(super) SmallVec<[Draw; 1]>);
 
@@ -57,7 +57,7 @@ impl History {
 
     pub(super) fn push(&mut self, draw: Draw) {
         self.0.retain(|old| old.stream == draw.stream);
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_REMEMBERED {
             self.0.remove(0);
         }
         self.0.push(draw);

@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::{Buffer, Constant, ExtraState, Layer, Marker, Module, Parameter, Training};
 
-/// Is shown the members of a module by [`Module::visit`].
+/// Receives the members of a module from [`Module::visit`].
 ///
 /// Every method does nothing unless it is overridden, so a visitor names only what it wants.
 pub trait Visitor<'a> {
@@ -43,7 +43,7 @@ pub trait Visitor<'a> {
     }
 }
 
-/// Is shown the members of a module, exclusively, by [`Module::visit_mut`].
+/// Receives the members of a module, mutably borrowed, from [`Module::visit_mut`].
 pub trait VisitorMut<'a> {
     /// A learnable tensor.
     fn parameter(&mut self, name: &str, parameter: &'a mut Parameter) {
@@ -60,8 +60,8 @@ pub trait VisitorMut<'a> {
         let _ = (name, module);
     }
 
-    /// A boxed layer, which may become one of another type. Who does not want it gives it back, and
-    /// is shown the [`module`](Self::module) that it holds.
+    /// A boxed layer, which may be replaced by one of another type. A visitor that returns it receives
+    /// the [`module`](Self::module) that it holds instead.
     fn layer(
         &mut self,
         name: &str,
@@ -71,7 +71,7 @@ pub trait VisitorMut<'a> {
         Some(layer)
     }
 
-    /// A child behind an `Arc` that somebody else holds too, so that nobody has it exclusively;
+    /// A child behind an `Arc` that has other handles too, so that it cannot be borrowed mutably;
     /// without a name, the visited module itself.
     fn shared(&mut self, name: &str, module: &'a dyn Module) {
         let _ = (name, module);

@@ -34,7 +34,7 @@ impl Walk {
         Self { recurse, ..self }
     }
 
-    /// Whether what stands at several paths is shown at its first one only.
+    /// Whether a module or tensor that has several paths is listed under the first one only.
     #[must_use]
     pub fn remove_duplicate(self, remove_duplicate: bool) -> Self {
         Self {

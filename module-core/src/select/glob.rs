@@ -69,7 +69,7 @@ impl Glob {
         self.alternatives.iter().any(covers)
     }
 
-    /// The pattern that this one, which matches nothing, is probably a slip of: the first step that
+    /// The pattern that this one, which matches nothing, is probably a typo of: the first step that
     /// leads nowhere is exchanged for a near name at its place.
     pub(super) fn suggest(&self, paths: &[&str]) -> Option<String> {
         let paths: Vec<Vec<&str>> = paths.iter().map(|path| split(path)).collect();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::entries::{MembersByKind, StateTensor, collect, duplicate_error};
 use super::hooks::{after_collecting, before_collecting};
-use super::{StateDict, one_version};
+use super::{StateDict, values_lock};
 use crate::hooks::has_hooks;
 use crate::module::{Module, TensorId};
 use crate::{ErrorKind, Result, Tensor};
@@ -13,7 +13,7 @@ use crate::{ErrorKind, Result, Tensor};
 pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
     let mut entries = Vec::new();
     collect(root, "", &mut entries)?;
-    let now = one_version::read(|| -> Vec<Tensor> {
+    let now = values_lock::read(|| -> Vec<Tensor> {
         let values = entries.iter().map(|entry| entry.tensor.value());
         values.collect()
     });
@@ -63,7 +63,7 @@ impl StateDictBuilder<'_> {
         }
         let mut members = MembersByKind::of(module, path)?;
         let own: Vec<_> = members.take_own().collect();
-        let values = one_version::read(|| -> Vec<Tensor> {
+        let values = values_lock::read(|| -> Vec<Tensor> {
             let now = |tensor: &StateTensor<'_>| self.now.get(&tensor.id()).cloned();
             let values = own
                 .iter()

@@ -11,7 +11,7 @@ pub struct StateDiff {
     /// Keys that only the right one has, in its order.
     pub only_right: Vec<String>,
     /// Keys whose shapes or dtypes differ, in the left one's order.
-    pub unlike: Vec<Unlike>,
+    pub incompatible: Vec<Incompatible>,
     /// Keys whose values differ, in the left one's order.
     pub changed: Vec<Changed>,
     /// The number of keys whose tensors are equal, bit for bit.
@@ -20,7 +20,7 @@ pub struct StateDiff {
 
 /// A key whose tensors differ in shape or dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unlike {
+pub struct Incompatible {
     /// The key.
     pub key: String,
     /// The shape and dtype on the left.
@@ -48,7 +48,7 @@ impl StateDiff {
     pub fn is_empty(&self) -> bool {
         self.only_left.is_empty()
             && self.only_right.is_empty()
-            && self.unlike.is_empty()
+            && self.incompatible.is_empty()
             && self.changed.is_empty()
     }
 }
@@ -61,7 +61,7 @@ impl fmt::Display for StateDiff {
         for key in &self.only_right {
             writeln!(f, "+ {key}")?;
         }
-        for Unlike { key, left, right } in &self.unlike {
+        for Incompatible { key, left, right } in &self.incompatible {
             let ((a, of_a), (b, of_b)) = (left, right);
             writeln!(f, "! {key}: {of_a} {a} against {of_b} {b}")?;
         }
@@ -108,7 +108,7 @@ impl StateDict {
                 continue;
             };
             if (left.shape(), left.dtype()) != (right.shape(), right.dtype()) {
-                diff.unlike.push(Unlike {
+                diff.incompatible.push(Incompatible {
                     key: key.to_owned(),
                     left: (left.shape().clone(), left.dtype()),
                     right: (right.shape().clone(), right.dtype()),

@@ -116,7 +116,7 @@ impl StateDict {
     }
 
     /// Removes what `DataParallel` and `torch.compile` put before keys, if they did; see
-    /// [`Remap::unwrapped`].
+    /// [`Remap::strip_wrappers`].
     ///
     /// # Errors
     ///
@@ -128,11 +128,11 @@ impl StateDict {
     /// use module_core::{StateDict, Tensor};
     ///
     /// let state = StateDict::from_iter([("module._orig_mod.weight", Tensor::from(1.0_f32))]);
-    /// assert!(state.unwrapped()?.keys().eq(["weight"]));
+    /// assert!(state.strip_wrappers()?.keys().eq(["weight"]));
     /// # Ok::<(), module_core::Error>(())
     /// ```
-    pub fn unwrapped(&self) -> Result<Self> {
-        self.remap(&Remap::unwrapped())
+    pub fn strip_wrappers(&self) -> Result<Self> {
+        self.remap(&Remap::strip_wrappers())
     }
 
     /// Gives every key the name that the rules make of it.

@@ -108,7 +108,7 @@ pub(crate) fn register_state_dict_pre<'m, R: HookResult>(
     hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: StateDictPre = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module, hook)
+    hooks::register_typed(module, hook)
 }
 
 pub(crate) fn register_state_dict_post<'m, R: HookResult>(
@@ -116,7 +116,7 @@ pub(crate) fn register_state_dict_post<'m, R: HookResult>(
     hook: impl Fn(&mut StateDictCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: StateDictPost = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module, hook)
+    hooks::register_typed(module, hook)
 }
 
 pub(crate) fn register_load_pre<'m, R: HookResult>(
@@ -124,7 +124,7 @@ pub(crate) fn register_load_pre<'m, R: HookResult>(
     hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: LoadPre = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module, hook)
+    hooks::register_typed(module, hook)
 }
 
 pub(crate) fn register_load_post<'m, R: HookResult>(
@@ -132,7 +132,7 @@ pub(crate) fn register_load_post<'m, R: HookResult>(
     hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,
 ) -> HookHandle<'m> {
     let hook: LoadPost = Box::new(move |call| hook(call).into_result());
-    hooks::register_other(module, hook)
+    hooks::register_typed(module, hook)
 }
 
 fn prefix(path: &str) -> String {
@@ -144,7 +144,7 @@ fn prefix(path: &str) -> String {
 
 /// Runs the hooks of a module before its keys are collected; says whether there are any.
 pub(super) fn before_collecting(module: &dyn Module, path: &str) -> Result<bool> {
-    let hooks = hooks::others::<StateDictPre>(module);
+    let hooks = hooks::hooks_of_type::<StateDictPre>(module);
     for hook in &hooks {
         hook(&mut StateDictPreCall {
             module,
@@ -160,7 +160,7 @@ pub(super) fn after_collecting(
     path: &str,
     state: &mut StateDict,
 ) -> Result<()> {
-    for hook in hooks::others::<StateDictPost>(module) {
+    for hook in hooks::hooks_of_type::<StateDictPost>(module) {
         let prefix = &prefix(path);
         edit_own("state_dict", state, prefix, |state| {
             hook(&mut StateDictCall {
@@ -184,7 +184,7 @@ pub(super) fn before_loading(
     strict: bool,
 ) -> Result<StateDict> {
     for (path, module) in every_path(root) {
-        for hook in hooks::others::<LoadPre>(module) {
+        for hook in hooks::hooks_of_type::<LoadPre>(module) {
             let prefix = &prefix(&path);
             edit_own("load_state_dict", &mut state, prefix, |state| {
                 hook(&mut LoadStateDictPreCall {
@@ -222,7 +222,7 @@ impl<'m> AfterLoading<'m> {
             {
                 collect(modules, found);
             }
-            let hooks = hooks::others::<LoadPost>(module);
+            let hooks = hooks::hooks_of_type::<LoadPost>(module);
             found.extend(hooks.into_iter().map(|hook| (path.clone(), module, hook)));
         }
 

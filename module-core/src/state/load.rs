@@ -7,7 +7,7 @@ use super::entries::{Entry, Previous, StateTensor, entries};
 use super::hooks::{AfterLoading, before_loading};
 use super::orientation::{self, Weight};
 use super::prefix::prefix;
-use super::{LoadOptions, LoadReport, StateDict, one_version};
+use super::{LoadOptions, LoadReport, StateDict, values_lock};
 use crate::hooks::has_hooks;
 use crate::module::walk::modules;
 use crate::module::{Module, TensorId, Walk};
@@ -76,7 +76,7 @@ pub(crate) fn load(
 fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
     // What the hooks left is dropped when the lock is free again.
     let undone: Vec<Previous> = kept.iter().map(|(tensor, _)| tensor.previous()).collect();
-    one_version::write(|| {
+    values_lock::write(|| {
         kept.into_iter()
             .for_each(|(tensor, kept)| tensor.restore(kept))
     });
@@ -135,7 +135,7 @@ impl<'m> Plan<'m> {
                     excluded: is_excluded(key),
                     square: rows == columns,
                     fits: value.is_some(),
-                    fits_turned: **tensor.value().shape() == [*columns, *rows],
+                    fits_transposed: **tensor.value().shape() == [*columns, *rows],
                 });
             }
             let Some(value) = value else {
@@ -223,7 +223,7 @@ impl<'m> Plan<'m> {
     /// The second phase, in which nothing can fail. What `tensors` held is returned.
     fn run(self, tensors: Vec<StateTensor<'m>>) -> (LoadReport, Vec<(StateTensor<'m>, Previous)>) {
         let values = self.values;
-        let kept = one_version::write(|| {
+        let kept = values_lock::write(|| {
             let kept: Vec<_> = tensors
                 .into_iter()
                 .map(|tensor| (tensor, tensor.previous()))

@@ -9,7 +9,6 @@ mod entries;
 mod hooks;
 mod inverse;
 mod load;
-mod one_version;
 mod options;
 mod orientation;
 mod prefix;
@@ -18,10 +17,11 @@ mod report;
 mod saved;
 mod serial;
 mod transpose;
+mod values_lock;
 
 pub(crate) use collect::state_dict;
 pub use dict::StateDict;
-pub use diff::{Changed, StateDiff, Unlike};
+pub use diff::{Changed, Incompatible, StateDiff};
 pub use hooks::{LoadStateDictCall, LoadStateDictPreCall, StateDictCall, StateDictPreCall};
 pub(crate) use hooks::{
     register_load_post, register_load_pre, register_state_dict_post, register_state_dict_pre,

@@ -18,7 +18,7 @@ pub(super) struct Weight<'e> {
     /// Whether it fits so.
     pub(super) fits: bool,
     /// Whether it fits the other way round.
-    pub(super) fits_turned: bool,
+    pub(super) fits_transposed: bool,
 }
 
 /// Square weights that the rule leaves out, of types whose other weights are all transposed.
@@ -41,7 +41,7 @@ pub(super) fn not_transposed(weights: &[Weight<'_>]) -> Vec<(String, &'static st
 /// What to write if every key whose shape differs is a weight that would fit the other way round.
 pub(super) fn hint(weights: &[Weight<'_>], mismatched: usize) -> Option<String> {
     let wrong = || weights.iter().filter(|weight| !weight.fits);
-    let count = wrong().filter(|weight| weight.fits_turned).count();
+    let count = wrong().filter(|weight| weight.fits_transposed).count();
     if mismatched == 0 || count != mismatched {
         return None;
     }

@@ -43,9 +43,9 @@ impl Remap {
         Self::default()
     }
 
-    /// What removes the wrappers of `DataParallel` and of `torch.compile`: every leading `module.`
+    /// The rules that strip the wrappers of `DataParallel` and of `torch.compile`: every leading `module.`
     /// and `_orig_mod.`, and `_orig_mod.` elsewhere, where a part of a model was compiled.
-    pub fn unwrapped() -> Self {
+    pub fn strip_wrappers() -> Self {
         let rules = [(r"^((module|_orig_mod)\.)+", ""), (r"\._orig_mod\.", ".")];
         let rules = rules.into_iter().filter_map(|(pattern, replacement)| {
             Some(RemapRule::Regex(
@@ -109,7 +109,7 @@ impl Remap {
     /// let rules = Remap::new().prefix("bert", "").regex(r"\.layer_(\d+)\.", ".layers.$1.")?;
     /// assert_eq!(rules.key("bert.encoder.layer_3.query"), "encoder.layers.3.query");
     /// assert_eq!(rules.inverse()?.key("encoder.layers.3.query"), "bert.encoder.layer_3.query");
-    /// assert!(Remap::unwrapped().inverse().is_err());
+    /// assert!(Remap::strip_wrappers().inverse().is_err());
     /// # Ok::<(), module_core::Error>(())
     /// ```
     pub fn inverse(&self) -> Result<Self> {
@@ -149,7 +149,7 @@ impl Remap {
     /// ```
     /// use module_core::Remap;
     ///
-    /// let back = Remap::unwrapped().inverse_for(["module.a", "b"])?;
+    /// let back = Remap::strip_wrappers().inverse_for(["module.a", "b"])?;
     /// assert_eq!((back.key("a"), back.key("b")), ("module.a".to_owned(), "b".to_owned()));
     /// # Ok::<(), module_core::Error>(())
     /// ```

@@ -60,7 +60,7 @@ fn wrappers_are_removed_where_they_were_put() {
         "net.module.d",
         "_orig_mod_x.e",
     ]);
-    let plain = it.unwrapped().unwrap();
+    let plain = it.strip_wrappers().unwrap();
     assert!(
         plain
             .keys()

@@ -300,8 +300,8 @@ impl Function for Chunked {
             Some(&self.linear_weight),
             self.bias.as_ref(),
         ];
-        let needed: Vec<usize> = (0..ctx.inputs()).filter(|&i| ctx.needs(i)).collect();
-        let mut gradients: Gradients = (0..ctx.inputs()).map(|_| None).collect();
+        let needed: Vec<usize> = (0..ctx.input_count()).filter(|&i| ctx.needs(i)).collect();
+        let mut gradients: Gradients = (0..ctx.input_count()).map(|_| None).collect();
         if is_grad_enabled() {
             // A gradient of the gradient needs all logits.
             let [input, weight] = [&self.input, &self.linear_weight];

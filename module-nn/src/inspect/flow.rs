@@ -13,16 +13,16 @@ use crate::Tensor;
 #[non_exhaustive]
 pub struct Flow {
     /// Where it came from.
-    pub from: Place,
+    pub from: Endpoint,
     /// Where it went.
-    pub to: Place,
+    pub to: Endpoint,
     /// What it was like.
     pub tensor: TensorInfo,
 }
 
 /// An end of a [`Flow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum Endpoint {
     /// An input of the model, by its number.
     Input(usize),
     /// A call, as an index into [`Trace::calls`](super::Trace::calls).
@@ -35,14 +35,14 @@ pub enum Place {
 #[derive(Default)]
 pub(super) struct Origins {
     /// Of tracked tensors, by their node.
-    nodes: HashMap<u64, (Place, TensorInfo)>,
+    nodes: HashMap<u64, (Endpoint, TensorInfo)>,
     /// Of the others, by their memory, which this keeps from being used again.
-    untracked: Vec<(Tensor, Place)>,
+    untracked: Vec<(Tensor, Endpoint)>,
 }
 
 impl Origins {
     /// What came out of `place`; of a tensor that is handed on as it is, the last place counts.
-    pub(super) fn add(&mut self, place: Place, tensor: &Tensor) {
+    pub(super) fn add(&mut self, place: Endpoint, tensor: &Tensor) {
         match tensor.graph_node() {
             Some(node) => {
                 self.nodes
@@ -53,8 +53,8 @@ impl Origins {
     }
 
     /// The places that a tensor was made from, nearest first, with what left them.
-    pub(super) fn of(&self, tensor: &Tensor) -> Vec<(Place, TensorInfo)> {
-        let mut found: Vec<(Place, TensorInfo)> = Vec::new();
+    pub(super) fn of(&self, tensor: &Tensor) -> Vec<(Endpoint, TensorInfo)> {
+        let mut found: Vec<(Endpoint, TensorInfo)> = Vec::new();
         let Some(node) = tensor.graph_node() else {
             let mut made = self.untracked.iter().rev();
             let same = made.find(|(known, _)| known.shares_memory_with(tensor));

@@ -19,7 +19,7 @@ mod tensor_info;
 mod trace;
 
 pub use features::{Feature, FeatureExtractor, Features};
-pub use flow::{Flow, Place};
+pub use flow::{Endpoint, Flow};
 pub use gradients::{GradientFlag, GradientInspector, GradientReport, GradientStats};
 #[cfg(feature = "inspect-pictures")]
 pub use picture::Picture;

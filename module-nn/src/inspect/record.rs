@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::cost;
-use super::flow::{Flow, Origins, Place};
+use super::flow::{Endpoint, Flow, Origins};
 use super::tensor_info::TensorInfo;
 use super::trace::{ParameterInfo, Trace, TracedCall};
 use crate::module::ModuleId;
@@ -85,7 +85,7 @@ struct Recorder {
     /// `None` if nobody asks where tensors went: it keeps them alive.
     origins: Option<Origins>,
     /// Where the inputs of each call came from.
-    sources: Vec<Vec<(Place, TensorInfo)>>,
+    sources: Vec<Vec<(Endpoint, TensorInfo)>>,
     flows: Vec<Flow>,
     inputs: Vec<TensorInfo>,
     outputs: Vec<TensorInfo>,
@@ -113,7 +113,7 @@ impl Recorder {
             Some(parent) => self.has_calls[parent] = true,
             None => {
                 for input in inputs {
-                    let place = Place::Input(self.inputs.len());
+                    let place = Endpoint::Input(self.inputs.len());
                     self.inputs.push(TensorInfo::of(input));
                     if let Some(origins) = &mut self.origins {
                         origins.add(place, input);
@@ -168,7 +168,7 @@ impl Recorder {
             }
             let outermost = call.parent.is_none();
             if !self.has_calls[index] {
-                let to = Place::Call(index);
+                let to = Endpoint::Call(index);
                 for (from, tensor) in std::mem::take(&mut self.sources[index]) {
                     self.flow(Flow { from, to, tensor });
                 }
@@ -178,7 +178,7 @@ impl Recorder {
             }
             if outermost {
                 for output in outputs {
-                    let to = Place::Output(self.outputs.len());
+                    let to = Endpoint::Output(self.outputs.len());
                     self.outputs.push(TensorInfo::of(output));
                     let from = self.origins.as_ref().map(|origins| origins.of(output));
                     for (from, tensor) in from.unwrap_or_default() {

@@ -134,7 +134,8 @@ pub fn replace_typed<M: Module>(
         // An enum answers as what it holds, and cannot be given another of that.
         let Some(old) = old.filter(|_| place.holds == TypeId::of::<M>()) else {
             let (kind, asked) = (place.kind, M::type_kind());
-            let problem = format!("is a {kind} and no {asked}");
+            let problem =
+                format!("is a {kind}, not a {asked}; select modules of type {asked} only");
             return Err(Error::argument(
                 "replace_typed",
                 "select",

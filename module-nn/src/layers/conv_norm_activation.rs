@@ -92,7 +92,7 @@ impl Build for Conv2dNormActivationConfig {
 }
 
 impl Conv2dNormActivationConfig {
-    /// A block with layers of one's own in the place of `norm_layer` and `activation_layer`.
+    /// A block with layers of your own in the place of `norm_layer` and `activation_layer`.
     ///
     /// # Errors
     ///

@@ -48,7 +48,7 @@ impl Build for ELUConfig {
     ///
     /// # Errors
     ///
-    /// None: every number is served.
+    /// None: every number is allowed.
     fn build(&self) -> Result<ELU> {
         let &Self { alpha } = self;
         Ok(ELU { alpha })

@@ -51,7 +51,7 @@ impl Build for GELUConfig {
     ///
     /// # Errors
     ///
-    /// None: both forms are served.
+    /// None: both forms are supported.
     fn build(&self) -> Result<GELU> {
         let &Self { approximate } = self;
         Ok(GELU { approximate })

@@ -45,7 +45,7 @@ impl Build for HardshrinkConfig {
     ///
     /// # Errors
     ///
-    /// None: every number is served.
+    /// None: every number is allowed.
     fn build(&self) -> Result<Hardshrink> {
         let &Self { lambd } = self;
         Ok(Hardshrink { lambd })

@@ -47,7 +47,7 @@ impl Build for LeakyReLUConfig {
     ///
     /// # Errors
     ///
-    /// None: every number is served.
+    /// None: every number is allowed.
     fn build(&self) -> Result<LeakyReLU> {
         let &Self { negative_slope } = self;
         Ok(LeakyReLU { negative_slope })

@@ -48,7 +48,7 @@ impl Build for SoftplusConfig {
     ///
     /// # Errors
     ///
-    /// None: every number is served.
+    /// None: every number is allowed.
     fn build(&self) -> Result<Softplus> {
         let &Self { beta, threshold } = self;
         Ok(Softplus { beta, threshold })

@@ -48,7 +48,7 @@ impl Build for ThresholdConfig {
     ///
     /// # Errors
     ///
-    /// None: every number is served.
+    /// None: every number is allowed.
     fn build(&self) -> Result<Threshold> {
         let &Self { threshold, value } = self;
         Ok(Threshold { threshold, value })

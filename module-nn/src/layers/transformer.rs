@@ -79,7 +79,7 @@ pub struct Transformer {
 config! {
     /// The arguments of [`Transformer`].
     ///
-    /// PyTorch's `custom_encoder` and `custom_decoder` are a module of one's own with two fields.
+    /// PyTorch's `custom_encoder` and `custom_decoder` are a module of your own with two fields.
     pub struct TransformerConfig => Transformer {
         optional {
             /// The size of inputs and outputs.

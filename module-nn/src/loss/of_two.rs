@@ -19,7 +19,7 @@ use super::{
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A loss of one's own gets it by `impl Loss for MyLoss {}`.
+/// A loss of your own gets it by `impl Loss for MyLoss {}`.
 pub trait Loss: Forward<(Tensor, Tensor), Output = Tensor> {
     /// `call((input.clone(), target.clone()))`, which copies no elements.
     ///

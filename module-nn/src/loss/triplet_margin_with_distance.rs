@@ -4,7 +4,7 @@ use crate::PairwiseDistance;
 use crate::config::{Build, above_0, config};
 use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 
-/// [`TripletMarginLoss`](crate::TripletMarginLoss) with a distance of one's own: brings an anchor
+/// [`TripletMarginLoss`](crate::TripletMarginLoss) with a distance of your own: brings an anchor
 /// nearer to a positive than to a negative by a margin: `max(0, d(a, p) - d(a, n) + margin)`.
 ///
 /// The distance is a module, from a pair of tensors to a tensor, whose parameters are trained too.

@@ -24,7 +24,7 @@ pub(super) fn config_of<C: DeserializeOwned>(
         _ => {}
     }
     snapshot.get("config").or_else(|error| {
-        let problem = format!("its configuration is none of {optimizer}: {error}");
+        let problem = format!("its configuration is not one of {optimizer}: {error}");
         fail("config", problem)
     })
 }

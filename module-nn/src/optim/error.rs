@@ -61,7 +61,7 @@ impl fmt::Display for OptimizerError {
                 let (names, are) = list_paths(paths);
                 write!(
                     f,
-                    "step: {names} {are} not the parameter(s) the optimizer was built with; build it anew \
+                    "step: {names} {are} not the parameter(s) the optimizer was built with; rebuild it \
                      after replacing layers"
                 )
             }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
-/// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of one's own needs.
+/// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of your own needs.
 ///
 /// [`build`](Self::build) makes an optimizer of it, with groups of parameters, states, checkpoints and all checks
 /// ([`RuleOptimizer`]). The options are saved with the state, so they are `Serialize` and `Deserialize`.

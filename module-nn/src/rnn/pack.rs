@@ -70,7 +70,7 @@ fn pack(
     let mut order: Vec<usize> = (0..batch).collect();
     if options.enforce_sorted {
         if !lengths.is_sorted_by(|a, b| a >= b) {
-            let problem = "must not grow when `enforce_sorted` is true; set it to false to have the \
+            let problem = "must be in decreasing order when `enforce_sorted` is true; set it to false to have the \
                            sequences sorted";
             return Err(lengths_error(op, lengths, problem));
         }

@@ -1,7 +1,7 @@
 //! Gradients at the outputs of modules, traces for profilers, and pictures.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use module_nn::inspect::{GradientFlag, GradientInspector, Picture, Place, Trace};
+use module_nn::inspect::{Endpoint, GradientFlag, GradientInspector, Picture, Trace};
 use module_nn::prelude::*;
 
 /// Two branches that are added, and a layer that is used twice.
@@ -123,10 +123,10 @@ fn gradients_that_vanish_explode_or_are_no_numbers_are_flagged() {
 #[test]
 fn flows_lead_through_what_happens_between_calls() {
     let trace = Trace::record_flows(&net(), ones()).unwrap();
-    let name = |place: Place| match place {
-        Place::Input(i) => format!("input {i}"),
-        Place::Output(i) => format!("output {i}"),
-        Place::Call(i) => format!("{i} {}", trace.calls()[i].path),
+    let name = |place: Endpoint| match place {
+        Endpoint::Input(i) => format!("input {i}"),
+        Endpoint::Output(i) => format!("output {i}"),
+        Endpoint::Call(i) => format!("{i} {}", trace.calls()[i].path),
     };
     let mut flows: Vec<_> = trace
         .flows()

@@ -132,7 +132,7 @@ fn boxes_around_a_layer_do_not_count_and_other_pointers_do() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("select = boxed: is a Choice and no ReLU"),
+        error.contains("select = boxed: is a Choice, not a ReLU"),
         "{error}"
     );
 }
@@ -158,7 +158,7 @@ fn typed_ones_know_what_they_replace() {
     assert!(
         error
             .to_string()
-            .contains("select = other: is a ReLU and no Linear"),
+            .contains("select = other: is a ReLU, not a Linear"),
         "{error}"
     );
     // One that fails leaves all as they are.

@@ -228,7 +228,11 @@ fn files_that_are_taken_for_checkpoints_are_named() {
             text.as_bytes(),
             "a text that begins with `\u{e9}\u{e9}",
         ),
-        ("npy", b"\x93NUMPY\x01\0", "it has only 8 bytes: cut off?"),
+        (
+            "npy",
+            b"\x93NUMPY\x01\0",
+            "it has only 8 bytes (truncated?); download",
+        ),
         (
             "npy",
             b"\x93NUMPY\x01\0\x76\0{'descr'",
@@ -242,7 +246,7 @@ fn files_that_are_taken_for_checkpoints_are_named() {
             "compressed by gzip; unpack it",
         ),
         ("tar", &tar, "a tar archive; unpack it"),
-        ("empty", b"", "it is empty: cut off?"),
+        ("empty", b"", "it is empty (truncated?); download"),
         (
             "noise",
             b"\xff\xfe\0\x01\x02\x03\x04\x05\x06\x07",

@@ -503,7 +503,7 @@ fn the_state_of_another_optimizer_is_called_so() {
     let unnamed = unnamed.with("parameters", &paths).unwrap();
     let old = sgd.load_state(&unnamed).unwrap_err().to_string();
     assert!(
-        old.contains("its configuration is none of SGD") && old.contains("unknown field"),
+        old.contains("its configuration is not one of SGD") && old.contains("unknown field"),
         "{old}"
     );
     adamw.load_state(&unnamed).unwrap();

@@ -507,11 +507,11 @@ fn files_that_were_cut_off_are_told_so() {
     for end in 0..file.len() {
         let path = scratch.put("file", &file[..end]);
         let message = StateDict::load(path).unwrap_err().to_string();
-        assert!(message.contains("cut off?"), "{end}: {message}");
+        assert!(message.contains("(truncated?)"), "{end}: {message}");
     }
     let path = scratch.put("file", &[&*file, b"\0"].concat());
     let message = StateDict::load(path).unwrap_err().to_string();
-    assert!(!message.contains("cut off?"), "{message}");
+    assert!(!message.contains("(truncated?)"), "{message}");
 }
 
 /// A directory of three shards and a tie, and the text of its index.

@@ -170,7 +170,7 @@ fn of_dtype(module: &str, name: &str) -> Option<Global> {
         .or(storage.map(|scalars| Global::Storage(Some(scalars))))
 }
 
-/// Tensors that are not served, by the function of `torch._utils` that makes them, with what to save
+/// Tensors that are not supported, by the function of `torch._utils` that makes them, with what to save
 /// instead.
 static TENSORS: [(&str, &str, &str); 8] = [
     (
@@ -225,10 +225,10 @@ pub(super) fn describe(module: &str, name: &str) -> String {
     }
 }
 
-/// What to save instead of a tensor that is not served.
+/// What to save instead of a tensor that is not supported.
 pub(super) fn suggest_instead(module: &str, name: &str) -> Option<String> {
     let (_, instead) = tensor(module, name)?;
-    Some(format!("which is not served; save {instead} instead"))
+    Some(format!("which is not supported; save {instead} instead"))
 }
 
 fn tensor(module: &str, name: &str) -> Option<(&'static str, &'static str)> {

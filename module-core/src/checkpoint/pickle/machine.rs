@@ -330,7 +330,9 @@ fn bytes(_: &[u8]) -> Value {
 fn protocol(number: u8) -> Result<(), String> {
     match number {
         2..=5 => Ok(()),
-        _ => Err(format!("pickle protocol {number} is none of 2 to 5")),
+        _ => Err(format!(
+            "pickle protocol {number} is not supported; expected 2 to 5"
+        )),
     }
 }
 

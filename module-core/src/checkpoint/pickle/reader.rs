@@ -33,7 +33,8 @@ impl<'a> Reader<'a> {
                 Ok(taken)
             }
             None => Err(format!(
-                "{} ends early: cut off? At byte {} the pickle has {} bytes left and needs {count}",
+                "{} ends early (truncated?); download or save it again: \
+                 at byte {} the pickle has {} bytes left and needs {count}",
                 self.whole,
                 self.at,
                 self.bytes.len() - self.at

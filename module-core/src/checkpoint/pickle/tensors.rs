@@ -83,7 +83,7 @@ impl<'a> TensorBuilder<'a> {
     /// Puts a tensor under a name that is still free.
     pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), FormatError> {
         let tensor = self.make(rebuild);
-        let tensor = tensor.map_err(|problem| problem.of(&shorten(name)))?;
+        let tensor = tensor.map_err(|problem| problem.in_part(&shorten(name)))?;
         self.heap.budget().bytes(name.len())?;
         match self.state.insert(name, tensor) {
             Some(_) => Err(format!("the key `{}` appears twice", shorten(name)).into()),
@@ -145,7 +145,7 @@ impl<'a> TensorBuilder<'a> {
         };
         let scalars = scalars.ok_or("nothing tells its dtype")?;
         let dtype = scalars.dtype().ok_or_else(|| {
-            FormatError::Unsupported(format!("its dtype {} is not served", scalars.name()))
+            FormatError::Unsupported(format!("its dtype {} is not supported", scalars.name()))
         })?;
         let lazy = metadata.map_or(Ok(Lazy::default()), |metadata| self.lazy(metadata))?;
         let size = storage
@@ -175,7 +175,7 @@ impl<'a> TensorBuilder<'a> {
             (Value::Global(Global::DType(scalars)), _) => Ok(scalars),
             (_, Some((module, name))) => {
                 let (module, name) = (shorten(module), shorten(name));
-                let problem = format!("its dtype `{module}.{name}` is not served");
+                let problem = format!("its dtype `{module}.{name}` is not supported");
                 Err(FormatError::Unsupported(problem))
             }
             _ => {

@@ -14,36 +14,38 @@ use module_tensor::error::quote;
 
 #[derive(Default)]
 pub(super) struct Header {
-    pub(super) metadata: Texts,
+    pub(super) metadata: StringMap,
     pub(super) tensors: IndexMap<String, TensorInfo>,
 }
 
-/// Texts by their names; for metadata, by what is read and written in their order.
-pub(in crate::checkpoint) type Texts = IndexMap<String, String>;
+/// StringMap by their names; for metadata, by what is read and written in their order.
+pub(in crate::checkpoint) type StringMap = IndexMap<String, String>;
 
 pub(super) const METADATA: &str = "__metadata__";
 
 /// What the format allows a header to take.
-const MOST: usize = 100_000_000;
+const MAX_HEADER: usize = 100_000_000;
 
 impl Header {
     /// The length of the header, which stands in the first eight bytes of a file of `size`.
     pub(super) fn length(file: &[u8], size: usize) -> Result<usize, String> {
-        let (length, _) = file
-            .split_first_chunk()
-            .ok_or("the file ends early: cut off? The length of its header is missing")?;
+        let (length, _) = file.split_first_chunk().ok_or(
+            "the file ends early (truncated?); download or save it again: \
+             the length of its header is missing",
+        )?;
         let length = u64::from_le_bytes(*length);
         let within = usize::try_from(length)
             .ok()
-            .filter(|length| *length <= MOST);
+            .filter(|length| *length <= MAX_HEADER);
         let length = within.ok_or_else(|| {
-            format!("a header of {length} bytes is more than the {MOST} that are allowed")
+            format!("a header of {length} bytes is more than the {MAX_HEADER} that are allowed")
         })?;
         let more = size.saturating_sub(8);
         match length <= more {
             true => Ok(length),
             false => Err(format!(
-                "the file ends early: cut off? Its header takes {length} bytes, and {more} follow"
+                "the file ends early (truncated?); download or save it again: \
+                 its header takes {length} bytes, and {more} follow"
             )),
         }
     }
@@ -61,9 +63,9 @@ impl Header {
         // The elements start at a multiple of eight, at which all of them are aligned.
         file.resize(file.len().next_multiple_of(8), b' ');
         let length = file.len() - 8;
-        if length > MOST {
+        if length > MAX_HEADER {
             return Err(format!(
-                "the names and shapes take {length} bytes, more than the {MOST} that are allowed"
+                "the names and shapes take {length} bytes, more than the {MAX_HEADER} that are allowed"
             ));
         }
         if let Some(start) = file.first_chunk_mut() {
@@ -74,7 +76,7 @@ impl Header {
 }
 
 /// By rising names, so that equal states are equal files.
-pub(in crate::checkpoint) fn in_order(texts: &Texts) -> Sorted<'_, &str> {
+pub(in crate::checkpoint) fn in_order(texts: &StringMap) -> Sorted<'_, &str> {
     Sorted::new(
         texts
             .iter()

@@ -98,7 +98,7 @@ impl Parameter {
     }
 
     /// Takes over the values of `other`, its initializers and the turn at which it is drawn: in a tree
-    /// that is drawn anew both get the same values again. So start layers that are copies of one.
+    /// that is reset, both get the same values again. Transformer stacks start their layers this way.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::inspect::summary::group_digits;
-use crate::inspect::{Place, TensorInfo, Trace};
+use crate::inspect::{Endpoint, TensorInfo, Trace};
 
 /// Boxes in boxes, and lines between those that hold no others. Node 0 stands around all.
 pub(super) struct Graph {
@@ -80,10 +80,10 @@ impl Graph {
             )
         });
         let outputs: Vec<usize> = outputs.collect();
-        let node = |place: Place| match place {
-            Place::Input(i) => inputs.get(i),
-            Place::Call(i) => calls.get(i),
-            Place::Output(i) => outputs.get(i),
+        let node = |place: Endpoint| match place {
+            Endpoint::Input(i) => inputs.get(i),
+            Endpoint::Call(i) => calls.get(i),
+            Endpoint::Output(i) => outputs.get(i),
         };
         let mut known = HashSet::new();
         for flow in trace.flows() {

@@ -6,7 +6,7 @@ use super::graph::{Graph, Node, Role};
 use super::layout::{LETTER, Layout, Rect, Route, layout};
 
 /// Fills and frames of boxes that learn, one pair for each type.
-const COLOURS: [(&str, &str); 8] = [
+const COLORS: [(&str, &str); 8] = [
     ("#dbeafe", "#3b82f6"),
     ("#dcfce7", "#22c55e"),
     ("#fef3c7", "#d97706"),
@@ -96,7 +96,7 @@ fn draw_box<'g>(
                 kinds.push(&node.kind);
                 kinds.len() - 1
             });
-            let (fill, frame) = COLOURS[place % COLOURS.len()];
+            let (fill, frame) = COLORS[place % COLORS.len()];
             (fill, frame, 6.0)
         }
         _ => ("#f3f4f6", "#9ca3af", 6.0),

@@ -155,19 +155,19 @@ fn extra_state_of_any_type_is_saved_and_loaded() {
     let model = extra();
     model
         .extra
-        .put(&json!({"words": ["a", "b"], "count": 2}))
+        .set_value(&json!({"words": ["a", "b"], "count": 2}))
         .unwrap();
     let path = std::env::temp_dir().join(format!("extra-{}.safetensors", std::process::id()));
     model.save(&path).unwrap();
     let other = extra();
     assert!(other.load(&path).unwrap().missing.is_empty());
     std::fs::remove_file(path).unwrap();
-    assert_eq!(other.extra.get::<Value>().unwrap()["words"][1], "b");
-    assert!(other.extra.get::<Vec<i64>>().is_err());
+    assert_eq!(other.extra.value::<Value>().unwrap()["words"][1], "b");
+    assert!(other.extra.value::<Vec<i64>>().is_err());
     // It is neither cast nor drawn anew.
     other.half().unwrap();
     assert!(other.inner.reset_parameters().is_ok());
-    assert_eq!(other.extra.get::<Value>().unwrap()["count"], 2);
+    assert_eq!(other.extra.value::<Value>().unwrap()["count"], 2);
 
     #[derive(Module)]
     struct Two {
@@ -175,7 +175,7 @@ fn extra_state_of_any_type_is_saved_and_loaded() {
         second: ExtraState,
     }
 
-    let [first, second] = [1, 2].map(|value| ExtraState::of(&value).unwrap());
+    let [first, second] = [1, 2].map(|value| ExtraState::from_value(&value).unwrap());
     let error = Two { first, second }.state_dict().unwrap_err();
     assert!(
         matches!(error.downcast_ref(), Some(ModuleError::DuplicateKey { .. })),

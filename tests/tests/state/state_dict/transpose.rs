@@ -115,7 +115,7 @@ fn a_square_weight_that_a_rule_leaves_out_is_an_error() {
             error.to_string().ends_with(
                 "\"h.1.c_proj.weight\" is square and is not transposed, while the other weights \
                  of Linear are: write `Transpose::of_kind(\"Linear\")`, or \
-                 `.exclude(\"h.1.c_proj.weight\")` where it is meant."
+                 `.exclude(\"h.1.c_proj.weight\")` if it must stay as it is."
             ),
             "{error}"
         );
@@ -218,7 +218,7 @@ fn ties_survive_being_transposed() {
 #[test]
 fn rules_without_a_way_back_are_errors_that_name_it() {
     let model = gpt();
-    let unwrapped = LoadOptions::new().remap(Remap::unwrapped());
+    let unwrapped = LoadOptions::new().remap(Remap::strip_wrappers());
     let error = model.state_dict_as(&unwrapped).unwrap_err().to_string();
     assert!(
         error.contains("has no inverse") && error.contains("`Remap::inverse_for`"),
@@ -235,7 +235,7 @@ fn rules_without_a_way_back_are_errors_that_name_it() {
     );
     // Exact for the keys that there were, whatever the rules.
     let foreign = model.state_dict().unwrap().add_prefix("module").unwrap();
-    let back = Remap::unwrapped().inverse_for(foreign.keys()).unwrap();
+    let back = Remap::strip_wrappers().inverse_for(foreign.keys()).unwrap();
     let saved = model.state_dict().unwrap().remap(&back).unwrap();
     assert_same(&saved, &foreign, "saved");
     let swap = Remap::new()

@@ -178,7 +178,7 @@ fn convolutions() {
         x.im2col(d.columns::<2>())
     });
     fuzz("im2col of four dimensions", |d| {
-        // Four are not served; the answer is an error.
+        // Four are not supported; the answer is an error.
         let x = d.volume::<1>(2);
         match d.often() {
             true => x.im2col(d.columns::<1>()),
@@ -307,7 +307,7 @@ fn exchanged_places() {
             .0)
     });
     fuzz("pooling over four dimensions", |d| {
-        // Four are not served; the answer is an error.
+        // Four are not supported; the answer is an error.
         if d.often() {
             return d.volume::<1>(2).max_pool(d.pooling::<1>());
         }

@@ -1,4 +1,4 @@
-//! Loads and snapshots beside each other: a state dict holds one version of all values.
+//! The lock between loads and state dicts: a state dict never holds half of a load.
 //!
 //! Modules carry no field for a lock, so one lock serves the process. It is held while handles are
 //! read or exchanged, which is a matter of microseconds, and never while hooks run or tensors are

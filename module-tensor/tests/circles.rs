@@ -6,8 +6,8 @@
 //! of methods.
 #![allow(clippy::unwrap_used)]
 
-#[path = "circles/knots.rs"]
-mod knots;
+#[path = "circles/allowed.rs"]
+mod allowed;
 #[path = "circles/sources.rs"]
 mod sources;
 #[path = "circles/words.rs"]
@@ -16,8 +16,8 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use knots::{CORE, Knot, NN, TENSOR};
-use sources::{Arrows, Sources};
+use allowed::{AllowedCircle, CORE, NN, TENSOR};
+use sources::{Imports, Sources};
 
 #[test]
 fn no_file_of_the_tensors_imports_itself_by_others() {
@@ -34,32 +34,32 @@ fn no_file_of_the_layers_imports_itself_by_others() {
     check("module-nn", NN);
 }
 
-/// Finds the circles of a crate but for its knots, which must be circles still.
-fn check(name: &str, knots: &[Knot]) {
+/// Finds the circles of a crate but for its allowed, which must be circles still.
+fn check(name: &str, allowed: &[AllowedCircle]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     let sources = Sources::read(&root.join("src"));
     assert!(sources.files.len() > 80, "{} files", sources.files.len());
-    let mut arrows = sources.arrows();
-    let files: usize = arrows.values().map(BTreeSet::len).sum();
+    let mut imports = sources.imports();
+    let files: usize = imports.values().map(BTreeSet::len).sum();
     assert!(files > 200, "{files} imports");
-    for Knot {
+    for AllowedCircle {
         reason,
-        arrows: allowed,
-    } in knots
+        imports: allowed,
+    } in allowed
     {
         for (from, to) in *allowed {
-            let is_circle = arrows.get(*from).is_some_and(|next| next.contains(*to))
-                && way(&arrows, to, from).is_some();
+            let is_circle = imports.get(*from).is_some_and(|next| next.contains(*to))
+                && way(&imports, to, from).is_some();
             assert!(
                 is_circle,
                 "{from} -> {to} closes no circle: take it off the list ({reason})"
             );
         }
     }
-    for (from, to) in knots.iter().flat_map(|knot| knot.arrows) {
-        arrows.entry((*from).to_owned()).or_default().remove(*to);
+    for (from, to) in allowed.iter().flat_map(|circle| circle.imports) {
+        imports.entry((*from).to_owned()).or_default().remove(*to);
     }
-    let circles = circles(&arrows);
+    let circles = circles(&imports);
     assert!(
         circles.is_empty(),
         "{name} has {} circles of imports:\n{}",
@@ -69,10 +69,10 @@ fn check(name: &str, knots: &[Knot]) {
 }
 
 /// The shortest circle through each file that lies on one, each circle once.
-fn circles(arrows: &Arrows) -> Vec<String> {
+fn circles(imports: &Imports) -> Vec<String> {
     let mut found = BTreeMap::new();
-    for (from, next) in arrows {
-        let back = next.iter().filter_map(|to| way(arrows, to, from));
+    for (from, next) in imports {
+        let back = next.iter().filter_map(|to| way(imports, to, from));
         let Some(way) = back.min_by_key(Vec::len) else {
             continue;
         };
@@ -85,8 +85,8 @@ fn circles(arrows: &Arrows) -> Vec<String> {
     found.into_values().collect()
 }
 
-/// The files on the shortest way along the arrows, with both ends.
-fn way<'a>(arrows: &'a Arrows, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+/// The files on the shortest way along the imports, with both ends.
+fn way<'a>(imports: &'a Imports, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut before = BTreeMap::from([(from, from)]);
     let mut turn = std::collections::VecDeque::from([from]);
     while let Some(file) = turn.pop_front() {
@@ -98,7 +98,7 @@ fn way<'a>(arrows: &'a Arrows, from: &'a str, to: &str) -> Option<Vec<&'a str>> 
             way.reverse();
             return Some(way);
         }
-        for next in arrows.get(file).into_iter().flatten() {
+        for next in imports.get(file).into_iter().flatten() {
             if !before.contains_key(&**next) {
                 before.insert(next, file);
                 turn.push_back(next);

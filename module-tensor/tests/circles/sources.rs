@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::words::{closing, item_end, list_item, path_end, words};
 
 /// A file to the files that it imports.
-pub(crate) type Arrows = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// A module: what its names lead to.
 #[derive(Default)]
@@ -258,8 +258,8 @@ impl Sources {
         target
     }
 
-    pub(crate) fn arrows(&self) -> Arrows {
-        let mut arrows = Arrows::new();
+    pub(crate) fn imports(&self) -> Imports {
+        let mut imports = Imports::new();
         for (m, module) in self.modules.iter().enumerate() {
             let passed_on = module.passed_on.iter();
             let also_used = passed_on.filter(|(name, _)| module.words.contains(name));
@@ -269,10 +269,10 @@ impl Sources {
                 if let Some(Target::File(to)) =
                     target.filter(|to| *to != Target::File(module.file.clone()))
                 {
-                    arrows.entry(module.file.clone()).or_default().insert(to);
+                    imports.entry(module.file.clone()).or_default().insert(to);
                 }
             }
         }
-        arrows
+        imports
     }
 }

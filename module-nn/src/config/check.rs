@@ -12,20 +12,20 @@ use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};
 /// # Example
 ///
 /// ```
-/// use module_nn::config::positive;
+/// use module_nn::config::check_positive;
 ///
-/// assert!(positive("Linear", "in_features", 3).is_ok());
-/// let error = positive("Linear", "in_features", 0).unwrap_err();
+/// assert!(check_positive("Linear", "in_features", 3).is_ok());
+/// let error = check_positive("Linear", "in_features", 0).unwrap_err();
 /// assert_eq!(error.to_string(), "Linear: in_features = 0: must be at least 1");
 /// ```
-pub fn positive(layer: &'static str, name: &'static str, size: usize) -> Result<()> {
+pub fn check_positive(layer: &'static str, name: &'static str, size: usize) -> Result<()> {
     if size > 0 {
         return Ok(());
     }
     Err(Error::argument(layer, name, size, "must be at least 1"))
 }
 
-/// [`positive`] for each of several sizes.
+/// [`check_positive`] for each of several sizes.
 ///
 /// # Errors
 ///
@@ -35,12 +35,12 @@ pub fn positive(layer: &'static str, name: &'static str, size: usize) -> Result<
 ///
 /// ```
 /// use module_nn::Sizes;
-/// use module_nn::config::positive_sizes;
+/// use module_nn::config::check_positive_sizes;
 ///
-/// assert!(positive_sizes("Conv2d", "kernel_size", Sizes::from([3, 1])).is_ok());
-/// assert!(positive_sizes("Conv2d", "kernel_size", Sizes::from([3, 0])).is_err());
+/// assert!(check_positive_sizes("Conv2d", "kernel_size", Sizes::from([3, 1])).is_ok());
+/// assert!(check_positive_sizes("Conv2d", "kernel_size", Sizes::from([3, 0])).is_err());
 /// ```
-pub fn positive_sizes<const N: usize>(
+pub fn check_positive_sizes<const N: usize>(
     layer: &'static str,
     name: &'static str,
     sizes: Sizes<N>,
@@ -61,14 +61,14 @@ pub fn positive_sizes<const N: usize>(
 /// # Example
 ///
 /// ```
-/// use module_nn::config::between;
+/// use module_nn::config::check_between;
 ///
-/// assert!(between("Dropout", "p", 0.5, [0.0, 1.0]).is_ok());
-/// let error = between("Dropout", "p", 1.5, [0.0, 1.0]).unwrap_err();
+/// assert!(check_between("Dropout", "p", 0.5, [0.0, 1.0]).is_ok());
+/// let error = check_between("Dropout", "p", 1.5, [0.0, 1.0]).unwrap_err();
 /// assert_eq!(error.to_string(), "Dropout: p = 1.5: must be between 0 and 1");
-/// assert!(between("LayerNorm", "eps", f64::NAN, [0.0, f64::INFINITY]).is_err());
+/// assert!(check_between("LayerNorm", "eps", f64::NAN, [0.0, f64::INFINITY]).is_err());
 /// ```
-pub fn between(
+pub fn check_between(
     layer: &'static str,
     name: &'static str,
     value: f64,
@@ -93,12 +93,12 @@ pub fn between(
 /// # Example
 ///
 /// ```
-/// use module_nn::config::above_0;
+/// use module_nn::config::check_above_zero;
 ///
-/// assert!(above_0("HuberLoss", "delta", 1.0).is_ok());
-/// assert!(above_0("HuberLoss", "delta", 0.0).is_err());
+/// assert!(check_above_zero("HuberLoss", "delta", 1.0).is_ok());
+/// assert!(check_above_zero("HuberLoss", "delta", 0.0).is_err());
 /// ```
-pub fn above_0(layer: &'static str, name: &'static str, value: f64) -> Result<()> {
+pub fn check_above_zero(layer: &'static str, name: &'static str, value: f64) -> Result<()> {
     if value > 0.0 {
         return Ok(());
     }

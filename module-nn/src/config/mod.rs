@@ -19,7 +19,7 @@ pub use build::Build;
 #[doc(hidden)]
 pub use built::{ConfigArguments, Configurable};
 pub(crate) use check::{PartSize, check_count_fits};
-pub use check::{above_0, between, positive, positive_sizes};
+pub use check::{check_above_zero, check_between, check_positive, check_positive_sizes};
 pub(crate) use input::input;
 pub use one_or_each::OneOrEach;
 pub(crate) use one_or_each::tuple;

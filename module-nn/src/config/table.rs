@@ -19,7 +19,7 @@
 /// # Example
 ///
 /// ```
-/// use module_nn::config::{above_0, positive};
+/// use module_nn::config::{check_above_zero, check_positive};
 /// use module_nn::init::Constant;
 /// use module_nn::prelude::*;
 ///
@@ -49,8 +49,8 @@
 ///     type Output = Scale;
 ///
 ///     fn build(&self) -> Result<Scale> {
-///         positive("Scale", "features", self.features)?;
-///         above_0("Scale", "start", self.start)?;
+///         check_positive("Scale", "features", self.features)?;
+///         check_above_zero("Scale", "start", self.start)?;
 ///         Ok(Scale {
 ///             features: self.features,
 ///             weight: Parameter::with_init(self.features, Constant(self.start))?,

@@ -38,20 +38,19 @@ pub fn binary_cross_entropy_with_logits(
     const NAME: &str = "binary_cross_entropy_with_logits";
     reduce_elementwise(NAME, [input, target], reduction, |x, y| {
         // -ln σ(x)
-        let surprise = softplus(&x.neg()?)?;
-        let surprise = match pos_weight {
+        let neg_log_sigmoid = softplus(&x.neg()?)?;
+        let neg_log_sigmoid = match pos_weight {
             Some(p) => {
                 let more = fit_weight(NAME, p, y)?.sub(1.0)?.mul(y)?;
-                more.add(1.0)?.mul(&surprise)?
+                more.add(1.0)?.mul(&neg_log_sigmoid)?
             }
-            None => surprise,
+            None => neg_log_sigmoid,
         };
-        let losses = y.neg()?.add(1.0)?.mul(x)?.add(&surprise)?;
+        let losses = y.neg()?.add(1.0)?.mul(x)?.add(&neg_log_sigmoid)?;
         apply_weight(NAME, losses, weight)
     })
 }
 
-/// Losses with the weight of each.
 /// The losses, each with its weight.
 pub(super) fn apply_weight(
     op: &'static str,
@@ -105,7 +104,7 @@ pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -
 ///
 /// Shapes that differ, also where they would broadcast, or without a dimension; a weight that does
 /// not broadcast to them; an input that is not floating-point, a target of another floating-point dtype or of
-/// truth values.
+/// `Bool`.
 ///
 /// # Example
 ///

@@ -3,7 +3,7 @@ use module_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How the rows of a bag are joined.
+/// How the rows of a bag are reduced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BagMode {
@@ -23,7 +23,7 @@ module_core::options! {
         optional {
             /// Where each bag starts in a list of indices.
             offsets: Option<&'a Tensor> = None,
-            /// How rows are joined.
+            /// How rows are reduced.
             mode: BagMode = BagMode::Mean,
             /// The factor of each index, for sums.
             per_sample_weights: Option<&'a Tensor> = None,
@@ -146,7 +146,7 @@ fn check(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<()> {
 /// Which bag each index is in.
 struct Bags {
     count: usize,
-    of: Tensor,
+    bag_of_index: Tensor,
 }
 
 impl Bags {
@@ -159,10 +159,13 @@ impl Bags {
         let wrong = |offsets: &Tensor, problem: String| {
             Err(Error::argument(NAME, "offsets", offsets.shape(), problem))
         };
-        let (count, of) = match (&**input.shape(), offsets) {
+        let (count, bag_of_index) = match (&**input.shape(), offsets) {
             (&[count, length], None) => {
-                let of = Tensor::arange(0, count as i64, ())?.unsqueeze(1)?;
-                (count, of.expand([count, length])?.reshape(count * length)?)
+                let bags = Tensor::arange(0, count as i64, ())?.unsqueeze(1)?;
+                (
+                    count,
+                    bags.expand([count, length])?.reshape(count * length)?,
+                )
             }
             (&[length], Some(offsets)) if offsets.rank() == 1 => {
                 let starts = offsets.to_integers(NAME, Integers::Lengths)?;
@@ -179,7 +182,7 @@ impl Bags {
                     return wrong(offsets, format!("must start with 0, not {first}"));
                 }
                 let ends = starts.iter().copied().skip(1).chain([length as i64]);
-                let mut of = Vec::with_capacity(length);
+                let mut bags = Vec::with_capacity(length);
                 for (bag, (&start, end)) in starts.iter().zip(ends).enumerate() {
                     if !(start..=length as i64).contains(&end) {
                         let problem = format!(
@@ -187,9 +190,9 @@ impl Bags {
                         );
                         return wrong(offsets, problem);
                     }
-                    of.extend((start..end).map(|_| bag as i64));
+                    bags.extend((start..end).map(|_| bag as i64));
                 }
-                (count, Tensor::from_vec(of, [length])?)
+                (count, Tensor::from_vec(bags, [length])?)
             }
             (&[_], Some(offsets)) => return wrong(offsets, "must have one dimension".to_owned()),
             (_, Some(offsets)) => {
@@ -201,26 +204,29 @@ impl Bags {
                 return Err(Error::argument(NAME, "offsets", "None", problem));
             }
         };
-        let of = of.to_device(&input.device())?;
-        Ok(Self { count, of })
+        let bag_of_index = bag_of_index.to_device(&input.device())?;
+        Ok(Self {
+            count,
+            bag_of_index,
+        })
     }
 
     /// The sum of the rows of each bag.
     fn sum(&self, rows: &Tensor) -> Result<Tensor> {
         let zeros = Tensor::zeros([self.count, rows.size(1)?], (rows.dtype(), &rows.device()))?;
-        zeros.index_add(0, &self.of, rows)
+        zeros.index_add(0, &self.bag_of_index, rows)
     }
 
     /// The greatest of each column of each bag, the first of several.
     fn max(&self, rows: &Tensor, kept: Option<&Tensor>) -> Result<Tensor> {
         let (device, width) = (rows.device(), rows.size(1)?);
         let values = rows.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
-        let of = self.of.to_vec::<i64>()?;
+        let bags = self.bag_of_index.to_vec::<i64>()?;
         let kept = kept.map(Tensor::to_vec::<bool>).transpose()?;
         let places = Tensor::zeros([self.count, width], (DType::I64, &device))?;
         let mut places = places.to_vec::<i64>()?;
         let mut filled = vec![false; self.count];
-        let rows_of = values.chunks_exact(width.max(1)).zip(&of).enumerate();
+        let rows_of = values.chunks_exact(width.max(1)).zip(&bags).enumerate();
         for (place, (row, &bag)) in rows_of {
             let Ok(bag) = usize::try_from(bag) else {
                 continue;

@@ -4,7 +4,7 @@ use module_core::{ErrorKind, Result, Tensor};
 
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, widen};
 use super::{Reduction, pairwise_distance};
-use crate::config::above_0;
+use crate::config::check_above_zero;
 use crate::{TripletMarginLossConfig, TripletMarginWithDistanceLossConfig};
 
 /// What the squared lengths are raised by, so that no cosine divides by 0.
@@ -69,7 +69,7 @@ pub fn cosine_embedding_loss(
     reduce(&losses, reduction)?.to_dtype(input1.dtype())
 }
 
-/// How far a vector, the anchor, is not nearer to the positive than to the negative by the margin:
+/// Penalizes an anchor that is not closer to the positive than to the negative by at least the margin:
 /// `max(0, d(a, p) - d(a, n) + margin)` with the [`pairwise_distance`]; with `swap` the distance of
 /// the negative is that from the anchor or from the positive, whichever is less.
 ///
@@ -158,7 +158,7 @@ fn triplets(
     swap: bool,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    above_0(op, "margin", margin)?;
+    check_above_zero(op, "margin", margin)?;
     check_floating(op, anchor)?;
     check_same_shape(op, anchor, positive)?;
     check_same_shape(op, anchor, negative)?;

@@ -7,7 +7,7 @@ use module_core::{
 };
 
 use super::loss::widen;
-use crate::config::{config, positive};
+use crate::config::{check_positive, config};
 
 config! {
     /// How [`linear_cross_entropy`] cuts its rows into chunks, so that no more than the logits of one chunk
@@ -30,7 +30,7 @@ impl LinearCrossEntropyOptions {
     /// Refuses what means nothing.
     pub(crate) fn check(&self, op: &'static str) -> Result<()> {
         if let Some(rows) = self.batch_chunk_size {
-            positive(op, "batch_chunk_size", rows)?;
+            check_positive(op, "batch_chunk_size", rows)?;
         }
         self.factor(op).map(drop)
     }
@@ -92,9 +92,9 @@ pub struct LinearCrossEntropyArguments<'a> {
     pub linear_bias: Option<&'a Tensor>,
     /// A weight for each class, `[classes]`.
     pub weight: Option<&'a Tensor>,
-    /// How the losses of the elements are joined.
+    /// How the per-element losses are reduced.
     pub reduction: Reduction,
-    /// A class whose elements count nothing; -100 if none is given, and not for probabilities.
+    /// A target class that is ignored; -100 if none is given, and not for probabilities.
     pub ignore_index: Option<i64>,
     /// How much of the target is spread evenly over all classes.
     pub label_smoothing: f64,

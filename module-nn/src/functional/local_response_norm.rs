@@ -1,6 +1,6 @@
 use module_core::{AvgPoolOptions, ErrorKind, PadMode, Result, Tensor};
 
-use crate::config::positive;
+use crate::config::check_positive;
 
 /// `x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta`, where `i` runs over the `size` channels
 /// around `c`, those outside counting as zeros: of an even size, one more below than above.
@@ -33,7 +33,7 @@ pub fn local_response_norm(
     if rest.is_empty() {
         return Err(too_few_error(input));
     }
-    positive(NAME, "size", size)?;
+    check_positive(NAME, "size", size)?;
     // The rest may be empty, so that its size is not to be found from the others.
     let rest: usize = rest.iter().product();
     let squares = input.mul(input)?.reshape([batch, 1, channels, rest])?;

@@ -1,10 +1,10 @@
-//! What the losses share: which tensors fit each other, and how the losses of elements are joined.
+//! What the losses share: which tensors fit each other, and how per-element losses are reduced.
 
 use module_core::{DType, ErrorKind, Result, Tensor};
 
 use super::Reduction;
 
-/// The losses of the elements, joined.
+/// The per-element losses, reduced.
 pub(super) fn reduce(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
     match reduction {
         Reduction::None => Ok(losses.clone()),
@@ -13,7 +13,7 @@ pub(super) fn reduce(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
     }
 }
 
-/// A loss of each element of `input` with its partner in `target`, joined; half precision is
+/// A loss of each element of `input` with its partner in `target`, reduced; half precision is
 /// computed in `F32` and rounded at the end.
 pub(super) fn reduce_elementwise(
     op: &'static str,

@@ -21,7 +21,7 @@ module_core::options! {
 
 /// The norm of each window over one to three spatial dimensions, `(Σ xᵖ)^(1/p)`; as in PyTorch the elements
 /// are not made positive, and a window that ends outside is scaled up to a whole one. With an infinite
-/// `norm_type` the greatest or the smallest size of an element. Where the sum is 0, the gradient is 0.
+/// `norm_type`, the greatest or the smallest absolute value. Where the sum is 0, the gradient is 0.
 ///
 /// # Shapes
 ///

@@ -214,7 +214,7 @@ fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
     Ok((widen(&x)?, classes))
 }
 
-/// The losses of the rows in the form of the input's batch, joined.
+/// The losses of the rows in the form of the input's batch, reduced.
 fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tensor> {
     let losses = if input.rank() < 2 {
         losses.squeeze(0)?

@@ -8,8 +8,8 @@ use module_core::{Result, Shape, Tensor};
 ///
 /// # Errors
 ///
-/// Shapes that do not broadcast, a dimension that is out of range, other dtypes than one
-/// floating-point one, different devices.
+/// Shapes that do not broadcast, a dimension that is out of range, inputs that do not share one
+/// floating-point dtype, different devices.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
 ///
 /// # Errors
 ///
-/// Shapes that do not broadcast, other dtypes than one floating-point one, different devices.
+/// Shapes that do not broadcast, inputs that do not share one floating-point dtype, different devices.
 ///
 /// # Example
 ///

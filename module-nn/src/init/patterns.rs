@@ -113,7 +113,7 @@ impl Init for Sparse {
         const NAME: &str = "sparse";
         let &Self { sparsity, std } = self;
         let (rows, columns) = matrix(NAME, shape)?;
-        crate::config::between(NAME, "sparsity", sparsity, [0.0, 1.0])?;
+        crate::config::check_between(NAME, "sparsity", sparsity, [0.0, 1.0])?;
         let drawn = Normal { mean: 0.0, std }.init(shape, dtype, generator)?;
         let count = (sparsity * rows as f64).ceil() as usize;
         let mut index = Vec::new();
@@ -135,7 +135,7 @@ impl Init for Sparse {
 ///
 /// # Example
 ///
-/// A bias of four gates, of which the second, that forgets, starts at 1:
+/// A bias of four gates, of which the second, the forget gate, starts at 1:
 ///
 /// ```
 /// use module_nn::{Parameter, init::{Blocks, ones, zeros}};

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Gives every parameter of a tree the initializer that usually suits its layer and the nonlinearity
-/// of the network, except to those that were loaded.
+/// of the network, except those that were loaded.
 ///
 /// | layer | weights | biases |
 /// |---|---|---|
@@ -21,7 +21,7 @@ use super::{
 /// | both, before tanh, sigmoid or nothing | Xavier, uniform, with the gain | 0 |
 /// | both, before SELU | normal of standard deviation `1/√fan_in` | 0 |
 /// | attention | Xavier, uniform, for each projection | 0 |
-/// | LSTM, GRU, RNN | of the input Xavier, of the hidden state orthogonal, each gate for itself | 0; of the gate of an LSTM that forgets [`forget_bias`](Self::forget_bias) |
+/// | LSTM, GRU, RNN | of the input Xavier, of the hidden state orthogonal, each gate for itself | 0; of the forget gate of an LSTM [`forget_bias`](Self::forget_bias) |
 /// | embedding | N(0, 1), the padding row 0 | |
 /// | normalization | 1 | 0 |
 /// | last layer of a residual branch, see [`residual`](Self::residual) | as above, times a small gain | 0 |
@@ -73,7 +73,7 @@ impl Recommended {
         }
     }
 
-    /// What the biases of the gate of an LSTM that forgets add up to; 1 keeps memories at the start.
+    /// The sum of the two forget-gate biases of an LSTM; 1 keeps the memory open at the start.
     #[must_use]
     pub fn forget_bias(self, forget_bias: f64) -> Self {
         Self {
@@ -217,7 +217,7 @@ impl Recommended {
         if name.starts_with("weight") {
             return Chosen::new(XavierUniform::default());
         }
-        // Both biases are added; the second gate of i, f, g, o forgets.
+        // Both biases are added; the second gate of i, f, g, o is the forget gate.
         let forget = super::Constant(self.forget_bias);
         match lstm && name.starts_with("bias_ih") {
             true => Chosen::new(Blocks::of(gates, zeros()).with(1, forget)),

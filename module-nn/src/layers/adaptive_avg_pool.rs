@@ -9,7 +9,7 @@ use crate::config::{Build, config};
 /// The mean of each window, where the windows cut the input into a given size: place `i` of `n` stands for
 /// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
-/// [`AdaptiveAvgPool1d`], [`AdaptiveAvgPool2d`] and [`AdaptiveAvgPool3d`] are its names.
+/// [`AdaptiveAvgPool1d`], [`AdaptiveAvgPool2d`] and [`AdaptiveAvgPool3d`] are its aliases.
 ///
 /// # Shapes
 ///

@@ -1,7 +1,7 @@
 use module_core::{Call, Error, ErrorKind, Forward, Integers, Module, Result, Sequential, Tensor};
 
 use super::{Linear, LinearConfig};
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 
 /// The log-probability of a class among very many, of which few are frequent: the head knows the
 /// frequent classes and one place for each cluster of rarer ones, and the tails, ever smaller, know
@@ -89,7 +89,7 @@ impl Build for AdaptiveLogSoftmaxWithLossConfig {
             div_value,
             ..
         } = self;
-        positive(NAME, "in_features", in_features)?;
+        check_positive(NAME, "in_features", in_features)?;
         let bounds = self.bounds();
         let rising = bounds.windows(2).all(|pair| pair[0] < pair[1]);
         if self.cutoffs.is_empty() || bounds[0] == 0 || !rising {

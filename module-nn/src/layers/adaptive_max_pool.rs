@@ -10,7 +10,7 @@ use crate::config::{Build, config};
 /// The greatest element of each window, where the windows cut the input into a given size: place `i` of `n` stands for
 /// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
-/// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its names. Called with [`WithIndices`]`(x)`
+/// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)`
 /// it also tells where the elements were.
 ///
 /// # Shapes

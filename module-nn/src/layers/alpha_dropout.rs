@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 
 /// Dropout for [`SELU`](super::SELU), which keeps mean 0 and variance 1: in training, an element
 /// becomes the lower bound of `SELU` with probability `p`, and all are then scaled and shifted; in
@@ -56,7 +56,7 @@ impl Build for AlphaDropoutConfig {
     ///
     /// A probability outside `[0, 1]`.
     fn build(&self) -> Result<AlphaDropout> {
-        between("AlphaDropout", "p", *self.p, [0.0, 1.0])?;
+        check_between("AlphaDropout", "p", *self.p, [0.0, 1.0])?;
         Ok(AlphaDropout {
             p: self.p,
             training: Training::new(),

@@ -8,7 +8,7 @@ use crate::config::{Build, config};
 
 /// The mean of each window.
 ///
-/// [`AvgPool1d`], [`AvgPool2d`] and [`AvgPool3d`] are its names.
+/// [`AvgPool1d`], [`AvgPool2d`] and [`AvgPool3d`] are its aliases.
 ///
 /// # Shapes
 ///

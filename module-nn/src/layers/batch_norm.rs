@@ -5,7 +5,7 @@ use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use super::channel_norm::{ChannelNorm, ChannelNormArguments};
 use super::spatial::{of_dims, sizes};
-use super::sync_batch_norm::Sync;
+use super::sync_batch_norm::SyncCell;
 use crate::config::{Build, config};
 
 /// Batch normalization of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
@@ -13,7 +13,7 @@ use crate::config::{Build, config};
 /// In training the statistics are the batch's, with the biased variance, and move the running
 /// ones, with the unbiased variance; in evaluation they are the running ones.
 ///
-/// [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are its names.
+/// [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are its aliases.
 ///
 /// Source: Ioffe and Szegedy, *Batch Normalization: Accelerating Deep Network Training by Reducing
 /// Internal Covariate Shift* (2015).
@@ -56,7 +56,7 @@ pub struct BatchNorm<const N: usize> {
     #[module(flatten)]
     norm: ChannelNorm,
     #[module(skip)]
-    sync: Sync,
+    sync: SyncCell,
 }
 
 /// The batch normalization of vectors or sequences, [`BatchNorm`] over one dimension.
@@ -131,7 +131,7 @@ impl<const N: usize> Build for BatchNormConfig<N> {
         Ok(BatchNorm {
             config: self.clone(),
             norm: ChannelNorm::new(BatchNorm::<N>::NAME, arguments)?,
-            sync: Sync::default(),
+            sync: SyncCell::default(),
         })
     }
 }
@@ -149,7 +149,7 @@ impl<const N: usize> BatchNorm<N> {
         &self.norm.bias
     }
 
-    pub(super) fn sync(&self) -> &Sync {
+    pub(super) fn sync(&self) -> &SyncCell {
         &self.sync
     }
 

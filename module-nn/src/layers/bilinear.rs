@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional;
 use crate::init::Uniform;
 
@@ -79,9 +79,9 @@ impl Build for BilinearConfig {
             out_features,
             bias,
         } = self;
-        positive("Bilinear", "in1_features", in1_features)?;
-        positive("Bilinear", "in2_features", in2_features)?;
-        positive("Bilinear", "out_features", out_features)?;
+        check_positive("Bilinear", "in1_features", in1_features)?;
+        check_positive("Bilinear", "in2_features", in2_features)?;
+        check_positive("Bilinear", "out_features", out_features)?;
         let init = || Uniform::of_fan_in(in1_features);
         let shape = [out_features, in1_features, in2_features];
         Ok(Bilinear {

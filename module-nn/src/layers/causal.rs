@@ -14,7 +14,7 @@ pub(super) fn causal_mask(
     Tensor::ones([queries, keys], (DType::Bool, device))?.tril(past)
 }
 
-/// Minus infinity where a mask of truth values is false, else 0.
+/// Minus infinity where a `Bool` mask is false, else 0.
 pub(super) fn additive_mask(seen: &Tensor, dtype: DType) -> Result<Tensor> {
     let zeros = Tensor::zeros(seen.shape(), (dtype, &seen.device()))?;
     zeros.masked_fill(&seen.logical_not()?, f64::NEG_INFINITY)

@@ -7,7 +7,7 @@ use module_core::{
     Buffer, DType, Maybe, Module, Parameter, Result, Tensor, Training, default_dtype,
 };
 
-use crate::config::{between, positive};
+use crate::config::{check_between, check_positive};
 use crate::init::{ones, zeros};
 
 /// The members of a normalization with running statistics of each channel; the layers flatten it into
@@ -46,9 +46,9 @@ impl ChannelNorm {
             track_running_stats,
             bias,
         } = arguments;
-        positive(layer, "num_features", num_features)?;
-        between(layer, "eps", *eps, [0.0, f64::INFINITY])?;
-        between(
+        check_positive(layer, "num_features", num_features)?;
+        check_between(layer, "eps", *eps, [0.0, f64::INFINITY])?;
+        check_between(
             layer,
             "momentum",
             momentum.map_or(0.0, Number::get),

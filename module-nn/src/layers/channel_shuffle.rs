@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional;
 
 /// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
@@ -52,7 +52,7 @@ impl Build for ChannelShuffleConfig {
     /// A 0.
     fn build(&self) -> Result<ChannelShuffle> {
         let groups = self.groups;
-        positive("ChannelShuffle", "groups", groups)?;
+        check_positive("ChannelShuffle", "groups", groups)?;
         Ok(ChannelShuffle { groups })
     }
 }

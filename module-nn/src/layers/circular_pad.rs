@@ -8,7 +8,7 @@ use crate::config::{Build, config, tuple};
 
 /// The input going on at its other end.
 ///
-/// [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are its names.
+/// [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are its aliases.
 ///
 /// # Shapes
 ///

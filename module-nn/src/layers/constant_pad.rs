@@ -9,7 +9,7 @@ use crate::config::{Build, config, tuple};
 
 /// A number around the last dimensions; of an integer tensor it must be whole.
 ///
-/// [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are its names.
+/// [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are its aliases.
 ///
 /// # Shapes
 ///

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::spatial::{check_channels, of_dims};
 use crate::PadMode;
-use crate::config::{Build, config, positive, positive_sizes};
+use crate::config::{Build, check_positive, check_positive_sizes, config};
 use crate::init::{KaimingUniform, Uniform};
 use crate::parametrize::WithWeight;
 
 /// The cross-correlation of sequences, images or volumes with learned kernels; over an image
 /// `y[n, o, i, j] = b[o] + Σ x[n, c, i·s + a·d - p, j·s + b·d - p] · w[o, c, a, b]`.
 ///
-/// [`Conv1d`], [`Conv2d`] and [`Conv3d`] are its names.
+/// [`Conv1d`], [`Conv2d`] and [`Conv3d`] are its aliases.
 ///
 /// Source: LeCun et al., *Backpropagation Applied to Handwritten Zip Code Recognition* (1989).
 ///
@@ -102,9 +102,9 @@ config! {
             stride: Sizes<N> = 1,
             /// What is added around the input: sizes, [`Padding::Same`] or [`Padding::Valid`].
             padding: Padding<N> = 0,
-            /// The distance between neighbors of the kernel.
+            /// The spacing between kernel elements.
             dilation: Sizes<N> = 1,
-            /// The number of blocks into which the channels fall.
+            /// The number of groups of channels that are convolved separately.
             groups: usize = 1,
             /// Whether a bias is learned.
             bias: bool = true,
@@ -182,12 +182,12 @@ impl<const N: usize> ConvConfig<N> {
             groups,
             ..
         } = self;
-        positive(name, "in_channels", in_channels)?;
-        positive(name, "out_channels", out_channels)?;
-        positive(name, "groups", groups)?;
-        positive_sizes(name, "kernel_size", self.kernel_size)?;
-        positive_sizes(name, "stride", stride)?;
-        positive_sizes(name, "dilation", self.dilation)?;
+        check_positive(name, "in_channels", in_channels)?;
+        check_positive(name, "out_channels", out_channels)?;
+        check_positive(name, "groups", groups)?;
+        check_positive_sizes(name, "kernel_size", self.kernel_size)?;
+        check_positive_sizes(name, "stride", stride)?;
+        check_positive_sizes(name, "dilation", self.dilation)?;
         for (channels, which) in [(in_channels, "in_channels"), (out_channels, "out_channels")] {
             if !channels.is_multiple_of(groups) {
                 let problem = format!("must divide {which} = {channels}");

@@ -62,13 +62,13 @@ config! {
             stride: Sizes<2> = 1,
             /// What is added around the input; without it, as much as keeps the size at a stride of 1.
             padding: Option<Padding<2>> = None,
-            /// The number of blocks into which the channels fall.
+            /// The number of groups of channels that are convolved separately.
             groups: usize = 1,
             /// The normalization, if there is one.
             norm_layer: Option<NormLayer> = NormLayer::BatchNorm2d,
             /// The activation, if there is one.
             activation_layer: Option<ActivationLayer> = ActivationLayer::ReLU,
-            /// The distance between neighbors of the kernel.
+            /// The spacing between kernel elements.
             dilation: Sizes<2> = 1,
             /// Whether the convolution has a bias; without it, where there is no normalization.
             bias: Option<bool> = None,

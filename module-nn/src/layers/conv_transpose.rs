@@ -13,7 +13,7 @@ use crate::config::{Build, config};
 /// output, over an image `y[n, o, i·s + a·d - p, j·s + b·d - p] += x[n, c, i, j] · w[c, o, a, b]`, and
 /// then the bias. It is the gradient of a [`Conv`](super::Conv) by its input.
 ///
-/// [`ConvTranspose1d`], [`ConvTranspose2d`] and [`ConvTranspose3d`] are its names.
+/// [`ConvTranspose1d`], [`ConvTranspose2d`] and [`ConvTranspose3d`] are its aliases.
 ///
 /// Source: Zeiler et al., *Deconvolutional Networks* (2010).
 ///
@@ -90,11 +90,11 @@ config! {
             padding: Sizes<N> = 0,
             /// How many places are added after the output; below the stride or the dilation.
             output_padding: Sizes<N> = 0,
-            /// The number of blocks into which the channels fall.
+            /// The number of groups of channels that are convolved separately.
             groups: usize = 1,
             /// Whether a bias is learned.
             bias: bool = true,
-            /// The distance between neighbors of the kernel.
+            /// The spacing between kernel elements.
             dilation: Sizes<N> = 1,
             /// Zeros, as in PyTorch, which knows no other here.
             padding_mode: PaddingMode = PaddingMode::Zeros,

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 use crate::functional;
 
 /// The cosine of the angle between vectors along a dimension:
@@ -12,8 +12,8 @@ use crate::functional;
 ///
 /// # Errors
 ///
-/// Shapes that do not broadcast, a dimension that is out of range, other dtypes than one
-/// floating-point one.
+/// Shapes that do not broadcast, a dimension that is out of range, inputs that do not share one
+/// floating-point dtype.
 ///
 /// # Example
 ///
@@ -53,7 +53,7 @@ impl Build for CosineSimilarityConfig {
     /// An `eps` below 0.
     fn build(&self) -> Result<CosineSimilarity> {
         let &Self { dim, eps } = self;
-        between("CosineSimilarity", "eps", eps, [0.0, f64::INFINITY])?;
+        check_between("CosineSimilarity", "eps", eps, [0.0, f64::INFINITY])?;
         Ok(CosineSimilarity { dim, eps })
     }
 }

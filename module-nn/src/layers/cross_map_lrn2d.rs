@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{AvgPoolOptions, ErrorKind, Forward, Module, PadMode, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 
 /// Division of each element by a power of what lies in the neighboring channels, as Torch 7 had it:
 ///
@@ -71,7 +71,7 @@ impl Build for CrossMapLRN2dConfig {
     ///
     /// A size of 0.
     fn build(&self) -> Result<CrossMapLRN2d> {
-        positive("CrossMapLRN2d", "size", self.size)?;
+        check_positive("CrossMapLRN2d", "size", self.size)?;
         let config = self.clone();
         Ok(CrossMapLRN2d { config })
     }

@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 
 /// In training, zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`; in
 /// evaluation, returns its input.
@@ -57,7 +57,7 @@ impl Build for Dropout2dConfig {
     ///
     /// A probability outside `[0, 1]`.
     fn build(&self) -> Result<Dropout2d> {
-        between("Dropout2d", "p", *self.p, [0.0, 1.0])?;
+        check_between("Dropout2d", "p", *self.p, [0.0, 1.0])?;
         Ok(Dropout2d {
             p: self.p,
             training: Training::new(),

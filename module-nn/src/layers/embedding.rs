@@ -6,7 +6,7 @@ use module_core::{
     no_grad,
 };
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional::by_frequency;
 use crate::init::Normal;
 
@@ -161,8 +161,8 @@ pub(super) fn check_table(
     padding_idx: Option<isize>,
     sparse: bool,
 ) -> Result<Option<usize>> {
-    positive(layer, "num_embeddings", count)?;
-    positive(layer, "embedding_dim", width)?;
+    check_positive(layer, "num_embeddings", count)?;
+    check_positive(layer, "embedding_dim", width)?;
     if sparse {
         let problem = "gradients are dense here; leave it false";
         return Err(Error::argument(layer, "sparse", sparse, problem));

@@ -64,7 +64,7 @@ config! {
             norm_type: Number = 2.0,
             /// Whether the gradient of a row is divided by how often the call names it.
             scale_grad_by_freq: bool = false,
-            /// How the rows of a bag are joined.
+            /// How the rows of a bag are reduced.
             mode: BagMode = BagMode::Mean,
             /// Always false: gradients are dense here.
             sparse: bool = false,

@@ -2,7 +2,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 
 /// [`AlphaDropout`](super::AlphaDropout) of whole channels.
 ///
@@ -54,7 +54,7 @@ impl Build for FeatureAlphaDropoutConfig {
     ///
     /// A probability outside `[0, 1]`.
     fn build(&self) -> Result<FeatureAlphaDropout> {
-        between("FeatureAlphaDropout", "p", *self.p, [0.0, 1.0])?;
+        check_between("FeatureAlphaDropout", "p", *self.p, [0.0, 1.0])?;
         Ok(FeatureAlphaDropout {
             p: self.p,
             training: Training::new(),

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::{Forward, Module, Result, Sizes, Tensor};
 
 use super::UnfoldConfig;
-use crate::config::{Build, config, positive_sizes};
+use crate::config::{Build, check_positive_sizes, config};
 
 /// Columns added to an image at the windows that they belong to: [`Tensor::col2im`].
 ///
@@ -45,7 +45,7 @@ config! {
             kernel_size: Sizes<2>,
         }
         optional {
-            /// The distance between neighbors of the window.
+            /// The spacing between window elements.
             dilation: Sizes<2> = 1,
             /// Zeros around the image.
             padding: Sizes<2> = 0,
@@ -64,7 +64,7 @@ impl Build for FoldConfig {
     ///
     /// An empty image, a zero window, dilation or stride.
     fn build(&self) -> Result<Fold> {
-        positive_sizes("Fold", "output_size", self.output_size)?;
+        check_positive_sizes("Fold", "output_size", self.output_size)?;
         let windows = UnfoldConfig {
             kernel_size: self.kernel_size,
             dilation: self.dilation,

@@ -2,12 +2,12 @@ use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::WithIndices;
 use super::spatial::{check_images, of_dims};
-use crate::config::{Build, config, positive_sizes};
+use crate::config::{Build, check_positive_sizes, config};
 
 /// The greatest element of each window, where the windows are spread over the input at random, so that any
 /// output size is reached: [`Tensor::fractional_max_pool`] says how.
 ///
-/// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are its names. The samples are drawn anew in each pass, also in
+/// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are its aliases. The samples are drawn anew in each pass, also in
 /// evaluation, for each channel of each element of the batch. Called with [`WithIndices`]`(x)` it also tells where
 /// the elements were.
 ///
@@ -83,9 +83,9 @@ impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
     /// both.
     fn build(&self) -> Result<FractionalMaxPool<N>> {
         let name = FractionalMaxPool::<N>::NAME;
-        positive_sizes(name, "kernel_size", self.kernel_size)?;
+        check_positive_sizes(name, "kernel_size", self.kernel_size)?;
         match (self.output_size, self.output_ratio) {
-            (Some(size), None) => positive_sizes(name, "output_size", size)?,
+            (Some(size), None) => check_positive_sizes(name, "output_size", size)?,
             (None, Some(ratio)) => {
                 if !ratio.get().iter().all(|&ratio| 0.0 < ratio && ratio < 1.0) {
                     let problem = "must be between 0 and 1";

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Error, ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use crate::config::{Build, between, config, positive};
+use crate::config::{Build, check_between, check_positive, config};
 use crate::init::{ones, zeros};
 
 /// Normalization of groups of channels, each element of the batch by itself:
@@ -77,9 +77,9 @@ impl Build for GroupNormConfig {
     /// No groups or channels, channels that the groups do not divide, an `eps` below 0.
     fn build(&self) -> Result<GroupNorm> {
         let (groups, channels, affine) = (self.num_groups, self.num_channels, self.affine);
-        positive("GroupNorm", "num_groups", groups)?;
-        positive("GroupNorm", "num_channels", channels)?;
-        between("GroupNorm", "eps", *self.eps, [0.0, f64::INFINITY])?;
+        check_positive("GroupNorm", "num_groups", groups)?;
+        check_positive("GroupNorm", "num_channels", channels)?;
+        check_between("GroupNorm", "eps", *self.eps, [0.0, f64::INFINITY])?;
         if channels % groups != 0 {
             let problem = format!("must be divisible by num_groups = {groups}");
             return Err(Error::argument(

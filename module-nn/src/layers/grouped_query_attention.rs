@@ -7,7 +7,7 @@ use module_core::{
 use super::causal::{additive_mask, causal_mask};
 use super::rotary_embedding::positions;
 use super::{KeyValueCache, Linear, LinearConfig, RotaryEmbedding, RotaryEmbeddingConfig};
-use crate::config::{Build, between, config, input, positive};
+use crate::config::{Build, check_between, check_positive, config, input};
 
 /// Self-attention in which several heads of the query share one of key and value, as decoders of language
 /// models have it: with one head for all it is multi-query attention, with one for each that of
@@ -133,10 +133,10 @@ impl Build for GroupedQueryAttentionConfig {
             ..
         } = self;
         let num_kv_heads = self.shared_heads();
-        positive(NAME, "embed_dim", embed_dim)?;
-        positive(NAME, "num_heads", num_heads)?;
-        positive(NAME, "num_kv_heads", num_kv_heads)?;
-        between(NAME, "dropout", dropout, [0.0, 1.0])?;
+        check_positive(NAME, "embed_dim", embed_dim)?;
+        check_positive(NAME, "num_heads", num_heads)?;
+        check_positive(NAME, "num_kv_heads", num_kv_heads)?;
+        check_between(NAME, "dropout", dropout, [0.0, 1.0])?;
         if !num_heads.is_multiple_of(num_kv_heads) {
             let problem = format!("must be divisible by num_kv_heads = {num_kv_heads}");
             return Err(Error::argument(NAME, "num_heads", num_heads, problem));
@@ -146,7 +146,7 @@ impl Build for GroupedQueryAttentionConfig {
             return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
         }
         let head_dim = self.size_of_head();
-        positive(NAME, "head_dim", head_dim)?;
+        check_positive(NAME, "head_dim", head_dim)?;
         let rotary = match &self.rotary {
             Some(rotary) if rotary.head_dim != head_dim => {
                 let problem = format!("must be that of the attention, {head_dim}");
@@ -191,7 +191,7 @@ impl GroupedQueryAttentionConfig {
 }
 
 input! {
-    /// What [`GroupedQueryAttention`] is called with where a sequence and a cache are not all.
+    /// The input of [`GroupedQueryAttention`] for calls with a mask or options.
     pub struct GroupedQueryAttentionInput {
         required {
             /// The sequence, `[batch, length, embed_dim]`.
@@ -199,7 +199,7 @@ input! {
         }
         tensors {
             /// What broadcasts to `[batch, num_heads, length, keys]`, where the keys are those of the cache and then those
-            /// of the sequence: truth values, true where a key **may be attended to** as in
+            /// of the sequence: `Bool`, true where a key **may be attended to** as in
             /// [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), or numbers that are added to the scores.
             /// Where the attention is causal, that is applied too.
             attn_mask: Tensor,

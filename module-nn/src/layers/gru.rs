@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 
-use super::recurrent::{Recurrent, RecurrentArguments, calls};
+use super::recurrent::{Recurrent, RecurrentArguments, impl_forward};
 use crate::config::{Build, config};
 
 /// A gated recurrent unit.
@@ -80,8 +80,8 @@ config! {
             num_layers: usize = 1,
             /// Whether biases are learned.
             bias: bool = true,
-            /// Whether the batch stands before the steps in the input and the output; the states are
-            /// as ever.
+            /// Whether the batch is the first dimension of input and output; the states keep
+            /// `[layers, batch, …]`.
             batch_first: bool = false,
             /// The probability that an element between two layers is zeroed in training.
             dropout: f64 = 0.0,
@@ -130,4 +130,4 @@ impl GRU {
     }
 }
 
-calls! { GRU: Tensor }
+impl_forward! { GRU: Tensor }

@@ -13,7 +13,7 @@ use crate::config::{Build, config};
 /// With `track_running_stats` the mean of the elements' statistics, with the unbiased variance,
 /// moves running ones in training, and these are used in evaluation.
 ///
-/// [`InstanceNorm1d`], [`InstanceNorm2d`] and [`InstanceNorm3d`] are its names.
+/// [`InstanceNorm1d`], [`InstanceNorm2d`] and [`InstanceNorm3d`] are its aliases.
 ///
 /// Source: Ulyanov, Vedaldi and Lempitsky, *Instance Normalization: The Missing Ingredient for Fast
 /// Stylization* (2016).

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 use crate::init::{ones, zeros};
 
 /// Normalization over the last dimensions: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with
@@ -90,7 +90,7 @@ pub(super) fn check(layer: &'static str, shape: &Shape, eps: f64) -> Result<()> 
         let problem = "must have at least one size";
         return Err(Error::argument(layer, "normalized_shape", shape, problem));
     }
-    between(layer, "eps", eps, [0.0, f64::INFINITY])
+    check_between(layer, "eps", eps, [0.0, f64::INFINITY])
 }
 
 /// A shape as Python prints a tuple.

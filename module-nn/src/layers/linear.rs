@@ -1,7 +1,7 @@
 use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional;
 use crate::init::{KaimingUniform, Uniform};
 use crate::parametrize::WithWeight;
@@ -83,8 +83,8 @@ impl Build for LinearConfig {
             out_features,
             bias,
         } = self;
-        positive("Linear", "in_features", in_features)?;
-        positive("Linear", "out_features", out_features)?;
+        check_positive("Linear", "in_features", in_features)?;
+        check_positive("Linear", "out_features", out_features)?;
         Ok(Linear {
             in_features,
             out_features,

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional;
 
 /// Division of each element by a power of what lies in the neighboring channels:
@@ -69,7 +69,7 @@ impl Build for LocalResponseNormConfig {
     ///
     /// A size of 0.
     fn build(&self) -> Result<LocalResponseNorm> {
-        positive("LocalResponseNorm", "size", self.size)?;
+        check_positive("LocalResponseNorm", "size", self.size)?;
         Ok(LocalResponseNorm {
             config: self.clone(),
         })

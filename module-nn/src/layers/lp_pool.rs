@@ -4,13 +4,13 @@ use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::spatial::of_dims;
-use crate::config::{Build, config, positive_sizes};
+use crate::config::{Build, check_positive_sizes, config};
 use crate::functional::{LpPoolOptions, lp_pool};
 
 /// The norm of each window, `(Σ xᵖ)^(1/p)`: the sum with `p = 1`, with `p = ∞` the greatest size of an
 /// element.
 ///
-/// [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are its names. As in PyTorch the elements are not made
+/// [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are its aliases. As in PyTorch the elements are not made
 /// positive, and a window that ends outside is scaled up to a whole one. Where a sum is 0, the gradient is 0.
 ///
 /// Source: Gulcehre et al., *Learned-Norm Pooling for Deep Feedforward and Recurrent Neural Networks* (2014).
@@ -87,8 +87,8 @@ impl<const N: usize> Build for LPPoolConfig<N> {
     /// A power of 0 or NaN, a zero window or stride.
     fn build(&self) -> Result<LPPool<N>> {
         let name = LPPool::<N>::NAME;
-        positive_sizes(name, "kernel_size", self.kernel_size)?;
-        positive_sizes(name, "stride", self.stride.unwrap_or(self.kernel_size))?;
+        check_positive_sizes(name, "kernel_size", self.kernel_size)?;
+        check_positive_sizes(name, "stride", self.stride.unwrap_or(self.kernel_size))?;
         if *self.norm_type == 0.0 || self.norm_type.is_nan() {
             let problem = "must be a number other than 0";
             return Err(Error::argument(name, "norm_type", self.norm_type, problem));

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 
-use super::recurrent::{Recurrent, RecurrentArguments, calls};
+use super::recurrent::{Recurrent, RecurrentArguments, impl_forward};
 use crate::config::{Build, config};
 
 /// A long short-term memory.
@@ -91,8 +91,8 @@ config! {
             num_layers: usize = 1,
             /// Whether biases are learned.
             bias: bool = true,
-            /// Whether the batch stands before the steps in the input and the output; the states are
-            /// as ever.
+            /// Whether the batch is the first dimension of input and output; the states keep
+            /// `[layers, batch, …]`.
             batch_first: bool = false,
             /// The probability that an element between two layers is zeroed in training.
             dropout: f64 = 0.0,
@@ -143,4 +143,4 @@ impl LSTM {
     }
 }
 
-calls! { LSTM: (Tensor, Tensor) }
+impl_forward! { LSTM: (Tensor, Tensor) }

@@ -5,11 +5,11 @@ use module_core::{Error, Forward, Module, PoolOptions, Result, Sizes, Tensor};
 
 use super::WithIndices;
 use super::spatial::of_dims;
-use crate::config::{Build, config, positive_sizes};
+use crate::config::{Build, check_positive_sizes, config};
 
 /// The greatest element of each window; NaN wins.
 ///
-/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its names. Called with
+/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its aliases. Called with
 /// [`WithIndices`]`(x)` it also tells where the elements were.
 ///
 /// # Shapes
@@ -61,7 +61,7 @@ config! {
             stride: Sizes<N> = kernel_size,
             /// Places around the input that never win; at most half the window.
             padding: Sizes<N> = 0,
-            /// The distance between neighbors of the window.
+            /// The spacing between window elements.
             dilation: Sizes<N> = 1,
             /// Whether a last window that starts inside but ends outside counts.
             ceil_mode: bool = false,
@@ -89,7 +89,7 @@ impl<const N: usize> Build for MaxPoolConfig<N> {
     fn build(&self) -> Result<MaxPool<N>> {
         let name = MaxPool::<N>::NAME;
         check_windows(name, self.kernel_size, self.stride, self.padding)?;
-        positive_sizes(name, "dilation", self.dilation)?;
+        check_positive_sizes(name, "dilation", self.dilation)?;
         let config = self.clone();
         Ok(MaxPool { config })
     }
@@ -112,8 +112,8 @@ pub(super) fn check_windows<const N: usize>(
     stride: Sizes<N>,
     padding: Sizes<N>,
 ) -> Result<()> {
-    positive_sizes(layer, "kernel_size", kernel_size)?;
-    positive_sizes(layer, "stride", stride)?;
+    check_positive_sizes(layer, "kernel_size", kernel_size)?;
+    check_positive_sizes(layer, "stride", stride)?;
     let mut pairs = padding.get().into_iter().zip(kernel_size.get());
     if pairs.any(|(padding, kernel)| padding > kernel / 2) {
         let problem = format!("must be at most half of kernel_size = {kernel_size}");

@@ -3,11 +3,11 @@ use std::fmt;
 use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 
 use super::spatial::of_dims;
-use crate::config::{Build, config, positive_sizes};
+use crate::config::{Build, check_positive_sizes, config};
 
 /// Zeros with the elements where [`MaxPool`](super::MaxPool) found them.
 ///
-/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its names. It is called with the
+/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its aliases. It is called with the
 /// elements and their places, or with the size of the output as well, since pooling brings several sizes to one.
 ///
 /// Source: Zeiler et al., *Adaptive Deconvolutional Networks for Mid and High Level Feature
@@ -87,8 +87,8 @@ impl<const N: usize> Build for MaxUnpoolConfig<N> {
     ///
     /// A zero window or stride.
     fn build(&self) -> Result<MaxUnpool<N>> {
-        positive_sizes(MaxUnpool::<N>::NAME, "kernel_size", self.kernel_size)?;
-        positive_sizes(MaxUnpool::<N>::NAME, "stride", self.stride)?;
+        check_positive_sizes(MaxUnpool::<N>::NAME, "kernel_size", self.kernel_size)?;
+        check_positive_sizes(MaxUnpool::<N>::NAME, "stride", self.stride)?;
         let config = self.clone();
         Ok(MaxUnpool { config })
     }

@@ -4,7 +4,7 @@ mod pass;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor, Training};
 
 use crate::Error;
-use crate::config::{Build, between, config, input, positive};
+use crate::config::{Build, check_between, check_positive, config, input};
 use crate::init::{XavierNormal, XavierUniform, zeros};
 
 pub use output_projection::NonDynamicallyQuantizableLinear;
@@ -44,7 +44,7 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, a mask of another shape, or one that is neither of truth values nor of the
+/// Shapes that do not fit, a mask of another shape, or one that is neither `Bool` nor of the
 /// query's dtype.
 ///
 /// # Example
@@ -141,11 +141,11 @@ impl Build for MultiheadAttentionConfig {
             ..
         } = self;
         let [kdim, vdim] = self.key_and_value_dim();
-        positive(NAME, "embed_dim", embed_dim)?;
-        positive(NAME, "num_heads", num_heads)?;
-        positive(NAME, "kdim", kdim)?;
-        positive(NAME, "vdim", vdim)?;
-        between(NAME, "dropout", dropout, [0.0, 1.0])?;
+        check_positive(NAME, "embed_dim", embed_dim)?;
+        check_positive(NAME, "num_heads", num_heads)?;
+        check_positive(NAME, "kdim", kdim)?;
+        check_positive(NAME, "vdim", vdim)?;
+        check_between(NAME, "dropout", dropout, [0.0, 1.0])?;
         if !embed_dim.is_multiple_of(num_heads) {
             let problem = format!("must be divisible by num_heads = {num_heads}");
             return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
@@ -186,9 +186,9 @@ impl MultiheadAttentionConfig {
 }
 
 input! {
-    /// What [`MultiheadAttention`] is called with where query, key and value are not all.
+    /// The input of [`MultiheadAttention`] for calls with masks or options.
     ///
-    /// Masks are truth values, true where a key is **blocked**, or numbers of the query's dtype that are
+    /// Masks are `Bool`, true where a key is **blocked**, or numbers of the query's dtype that are
     /// added to the scores.
     ///
     /// # Example
@@ -206,17 +206,17 @@ input! {
     /// ```
     pub struct MultiheadAttentionInput {
         required {
-            /// What asks.
+            /// The queries, `[L, N, E]`.
             query,
-            /// What is asked.
+            /// The keys, `[S, N, kdim]`.
             key,
-            /// What answers.
+            /// The values, `[S, N, vdim]`.
             value,
         }
         tensors {
             /// The keys that no query may attend to, `[N, S]`, or `[S]` without a batch.
             key_padding_mask: Tensor,
-            /// The pairs that may not meet, `[L, S]` or `[N·num_heads, L, S]`.
+            /// The query-key pairs that are masked out, `[L, S]` or `[N·num_heads, L, S]`.
             attn_mask: Tensor,
         }
         options {

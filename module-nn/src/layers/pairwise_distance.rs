@@ -12,7 +12,7 @@ use crate::functional;
 ///
 /// # Errors
 ///
-/// Shapes that do not broadcast, other dtypes than one floating-point one.
+/// Shapes that do not broadcast, inputs that do not share one floating-point dtype.
 ///
 /// # Example
 ///

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional;
 
 /// Channels spread over places: `r²` channels become a square of `r` by `r` places of one.
@@ -53,7 +53,7 @@ impl Build for PixelShuffleConfig {
     /// A 0.
     fn build(&self) -> Result<PixelShuffle> {
         let upscale_factor = self.upscale_factor;
-        positive("PixelShuffle", "upscale_factor", upscale_factor)?;
+        check_positive("PixelShuffle", "upscale_factor", upscale_factor)?;
         Ok(PixelShuffle { upscale_factor })
     }
 }

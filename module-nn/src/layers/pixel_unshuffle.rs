@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::functional;
 
 /// Places gathered into channels: the inverse of [`PixelShuffle`](super::PixelShuffle).
@@ -51,7 +51,7 @@ impl Build for PixelUnshuffleConfig {
     /// A 0.
     fn build(&self) -> Result<PixelUnshuffle> {
         let downscale_factor = self.downscale_factor;
-        positive("PixelUnshuffle", "downscale_factor", downscale_factor)?;
+        check_positive("PixelUnshuffle", "downscale_factor", downscale_factor)?;
         Ok(PixelUnshuffle { downscale_factor })
     }
 }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Parameter, Result, Tensor};
 
-use crate::config::{Build, config, positive};
+use crate::config::{Build, check_positive, config};
 use crate::init::Constant;
 
 /// `x` where it is positive, else `x` times a learned slope, one for all or one for each channel.
@@ -68,7 +68,7 @@ impl Build for PReLUConfig {
             num_parameters,
             init,
         } = self;
-        positive("PReLU", "num_parameters", num_parameters)?;
+        check_positive("PReLU", "num_parameters", num_parameters)?;
         Ok(PReLU {
             num_parameters,
             init,

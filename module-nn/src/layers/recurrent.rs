@@ -14,7 +14,7 @@ use crate::init::Uniform;
 use crate::rnn::{PackedSequence, list_with_room};
 
 pub(super) use arguments::RecurrentArguments;
-pub(super) use calls::calls;
+pub(super) use calls::impl_forward;
 pub(super) use cell_weights::CellWeights;
 pub(super) use states::States;
 

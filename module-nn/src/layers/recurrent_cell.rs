@@ -6,7 +6,7 @@ use module_core::fused::RecurrentOp;
 use module_core::{Bias, ErrorKind, Maybe, Module, Parameter, Result, Tensor};
 
 use super::recurrent::{CellWeights, States};
-use crate::config::positive;
+use crate::config::check_positive;
 use crate::init::Uniform;
 
 /// The members of every recurrent cell, which flattens it into itself.
@@ -30,8 +30,8 @@ impl RecurrentCell {
         [input_size, hidden_size]: [usize; 2],
         bias: bool,
     ) -> Result<Self> {
-        positive(layer, "input_size", input_size)?;
-        positive(layer, "hidden_size", hidden_size)?;
+        check_positive(layer, "input_size", input_size)?;
+        check_positive(layer, "hidden_size", hidden_size)?;
         let init = Uniform::of_fan_in(hidden_size);
         // A product beyond memory is refused by the parameter.
         let gates = op.gates().saturating_mul(hidden_size);

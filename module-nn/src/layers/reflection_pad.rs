@@ -8,7 +8,7 @@ use crate::config::{Build, config, tuple};
 
 /// The input mirrored at its edges, which are not repeated.
 ///
-/// [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are its names.
+/// [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are its aliases.
 ///
 /// # Shapes
 ///

@@ -8,7 +8,7 @@ use module_core::{Forward, Marker, Module, Result, Tensor};
 ///
 /// # Errors
 ///
-/// A tensor of truth values.
+/// A `Bool` tensor.
 ///
 /// # Example
 ///

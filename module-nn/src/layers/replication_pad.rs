@@ -8,7 +8,7 @@ use crate::config::{Build, config, tuple};
 
 /// The edges of the input repeated.
 ///
-/// [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are its names.
+/// [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are its aliases.
 ///
 /// # Shapes
 ///

@@ -4,7 +4,7 @@ use module_core::fused::RecurrentOp;
 use module_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::recurrent::{Recurrent, RecurrentArguments, calls};
+use super::recurrent::{Recurrent, RecurrentArguments, impl_forward};
 use crate::config::{Build, config};
 
 /// A recurrent network of Elman's.
@@ -107,8 +107,8 @@ config! {
             nonlinearity: RNNNonlinearity = RNNNonlinearity::Tanh,
             /// Whether biases are learned.
             bias: bool = true,
-            /// Whether the batch stands before the steps in the input and the output; the states are
-            /// as ever.
+            /// Whether the batch is the first dimension of input and output; the states keep
+            /// `[layers, batch, …]`.
             batch_first: bool = false,
             /// The probability that an element between two layers is zeroed in training.
             dropout: f64 = 0.0,
@@ -157,4 +157,4 @@ impl RNN {
     }
 }
 
-calls! { RNN: Tensor }
+impl_forward! { RNN: Tensor }

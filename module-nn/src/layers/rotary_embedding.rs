@@ -5,10 +5,10 @@ use module_core::{DType, Error, ErrorKind, Forward, Marker, Module, Result, Tens
 use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
-use crate::config::{Build, between, config, positive};
+use crate::config::{Build, check_between, check_positive, config};
 use crate::rnn::list_with_room;
 
-/// Turns pairs of features by angles that grow with the position, so that the product of a query and a
+/// Rotates pairs of features by angles that grow with the position, so that the product of a query and a
 /// key depends on how far they are apart:
 ///
 /// ```text
@@ -16,7 +16,7 @@ use crate::rnn::list_with_room;
 /// ```
 ///
 /// for the two features of pair `i` at position `t`; [`PositionLayout`] says which features are a pair.
-/// The angles are computed in `F64`, and half precision is turned in `F32`.
+/// The angles are computed in `F64`, and half precision is rotated in `F32`.
 ///
 /// Source: Su et al., *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021).
 ///
@@ -99,17 +99,17 @@ impl RotaryScaling {
         let range = [f64::MIN_POSITIVE, f64::MAX];
         match *self {
             Self::Default => Ok(()),
-            Self::Linear { factor } => between(NAME, "factor", factor, range),
+            Self::Linear { factor } => check_between(NAME, "factor", factor, range),
             Self::Llama3 {
                 factor,
                 low_freq_factor: low,
                 high_freq_factor: high,
                 original_max_position_embeddings: length,
             } => {
-                between(NAME, "factor", factor, range)?;
-                between(NAME, "low_freq_factor", low, range)?;
-                between(NAME, "high_freq_factor", high, range)?;
-                positive(NAME, "original_max_position_embeddings", length)?;
+                check_between(NAME, "factor", factor, range)?;
+                check_between(NAME, "low_freq_factor", low, range)?;
+                check_between(NAME, "high_freq_factor", high, range)?;
+                check_positive(NAME, "original_max_position_embeddings", length)?;
                 if low < high {
                     return Ok(());
                 }
@@ -145,7 +145,7 @@ config! {
     /// ```
     /// use module_nn::prelude::*;
     ///
-    /// // GPT-J: pairs of neighbors, of which only the first 64 features turn.
+    /// // GPT-J: pairs of neighbors, of which only the first 64 features are rotated.
     /// let rotary = RotaryEmbeddingConfig::new(256)
     ///     .rotary_dim(64)
     ///     .layout(PositionLayout::Interleaved)
@@ -160,7 +160,7 @@ config! {
         optional {
             /// The base of the frequencies.
             rope_theta: f64 = 10000.0,
-            /// How many of the first features turn; all if absent.
+            /// The number of leading features that are rotated; all if absent.
             rotary_dim: Option<usize> = None,
             /// Which features are a pair.
             layout: PositionLayout = PositionLayout::HalfSplit,
@@ -188,12 +188,12 @@ impl Build for RotaryEmbeddingConfig {
             ..
         } = self;
         let rotary_dim = self.rotary_size();
-        positive(NAME, "head_dim", head_dim)?;
+        check_positive(NAME, "head_dim", head_dim)?;
         if rotary_dim == 0 || !rotary_dim.is_multiple_of(2) || rotary_dim > head_dim {
             let problem = format!("must be even and from 2 to head_dim = {head_dim}");
             return Err(Error::argument(NAME, "rotary_dim", rotary_dim, problem));
         }
-        between(
+        check_between(
             NAME,
             "rope_theta",
             rope_theta,
@@ -245,8 +245,8 @@ impl RotaryEmbedding {
             return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
         }
         let mut waves: Option<(DType, [Tensor; 2])> = None;
-        let mut turned = tensors;
-        for x in &mut turned {
+        let mut rotated = tensors;
+        for x in &mut rotated {
             let dtype = x.dtype();
             if !dtype.is_floating_point() {
                 let (op, needs) = (NAME, "a floating-point tensor");
@@ -272,22 +272,22 @@ impl RotaryEmbedding {
                 _ => waves.insert((wide, cos_sin(positions, &self.frequencies, wide)?)),
             };
             *x = self
-                .turn_one(x.to_dtype(wide)?, cos, sin)?
+                .rotate_one(x.to_dtype(wide)?, cos, sin)?
                 .to_dtype(dtype)?;
         }
-        Ok(turned)
+        Ok(rotated)
     }
 
-    fn turn_one(&self, x: Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-        let (size, turned) = (self.config.head_dim, self.config.rotary_size());
+    fn rotate_one(&self, x: Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+        let (size, rotated) = (self.config.head_dim, self.config.rotary_size());
         let layout = self.config.layout;
-        let [a, b] = layout.part(&x.narrow(-1, 0..turned)?)?;
+        let [a, b] = layout.part(&x.narrow(-1, 0..rotated)?)?;
         let first = a.mul(cos)?.sub(&b.mul(sin)?)?;
         let second = b.mul(cos)?.add(&a.mul(sin)?)?;
         let out = layout.join(&first, &second)?;
-        match turned == size {
+        match rotated == size {
             true => Ok(out),
-            false => Tensor::cat(&[out, x.narrow(-1, turned..size)?], -1),
+            false => Tensor::cat(&[out, x.narrow(-1, rotated..size)?], -1),
         }
     }
 

@@ -2,7 +2,7 @@ use module_core::module::Repr;
 use module_core::{Buffer, Error, ErrorKind, Forward, Module, Result, Tensor, default_dtype};
 
 use super::position::{PositionLayout, cos_sin};
-use crate::config::{Build, between, config, positive};
+use crate::config::{Build, check_between, check_positive, config};
 use crate::rnn::list_with_room;
 
 /// Adds to each element of a sequence a vector of waves that says where it stands:
@@ -89,9 +89,9 @@ impl Build for SinusoidalPositionEmbeddingConfig {
             downscale_freq_shift: shift,
             ..
         } = self;
-        positive(NAME, "embedding_dim", embedding_dim)?;
-        positive(NAME, "max_len", max_len)?;
-        between(NAME, "base", base, [f64::MIN_POSITIVE, f64::MAX])?;
+        check_positive(NAME, "embedding_dim", embedding_dim)?;
+        check_positive(NAME, "max_len", max_len)?;
+        check_between(NAME, "base", base, [f64::MIN_POSITIVE, f64::MAX])?;
         let count = embedding_dim.div_ceil(2);
         let divisor = embedding_dim as f64 / 2.0 - shift;
         if divisor.is_nan() || divisor <= 0.0 {

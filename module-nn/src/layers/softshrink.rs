@@ -1,7 +1,7 @@
 use module_core::module::{Number, Repr};
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 
 /// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise.
 ///
@@ -48,7 +48,7 @@ impl Build for SoftshrinkConfig {
     /// A `lambd` below 0.
     fn build(&self) -> Result<Softshrink> {
         let &Self { lambd } = self;
-        between("Softshrink", "lambd", *lambd, [0.0, f64::INFINITY])?;
+        check_between("Softshrink", "lambd", *lambd, [0.0, f64::INFINITY])?;
         Ok(Softshrink { lambd })
     }
 }

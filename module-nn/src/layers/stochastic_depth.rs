@@ -2,7 +2,7 @@ use module_core::module::Repr;
 use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 
 /// In training, zeroes the branches of a residual network: each row of the batch, or the whole batch, with
 /// probability `p`, and scales the rest by `1/(1 - p)`; in evaluation, returns its input. It is
@@ -71,7 +71,7 @@ impl Build for StochasticDepthConfig {
     /// A probability outside `[0, 1]`.
     fn build(&self) -> Result<StochasticDepth> {
         let &Self { p, mode } = self;
-        between("StochasticDepth", "p", p, [0.0, 1.0])?;
+        check_between("StochasticDepth", "p", p, [0.0, 1.0])?;
         let training = Training::new();
         Ok(StochasticDepth { p, mode, training })
     }

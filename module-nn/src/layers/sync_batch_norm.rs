@@ -33,7 +33,7 @@ use module_core::{Result, Tensor};
 /// assert_eq!(convert_sync_batchnorm(&model, Some(Arc::new(Alone))), 1);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait SyncBatchNorm: Send + std::marker::Sync + 'static {
+pub trait SyncBatchNorm: Send + Sync + 'static {
     /// The normalized input of this process, the mean and the biased variance `[channels]` over
     /// the inputs of all processes, and how many values each channel has in all of them.
     ///
@@ -53,9 +53,9 @@ pub trait SyncBatchNorm: Send + std::marker::Sync + 'static {
 
 /// What a batch normalization holds of it.
 #[derive(Default)]
-pub(super) struct Sync(RwLock<Option<Arc<dyn SyncBatchNorm>>>);
+pub(super) struct SyncCell(RwLock<Option<Arc<dyn SyncBatchNorm>>>);
 
-impl Sync {
+impl SyncCell {
     pub(super) fn get(&self) -> Option<Arc<dyn SyncBatchNorm>> {
         let sync = self.0.read().unwrap_or_else(PoisonError::into_inner);
         sync.clone()

@@ -170,7 +170,7 @@ impl Build for TransformerConfig {
 }
 
 input! {
-    /// What [`Transformer`] is called with where the two sequences are not all; masks are those of
+    /// The input of [`Transformer`] for calls with masks or options; masks are those of
     /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
     pub struct TransformerInput {
         required {
@@ -180,11 +180,11 @@ input! {
             tgt,
         }
         tensors {
-            /// The pairs of `src` that may not meet.
+            /// The pairs of positions of `src` that are masked out.
             src_mask: Tensor,
-            /// The pairs of `tgt` that may not meet.
+            /// The pairs of positions of `tgt` that are masked out.
             tgt_mask: Tensor,
-            /// The pairs of `tgt` and the memory that may not meet.
+            /// The pairs of positions of `tgt` and the memory that are masked out.
             memory_mask: Tensor,
             /// The elements of `src` that none of them may attend to.
             src_key_padding_mask: Tensor,

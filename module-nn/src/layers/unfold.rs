@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{Forward, Module, Result, Sizes, Tensor, UnfoldOptions};
 
-use crate::config::{Build, config, positive_sizes};
+use crate::config::{Build, check_positive_sizes, config};
 
 /// The windows over an image as columns: [`Tensor::im2col`].
 ///
@@ -42,7 +42,7 @@ config! {
             kernel_size: Sizes<2>,
         }
         optional {
-            /// The distance between neighbors of the window.
+            /// The spacing between window elements.
             dilation: Sizes<2> = 1,
             /// Zeros around the image.
             padding: Sizes<2> = 0,
@@ -70,9 +70,9 @@ impl Build for UnfoldConfig {
 impl UnfoldConfig {
     /// What must hold of the windows of a layer that lays them out or adds them up.
     pub(super) fn check(&self, layer: &'static str) -> Result<()> {
-        positive_sizes(layer, "kernel_size", self.kernel_size)?;
-        positive_sizes(layer, "dilation", self.dilation)?;
-        positive_sizes(layer, "stride", self.stride)
+        check_positive_sizes(layer, "kernel_size", self.kernel_size)?;
+        check_positive_sizes(layer, "dilation", self.dilation)?;
+        check_positive_sizes(layer, "stride", self.stride)
     }
 
     pub(super) fn options(&self) -> UnfoldOptions<2> {

@@ -8,7 +8,7 @@ use crate::config::{Build, config, tuple};
 
 /// Zeros around the last dimensions.
 ///
-/// [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are its names.
+/// [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are its aliases.
 ///
 /// # Shapes
 ///

@@ -56,7 +56,7 @@ config! {
         optional {
             /// A weight of the losses, to which it broadcasts.
             weight: Option<Weights> = None,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

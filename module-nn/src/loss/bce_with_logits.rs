@@ -60,7 +60,7 @@ config! {
             weight: Option<Weights> = None,
             /// A weight of positive targets, usually `[classes]`.
             pos_weight: Option<Weights> = None,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -49,7 +49,7 @@ config! {
         optional {
             /// How much cosine is left to vectors that belong apart, from -1 to 1.
             margin: f64 = 0.0,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -1,7 +1,7 @@
 use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 use crate::functional::{CrossEntropyOptions, Reduction, cross_entropy};
 use crate::loss::weights;
 
@@ -59,9 +59,9 @@ config! {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
-            /// A class whose elements count nothing.
+            /// A target class that is ignored.
             ignore_index: i64 = -100,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
             /// How much of the target is spread evenly over all classes.
             label_smoothing: f64 = 0.0,
@@ -79,7 +79,7 @@ impl Build for CrossEntropyLossConfig {
     /// A weight that has not one dimension, smoothing outside `[0, 1]`.
     fn build(&self) -> Result<CrossEntropyLoss> {
         const NAME: &str = "CrossEntropyLoss";
-        between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
+        check_between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
         let weight = self.weight.as_ref().map(Weights::tensor);
         if let Some(weight) = weight.filter(|weight| weight.rank() != 1) {
             let (expected, got) = ("a weight [classes]".to_owned(), weight.shape().clone());

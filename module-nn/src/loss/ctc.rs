@@ -4,33 +4,33 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, ctc_loss};
 use crate::loss::defaults;
 
-/// Connectionist temporal classification: the negative logarithm of the probability of a text, summed
-/// over all paths of labels that spell it, whichever moments its letters fall on. Repeated labels are one
-/// letter, and blanks are dropped.
+/// Connectionist temporal classification: the negative log-probability of a target, summed over all
+/// alignments of its labels to time steps. In an alignment, repeated labels count as one label, and blanks
+/// are dropped.
 ///
 /// The gradient is exact for any input; PyTorch's holds together with that of `log_softmax` before it,
-/// where both agree. A target that no path can spell has the gradient 0.
+/// where both agree. A target without any alignment has the gradient 0.
 ///
 /// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence Data with
 /// Recurrent Neural Networks* (2006).
 ///
 /// # Shapes
 ///
-/// Four arguments: logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`,
-/// `[batch, letters]` with padding behind each, or one after the other `[letters of all]`; how many moments
-/// and how many letters of each count, tensors `[batch]` or lists. Without the batch: `[time, labels]`,
-/// `[letters]` and one length. The output has no dimensions, or `[batch]` with [`Reduction::None`].
+/// Four arguments: log-probabilities `[time, batch, classes]`; targets as `I64`, `I32` or `U8`,
+/// `[batch, labels]` with padding after each, or concatenated `[labels of all]`; the number of time steps
+/// and the number of labels of each, tensors `[batch]` or lists. Without the batch: `[time, classes]`,
+/// `[labels]` and one length. The output has no dimensions, or `[batch]` with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Other shapes, also without an element; a letter that is out of range or the blank; lengths beyond the tensors.
+/// Other shapes, also without an element; a label that is out of range or the blank; lengths beyond the tensors.
 ///
 /// # Example
 ///
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// // Two moments, a blank and one letter, each as likely: three of four paths spell the letter.
+/// // Two time steps, a blank and one label, equally likely: three of four paths give the label.
 /// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64)?;
 /// let loss = CTCLoss::new().call((x, Tensor::from([[1_i64]]), [2], [1]))?;
 /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
@@ -56,12 +56,12 @@ config! {
     /// ```
     pub struct CTCLossConfig => CTCLoss {
         optional {
-            /// The label that stands for no letter.
+            /// The class of the blank label.
             blank: usize = 0_usize,
-            /// How the losses of the sequences are joined; the mean is that of the losses divided by
+            /// How the losses of the sequences are reduced; the mean is that of the losses divided by
             /// the lengths of their targets.
             reduction: Reduction = Reduction::Mean,
-            /// Whether a target that no path can spell has the loss 0 rather than infinity.
+            /// Whether a target without any alignment has the loss 0 rather than infinity.
             zero_infinity: bool = false,
         }
     }

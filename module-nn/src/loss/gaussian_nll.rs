@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, above_0, config};
+use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, gaussian_nll_loss};
 use crate::loss::defaults;
 
@@ -55,7 +55,7 @@ config! {
             full: bool = false,
             /// What a variance counts at least.
             eps: f64 = 1e-6,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }
@@ -79,7 +79,7 @@ impl Build for GaussianNLLLossConfig {
 impl GaussianNLLLossConfig {
     /// Refuses an `eps` that is not above 0.
     pub(crate) fn check(&self, op: &'static str) -> Result<()> {
-        above_0(op, "eps", self.eps)
+        check_above_zero(op, "eps", self.eps)
     }
 }
 

@@ -48,7 +48,7 @@ config! {
         optional {
             /// How far apart is far enough.
             margin: f64 = 1.0,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

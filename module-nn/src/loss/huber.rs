@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, above_0, config};
+use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, huber_loss};
 use crate::loss::defaults;
 
@@ -51,7 +51,7 @@ config! {
         optional {
             /// The distance up to which the loss is a square.
             delta: f64 = 1.0,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }
@@ -67,7 +67,7 @@ impl Build for HuberLossConfig {
     /// A `delta` that is not above 0.
     fn build(&self) -> Result<HuberLoss> {
         const NAME: &str = "HuberLoss";
-        above_0(NAME, "delta", self.delta)?;
+        check_above_zero(NAME, "delta", self.delta)?;
         Ok(HuberLoss::of(self))
     }
 }

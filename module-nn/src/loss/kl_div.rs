@@ -52,7 +52,7 @@ config! {
         optional {
             /// Whether the target holds logarithms of probabilities.
             log_target: bool = false,
-            /// How the divergences of the elements are joined.
+            /// How the per-element divergences are reduced.
             reduction: KLDivReduction = KLDivReduction::Mean,
         }
     }

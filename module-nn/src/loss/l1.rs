@@ -46,7 +46,7 @@ config! {
     /// ```
     pub struct L1LossConfig => L1Loss {
         optional {
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -5,7 +5,7 @@ use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Parameter, Result, 
 
 use super::shared::buffer;
 use crate::Weights;
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 use crate::functional::{
     LinearCrossEntropyArguments, LinearCrossEntropyOptions, Reduction, linear_cross_entropy,
 };
@@ -69,11 +69,11 @@ config! {
             out_features: Vec<usize> = Vec::new(),
             /// Whether the logits have a bias.
             bias: bool = false,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
             /// A weight for each class, `[num_classes]`.
             weight: Option<Weights> = None,
-            /// A class whose elements count nothing, -100 without one.
+            /// A target class that is ignored; -100 if none is given.
             ignore_index: Option<i64> = None,
             /// How much of the target is spread evenly over all classes.
             label_smoothing: f64 = 0.0,
@@ -94,7 +94,7 @@ impl Build for LinearCrossEntropyLossConfig {
     /// nothing, sizes that exceed memory.
     fn build(&self) -> Result<LinearCrossEntropyLoss> {
         const NAME: &str = "LinearCrossEntropyLoss";
-        between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
+        check_between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
         if let Some(options) = &self.options {
             options.check(NAME)?;
         }

@@ -49,7 +49,7 @@ config! {
         optional {
             /// By how much the one should be greater.
             margin: f64 = 0.0,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -47,7 +47,7 @@ config! {
     /// ```
     pub struct MultiLabelMarginLossConfig => MultiLabelMarginLoss {
         optional {
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

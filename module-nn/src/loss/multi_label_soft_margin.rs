@@ -55,7 +55,7 @@ config! {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

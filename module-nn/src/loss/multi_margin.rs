@@ -57,7 +57,7 @@ config! {
             margin: f64 = 1.0,
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -56,9 +56,9 @@ config! {
         optional {
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
-            /// A class whose elements count nothing.
+            /// A target class that is ignored.
             ignore_index: i64 = -100_i64,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -54,7 +54,7 @@ config! {
             full: bool = false,
             /// What is added to a mean, so that there is no logarithm of 0.
             eps: f64 = 1e-8,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, between, config};
+use crate::config::{Build, check_between, config};
 use crate::functional::{Reduction, smooth_l1_loss};
 use crate::loss::defaults;
 
@@ -51,7 +51,7 @@ config! {
         optional {
             /// The distance up to which the loss is a square; 0 makes it that of [`L1Loss`](crate::L1Loss).
             beta: f64 = 1.0,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }
@@ -67,7 +67,7 @@ impl Build for SmoothL1LossConfig {
     /// A `beta` below 0.
     fn build(&self) -> Result<SmoothL1Loss> {
         const NAME: &str = "SmoothL1Loss";
-        between(NAME, "beta", self.beta, [0.0, f64::INFINITY])?;
+        check_between(NAME, "beta", self.beta, [0.0, f64::INFINITY])?;
         Ok(SmoothL1Loss::of(self))
     }
 }

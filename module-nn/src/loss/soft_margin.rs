@@ -45,7 +45,7 @@ config! {
     /// ```
     pub struct SoftMarginLossConfig => SoftMarginLoss {
         optional {
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }

@@ -1,6 +1,6 @@
 use module_core::{Forward, Module, Result, Tensor};
 
-use crate::config::{Build, above_0, config};
+use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, triplet_margin_loss};
 use crate::loss::defaults;
 
@@ -58,7 +58,7 @@ config! {
             eps: f64 = 1e-6,
             /// Whether the negative may be measured from the positive, if that is nearer.
             swap: bool = false,
-            /// How the losses of the elements are joined.
+            /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }
@@ -74,7 +74,7 @@ impl Build for TripletMarginLossConfig {
     /// A margin that is not above 0.
     fn build(&self) -> Result<TripletMarginLoss> {
         const NAME: &str = "TripletMarginLoss";
-        above_0(NAME, "margin", self.margin)?;
+        check_above_zero(NAME, "margin", self.margin)?;
         Ok(TripletMarginLoss::of(self))
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{Call, Forward, Module, Result, Tensor};
 
 use crate::PairwiseDistance;
-use crate::config::{Build, above_0, config};
+use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 
 /// [`TripletMarginLoss`](crate::TripletMarginLoss) with a distance of your own: brings an anchor
@@ -72,7 +72,7 @@ config! {
             margin: f64 = 1.0,
             /// Whether the negative may be measured from the positive, if that is nearer.
             swap: bool = false,
-            /// How the losses of the triplets are joined.
+            /// How the losses of the triplets are reduced.
             reduction: Reduction = Reduction::Mean,
         }
     }
@@ -101,7 +101,7 @@ impl TripletMarginWithDistanceLossConfig {
         &self,
         distance_function: D,
     ) -> Result<TripletMarginWithDistanceLoss<D>> {
-        above_0("TripletMarginWithDistanceLoss", "margin", self.margin)?;
+        check_above_zero("TripletMarginWithDistanceLoss", "margin", self.margin)?;
         Ok(TripletMarginWithDistanceLoss {
             distance_function,
             config: self.clone(),

@@ -61,7 +61,7 @@ pub trait Optimizer: Stateful {
     ///
     /// # Errors
     ///
-    /// A group that there is not.
+    /// A group that does not exist.
     fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
         if group > 0 {
             let (op, groups) = ("set_group_lr", 1);

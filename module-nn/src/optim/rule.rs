@@ -215,7 +215,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     ///
     /// # Errors
     ///
-    /// A group that there is not, options that the rule refuses, also because of the states that there are; then
+    /// A group that does not exist, options that the rule refuses, also because of the states that there are; then
     /// nothing is changed.
     pub fn set_group_options(&mut self, group: usize, options: R) -> Result<()> {
         options.check()?;

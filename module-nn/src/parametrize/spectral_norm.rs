@@ -8,7 +8,7 @@ use module_core::{
 };
 
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
-use crate::config::{above_0, config};
+use crate::config::{check_above_zero, config};
 
 /// Steps of the power method in one pass: beyond these a pass would seem not to end, and both vectors have long
 /// come to rest.
@@ -57,7 +57,7 @@ config! {
         optional {
             /// How many steps a call in training takes.
             n_power_iterations: usize = 1_usize,
-            /// What a length counts at least.
+            /// The lower bound of each norm, which avoids a division by zero.
             eps: f64 = 1e-12,
             /// The dimension of the outputs; 1 for transposed convolutions.
             dim: usize = 0_usize,
@@ -113,7 +113,7 @@ impl SpectralNorm {
             let name = "n_power_iterations";
             return Err(Error::argument(NAME, name, n_power_iterations, problem));
         }
-        above_0(NAME, "eps", eps)?;
+        check_above_zero(NAME, "eps", eps)?;
         if dim >= weight.rank() {
             let dim = isize::try_from(dim).unwrap_or(isize::MAX);
             let shape = weight.shape().clone();

@@ -7,7 +7,7 @@ mod scale {
     //! `config!` reaches serde and the standard library by itself, whatever these names mean where it is written.
     #![allow(dead_code)]
 
-    use module_nn::config::{above_0, between, positive};
+    use module_nn::config::{check_above_zero, check_between, check_positive};
     use module_nn::init::{Constant, zeros};
     use module_nn::prelude::{Bias, Build, Forward, Maybe, Module, Parameter, Tensor};
 
@@ -46,8 +46,8 @@ mod scale {
         type Output = Scale;
 
         fn build(&self) -> module_nn::Result<Scale> {
-            positive("Scale", "features", self.features)?;
-            above_0("Scale", "start", self.start)?;
+            check_positive("Scale", "features", self.features)?;
+            check_above_zero("Scale", "start", self.start)?;
             Ok(Scale {
                 features: self.features,
                 weight: Parameter::with_init(self.features, Constant(self.start))?,
@@ -93,7 +93,7 @@ mod scale {
         type Output = Keep<N>;
 
         fn build(&self) -> module_nn::Result<Keep<N>> {
-            between("Keep", "p", self.p, [0.0, 1.0])?;
+            check_between("Keep", "p", self.p, [0.0, 1.0])?;
             let (p, sizes) = (self.p, self.sizes);
             Ok(Keep { p, sizes })
         }

@@ -309,7 +309,7 @@ impl Masks {
     }
 }
 
-/// Minus infinity where truth values block; numbers as they are.
+/// Minus infinity where a `Bool` mask is true; numbers as they are.
 fn to_additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
     let (op, dtype) = (NAME, mask.dtype());
     if dtype == DType::Bool {
@@ -317,7 +317,7 @@ fn to_additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
         return zeros.masked_fill(mask, f64::NEG_INFINITY);
     }
     if !dtype.is_floating_point() {
-        let needs = "a mask of truth values, or of numbers that are added to the scores";
+        let needs = "a `Bool` mask, or one of numbers that are added to the scores";
         return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
     }
     if dtype != query.dtype() {

@@ -7,7 +7,7 @@ use std::fmt;
 use module_core::module::Repr;
 use module_core::{Error, Result};
 
-use crate::config::{PartSize, between, check_count_fits, positive};
+use crate::config::{PartSize, check_between, check_count_fits, check_positive};
 
 /// The arguments of every recurrent layer.
 #[derive(Clone, Copy)]
@@ -39,10 +39,10 @@ impl RecurrentArguments {
 
     pub(super) fn check(&self) -> Result<()> {
         let layer = self.layer;
-        positive(layer, "input_size", self.input_size)?;
-        positive(layer, "hidden_size", self.hidden_size)?;
-        positive(layer, "num_layers", self.num_layers)?;
-        between(layer, "dropout", self.dropout, [0.0, 1.0])?;
+        check_positive(layer, "input_size", self.input_size)?;
+        check_positive(layer, "hidden_size", self.hidden_size)?;
+        check_positive(layer, "num_layers", self.num_layers)?;
+        check_between(layer, "dropout", self.dropout, [0.0, 1.0])?;
         if self.proj_size >= self.hidden_size {
             let problem = format!("must be less than hidden_size = {}", self.hidden_size);
             return Err(Error::argument(layer, "proj_size", self.proj_size, problem));

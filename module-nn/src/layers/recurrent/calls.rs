@@ -4,12 +4,12 @@
 /// the type of the last. The layer flattens a [`Recurrent`](super::Recurrent) into its field `layers`.
 ///
 /// ```text
-/// calls! { LSTM: (Tensor, Tensor) }
+/// impl_forward! { LSTM: (Tensor, Tensor) }
 /// ```
-macro_rules! calls {
+macro_rules! impl_forward {
     ($layer:ident: $states:ty) => {
-        $crate::layers::recurrent::calls! { $layer: $states, $crate::Tensor => forward }
-        $crate::layers::recurrent::calls! {
+        $crate::layers::recurrent::impl_forward! { $layer: $states, $crate::Tensor => forward }
+        $crate::layers::recurrent::impl_forward! {
             $layer: $states, $crate::rnn::PackedSequence => forward_packed
         }
     };
@@ -33,4 +33,4 @@ macro_rules! calls {
         }
     };
 }
-pub(crate) use calls;
+pub(crate) use impl_forward;

@@ -27,7 +27,7 @@ pub enum TransformerActivation {
     Relu,
     /// `x · Φ(x)`.
     Gelu,
-    /// Another function, which a configuration cannot write.
+    /// Any other function; a configuration with one cannot be serialized.
     Function(Arc<Function>),
 }
 

@@ -134,7 +134,7 @@ impl Build for TransformerDecoderLayerConfig {
 }
 
 input! {
-    /// What [`TransformerDecoderLayer`] is called with where the sequence and the memory are not all; masks are
+    /// The input of [`TransformerDecoderLayer`] for calls with masks or options; masks are
     /// those of [`MultiheadAttentionInput`].
     pub struct TransformerDecoderLayerInput {
         required {
@@ -144,9 +144,9 @@ input! {
             memory,
         }
         tensors {
-            /// The pairs of the sequence that may not meet.
+            /// The pairs of positions of the sequence that are masked out.
             tgt_mask: Tensor,
-            /// The pairs of the sequence and the memory that may not meet.
+            /// The pairs of positions of the sequence and the memory that are masked out.
             memory_mask: Tensor,
             /// The elements of the sequence that none may attend to.
             tgt_key_padding_mask: Tensor,

@@ -143,7 +143,7 @@ input! {
             src,
         }
         tensors {
-            /// The pairs that may not meet.
+            /// The pairs of positions that are masked out.
             src_mask: Tensor,
             /// The elements that none may attend to.
             src_key_padding_mask: Tensor,

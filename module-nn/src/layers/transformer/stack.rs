@@ -3,7 +3,7 @@
 
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
-use crate::config::{PartSize, check_count_fits, positive};
+use crate::config::{PartSize, check_count_fits, check_positive};
 use crate::layers::causal::{additive_mask, causal_mask};
 use crate::layers::{LayerNorm, LayerNormConfig};
 
@@ -48,7 +48,7 @@ impl<L: Module> Stack<L> {
     }
 }
 
-/// As many layers, all with the values of the first: only that one draws, as PyTorch copies it.
+/// Builds `count` layers that all start with the values of the first, as PyTorch's deep copies do.
 fn build_copies<M: Module>(
     name: &'static str,
     count: usize,
@@ -73,7 +73,7 @@ pub(super) fn check_count<M: Module>(
     count: usize,
     build: impl Fn() -> Result<M>,
 ) -> Result<()> {
-    positive(name, argument, count)?;
+    check_positive(name, argument, count)?;
     let layer = deferred(build)?;
     check_count_fits(name, argument, count, PartSize::of(layer.as_module()))
 }
@@ -82,12 +82,12 @@ pub(super) fn check_count<M: Module>(
 #[derive(Module)]
 #[module(debug)]
 enum LastNorm {
-    /// There is one.
+    /// A final normalization.
     Norm {
-        /// It.
+        /// The layer.
         norm: Box<dyn Layer>,
     },
-    /// There is none.
+    /// No final normalization.
     Without,
 }
 

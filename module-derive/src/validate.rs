@@ -115,12 +115,12 @@ fn refuse_empty(input: &Input<'_>, errors: &mut Errors) {
 
 /// `FIELDS` has room for so many.
 fn refuse_too_many(input: &Input<'_>, errors: &mut Errors) {
-    const MOST: usize = 256;
+    const MAX_FIELDS: usize = 256;
     let count = input.members().count();
-    if count > MOST {
+    if count > MAX_FIELDS {
         errors.add(
             input.ident,
-            format_args!("a module has at most {MOST} fields, and this has {count}"),
+            format_args!("a module has at most {MAX_FIELDS} fields, and this has {count}"),
             "put those that belong together into a module of their own",
         );
     }

@@ -15,17 +15,16 @@ use crate::{FileError, Result};
 ///
 /// An error leaves the old file as it was, and no other; except for [`FileError::NotDurable`], with
 /// which the new one is in place. A program that is killed meanwhile may leave its temporary file
-/// behind, which [`sweep`] removes.
+/// behind, which [`remove_stale_temporaries`] removes.
 pub(super) fn write(
     path: &Path,
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
-    write_through(path, |file| file, force, content)
+    write_with(path, |file| file, force, content)
 }
 
-/// [`write`] with something between the content and the file, and in the place of the call that forces
-/// a directory to the disk.
-pub(super) fn write_through<'a, W: Write + 'a>(
+/// [`write`] with a wrapper around the file and another call to sync the directory, for tests.
+pub(super) fn write_with<'a, W: Write + 'a>(
     path: &'a Path,
     between: impl FnOnce(File) -> W,
     force: impl FnOnce(&File) -> io::Result<()>,
@@ -79,9 +78,9 @@ fn put<'a, W: Write + 'a>(
 /// Where the links at a path lead, the last of which may lead to a file that is to be made.
 pub(super) fn follow_links(path: &Path) -> io::Result<PathBuf> {
     /// As many as Linux follows.
-    const MOST: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..MOST {
+    for _ in 0..MAX_LINKS {
         match path.symlink_metadata() {
             Ok(about) if about.is_symlink() => {
                 let to = path.read_link()?;
@@ -90,7 +89,7 @@ pub(super) fn follow_links(path: &Path) -> io::Result<PathBuf> {
             _ => return Ok(path),
         }
     }
-    let problem = format!("more than {MOST} symbolic links follow each other");
+    let problem = format!("more than {MAX_LINKS} symbolic links follow each other");
     Err(io::Error::other(problem))
 }
 
@@ -136,7 +135,7 @@ fn create_temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
 ///
 /// Those of programs that live are locked, and a lock ends with its program. One that cannot be removed
 /// is no error: it waits for the next save.
-pub(super) fn sweep(directory: &Path) {
+pub(super) fn remove_stale_temporaries(directory: &Path) {
     let Ok(entries) = directory.read_dir() else {
         return;
     };

@@ -54,7 +54,7 @@ fn is_taken(path: &Path) -> io::Result<bool> {
 ///
 /// The new checkpoint is in place, so that a file which cannot be removed is no error: it waits for the
 /// next save.
-pub(super) fn sweep(directory: &Path, keep: &[String], ours: impl Fn(&str) -> bool) {
+pub(super) fn remove_unreferenced(directory: &Path, keep: &[String], ours: impl Fn(&str) -> bool) {
     let Ok(entries) = directory.read_dir() else {
         return;
     };

@@ -45,7 +45,7 @@ impl StateDict {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let at = |error| file_error(path.as_ref(), error);
         let path = atomic::follow_links(path.as_ref()).map_err(at)?;
-        atomic::sweep(atomic::directory_of(&path).map_err(at)?);
+        atomic::remove_stale_temporaries(atomic::directory_of(&path).map_err(at)?);
         atomic::write(&path, |output| safetensors::write(self, output))
     }
 
@@ -155,6 +155,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
 }
 
 /// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
+#[doc(hidden)]
 pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
     if is_index(&bytes) {
         return sharded::read(path, &bytes, options);

@@ -4,6 +4,8 @@
 mod atomic;
 #[cfg(feature = "fs")]
 mod background;
+#[cfg(any(feature = "npz", feature = "torch-files"))]
+mod byte_order;
 mod bytes;
 mod contents;
 #[cfg(feature = "fs")]
@@ -38,8 +40,6 @@ mod safetensors;
 mod sharded;
 mod sorted;
 mod stateful;
-#[cfg(any(feature = "npz", feature = "torch-files"))]
-mod swap;
 #[cfg(feature = "fs")]
 mod temporary;
 #[cfg(feature = "torch-files")]

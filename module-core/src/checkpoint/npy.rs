@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::swap::big_endian_tensor;
+use super::byte_order::big_endian_tensor;
 use super::words::shorten;
 use super::{Contents, FormatError};
 use crate::MAX_RANK;

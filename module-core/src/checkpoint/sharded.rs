@@ -126,7 +126,7 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
     }
     let at = |error| file_error(path, error);
     directory::make(path).map_err(at)?;
-    atomic::sweep(path);
+    atomic::remove_stale_temporaries(path);
     if path.join(FILE).symlink_metadata().is_ok() {
         let problem =
             format!("it holds {FILE}, which readers take for the whole; remove that first");
@@ -160,7 +160,7 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
     let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
     text.push(b'\n');
     atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
-    directory::sweep(path, &names, is_shard);
+    directory::remove_unreferenced(path, &names, is_shard);
     Ok(())
 }
 

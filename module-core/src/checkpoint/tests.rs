@@ -212,7 +212,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     for left in [0, 1, 8, 9, 79, 80, 81, 4096, 65_536, 100_000, whole - 1] {
         let full = |disk| Full { left, disk };
         let write = |output: &mut Output<'_>| safetensors::write(&new, output);
-        let result = atomic::write_through(&path, full, File::sync_all, write);
+        let result = atomic::write_with(&path, full, File::sync_all, write);
         let error = result.unwrap_err();
         assert!(
             matches!(error.downcast_ref(), Some(FileError::File { .. })),
@@ -224,7 +224,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     }
     let full = |disk| Full { left: whole, disk };
     let write = |output: &mut Output<'_>| safetensors::write(&new, output);
-    atomic::write_through(&path, full, File::sync_all, write).unwrap();
+    atomic::write_with(&path, full, File::sync_all, write).unwrap();
     let read = StateDict::load(&path).unwrap();
     assert_eq!(read.get("a").unwrap().to_vec::<i64>().unwrap(), [2; 20_000]);
 }

@@ -1,8 +1,8 @@
 //! The files of `torch.save` since PyTorch 1.6: a zip archive of stored entries, `data.pkl` and the
 //! storages that it names.
 
+use super::byte_order::big_endian_tensor;
 use super::pickle::{Budget, Pickle, Storages};
-use super::swap::big_endian_tensor;
 use super::words::shorten;
 use super::zip::{ZipEntries, ZipEntry, directory};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, foreign};

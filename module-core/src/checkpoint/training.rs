@@ -218,7 +218,7 @@ impl TrainingCheckpoint {
                 .map_err(|problem| Error::argument("save", "name", name, problem))?;
         }
         directory::make(path).map_err(at)?;
-        atomic::sweep(path);
+        atomic::remove_stale_temporaries(path);
         let files = |generation| self.names().map(|name| file(name, generation)).collect();
         let files = directory::free_names(path, files).map_err(at)?;
         let mut parts = Vec::new();
@@ -239,7 +239,7 @@ impl TrainingCheckpoint {
         let mut text = serde_json::to_vec_pretty(&index).map_err(Error::custom)?;
         text.push(b'\n');
         atomic::write(&path.join(INDEX), |output| output.bytes(&text))?;
-        directory::sweep(path, &files, is_part);
+        directory::remove_unreferenced(path, &files, is_part);
         Ok(())
     }
 }

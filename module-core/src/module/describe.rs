@@ -47,7 +47,7 @@ pub trait Describe {
     const FEW: &'static [FieldInfo] = &Self::WRITTEN.fields::<16>();
 
     #[doc(hidden)]
-    const MANY: &'static [FieldInfo] = &Self::WRITTEN.fields::<{ Written::MOST }>();
+    const MANY: &'static [FieldInfo] = &Self::WRITTEN.fields::<{ Written::MAX_FIELDS }>();
 }
 
 /// One field of a module's type.
@@ -101,7 +101,7 @@ pub struct Written {
 
 impl Written {
     /// The most fields that the derive accepts.
-    const MOST: usize = 256;
+    const MAX_FIELDS: usize = 256;
 
     /// No fields, or none that are known at compile time.
     const NONE: Self = Self {

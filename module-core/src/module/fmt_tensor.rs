@@ -5,12 +5,12 @@ use std::fmt;
 use crate::Tensor;
 
 /// The most elements that are printed one by one.
-const MOST: usize = 16;
+const MAX_PRINTED: usize = 16;
 
 /// Prints a parameter or a buffer: few values as the tensor prints them, and of many the shape and the dtype, so
 /// that it stays a line in the struct that holds it, and nothing is fetched from a device.
 pub(super) fn fmt_tensor(kind: &str, value: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if value.numel() <= MOST {
+    if value.numel() <= MAX_PRINTED {
         return write!(f, "{kind}({value})");
     }
     let (shape, dtype) = (value.shape(), value.dtype());

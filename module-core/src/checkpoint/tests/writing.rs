@@ -24,7 +24,7 @@ fn pitfall_55_an_error_after_the_rename_says_that_the_new_file_stands() {
     of(1).save(&path).unwrap();
     let failed = |_: &File| Err(io::Error::other("the disk is gone"));
     let new = of(2);
-    let saved = atomic::write_through(
+    let saved = atomic::write_with(
         &path,
         |file| file,
         failed,

@@ -114,7 +114,7 @@ fn a_square_weight_that_a_rule_leaves_out_is_an_error() {
         assert!(
             error.to_string().ends_with(
                 "\"h.1.c_proj.weight\" is square and is not transposed, while the other weights \
-                 of Linear are: write `Transpose::of_kind(\"Linear\")`, or \
+                 of Linear are: use `Transpose::of_kind(\"Linear\")`, or add \
                  `.exclude(\"h.1.c_proj.weight\")` if it must stay as it is."
             ),
             "{error}"

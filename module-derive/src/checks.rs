@@ -67,7 +67,7 @@ impl Checks {
                 #private::FieldsCheck::flattened(<#itself as #private::Describe>::FIELDS, #i)
             };
             let message = quote!("{}", #check.text());
-            let name = format!("KEYS_OF_FIELD_{i}_ARE_OK");
+            let name = format!("KEYS_OF_FIELD_{i}_ARE_FREE");
             checks.add(generic, &name, member.ty, &quote!(#check.is_ok()), &message);
         }
         if validate::may_have_two_modes(input) {

@@ -26,7 +26,7 @@ fn gather_rows(
 ) -> Result<Tensor> {
     let (count, row) = (rows.size(0)?, &rows.shape()[1..]);
     let shape: Shape = lead.iter().chain(row).copied().collect();
-    let mut list: Vec<i64> = list_with_room(op, rows, lead[0].checked_mul(lead[1]))?;
+    let mut list: Vec<i64> = vec_with_capacity(op, rows, lead[0].checked_mul(lead[1]))?;
     list.extend(places.map(|place| place.unwrap_or(count) as i64));
     let list = Tensor::from_vec(list, lead[0] * lead[1])?.to_device(&rows.device())?;
     let behind: Shape = [1].iter().chain(row).copied().collect();
@@ -35,8 +35,8 @@ fn gather_rows(
     rows.reshape(&shape)
 }
 
-/// An empty list with room for `count` items, which are about `x`.
-pub(crate) fn list_with_room<T>(
+/// Returns an empty vector with memory reserved for `count` items; an error quotes the shape of `x`.
+pub(crate) fn vec_with_capacity<T>(
     op: &'static str,
     x: &Tensor,
     count: Option<usize>,

@@ -11,7 +11,7 @@ use std::fmt;
 use module_core::{Error, ErrorKind, IndexMap, Module, Parameter, Result, Tensor, Training};
 
 use crate::init::Uniform;
-use crate::rnn::{PackedSequence, list_with_room};
+use crate::rnn::{PackedSequence, vec_with_capacity};
 
 pub(super) use arguments::RecurrentArguments;
 pub(super) use calls::impl_forward;
@@ -98,7 +98,7 @@ impl Recurrent {
         }
         self.check_width(input)?;
         let rows = steps.reshape([-1, arguments.input_size as isize])?;
-        let mut batch_sizes = list_with_room(arguments.layer, input, Some(length))?;
+        let mut batch_sizes = vec_with_capacity(arguments.layer, input, Some(length))?;
         batch_sizes.resize(length, batch);
         let (output, last) = self.run(rows, &batch_sizes, first)?;
         let width = output.size(1)?;

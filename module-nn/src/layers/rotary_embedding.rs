@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
 use crate::config::{Build, check_between, check_positive, config};
-use crate::rnn::list_with_room;
+use crate::rnn::vec_with_capacity;
 
 /// Rotates pairs of features by angles that grow with the position, so that the product of a query and a
 /// key depends on how far they are apart:
@@ -202,7 +202,7 @@ impl Build for RotaryEmbeddingConfig {
         scaling.check()?;
         let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX), ())?;
         let frequency = |&i: &i64| rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64);
-        let mut frequencies = list_with_room(NAME, &numbers, Some(rotary_dim / 2))?;
+        let mut frequencies = vec_with_capacity(NAME, &numbers, Some(rotary_dim / 2))?;
         let numbers = numbers.to_vec::<i64>()?;
         frequencies.extend(numbers.iter().map(frequency).map(|f| scaling.scale(f)));
         Ok(RotaryEmbedding {

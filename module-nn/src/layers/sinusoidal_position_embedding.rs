@@ -3,7 +3,7 @@ use module_core::{Buffer, Error, ErrorKind, Forward, Module, Result, Tensor, def
 
 use super::position::{PositionLayout, cos_sin};
 use crate::config::{Build, check_between, check_positive, config};
-use crate::rnn::list_with_room;
+use crate::rnn::vec_with_capacity;
 
 /// Adds to each element of a sequence a vector of waves that says where it stands:
 ///
@@ -106,7 +106,7 @@ impl Build for SinusoidalPositionEmbeddingConfig {
         let end = i64::try_from(max_len).unwrap_or(i64::MAX);
         let positions = Tensor::arange(0, end, ())?;
         let exponents = Tensor::arange(0, i64::try_from(count).unwrap_or(i64::MAX), ())?;
-        let mut frequencies = list_with_room(NAME, &exponents, Some(count))?;
+        let mut frequencies = vec_with_capacity(NAME, &exponents, Some(count))?;
         let exponents = exponents.to_vec::<i64>()?;
         frequencies.extend(exponents.iter().map(|&i| base.powf(-(i as f64) / divisor)));
         let [cos, sin] = cos_sin(&positions, &frequencies, default_dtype())?;

@@ -1,8 +1,8 @@
 use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
 
 use super::{
-    PackedSequence, PadSequenceOptions, check_lengths, gather_rows, lengths_error, list_with_room,
-    pad_sequence, unpad_sequence_batch_first,
+    PackedSequence, PadSequenceOptions, check_lengths, gather_rows, lengths_error, pad_sequence,
+    unpad_sequence_batch_first, vec_with_capacity,
 };
 
 module_core::options! {
@@ -82,8 +82,8 @@ fn pack(
         .iter()
         .try_fold(0_usize, |sum, &length| sum.checked_add(length));
     let longest = order.first().map_or(0, |&i| lengths[i]);
-    let mut batch_sizes: Vec<usize> = list_with_room(op, input, Some(longest))?;
-    let mut rows: Vec<i64> = list_with_room(op, input, total)?;
+    let mut batch_sizes: Vec<usize> = vec_with_capacity(op, input, Some(longest))?;
+    let mut rows: Vec<i64> = vec_with_capacity(op, input, total)?;
     for step in 0..longest {
         let size = order.partition_point(|&i| lengths[i] > step);
         batch_sizes.push(size);

@@ -135,7 +135,7 @@ impl Build for TransformerEncoderLayerConfig {
 }
 
 input! {
-    /// What [`TransformerEncoderLayer`] is called with where the sequence is not all; masks are those of
+    /// The input of [`TransformerEncoderLayer`] for calls with masks or options; masks are those of
     /// [`MultiheadAttentionInput`].
     pub struct TransformerEncoderLayerInput {
         required {
@@ -145,7 +145,7 @@ input! {
         tensors {
             /// The pairs of positions that are masked out.
             src_mask: Tensor,
-            /// The elements that none may attend to.
+            /// The elements that are masked out for every position.
             src_key_padding_mask: Tensor,
         }
         options {

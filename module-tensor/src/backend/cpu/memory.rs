@@ -66,7 +66,7 @@ fn reused_block<T: Element>(len: usize) -> Option<Vec<T>> {
     found.flatten().and_then(T::from_host)
 }
 
-/// `len` elements to be written over: what they are is not said.
+/// Returns `len` elements of unspecified value, for a caller that overwrites them all.
 #[inline]
 pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
     check_allocatable::<T>(len)?;

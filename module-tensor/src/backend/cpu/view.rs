@@ -119,7 +119,7 @@ pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
     memory.values_mut().filter(|values| values.len() == numel)
 }
 
-/// So many elements, `step` from one to the next.
+/// Returns `length` elements of `data`, one every `step`; none if `data` is too short.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn every<T: Copy>(data: &[T], step: usize, length: usize) -> impl Iterator<Item = T> {

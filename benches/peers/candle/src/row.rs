@@ -1,0 +1,95 @@
+//! Rows by name, and how long their work takes.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Instant;
+
+use candle_core::{Device, Result, Tensor, Var};
+
+pub const CPU: Device = Device::Cpu;
+
+/// What a row does once.
+pub type Work = Box<dyn FnMut() -> Result<()>>;
+
+enum Row {
+    New(Box<dyn FnOnce() -> Result<Work>>),
+    Made(Work),
+}
+
+/// The rows by name.
+#[derive(Default)]
+pub struct Rows(BTreeMap<String, Option<Row>>);
+
+impl Rows {
+    /// Adds a row; `make` prepares its tensors and gives the work that is measured.
+    pub fn add(&mut self, name: impl Into<String>, make: impl FnOnce() -> Result<Work> + 'static) {
+        self.0.insert(name.into(), Some(Row::New(Box::new(make))));
+    }
+
+    /// Adds `f` of random tensors of these shapes, without a graph, and with the gradients of all of them.
+    pub fn both(&mut self, name: &str, shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Result<Tensor> + Copy + 'static) {
+        let shapes: Vec<Vec<usize>> = shapes.iter().map(|shape| shape.to_vec()).collect();
+        let of_backward = shapes.clone();
+        self.add(name, move || {
+            let inputs = shapes.iter().map(|shape| randn(shape)).collect::<Result<Vec<_>>>()?;
+            work(move || f(&inputs))
+        });
+        self.add(format!("{name}, and backward"), move || {
+            let leaf = |shape: &Vec<usize>| Ok(Var::from_tensor(&randn(shape)?)?.as_tensor().clone());
+            let inputs = of_backward.iter().map(leaf).collect::<Result<Vec<_>>>()?;
+            work(move || f(&inputs)?.sum_all()?.backward())
+        });
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// The median microseconds of the row's work, run for so long; nothing for a row that does not exist.
+    pub fn measure(&mut self, name: &str, milliseconds: f64) -> Result<Option<f64>> {
+        let Some(slot) = self.0.get_mut(name) else {
+            return Ok(None);
+        };
+        let mut work = match slot.take() {
+            Some(Row::New(make)) => {
+                let mut work = make()?;
+                work()?;
+                work
+            }
+            Some(Row::Made(work)) => work,
+            None => return Ok(None),
+        };
+        let micros = median_time(&mut work, milliseconds * 1e3)?;
+        *slot = Some(Row::Made(work));
+        Ok(Some(micros))
+    }
+}
+
+/// Boxes the work of a row.
+pub fn work<T>(mut work: impl FnMut() -> Result<T> + 'static) -> Result<Work> {
+    Ok(Box::new(move || work().map(|value| drop(black_box(value)))))
+}
+
+/// Random elements.
+pub fn randn(shape: &[usize]) -> Result<Tensor> {
+    Tensor::randn(0_f32, 1_f32, shape, &CPU)
+}
+
+/// The median microseconds of one run, over samples of at least 20 each.
+fn median_time(work: &mut Work, total: f64) -> Result<f64> {
+    let begin = Instant::now();
+    let micros = |since: Instant| since.elapsed().as_secs_f64() * 1e6;
+    work()?;
+    let runs = (20.0 / micros(begin)).ceil().max(1.0);
+    let (begin, mut samples) = (Instant::now(), Vec::new());
+    while samples.len() < 3 || micros(begin) < total {
+        let start = Instant::now();
+        for _ in 0..runs as usize {
+            work()?;
+        }
+        samples.push(micros(start) / runs);
+    }
+    samples.sort_by(f64::total_cmp);
+    Ok(samples[samples.len() / 2])
+}

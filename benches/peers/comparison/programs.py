@@ -1,0 +1,92 @@
+"""The three programs that are compared: built, started, and asked in turns."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+
+class Program:
+    """A program that answers requests."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def ask(self, request):
+        """The line that answers a request."""
+        self.process.stdin.write(request + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"{self.process.args} stopped at {request!r}")
+        return answer.rstrip("\n")
+
+    def names(self):
+        """The rows that it has."""
+        return self.ask("list").split("\t")
+
+    def time(self, row, milliseconds):
+        """The microseconds of a row, or nothing if the program does not have it."""
+        answer = self.ask(f"{row}\t{milliseconds}")
+        if answer.startswith("error"):
+            print(f"{row}: {answer}", file=sys.stderr)
+        return None if answer == "none" or answer.startswith("error") else float(answer)
+
+
+def build(benches, skip):
+    """The commands that start the programs, which are built first."""
+    built = {"ours": [executable(["cargo", "bench", "-p", "module-benches", "--bench", "rows", "--no-run"], benches, {})]}
+    if "torch" not in skip:
+        built["torch"] = [sys.executable, str(benches / "peers" / "rows")]
+    if "candle" not in skip:
+        manifest = benches / "peers" / "candle" / "Cargo.toml"
+        command = ["cargo", "build", "--release", "--manifest-path", str(manifest)]
+        # candle chooses its instructions as it is compiled, unlike the other two.
+        flags = "-C target-cpu=native -C target-feature=-prefer-256-bit"
+        built["candle"] = [executable(command, benches, {"RUSTFLAGS": flags})]
+    return built
+
+
+def executable(command, directory, environment):
+    """The program that a cargo command builds."""
+    run = subprocess.run(
+        [*command, "--message-format=json-render-diagnostics"],
+        cwd=directory,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    paths = [json.loads(line).get("executable") for line in run.stdout.splitlines()]
+    return str(pathlib.Path([path for path in paths if path][-1]))
+
+
+@contextlib.contextmanager
+def start(built, threads):
+    """The programs, running with so many threads."""
+    environment = {"THREADS": str(threads), "RAYON_NUM_THREADS": str(threads)}
+    running = {name: Program(command, environment) for name, command in built.items()}
+    try:
+        yield running
+    finally:
+        for program in running.values():
+            program.process.stdin.close()
+            program.process.wait()
+
+
+def take_turns(running, rows, rounds, milliseconds):
+    """The microseconds of each row and program, one for each round."""
+    names = list(running)
+    times = {row.name: {name: [] for name in names} for row in rows}
+    for turn in range(rounds):
+        first = turn % len(names)
+        for row in rows:
+            for name in names[first:] + names[:first]:
+                time = running[name].time(row.name, milliseconds)
+                if time is not None:
+                    times[row.name][name].append(time)
+    return times

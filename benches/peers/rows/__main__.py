@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""PyTorch's side of `benches/run`: does the work of `benches/rows` under the same names.
+
+Needs a Python with torch and torchvision. It answers requests as `benches/rows/main.rs` does.
+"""
+
+import os
+
+import networks
+import operations
+import torch
+from row import Rows
+
+
+def main():
+    torch.set_num_threads(int(os.environ.get("THREADS", 1)))
+    torch.manual_seed(0)
+    rows = Rows()
+    operations.add(rows)
+    networks.add(rows)
+    rows.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+//! Products of matrices, and linear layers.
+
+use module_nn::BackwardOptions;
+use module_nn::prelude::*;
+
+use crate::row::{Rows, randn, work};
+
+pub(crate) fn add(rows: &mut Rows) {
+    for size in [256, 512, 1024, 2048] {
+        product(rows, &format!("matmul {size}"), [size; 3]);
+    }
+    for [m, k, n] in [
+        [128, 768, 3072],
+        [1, 768, 3072],
+        [64, 576, 3136],
+        [512, 64, 784],
+        [64, 64, 64],
+        [16, 16, 16],
+        [8, 1024, 1024],
+    ] {
+        product(rows, &format!("matmul {m}x{k}x{n}"), [m, k, n]);
+    }
+    rows.add("matmul 4x1024x4096, b transposed", || {
+        let (a, b) = (randn(&[4, 1024])?, randn(&[4096, 1024])?.t()?);
+        work(move || a.matmul(&b).map(drop))
+    });
+    rows.both(
+        "matmul, 96 of 128x64x128",
+        &[&[96, 128, 64], &[96, 64, 128]],
+        |x| x[0].matmul(&x[1]),
+    );
+    for batch in [128, 1] {
+        linear(rows, batch);
+    }
+    for (batch, dtype, name) in [
+        (1, DType::F16, "f16"),
+        (1, DType::BF16, "bf16"),
+        (128, DType::BF16, "bf16"),
+    ] {
+        rows.add(
+            format!("linear 768 to 3072, {batch} rows, {name}"),
+            move || {
+                let layer = Linear::new(768, 3072)?;
+                layer.to_dtype(dtype)?;
+                let x = randn(&[batch, 768])?.to_dtype(dtype)?;
+                work(move || no_grad(|| layer.call(x.clone())).map(drop))
+            },
+        );
+    }
+}
+
+fn product(rows: &mut Rows, name: &str, [m, k, n]: [usize; 3]) {
+    rows.add(name, move || {
+        let (a, b) = (randn(&[m, k])?, randn(&[k, n])?);
+        work(move || a.matmul(&b).map(drop))
+    });
+}
+
+/// A layer, and a layer with the gradients of its input and its parameters.
+fn linear(rows: &mut Rows, batch: usize) {
+    let name = format!("linear 768 to 3072, {batch} rows");
+    rows.add(&*name, move || {
+        let (layer, x) = (Linear::new(768, 3072)?, randn(&[batch, 768])?);
+        work(move || no_grad(|| layer.call(x.clone())).map(drop))
+    });
+    rows.add(format!("{name}, and backward"), move || {
+        let (layer, x) = (Linear::new(768, 3072)?, randn(&[batch, 768])?.with_grad()?);
+        let grad = randn(&[batch, 3072])?;
+        work(move || {
+            layer.zero_grad();
+            x.zero_grad();
+            layer
+                .call(x.clone())?
+                .backward_with(&grad, BackwardOptions::default())
+        })
+    });
+}

@@ -1,0 +1,122 @@
+//! Rows by name, and how long their work takes.
+
+use std::time::Instant;
+
+use module_nn::prelude::*;
+use module_nn::{BackwardOptions, IndexMap};
+
+/// What a row does once.
+pub(crate) type Work = Box<dyn FnMut() -> Result<()>>;
+
+/// A row's work, or what makes it.
+enum Row {
+    New(Box<dyn FnOnce() -> Result<Work>>),
+    Made(Work),
+}
+
+/// The rows, in order.
+#[derive(Default)]
+pub(crate) struct Rows(IndexMap<String, Option<Row>>);
+
+impl Rows {
+    /// Adds a row; `make` prepares its tensors and gives the work that is measured.
+    pub(crate) fn add(
+        &mut self,
+        name: impl Into<String>,
+        make: impl FnOnce() -> Result<Work> + 'static,
+    ) {
+        self.0.insert(name.into(), Some(Row::New(Box::new(make))));
+    }
+
+    /// Adds `f` of random tensors of these shapes, without a graph, and with the gradients of all of them.
+    pub(crate) fn both(
+        &mut self,
+        name: &str,
+        shapes: &[&[usize]],
+        f: impl Fn(&[Tensor]) -> Result<Tensor> + Clone + 'static,
+    ) {
+        let shapes: Vec<Vec<usize>> = shapes.iter().map(|shape| shape.to_vec()).collect();
+        self.both_of(
+            name,
+            move || shapes.iter().map(|shape| randn(shape)).collect(),
+            f,
+        );
+    }
+
+    /// The same with tensors that `inputs` makes.
+    pub(crate) fn both_of(
+        &mut self,
+        name: &str,
+        inputs: impl Fn() -> Result<Vec<Tensor>> + Clone + 'static,
+        f: impl Fn(&[Tensor]) -> Result<Tensor> + Clone + 'static,
+    ) {
+        let (forward, make) = (f.clone(), inputs.clone());
+        self.add(name, move || {
+            let inputs = make()?;
+            work(move || no_grad(|| forward(&inputs)).map(drop))
+        });
+        self.add(format!("{name}, and backward"), move || {
+            let leaves = inputs()?
+                .iter()
+                .map(Tensor::with_grad)
+                .collect::<Result<Vec<_>>>()?;
+            let grad = no_grad(|| f(&leaves)?.ones_like())?;
+            work(move || {
+                leaves.iter().for_each(Tensor::zero_grad);
+                f(&leaves)?.backward_with(&grad, BackwardOptions::default())
+            })
+        });
+    }
+
+    /// The names, in order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// The median microseconds of the row's work, run for so long; nothing for a row that does not exist.
+    pub(crate) fn measure(&mut self, name: &str, milliseconds: f64) -> Result<Option<f64>> {
+        let Some(slot) = self.0.get_mut(name) else {
+            return Ok(None);
+        };
+        let mut work = match slot.take() {
+            Some(Row::New(make)) => {
+                let mut work = make()?;
+                work()?;
+                work
+            }
+            Some(Row::Made(work)) => work,
+            None => return Ok(None),
+        };
+        let micros = median_time(&mut work, milliseconds * 1e3)?;
+        *slot = Some(Row::Made(work));
+        Ok(Some(micros))
+    }
+}
+
+/// Boxes the work of a row.
+pub(crate) fn work(work: impl FnMut() -> Result<()> + 'static) -> Result<Work> {
+    Ok(Box::new(work))
+}
+
+/// Random elements.
+pub(crate) fn randn(shape: &[usize]) -> Result<Tensor> {
+    Tensor::randn(shape, DType::F32)
+}
+
+/// The median microseconds of one run, over samples of at least 20 each.
+fn median_time(work: &mut Work, total: f64) -> Result<f64> {
+    let begin = Instant::now();
+    let micros = |since: Instant| since.elapsed().as_secs_f64() * 1e6;
+    work()?;
+    let runs = (20.0 / micros(begin)).ceil().max(1.0);
+    let (begin, mut samples) = (Instant::now(), Vec::new());
+    while samples.len() < 3 || micros(begin) < total {
+        let start = Instant::now();
+        for _ in 0..runs as usize {
+            work()?;
+        }
+        samples.push(micros(start) / runs);
+    }
+    samples.sort_by(f64::total_cmp);
+    Ok(samples[samples.len() / 2])
+}

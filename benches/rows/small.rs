@@ -1,0 +1,32 @@
+//! Work so small that what counts is what an operation costs besides its arithmetic.
+
+use module_nn::prelude::*;
+
+use crate::networks::classifier;
+use crate::row::{Rows, randn, work};
+
+pub(crate) fn add(rows: &mut Rows) {
+    rows.add("add one element", || {
+        let (a, b) = (randn(&[1])?, randn(&[1])?);
+        work(move || a.add(&b).map(drop))
+    });
+    rows.add("add one element, tracked", || {
+        let (a, b) = (randn(&[1])?.with_grad()?, randn(&[1])?);
+        work(move || a.add(&b).map(drop))
+    });
+    rows.add("mul one element by a number", || {
+        let a = randn(&[1])?;
+        work(move || a.mul(2.0).map(drop))
+    });
+    rows.add("MLP 2-16-1, batch 8, SGD step", || {
+        let model = classifier(&[2, 16, 1])?;
+        let mut optimizer = SGD::new(&model, 1e-3)?;
+        let (x, y) = (randn(&[8, 2])?, randn(&[8, 1])?);
+        work(move || {
+            let loss = model.call(x.clone())?.sub(&y)?.square()?.mean(..)?;
+            model.zero_grad();
+            loss.backward()?;
+            optimizer.step(&model)
+        })
+    });
+}

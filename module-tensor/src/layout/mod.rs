@@ -9,7 +9,7 @@ mod shape;
 mod sizes;
 pub(crate) mod view;
 
-pub(crate) use runs::Runs;
+pub(crate) use runs::{MergedDim, Runs, merge_dims};
 use std::cmp::Ordering;
 
 pub use dims::{Dim, Dims};

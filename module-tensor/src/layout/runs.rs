@@ -26,6 +26,27 @@ pub(crate) struct Run<const N: usize> {
     pub(crate) length: usize,
 }
 
+/// A dimension, or several that lie as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MergedDim {
+    pub(crate) size: usize,
+    pub(crate) stride: usize,
+}
+
+/// The dimensions of a layout, with those joined that lie as one; at least one.
+pub(crate) fn merge_dims(layout: &Layout) -> SmallVec<[MergedDim; 4]> {
+    let runs = Runs::new([layout]);
+    let outer = runs.outer.iter();
+    let mut dims: SmallVec<_> = outer
+        .map(|&(size, [stride])| MergedDim { size, stride })
+        .collect();
+    dims.push(MergedDim {
+        size: runs.length,
+        stride: runs.steps[0],
+    });
+    dims
+}
+
 impl<const N: usize> Runs<N> {
     /// The layouts have one shape.
     pub(crate) fn new(layouts: [&Layout; N]) -> Self {

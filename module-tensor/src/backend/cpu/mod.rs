@@ -10,6 +10,7 @@ mod compute;
 mod conv;
 mod conv_few_channels;
 mod conv_joined;
+mod copy;
 mod cross_entropy;
 mod elementwise;
 mod float;

@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
+use super::copy::{copy, is_transposed};
 use super::dispatch::dispatch;
 use super::memory::{scratch, vec_with_capacity};
 use super::simd::{Loop, run_at_best_level};
@@ -72,26 +73,8 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
             copy.extend_from_slice(values);
             Ok(copy)
         }
-        None => copied(x),
+        None => copy(x),
     }
-}
-
-/// The elements of an operand that does not lie in row-major order.
-fn copied<T: Element>(x: &Operand) -> Result<Vec<T>> {
-    let numel = x.layout.shape().numel();
-    check_allocatable::<T>(numel)?;
-    let (mut values, data) = (vec_with_capacity(numel)?, elements::<T>(x)?);
-    for r in Runs::new([&x.layout]) {
-        let data = data.get(r.offsets[0]..).unwrap_or_default();
-        match (r.steps[0], data) {
-            (1, _) => values.extend_from_slice(data.get(..r.length).unwrap_or_default()),
-            (0, &[first, ..]) => values.extend(std::iter::repeat_n(first, r.length)),
-            (step, _) => {
-                values.extend(every(data, step, r.length));
-            }
-        }
-    }
-    Ok(values)
 }
 
 /// The elements in row-major order, copied only if they lie otherwise.
@@ -100,6 +83,12 @@ pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]
         Some(values) => values.into(),
         None => to_vec(x)?.into(),
     })
+}
+
+/// Whether the elements are to be read as one slice: they lie in row-major order, or copying them first is faster
+/// than jumping from one to the next.
+fn is_read_whole(x: &Operand) -> bool {
+    x.layout.is_contiguous() || is_transposed(&x.layout)
 }
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
@@ -261,7 +250,8 @@ type OfRuns<'f, A, B, U> = &'f (dyn Fn(&[A], &[B], &mut [U]) + Sync);
 fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
     let mut values = scratch(numel)?;
-    if let Some(x) = slice(x)? {
+    if is_read_whole(x) {
+        let x = to_cow(x)?;
         parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
             f(&x[range], out.0);
             Ok(())
@@ -284,7 +274,8 @@ fn runs2<A: Element, B: Element, U: Element>(
 ) -> Result<Vec<U>> {
     let numel = a.layout.shape().numel();
     let mut values = scratch(numel)?;
-    if let (Some(a), Some(b)) = (slice(a)?, slice(b)?) {
+    if is_read_whole(a) && is_read_whole(b) {
+        let (a, b) = (to_cow(a)?, to_cow(b)?);
         parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
             f(&a[range.clone()], &b[range], out.0);
             Ok(())

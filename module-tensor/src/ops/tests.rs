@@ -1,6 +1,7 @@
 mod activation;
 mod by_index;
 mod data;
+mod depthwise;
 mod functions;
 mod more;
 mod names;

@@ -1,9 +1,10 @@
 //! Convolutions: matrix products over unfolded windows, tile by tile of one sample and group.
 
+use super::conv_planes::Planes;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::map::{FloatKernel, run_float};
-use super::memory::filled;
+use super::memory::{filled, scratch};
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::window::{Window, three};
@@ -172,14 +173,19 @@ impl ConvSizes {
             ConvOp::Weight => (groups * weight, input, output, weight),
         };
         check_allocatable::<T>(len)?;
-        let mut out = filled(len, T::zero())?;
         if len == 0 || input == 0 || rows == 0 || windows == 0 || out_channels == 0 {
-            return Ok(CpuStorage::wrap(out));
+            return Ok(CpuStorage::wrap(filled(len, T::zero())?));
         }
+        // Gradients are added up.
+        let mut out = match op {
+            ConvOp::Forward => scratch(len)?,
+            ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
+        };
         if let Some(samples) = self.joined_samples() {
             self.run_joined(op, a, b, samples, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }
+        let planes = self.is_thin().then(|| Planes::new(window)).flatten();
         // The weight, and its gradient, belongs to the group, whatever the sample.
         let one = |block: usize, out: &mut [T], buffer: &mut Vec<T>| {
             let b_at = match op {
@@ -191,13 +197,10 @@ impl ConvSizes {
             if window.is_pointwise() {
                 self.pointwise(op, a, b, out);
                 Ok(())
-            } else if !self.is_thin() {
-                self.run_unfolded(op, a, b, out, buffer)
-            } else if op == ConvOp::Forward && window.stride[2] == 1 {
-                self.lines(a, b, out, buffer)
+            } else if self.is_thin() {
+                self.run_few_channels(op, a, b, out, (planes.as_ref(), buffer))
             } else {
-                self.run_shifted(op, a, b, out);
-                Ok(())
+                self.run_unfolded(op, a, b, out, buffer)
             }
         };
         let steps = (out_channels * rows).saturating_mul(windows) / 16;
@@ -257,11 +260,11 @@ impl ConvSizes {
             match op {
                 ConvOp::Forward => {
                     window.unfold(a, &tile, columns, windows.len());
-                    // `out` starts at zero; later tiles add to what earlier ones wrote.
                     let out = MatrixMut::new(out, o).part(windows);
                     let weight = Matrix::new(b, o).part(rows.clone());
                     let columns = Matrix::new(columns, rows.len());
-                    multiply(T::one(), weight, columns, true, out);
+                    // Later tiles add to what earlier ones wrote.
+                    multiply(T::one(), weight, columns, rows.start > 0, out);
                 }
                 ConvOp::Input => {
                     let grad = Matrix::new(a, o).part(windows.clone());

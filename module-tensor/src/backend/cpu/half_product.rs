@@ -1,13 +1,17 @@
 //! Products of a few rows with a large half-precision matrix: it is converted to `f32` a block at a time,
 //! which stays in the caches, where a whole converted matrix would be written to memory and read again.
 
+use half::{bf16, f16};
+
 use super::cast::cast;
 use super::compute::{Compute, rounded};
 use super::map::wide;
 use super::matmul::{addmm, matmul};
+use super::matrix_vector::{WidenTo, add_rows_by_vector};
+use super::memory::filled;
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
-use super::{CpuStorage, Operand, Storage, check_allocatable};
+use super::view::{into_vec, to_cow};
+use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
 use crate::layout::Layout;
 use crate::{DType, Result};
 
@@ -21,6 +25,12 @@ const ROWS: usize = 64;
 /// `a · b`, plus a row if there is one.
 pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
     let is_half = matches!(a.storage.dtype(), DType::F16 | DType::BF16);
+    if is_half && is_row_by_rows(&a, &b) {
+        return match a.storage.dtype() {
+            DType::F16 => by_rows::<f16>(row, a, &b),
+            _ => by_rows::<bf16>(row, a, &b),
+        };
+    }
     let few = a.layout.rank() == 2 && (1..=ROWS).contains(&a.layout.shape()[0]);
     if is_half && few && b.layout.shape().numel() >= 2 * BLOCK {
         return by_blocks(row, a, &b);
@@ -32,6 +42,35 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
         None => matmul(&a, &b)?,
     };
     rounded(product, dtype)
+}
+
+/// Whether `a` is one row, and the columns of `b` lie as rows, as those of a linear layer's weight do.
+fn is_row_by_rows(a: &Operand, b: &Operand) -> bool {
+    let (a, b) = (a.layout.shape(), &b.layout);
+    a.rank() == 2
+        && a[0] == 1
+        && b.shape().rank() == 2
+        && b.strides()[0] == 1
+        && b.shape().numel() > 0
+}
+
+/// One row times columns that lie as rows, converted as they are multiplied.
+fn by_rows<H: WidenTo<f32> + Element>(
+    row: Option<Operand>,
+    a: Operand,
+    b: &Operand,
+) -> Result<Storage> {
+    let (dtype, columns) = (a.storage.dtype(), b.layout.shape()[1]);
+    let mut out = match row {
+        Some(row) => into_vec(single(row)?)?,
+        None => filled(columns, 0.0)?,
+    };
+    let vector = single(a)?;
+    let data = elements::<H>(b)?
+        .get(b.layout.offset()..)
+        .unwrap_or_default();
+    add_rows_by_vector(data, b.layout.strides()[1], &to_cow(&vector)?, &mut out)?;
+    rounded(CpuStorage::wrap(out), dtype)
 }
 
 /// The product, some columns of `b` at a time.

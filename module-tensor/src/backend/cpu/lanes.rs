@@ -11,7 +11,7 @@ use crate::zip::{zip, zip_mut, zip_mut2};
 const LANES: usize = 16;
 
 /// The number of sums where the vectors may be as wide as the processor allows.
-const WIDE_LANES: usize = 64;
+pub(super) const WIDE_LANES: usize = 64;
 
 /// The number of elements that are added up before their sum is added to the rest, so that the rounding
 /// errors of long sums grow with far fewer steps.
@@ -65,37 +65,10 @@ impl<T: Number> Loop for Sum<'_, T> {
     }
 }
 
-/// `Σ aᵢ bᵢ`
-pub(super) fn dot<T: Number>(a: &[T], b: &[T]) -> T {
-    run_at_best_level(Dot(a, b))
-}
-
-struct Dot<'a, T>(&'a [T], &'a [T]);
-
-impl<T: Number> Loop for Dot<'_, T> {
-    type Output = T;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> T {
-        let mut partial = [T::zero(); WIDE_LANES];
-        let (a, a_rest) = self.0.as_chunks::<WIDE_LANES>();
-        let (b, b_rest) = self.1.as_chunks::<WIDE_LANES>();
-        for (a, b) in zip(a, b) {
-            for (sum, &a, &b) in zip_mut2(&mut partial, a, b) {
-                *sum = sum.plus(a.times(b));
-            }
-        }
-        let rest = zip(a_rest, b_rest);
-        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
-        rest.plus(sum_of_lanes(partial))
-    }
-}
-
 /// The sum of partial sums, eight side by side.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-fn sum_of_lanes<T: Number>(partial: [T; WIDE_LANES]) -> T {
+pub(super) fn sum_of_lanes<T: Number>(partial: [T; WIDE_LANES]) -> T {
     let mut sums = [T::zero(); 8];
     for eight in partial.as_chunks::<8>().0 {
         for (sum, &v) in zip_mut(&mut sums, eight) {

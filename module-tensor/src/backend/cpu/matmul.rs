@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use super::gemm::{Matrix, MatrixMut};
-use super::lanes::dot;
 use super::map::{NumberKernel, run_number};
+use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector};
 use super::memory::{filled, vec_with_capacity};
 use super::number::Number;
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Shape};
-use crate::zip::zip_mut;
 use crate::{Error, Result};
 
 /// `[…, m, k]` times `[…, k, n]`.
@@ -62,21 +61,21 @@ impl NumberKernel for Product<'_> {
             if products <= SMALL {
                 small(&a, &b, i, out);
             } else if n == 1 {
-                rows_by_vector(&a, &b, i, out);
+                return rows_by_vector(&a, &b, i, out);
             } else if m == 1 {
-                rows_by_vector(&b.transposed(), &a.transposed(), i, out);
+                return rows_by_vector(&b.transposed(), &a.transposed(), i, out);
             } else {
                 T::multiply(a.matrix(i), b.matrix(i), keep, MatrixMut::new(out, m));
             }
+            Ok(())
         };
         parallel_for(
             batch,
             products / 32,
             Items(&mut out, m * n),
             &|batch, out| {
-                let products = batch.zip(out.0.chunks_exact_mut(m * n));
-                products.for_each(|(i, out)| one(i, out));
-                Ok(())
+                let mut products = batch.zip(out.0.chunks_exact_mut(m * n));
+                products.try_for_each(|(i, out)| one(i, out))
             },
         )?;
         Ok(CpuStorage::wrap(out))
@@ -100,28 +99,26 @@ fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T
     }
 }
 
-/// A matrix by a vector: reading the matrix is the work, so it is read in the order of memory.
-fn rows_by_vector<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T]) {
+/// A matrix by a vector.
+fn rows_by_vector<T: Number>(
+    a: &Factor<'_, T>,
+    b: &Factor<'_, T>,
+    i: usize,
+    out: &mut [T],
+) -> Result<()> {
     let (data, vector) = (a.data_of(i), b.data_of(i));
     let vector: Vec<T> = (0..a.columns).map(|p| vector[p * b.row_step]).collect();
     if a.column_step == 1 {
-        for (r, out) in out.iter_mut().enumerate() {
-            let row = &data[r * a.row_step..][..a.columns];
-            *out = out.plus(dot(row, &vector));
-        }
+        add_rows_by_vector(data, a.row_step, &vector, out)
     } else if a.row_step == 1 {
-        for (p, &factor) in vector.iter().enumerate() {
-            let column = &data[p * a.column_step..][..a.rows];
-            for (out, &v) in zip_mut(out, column) {
-                *out = out.plus(factor.times(v));
-            }
-        }
+        add_columns_by_vector(data, a.column_step, &vector, out)
     } else {
         for (r, out) in out.iter_mut().enumerate() {
             for (p, &factor) in vector.iter().enumerate() {
                 *out = out.plus(factor.times(data[r * a.row_step + p * a.column_step]));
             }
         }
+        Ok(())
     }
 }
 

@@ -288,7 +288,7 @@ impl Window {
 }
 
 /// Every `step`-th element of `from`, as many as `to` holds.
-fn copy_steps<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
+pub(super) fn copy_steps<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
     match (step, to) {
         (1, to) => to.copy_from_slice(&from[..to.len()]),
         // A step that the compiler knows is several elements at a time.

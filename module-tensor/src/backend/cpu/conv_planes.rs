@@ -1,0 +1,175 @@
+//! The input of a convolution with few channels, laid out for its kernel.
+//!
+//! The input lies in planes with zeros around it, such that what an element of the kernel sees, for all places
+//! of the output, is one stretch of memory, with some elements between the lines that belong to no place.
+
+use super::float::Float;
+use super::window::{Window, copy_steps};
+use crate::zip::zip_mut;
+
+/// The elements that are summed at a time: many, or few at the end.
+pub(super) const MANY: usize = 64;
+pub(super) const FEW: usize = 16;
+
+/// How the input of a window lies in planes: one for each channel and each remainder of a place by the stride.
+pub(super) struct Planes {
+    step: usize,
+    /// The elements of all planes, and those that sums read beyond.
+    pub(super) len: usize,
+    /// The elements from the first place of the output to the last, as the planes have them, in whole sums.
+    pub(super) places: usize,
+    /// Where the first element lies that each element of the kernel sees.
+    pub(super) starts: Vec<usize>,
+    /// The lines of the input that the kernel sees, and where the planes have them.
+    inputs: Vec<(usize, usize)>,
+    segments: Vec<Segment>,
+    /// Where the planes have each line of the output.
+    pub(super) outputs: Vec<usize>,
+}
+
+/// The elements of a line of the input that lie in one plane.
+struct Segment {
+    /// The first of them.
+    from: usize,
+    /// Where it lies, from where the line starts.
+    to: usize,
+    count: usize,
+}
+
+/// The sizes of planes.
+struct Sizes {
+    /// The remainders by the stride that the kernel sees.
+    phases: [usize; 3],
+    size: [usize; 3],
+    plane: usize,
+}
+
+impl Planes {
+    /// Nothing if the planes would be much larger than what lies in them.
+    pub(super) fn new(window: &Window) -> Option<Self> {
+        let sizes = Sizes::new(window)?;
+        let [depth, height, width] = window.output;
+        let [_, high, wide] = sizes.size;
+        let planes = window.channels * sizes.phases.iter().product::<usize>();
+        let len = sizes.plane.checked_mul(planes)?;
+        if len / 8 > window.input_len() + window.places() {
+            return None;
+        }
+        let line = |line: usize| (line / height * high + line % height) * wide;
+        let places = line(depth * height - 1) + width;
+        Some(Self {
+            step: window.stride[2],
+            len: len + MANY,
+            places: places.next_multiple_of(FEW),
+            starts: sizes.starts(window),
+            inputs: sizes.inputs(window),
+            segments: sizes.segments(window),
+            outputs: (0..depth * height).map(line).collect(),
+        })
+    }
+
+    /// Writes the input to the planes, which hold zeros, or an earlier input of the same window.
+    pub(super) fn fill<T: Float>(&self, window: &Window, input: &[T], planes: &mut [T]) {
+        let width = window.input[2];
+        for &(line, start) in &self.inputs {
+            let input = &input[line * width..][..width];
+            for segment in &self.segments {
+                let to = &mut planes[start + segment.to..][..segment.count];
+                let input = &input[segment.from..];
+                match self.step {
+                    1 => copy_line(input, to),
+                    step => copy_steps(input, step, to),
+                }
+            }
+        }
+    }
+}
+
+impl Sizes {
+    fn new(window: &Window) -> Option<Self> {
+        let (mut phases, mut size, mut plane) = ([1; 3], [1; 3], 1_usize);
+        for d in 0..3 {
+            let reach = window.dilation[d].checked_mul(window.kernel[d] - 1)?;
+            phases[d] = window.stride[d].min(reach + 1);
+            size[d] = window.output[d].checked_add(reach / window.stride[d])?;
+            plane = plane.checked_mul(size[d])?;
+        }
+        Some(Self {
+            phases,
+            size,
+            plane,
+        })
+    }
+
+    fn starts(&self, window: &Window) -> Vec<usize> {
+        let mut starts = Vec::with_capacity(window.rows());
+        let [kd, kh, kw] = window.kernel;
+        for row in 0..window.rows() {
+            let mut plane = row / (kd * kh * kw);
+            let seen = [row / (kh * kw) % kd, row / kw % kh, row % kw];
+            let mut at = 0;
+            for d in 0..3 {
+                let shift = seen[d] * window.dilation[d];
+                plane = plane * self.phases[d] + shift % window.stride[d];
+                at = at * self.size[d] + shift / window.stride[d];
+            }
+            starts.push(plane * self.plane + at);
+        }
+        starts
+    }
+
+    fn inputs(&self, window: &Window) -> Vec<(usize, usize)> {
+        let [depth, height, _] = window.input;
+        let mut inputs = Vec::new();
+        for line in 0..window.channels * depth * height {
+            let (y, z) = (line % height, line / height % depth);
+            let channel = line / (height * depth);
+            let places = (self.place(window, 0, z), self.place(window, 1, y));
+            if let (Some((pz, z)), Some((py, y))) = places {
+                let plane = (channel * self.phases[0] + pz) * self.phases[1] + py;
+                let first = plane * self.phases[2] * self.plane;
+                inputs.push((line, first + (z * self.size[1] + y) * self.size[2]));
+            }
+        }
+        inputs
+    }
+
+    /// The remainder and the place in a plane of index `i` of dimension `d`, if the kernel sees it.
+    fn place(&self, window: &Window, d: usize, i: usize) -> Option<(usize, usize)> {
+        let i = i + window.padding[d];
+        let (phase, place) = (i % window.stride[d], i / window.stride[d]);
+        (phase < self.phases[d] && place < self.size[d]).then_some((phase, place))
+    }
+
+    fn segments(&self, window: &Window) -> Vec<Segment> {
+        let (step, before, width) = (window.stride[2], window.padding[2], window.input[2]);
+        let segment = |phase: usize| {
+            let first = before.saturating_sub(phase).div_ceil(step);
+            let from = first * step + phase - before;
+            let end = width.saturating_sub(from).div_ceil(step);
+            Segment {
+                from: from.min(width),
+                to: phase * self.plane + first,
+                count: end.min(self.size[2].saturating_sub(first)),
+            }
+        };
+        let segments = (0..self.phases[2]).map(segment);
+        segments.filter(|segment| segment.count > 0).collect()
+    }
+}
+
+/// Copies a line, which is most often too short for a call.
+pub(super) fn copy_line<T: Float>(from: &[T], to: &mut [T]) {
+    if to.len() < FEW {
+        zip_mut(to, from).for_each(|(to, &from)| *to = from);
+        return;
+    }
+    let from = &from[..to.len()];
+    for (to, from) in zip_mut(to.as_chunks_mut::<FEW>().0, from.as_chunks::<FEW>().0) {
+        *to = *from;
+    }
+    // The last elements, some of them once more.
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<FEW>(), from.last_chunk::<FEW>()) {
+        *to = *from;
+    }
+}

@@ -1,0 +1,259 @@
+//! A matrix by a vector: reading the matrix is the work, so it is read in the order of memory, and once.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use half::{bf16, f16};
+
+use super::half_precision::Half;
+use super::lanes::{WIDE_LANES, sum_of_lanes};
+use super::number::Number;
+use super::simd::{Loop, run_at_best_level};
+use super::threads::{Items, parallel_for};
+use crate::Result;
+use crate::zip::{zip, zip_mut, zip_mut2};
+
+/// An element of a matrix that is multiplied as a `T`.
+pub(super) trait WidenTo<T>: Copy + Sync {
+    fn widen(self) -> T;
+}
+
+impl<T: Number> WidenTo<T> for T {
+    #[inline(always)]
+    fn widen(self) -> T {
+        self
+    }
+}
+
+impl WidenTo<f32> for f16 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self.single()
+    }
+}
+
+impl WidenTo<f32> for bf16 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self.single()
+    }
+}
+
+/// The number of columns that are added at a time.
+const COLUMNS: usize = 4;
+
+/// Adds the product of each row with the vector to an element of `out`; rows start `step` elements after each
+/// other.
+pub(super) fn add_rows_by_vector<R: WidenTo<T>, T: Number>(
+    rows: &[R],
+    step: usize,
+    vector: &[T],
+    out: &mut [T],
+) -> Result<()> {
+    parallel_for(
+        out.len(),
+        vector.len() / 16,
+        Items(out, 1),
+        &|range, out| {
+            run_at_best_level(RowsByVector {
+                rows: rows.get(range.start * step..).unwrap_or_default(),
+                step,
+                vector,
+                out: out.0,
+            });
+            Ok(())
+        },
+    )
+}
+
+/// Adds the product of each column with its element of the vector to `out`; columns start `step` elements after
+/// each other.
+pub(super) fn add_columns_by_vector<T: Number>(
+    columns: &[T],
+    step: usize,
+    vector: &[T],
+    out: &mut [T],
+) -> Result<()> {
+    parallel_for(
+        out.len(),
+        vector.len() / 16,
+        Items(out, 1),
+        &|range, out| {
+            run_at_best_level(ColumnsByVector {
+                columns: columns.get(range.start..).unwrap_or_default(),
+                step,
+                vector,
+                out: out.0,
+            });
+            Ok(())
+        },
+    )
+}
+
+struct RowsByVector<'a, R, T> {
+    rows: &'a [R],
+    step: usize,
+    vector: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<R: WidenTo<T>, T: Number> Loop for RowsByVector<'_, R, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let row = |i: usize| &self.rows[i * self.step..][..self.vector.len()];
+        let (pairs, last) = self.out.as_chunks_mut::<2>();
+        let paired = 2 * pairs.len();
+        for (i, [a, b]) in pairs.iter_mut().enumerate() {
+            let (dot_a, dot_b) = dot_pair(row(2 * i), row(2 * i + 1), self.vector);
+            *a = a.plus(dot_a);
+            *b = b.plus(dot_b);
+        }
+        if let [out] = last {
+            let (dot, _) = dot_pair(row(paired), row(paired), self.vector);
+            *out = out.plus(dot);
+        }
+    }
+}
+
+/// The products of two rows with the vector: sums side by side, then those of the last elements, then all.
+#[inline(always)]
+fn dot_pair<R: WidenTo<T>, T: Number>(a: &[R], b: &[R], vector: &[T]) -> (T, T) {
+    let (mut sums_a, mut sums_b) = ([T::zero(); WIDE_LANES], [T::zero(); WIDE_LANES]);
+    let (vectors, rest) = vector.as_chunks::<WIDE_LANES>();
+    let (chunks_a, rest_a) = a.as_chunks::<WIDE_LANES>();
+    let (chunks_b, rest_b) = b.as_chunks::<WIDE_LANES>();
+    for ((a, b), v) in chunks_a.iter().zip(chunks_b).zip(vectors) {
+        add_products(&mut sums_a, a, v);
+        add_products(&mut sums_b, b, v);
+    }
+    let dot = |sums, row: &[R]| {
+        let rest = zip(row, rest);
+        let rest = rest.fold(T::zero(), |sum, (a, &v)| sum.plus(a.widen().times(v)));
+        rest.plus(sum_of_lanes(sums))
+    };
+    (dot(sums_a, rest_a), dot(sums_b, rest_b))
+}
+
+#[inline(always)]
+fn add_products<R: WidenTo<T>, T: Number, const N: usize>(
+    sums: &mut [T; N],
+    a: &[R; N],
+    v: &[T; N],
+) {
+    for (sum, a, &v) in zip_mut2(sums, a, v) {
+        *sum = sum.plus(a.widen().times(v));
+    }
+}
+
+struct ColumnsByVector<'a, T> {
+    columns: &'a [T],
+    step: usize,
+    vector: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Number> Loop for ColumnsByVector<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.out.len();
+        let column = |i: usize| &self.columns[i * self.step..][..rows];
+        let (groups, last) = self.vector.as_chunks::<COLUMNS>();
+        for (i, &[v0, v1, v2, v3]) in groups.iter().enumerate() {
+            let first = COLUMNS * i;
+            let (c0, c1) = (column(first), column(first + 1));
+            let (c2, c3) = (column(first + 2), column(first + 3));
+            for j in 0..rows {
+                let sum = self.out[j].plus(v0.times(c0[j])).plus(v1.times(c1[j]));
+                self.out[j] = sum.plus(v2.times(c2[j])).plus(v3.times(c3[j]));
+            }
+        }
+        let first = COLUMNS * groups.len();
+        for (i, &factor) in last.iter().enumerate() {
+            for (out, &v) in zip_mut(self.out, column(first + i)) {
+                *out = out.plus(factor.times(v));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use super::{add_columns_by_vector, add_rows_by_vector};
+    use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
+    use crate::set_num_threads;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        let number = |i: usize| ((i * 7919 + seed * 104_729) % 1013) as f32 / 512.0 - 1.0;
+        (0..count).map(number).collect()
+    }
+
+    /// The product of a row with the vector as the sums are defined.
+    fn dot(row: &[f32], vector: &[f32]) -> f32 {
+        let (mut sums, mut rest) = ([0.0; WIDE_LANES], 0.0);
+        let whole = row.len() / WIDE_LANES * WIDE_LANES;
+        for (i, (a, b)) in row.iter().zip(vector).enumerate() {
+            *if i < whole {
+                &mut sums[i % WIDE_LANES]
+            } else {
+                &mut rest
+            } += a * b;
+        }
+        rest + sum_of_lanes(sums)
+    }
+
+    #[test]
+    fn rows_are_multiplied_in_the_order_of_one_product() {
+        for threads in [1, 3] {
+            set_num_threads(threads);
+            for (rows, depth) in [(1, 1), (2, 63), (3, 64), (5, 65), (8, 200), (301, 1000)] {
+                let step = depth + 3;
+                let (matrix, vector) = (numbers(rows * step, 1), numbers(depth, 2));
+                let start = numbers(rows, 3);
+                let mut out = start.clone();
+                add_rows_by_vector(&matrix, step, &vector, &mut out).unwrap();
+                for r in 0..rows {
+                    let sum = start[r] + dot(&matrix[r * step..][..depth], &vector);
+                    assert_eq!(out[r].to_bits(), sum.to_bits(), "{rows} {depth} {r}");
+                }
+                let halves: Vec<f16> = matrix.iter().map(|&v| f16::from_f32(v)).collect();
+                let wide: Vec<f32> = halves.iter().map(|v| v.to_f32()).collect();
+                let (mut narrow, mut same) = (start.clone(), start.clone());
+                add_rows_by_vector(&halves, step, &vector, &mut narrow).unwrap();
+                add_rows_by_vector(&wide, step, &vector, &mut same).unwrap();
+                assert_eq!(narrow, same);
+                let halves: Vec<bf16> = matrix.iter().map(|&v| bf16::from_f32(v)).collect();
+                let wide: Vec<f32> = halves.iter().map(|v| v.to_f32()).collect();
+                let (mut narrow, mut same) = (start.clone(), start);
+                add_rows_by_vector(&halves, step, &vector, &mut narrow).unwrap();
+                add_rows_by_vector(&wide, step, &vector, &mut same).unwrap();
+                assert_eq!(narrow, same);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_added_one_after_the_other() {
+        for threads in [1, 3] {
+            set_num_threads(threads);
+            for (rows, depth) in [(1, 1), (17, 3), (16, 4), (33, 7), (1000, 301)] {
+                let step = rows + 2;
+                let (matrix, vector) = (numbers(depth * step, 1), numbers(depth, 2));
+                let mut out = numbers(rows, 3);
+                let mut expected = out.clone();
+                add_columns_by_vector(&matrix, step, &vector, &mut out).unwrap();
+                for (c, &factor) in vector.iter().enumerate() {
+                    for (r, sum) in expected.iter_mut().enumerate() {
+                        *sum += factor * matrix[c * step + r];
+                    }
+                }
+                assert_eq!(out, expected, "{rows} {depth}");
+            }
+        }
+    }
+}

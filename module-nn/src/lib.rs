@@ -61,10 +61,11 @@ pub mod prelude {
         AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig, UpdateRule,
     };
     pub use crate::{
-        Bias, Buffer, Build, Call, DType, Describe, Device, Error, ErrorKind, ExtraState,
-        FileError, Forward, HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions,
-        LoadProblems, LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter,
-        ReadOptions, Remap, Result, Select, Sequential, Shape, StateDict, Stateful, Tensor,
-        Tensors, Training, Transpose, Walk, deferred, fork_rng, manual_seed, no_grad,
+        AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,
+        Error, ErrorKind, ExtraState, FileError, Forward, HookOptions, HookSet, Identity,
+        IndexItem, Init, Layer, LoadOptions, LoadProblems, LoadReport, Marker, Maybe, Module,
+        ModuleError, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
+        ShapeError, StateDict, Stateful, Tensor, Tensors, Training, Transpose, Walk, deferred,
+        fork_rng, manual_seed, no_grad,
     };
 }

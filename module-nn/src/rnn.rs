@@ -13,7 +13,7 @@ pub use pad::{
     PadSequenceOptions, PaddingSide, pad_sequence, unpad_sequence, unpad_sequence_batch_first,
 };
 
-use module_core::{Error, ErrorKind, Result, Shape, Tensor};
+use module_core::{Error, Result, Shape, ShapeError, Tensor};
 
 /// The rows of `rows` that `places` names, in the order in which they fill `lead` dimensions; a place
 /// that is none is filled with `padding`.
@@ -46,7 +46,7 @@ pub(crate) fn vec_with_capacity<T>(
         Some(Ok(())) => Ok(list),
         _ => {
             let shape = x.shape().clone();
-            Err(ErrorKind::TooLarge { op, shape }.into())
+            Err(ShapeError::TooLarge { op, shape }.into())
         }
     }
 }

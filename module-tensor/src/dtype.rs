@@ -89,7 +89,7 @@ impl DType {
 
     /// Whether tensors of this dtype are loaded, saved, made, printed, moved, rearranged and cast, and
     /// nothing else: what computes answers
-    /// [`ErrorKind::UnsupportedDType`](crate::ErrorKind::UnsupportedDType) until they are cast.
+    /// [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) until they are cast.
     ///
     /// # Example
     ///
@@ -160,7 +160,7 @@ impl DType {
             false => needs,
         };
         let dtype = self;
-        crate::ErrorKind::UnsupportedDType { op, dtype, needs }.into()
+        crate::DTypeError::Unsupported { op, dtype, needs }.into()
     }
 
     /// Checks that a cast drops no imaginary part: a complex dtype casts only to itself or to `Bool`.
@@ -170,7 +170,7 @@ impl DType {
         }
         let (op, dtype) = ("to_dtype", self);
         let needs = "real numbers, because the imaginary parts would be lost; take both parts with `view_as_real`";
-        Err(crate::ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+        Err(crate::DTypeError::Unsupported { op, dtype, needs }.into())
     }
 
     /// PyTorch's name, without the `torch.`.

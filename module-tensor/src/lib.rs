@@ -31,7 +31,7 @@ pub use backend::{
     Device, Element, default_device, num_threads, set_num_threads, with_default_device,
 };
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, Result, ShapeError};
 pub use float8::{F8E4M3, F8E5M2};
 pub use layout::{Dim, Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
 pub use ndarray;

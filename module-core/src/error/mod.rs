@@ -23,5 +23,8 @@ pub use file::FileError;
 pub use load::{LoadProblems, Mismatch};
 pub(crate) use load::{SHOWN, cut};
 pub use module::ModuleError;
-pub use module_tensor::error::{Error, ErrorKind, Quote, Result, escape, passage, quote};
+pub use module_tensor::error::{
+    AutogradError, DTypeError, DeviceError, Error, ErrorKind, Quote, Result, ShapeError, escape,
+    passage, quote,
+};
 pub(crate) use suggest::suggest;

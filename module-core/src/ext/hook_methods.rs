@@ -125,7 +125,7 @@ macro_rules! hook_methods {
         /// another thread, so that it is `Send` and `Sync`, in the grad mode of the pass: on with
         /// `create_graph`. A call under `no_grad` is not followed.
         ///
-        /// A hook that fails fails the pass, as [`ErrorKind::GradHook`](crate::ErrorKind::GradHook) with
+        /// A hook that fails fails the pass, as [`AutogradError::Hook`](crate::AutogradError::Hook) with
         /// the line that registered it, and no gradient is added anywhere.
         #[track_caller]
         fn register_full_backward_pre_hook<R: HookResult>(

@@ -13,8 +13,8 @@ use super::hook::{BackwardHook, BackwardPreHook};
 use super::tensors::{Tensors, tensors};
 use crate::module::Module;
 use crate::{
-    Backward, DType, Error, ErrorKind, Function, Gradients, GraphInput, GraphNode, Result, Shape,
-    Tensor, is_grad_enabled,
+    AutogradError, Backward, DType, Error, Function, Gradients, GraphInput, GraphNode, Result,
+    Shape, Tensor, is_grad_enabled,
 };
 
 /// A call between the nodes around its inputs and those around its outputs.
@@ -235,7 +235,7 @@ fn run(
 
 impl ModuleLabel {
     fn hook_error<H>(self, hook: &CallHook<H>, error: Error) -> Error {
-        ErrorKind::GradHook {
+        AutogradError::Hook {
             place: hook.place.to_string(),
             of: self.kind,
             source: Box::new(error),

@@ -2,7 +2,7 @@
 
 use crate::autograd::check_gradient;
 use crate::module::ModuleId;
-use crate::{DType, Device, Error, ErrorKind, Result, Shape, Tensor};
+use crate::{DType, Device, DeviceError, Error, Result, Shape, Tensor};
 
 /// The backward pass of one call that is about to go through a module, as a full backward pre-hook
 /// sees it.
@@ -161,7 +161,7 @@ impl TensorSpec {
             return Ok(());
         }
         let (lhs, rhs) = (self.device.to_string(), grad.device().to_string());
-        Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
+        Err(DeviceError::Mismatch { op, lhs, rhs }.into())
     }
 }
 

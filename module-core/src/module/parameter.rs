@@ -71,7 +71,7 @@ impl Parameter {
     fn from_parts(value: Tensor, history: History) -> Result<Self> {
         if let Some(packed) = value.storage().packed() {
             let (op, scheme) = ("parameter", packed.scheme());
-            return Err(crate::ErrorKind::Packed { op, scheme }.into());
+            return Err(crate::DTypeError::Packed { op, scheme }.into());
         }
         if !value.dtype().is_differentiable() {
             let needs = "a floating-point tensor; use a `Buffer`";
@@ -204,7 +204,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// In the pass, what the hook raises, as [`ErrorKind::GradHook`](crate::ErrorKind::GradHook).
+    /// In the pass, what the hook raises, as [`AutogradError::Hook`](crate::AutogradError::Hook).
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-use module_core::{ErrorKind, Result, Shape, Tensor};
+use module_core::{Result, Shape, ShapeError, Tensor};
 
 /// `y[…, o] = Σᵢⱼ x1[…, i] · weight[o, i, j] · x2[…, j] + bias[o]`.
 ///
@@ -29,16 +29,7 @@ pub fn bilinear(
 ) -> Result<Tensor> {
     const OP: &str = "bilinear";
     let &[outputs, in1, in2] = &**weight.shape() else {
-        let (expected, got) = (
-            "a weight [out, in1, in2]".to_owned(),
-            weight.shape().clone(),
-        );
-        return Err(ErrorKind::Shape {
-            op: OP,
-            expected,
-            got,
-        }
-        .into());
+        return Err(weight.shape().error(OP, "a weight [out, in1, in2]"));
     };
     let lead = match (x1.shape().split_last(), x2.shape().split_last()) {
         (Some((&last1, lead1)), Some((&last2, lead2)))
@@ -50,7 +41,7 @@ pub fn bilinear(
             let (op, lhs, rhs) = (OP, x1.shape().clone(), x2.shape().clone());
             let rule =
                 format!("they must be [..., {in1}] and [..., {in2}] with the same leading sizes");
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
     };
     // Every product of an element of one with an element of the other is an input of a linear layer.

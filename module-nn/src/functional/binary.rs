@@ -1,6 +1,6 @@
 //! Losses of probabilities and logits of yes and no.
 
-use module_core::{ErrorKind, Integers, Result, Tensor};
+use module_core::{Integers, Result, Tensor};
 
 use super::Reduction;
 use super::loss::{
@@ -124,13 +124,7 @@ pub fn multilabel_soft_margin_loss(
 ) -> Result<Tensor> {
     const NAME: &str = "multilabel_soft_margin_loss";
     if input.rank() == 0 {
-        let (expected, got) = ("[…, classes]".to_owned(), input.shape().clone());
-        return Err(ErrorKind::Shape {
-            op: NAME,
-            expected,
-            got,
-        }
-        .into());
+        return Err(input.shape().error(NAME, "[…, classes]"));
     }
     check_floating(NAME, input)?;
     // Labels are 0 or 1, and often whole numbers.

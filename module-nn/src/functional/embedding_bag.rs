@@ -1,5 +1,5 @@
 use module_core::{
-    Backward, DType, Error, ErrorKind, Function, Gradients, Integers, Result, Tensor,
+    Backward, DType, Error, Function, Gradients, Integers, Result, ShapeError, Tensor,
 };
 use serde::{Deserialize, Serialize};
 
@@ -112,12 +112,8 @@ pub fn embedding_bag(
 
 fn check(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<()> {
     if !matches!(input.rank(), 1 | 2) {
-        let (expected, got) = (
-            "indices of one or two dimensions".to_owned(),
-            input.shape().clone(),
-        );
-        let op = NAME;
-        return Err(ErrorKind::Shape { op, expected, got }.into());
+        let expected = "indices of one or two dimensions";
+        return Err(input.shape().error(NAME, expected));
     }
     if options.mode == BagMode::Max && options.scale_grad_by_freq {
         let problem = "is not available for mode = max";
@@ -138,7 +134,7 @@ fn check(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<()> {
     if weights.shape() != input.shape() {
         let (op, lhs, rhs) = (NAME, input.shape().clone(), weights.shape().clone());
         let rule = "there must be a weight for each index".to_owned();
-        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
     }
     Ok(())
 }

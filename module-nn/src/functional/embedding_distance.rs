@@ -1,6 +1,6 @@
 //! Distances of vectors, and losses of them.
 
-use module_core::{ErrorKind, Result, Tensor};
+use module_core::{Result, Tensor};
 
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, widen};
 use super::{Reduction, pairwise_distance};
@@ -41,16 +41,8 @@ pub fn cosine_embedding_loss(
     const NAME: &str = "cosine_embedding_loss";
     check_floating(NAME, input1)?;
     if !(1..=2).contains(&input1.rank()) {
-        let (expected, got) = (
-            "[batch, features] or [features]".to_owned(),
-            input1.shape().clone(),
-        );
-        return Err(ErrorKind::Shape {
-            op: NAME,
-            expected,
-            got,
-        }
-        .into());
+        let expected = "[batch, features] or [features]";
+        return Err(input1.shape().error(NAME, expected));
     }
     check_same_shape(NAME, input1, input2)?;
     if **target.shape() != input1.shape()[..input1.rank() - 1] {

@@ -1,6 +1,6 @@
 //! Losses that are negative logarithms of likelihoods, and divergences.
 
-use module_core::{Error, ErrorKind, Result, Tensor};
+use module_core::{DTypeError, Error, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Reduction;
@@ -198,7 +198,7 @@ pub fn gaussian_nll_loss(
 fn fit_variance(op: &'static str, input: &Tensor, var: &Tensor) -> Result<Tensor> {
     if input.dtype() != var.dtype() {
         let (lhs, rhs) = (input.dtype(), var.dtype());
-        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+        return Err(DTypeError::Mismatch { op, lhs, rhs }.into());
     }
     let (wide, shape) = (input.shape(), var.shape());
     let differing = wide.iter().zip(shape.iter()).filter(|(a, b)| a != b);

@@ -1,4 +1,4 @@
-use module_core::{ErrorKind, Result, Shape, Tensor};
+use module_core::{Result, Shape, Tensor};
 
 /// `x·Wᵀ + b`.
 ///
@@ -30,6 +30,5 @@ pub(crate) fn check_shape(op: &'static str, tensor: &Tensor, shape: &Shape) -> R
     if tensor.shape() == shape {
         return Ok(());
     }
-    let (expected, got) = (format!("shape {shape}"), tensor.shape().clone());
-    Err(ErrorKind::Shape { op, expected, got }.into())
+    Err(tensor.shape().error(op, format!("shape {shape}")))
 }

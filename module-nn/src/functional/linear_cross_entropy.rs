@@ -2,8 +2,8 @@
 
 use module_core::autograd::grad_with;
 use module_core::{
-    Backward, BackwardOptions, CrossEntropyOptions, Error, ErrorKind, Function, Gradients,
-    Reduction, Result, Tensor, enable_grad, is_grad_enabled, no_grad,
+    Backward, BackwardOptions, CrossEntropyOptions, Error, Function, Gradients, Reduction, Result,
+    Tensor, enable_grad, is_grad_enabled, no_grad,
 };
 
 use super::loss::widen;
@@ -138,15 +138,7 @@ pub fn linear_cross_entropy(
     arguments: LinearCrossEntropyArguments<'_>,
 ) -> Result<Tensor> {
     const NAME: &str = "linear_cross_entropy";
-    let wrong = |expected: String, got: &Tensor| {
-        let got = got.shape().clone();
-        Err(ErrorKind::Shape {
-            op: NAME,
-            expected,
-            got,
-        }
-        .into())
-    };
+    let wrong = |expected: String, got: &Tensor| Err(got.shape().error(NAME, expected));
     let &[classes, ref further @ .., inputs] = &**linear_weight.shape() else {
         return wrong("a weight [classes, …, in_features]".into(), linear_weight);
     };

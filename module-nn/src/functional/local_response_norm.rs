@@ -1,4 +1,4 @@
-use module_core::{AvgPoolOptions, ErrorKind, PadMode, Result, Tensor};
+use module_core::{AvgPoolOptions, PadMode, Result, Tensor};
 
 use crate::config::check_positive;
 
@@ -45,10 +45,6 @@ pub fn local_response_norm(
 }
 
 fn too_few_error(input: &Tensor) -> module_core::Error {
-    let (op, expected) = (
-        "local_response_norm",
-        "[batch, channels, …] of at least 3 dimensions",
-    );
-    let (expected, got) = (expected.to_owned(), input.shape().clone());
-    ErrorKind::Shape { op, expected, got }.into()
+    let expected = "[batch, channels, …] of at least 3 dimensions";
+    input.shape().error("local_response_norm", expected)
 }

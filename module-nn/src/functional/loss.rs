@@ -1,6 +1,6 @@
 //! What the losses share: which tensors fit each other, and how per-element losses are reduced.
 
-use module_core::{DType, ErrorKind, Result, Tensor};
+use module_core::{DType, DTypeError, Result, ShapeError, Tensor};
 
 use super::Reduction;
 
@@ -50,14 +50,14 @@ pub(super) fn refuse_shapes<T>(
 ) -> Result<T> {
     let (lhs, rhs) = (input.shape().clone(), other.shape().clone());
     let rule = rule.into();
-    Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+    Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into())
 }
 
 fn check_same_dtype(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
     let (lhs, rhs) = (input.dtype(), other.dtype());
     match lhs == rhs {
         true => Ok(()),
-        false => Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into()),
+        false => Err(DTypeError::Mismatch { op, lhs, rhs }.into()),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn check_floating(op: &'static str, input: &Tensor) -> Result<()> {
         return Ok(());
     }
     let needs = "a floating-point input; cast with `to_dtype`";
-    Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+    Err(DTypeError::Unsupported { op, dtype, needs }.into())
 }
 
 /// Half precision widened to `F32`; other dtypes as they are.

@@ -1,6 +1,6 @@
 //! Losses that are 0 from a margin on.
 
-use module_core::{DType, Error, ErrorKind, Integers, Result, Tensor};
+use module_core::{DType, Error, ErrorKind, Integers, Result, ShapeError, Tensor};
 
 use super::Reduction;
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, to_signs, widen};
@@ -205,11 +205,8 @@ fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
         _ => (input.clone(), 0),
     };
     if classes == 0 {
-        let (expected, got) = (
-            "[batch, classes] or [classes], with a class".to_owned(),
-            input.shape().clone(),
-        );
-        return Err(ErrorKind::Shape { op, expected, got }.into());
+        let expected = "[batch, classes] or [classes], with a class";
+        return Err(input.shape().error(op, expected));
     }
     Ok((widen(&x)?, classes))
 }
@@ -227,7 +224,7 @@ fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tenso
 /// The look-up's error in the words of the loss.
 fn class_error(op: &'static str, error: Error, classes: usize) -> Error {
     match error.kind() {
-        &ErrorKind::Index { index, .. } => {
+        &ErrorKind::Shape(ShapeError::Index { index, .. }) => {
             let problem = format!("must be a class below {classes}");
             Error::argument(op, "target", index, problem)
         }

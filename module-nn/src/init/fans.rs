@@ -1,7 +1,7 @@
 //! Draws whose spread follows the numbers of inputs and outputs, so that variances stay from layer to
 //! layer.
 
-use module_core::{DType, ErrorKind, Generator, Init, Result, Shape, Tensor};
+use module_core::{DType, Generator, Init, Result, Shape, ShapeError, Tensor};
 
 use super::{Nonlinearity, Normal, Uniform};
 
@@ -210,13 +210,7 @@ fn kaiming(gain: f64, mode: FanMode, shape: &Shape) -> Result<f64> {
 /// Fewer than two dimensions, a number that exceeds memory.
 pub fn fans(shape: &Shape) -> Result<(usize, usize)> {
     let &[outputs, inputs, ref kernel @ ..] = &**shape else {
-        let (expected, got) = ("at least two dimensions".to_owned(), shape.clone());
-        return Err(ErrorKind::Shape {
-            op: "fans",
-            expected,
-            got,
-        }
-        .into());
+        return Err(shape.error("fans", "at least two dimensions"));
     };
     let times_field =
         |units: usize| (kernel.iter()).try_fold(units, |product, &size| product.checked_mul(size));
@@ -224,7 +218,7 @@ pub fn fans(shape: &Shape) -> Result<(usize, usize)> {
         (Some(fan_in), Some(fan_out)) => Ok((fan_in, fan_out)),
         _ => {
             let shape = shape.clone();
-            Err(ErrorKind::TooLarge { op: "fans", shape }.into())
+            Err(ShapeError::TooLarge { op: "fans", shape }.into())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Matrices with orthonormal rows or columns.
 
-use module_core::{DType, ErrorKind, Generator, Init, Result, Shape, Tensor};
+use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 
 use super::Normal;
 
@@ -68,13 +68,7 @@ impl Init for Orthogonal {
 }
 
 fn too_few_error(shape: &Shape) -> module_core::Error {
-    let (expected, got) = ("at least two dimensions".to_owned(), shape.clone());
-    ErrorKind::Shape {
-        op: "orthogonal",
-        expected,
-        got,
-    }
-    .into()
+    shape.error("orthogonal", "at least two dimensions")
 }
 
 /// The orthogonal factor of a matrix whose columns of `length` stand one after the other, at most as

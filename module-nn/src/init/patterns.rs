@@ -1,7 +1,7 @@
 //! Values at places: identities, sparse columns, blocks of rows.
 
 use module_core::rng::Distribution;
-use module_core::{DType, Error, ErrorKind, Generator, Init, Layout, Result, Shape, Tensor};
+use module_core::{DType, Error, Generator, Init, Layout, Result, Shape, Tensor};
 
 use super::Normal;
 
@@ -54,10 +54,10 @@ impl Init for Dirac {
     fn init(&self, shape: &Shape, dtype: DType, _: &Generator) -> Result<Tensor> {
         const NAME: &str = "dirac";
         let &[outputs, inputs, ref kernel @ ..] = &**shape else {
-            return Err(shape_error(NAME, "three to five dimensions", shape));
+            return Err(shape.error(NAME, "three to five dimensions"));
         };
         if !(1..=3).contains(&kernel.len()) {
-            return Err(shape_error(NAME, "three to five dimensions", shape));
+            return Err(shape.error(NAME, "three to five dimensions"));
         }
         let groups = self.groups;
         if groups == 0 || outputs % groups != 0 {
@@ -177,7 +177,7 @@ impl Blocks {
         let rows = shape.first().copied().unwrap_or(0);
         if self.count == 0 || shape.rank() == 0 || rows % self.count != 0 {
             let expected = format!("rows in {} equal blocks", self.count);
-            return Err(shape_error("blocks", &expected, shape));
+            return Err(shape.error("blocks", expected));
         }
         let mut part = shape.to_vec();
         if let Some(rows) = part.first_mut() {
@@ -213,11 +213,6 @@ impl Init for Blocks {
 fn matrix(op: &'static str, shape: &Shape) -> Result<(usize, usize)> {
     match **shape {
         [rows, columns] => Ok((rows, columns)),
-        _ => Err(shape_error(op, "two dimensions", shape)),
+        _ => Err(shape.error(op, "two dimensions")),
     }
-}
-
-fn shape_error(op: &'static str, expected: &str, shape: &Shape) -> Error {
-    let (expected, got) = (expected.to_owned(), shape.clone());
-    ErrorKind::Shape { op, expected, got }.into()
 }

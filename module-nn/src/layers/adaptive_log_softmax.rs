@@ -1,4 +1,4 @@
-use module_core::{Call, Error, ErrorKind, Forward, Integers, Module, Result, Sequential, Tensor};
+use module_core::{Call, Error, Forward, Integers, Module, Result, Sequential, ShapeError, Tensor};
 
 use super::{Linear, LinearConfig};
 use crate::config::{Build, check_positive, config};
@@ -178,7 +178,7 @@ impl AdaptiveLogSoftmaxWithLoss {
                 let rule = format!(
                     "they must be [batch, {features}] and [batch], or both without the batch"
                 );
-                Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+                Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into())
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::Number;
-use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
+use module_core::{Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use super::channel_norm::{ChannelNorm, ChannelNormArguments};
 use super::spatial::{of_dims, sizes};
@@ -167,8 +167,7 @@ impl<const N: usize> BatchNorm<N> {
         } else {
             return Ok(());
         };
-        let (op, got) = ("batch_norm", input.shape().clone());
-        Err(ErrorKind::Shape { op, expected, got }.into())
+        Err(input.shape().error("batch_norm", expected))
     }
 
     /// Moves the running statistics towards those of a batch with `count` values per channel.

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::Repr;
-use module_core::{AvgPoolOptions, ErrorKind, Forward, Module, PadMode, Result, Tensor};
+use module_core::{AvgPoolOptions, Forward, Module, PadMode, Result, Tensor};
 
 use crate::config::{Build, check_positive, config};
 
@@ -110,12 +110,8 @@ impl Forward for CrossMapLRN2d {
             k,
         } = self.config;
         let &[batch, channels, height, width] = &**input.shape() else {
-            return Err(ErrorKind::Shape {
-                op: "CrossMapLRN2d",
-                expected: "[batch, channels, height, width]".to_owned(),
-                got: input.shape().clone(),
-            }
-            .into());
+            let expected = "[batch, channels, height, width]";
+            return Err(input.shape().error("CrossMapLRN2d", expected));
         };
         // The channels on one side that any window reaches are no more than there are.
         let reach = (size.div_ceil(2) - 1).min(channels);

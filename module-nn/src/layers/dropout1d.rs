@@ -1,5 +1,5 @@
 use module_core::module::{Number, Repr};
-use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
+use module_core::{Forward, Module, Result, Tensor, Training};
 
 use crate::Argument;
 use crate::config::{Build, check_between, config};
@@ -94,9 +94,8 @@ impl Forward for Dropout1d {
             2 if training => input.unsqueeze(0)?.feature_dropout(*self.p)?.squeeze(0),
             2 | 3 => Ok(input),
             _ => {
-                let expected = "[batch, channels, length], with or without the batch".to_owned();
-                let (op, got) = ("dropout1d", input.shape().clone());
-                Err(ErrorKind::Shape { op, expected, got }.into())
+                let expected = "[batch, channels, length], with or without the batch";
+                Err(input.shape().error("dropout1d", expected))
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::{Number, Repr};
-use module_core::{Error, ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
+use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use crate::config::{Build, check_between, check_positive, config};
 use crate::init::{ones, zeros};
@@ -135,8 +135,7 @@ impl Forward for GroupNorm {
         let channels = self.config.num_channels;
         if input.shape().get(1) != Some(&channels) {
             let expected = format!("[batch, {channels}, …]");
-            let (op, got) = ("group_norm", input.shape().clone());
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            return Err(input.shape().error("group_norm", expected));
         }
         let weight = self.weight.get().map(Parameter::tensor);
         let bias = self.bias.get().map(Parameter::tensor);

@@ -1,7 +1,7 @@
 use module_core::module::Repr;
 use module_core::{
-    AttentionOptions, Call, DType, Error, ErrorKind, Forward, Identity, Module, Result, Shape,
-    Tensor, Training,
+    AttentionOptions, Call, DType, Error, Forward, Identity, Module, Result, Shape, Tensor,
+    Training,
 };
 
 use super::causal::{additive_mask, causal_mask};
@@ -275,8 +275,7 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
         let config = &self.config;
         let &[batch, length, _] = &**x.shape() else {
             let expected = format!("[batch, length, embed_dim = {}]", config.embed_dim);
-            let (op, got) = (NAME, x.shape().clone());
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            return Err(x.shape().error(NAME, expected));
         };
         let cache = cache.unwrap_or_default();
         let past = cache.len();

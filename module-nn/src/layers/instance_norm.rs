@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::Number;
-use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
+use module_core::{Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use super::channel_norm::{ChannelNorm, ChannelNormArguments};
 use super::spatial::{of_dims, sizes};
@@ -168,8 +168,7 @@ impl<const N: usize> InstanceNorm<N> {
         } else {
             return Ok(());
         };
-        let (op, got) = ("instance_norm", input.shape().clone());
-        Err(ErrorKind::Shape { op, expected, got }.into())
+        Err(input.shape().error("instance_norm", expected))
     }
 
     /// The arguments that it was built from.

@@ -73,10 +73,8 @@ impl KeyValueCache {
         };
         for x in [&entries.0, &entries.1] {
             if x.rank() != 4 || x.shape() != entries.0.shape() {
-                let expected =
-                    "[batch, num_kv_heads, length, head_dim], the same for both".to_owned();
-                let (op, got) = ("KeyValueCache", x.shape().clone());
-                return Err(module_core::ErrorKind::Shape { op, expected, got }.into());
+                let expected = "[batch, num_kv_heads, length, head_dim], the same for both";
+                return Err(x.shape().error("KeyValueCache", expected));
             }
         }
         Ok(Self {

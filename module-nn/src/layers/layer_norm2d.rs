@@ -1,4 +1,4 @@
-use module_core::{ErrorKind, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
+use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
 use super::{LayerNorm, LayerNormConfig};
 use crate::config::{Build, config};
@@ -114,12 +114,8 @@ impl Forward for LayerNorm2d {
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
         if input.rank() != 4 {
-            return Err(ErrorKind::Shape {
-                op: "LayerNorm2d",
-                expected: "[batch, channels, height, width]".to_owned(),
-                got: input.shape().clone(),
-            }
-            .into());
+            let expected = "[batch, channels, height, width]";
+            return Err(input.shape().error("LayerNorm2d", expected));
         }
         let last = input.permute([0, 2, 3, 1])?;
         self.norm.forward(last)?.permute([0, 3, 1, 2])

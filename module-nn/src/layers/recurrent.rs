@@ -8,7 +8,7 @@ mod states;
 
 use std::fmt;
 
-use module_core::{Error, ErrorKind, IndexMap, Module, Parameter, Result, Tensor, Training};
+use module_core::{Error, IndexMap, Module, Parameter, Result, Tensor, Training};
 
 use crate::init::Uniform;
 use crate::rnn::{PackedSequence, vec_with_capacity};
@@ -49,8 +49,7 @@ impl Recurrent {
     }
 
     fn shape_error(&self, got: &Tensor, expected: String) -> Error {
-        let (op, got) = (self.arguments.layer, got.shape().clone());
-        ErrorKind::Shape { op, expected, got }.into()
+        got.shape().error(self.arguments.layer, expected)
     }
 
     /// A pass over sequences of one length, with or without a batch dimension.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use module_core::fused::RecurrentOp;
-use module_core::{Bias, ErrorKind, Maybe, Module, Parameter, Result, Tensor};
+use module_core::{Bias, Maybe, Module, Parameter, Result, Tensor};
 
 use super::recurrent::{CellWeights, States};
 use crate::config::check_positive;
@@ -64,10 +64,7 @@ impl RecurrentCell {
     /// The next state, from zeros if none is given.
     pub(super) fn forward(&self, input: &Tensor, first: Option<States>) -> Result<States> {
         let (input_size, hidden_size) = self.sizes();
-        let refuse = |got: &Tensor, expected: String| -> module_core::Error {
-            let (op, got) = (self.layer, got.shape().clone());
-            ErrorKind::Shape { op, expected, got }.into()
-        };
+        let refuse = |got: &Tensor, expected: String| got.shape().error(self.layer, expected);
         let (rows, batched) = match **input.shape() {
             [_, size] if size == input_size => (input.clone(), true),
             [size] if size == input_size => (input.unsqueeze(0)?, false),

@@ -1,7 +1,7 @@
 use std::f64::consts::TAU;
 
 use module_core::module::Repr;
-use module_core::{DType, Error, ErrorKind, Forward, Marker, Module, Result, Tensor};
+use module_core::{DType, DTypeError, Error, Forward, Marker, Module, Result, ShapeError, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
@@ -242,7 +242,7 @@ impl RotaryEmbedding {
         let config = &self.config;
         if positions.dtype().is_floating_point() || positions.dtype() == DType::Bool {
             let (op, dtype, needs) = (NAME, positions.dtype(), "whole numbers as positions");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
         let mut waves: Option<(DType, [Tensor; 2])> = None;
         let mut rotated = tensors;
@@ -250,18 +250,17 @@ impl RotaryEmbedding {
             let dtype = x.dtype();
             if !dtype.is_floating_point() {
                 let (op, needs) = (NAME, "a floating-point tensor");
-                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+                return Err(DTypeError::Unsupported { op, dtype, needs }.into());
             }
             if x.rank() < 2 || x.size(-1)? != config.head_dim {
                 let expected = format!("[…, length, head_dim = {}]", config.head_dim);
-                let (op, got) = (NAME, x.shape().clone());
-                return Err(ErrorKind::Shape { op, expected, got }.into());
+                return Err(x.shape().error(NAME, expected));
             }
             let leading = module_core::Shape::from(&x.shape()[..x.rank() - 1]);
             if positions.expand(&leading).is_err() {
                 let (op, lhs, rhs) = (NAME, x.shape().clone(), positions.shape().clone());
                 let rule = "the positions must broadcast to all dimensions but the last".to_owned();
-                return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
             }
             let wide = match dtype {
                 DType::F16 | DType::BF16 => DType::F32,

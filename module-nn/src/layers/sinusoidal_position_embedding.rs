@@ -1,5 +1,5 @@
 use module_core::module::Repr;
-use module_core::{Buffer, Error, ErrorKind, Forward, Module, Result, Tensor, default_dtype};
+use module_core::{Buffer, Error, Forward, Module, Result, Tensor, default_dtype};
 
 use super::position::{PositionLayout, cos_sin};
 use crate::config::{Build, check_between, check_positive, config};
@@ -167,9 +167,8 @@ impl Forward<(Tensor, usize)> for SinusoidalPositionEmbedding {
             [_, length, last] if last == dim && config.batch_first => (length, false),
             [length, _, last] if last == dim => (length, true),
             _ => {
-                let (op, got) = ("SinusoidalPositionEmbedding", input.shape().clone());
                 let expected = format!("a sequence, with or without a batch, of vectors of {dim}");
-                return Err(ErrorKind::Shape { op, expected, got }.into());
+                return Err(input.shape().error("SinusoidalPositionEmbedding", expected));
             }
         };
         let end = start.saturating_add(length);

@@ -1,4 +1,4 @@
-use module_core::{ErrorKind, Forward, Marker, Module, Result, Tensor};
+use module_core::{Forward, Marker, Module, Result, Tensor};
 
 /// Softmax over the channels of each place of an image.
 ///
@@ -47,8 +47,7 @@ impl Forward for Softmax2d {
         if matches!(input.rank(), 3 | 4) {
             return input.softmax(-3);
         }
-        let expected = "[batch, channels, height, width], with or without the batch".to_owned();
-        let (op, got) = ("softmax2d", input.shape().clone());
-        Err(ErrorKind::Shape { op, expected, got }.into())
+        let expected = "[batch, channels, height, width], with or without the batch";
+        Err(input.shape().error("softmax2d", expected))
     }
 }

@@ -1,6 +1,6 @@
 //! What layers over one to three spatial dimensions have in common.
 
-use module_core::{Error, ErrorKind, Result, Tensor};
+use module_core::{Error, Result, Tensor};
 
 /// The name of a layer over `N` spatial dimensions. There are one to three: with another number it does
 /// not compile.
@@ -37,9 +37,6 @@ pub(super) fn check_channels<const N: usize>(
 
 fn images_error<const N: usize>(op: &'static str, input: &Tensor, channels: &str) -> Error {
     let sizes = sizes::<N>();
-    let (expected, got) = (
-        format!("[batch, {channels}, {sizes}] or [{channels}, {sizes}]"),
-        input.shape().clone(),
-    );
-    ErrorKind::Shape { op, expected, got }.into()
+    let expected = format!("[batch, {channels}, {sizes}] or [{channels}, {sizes}]");
+    input.shape().error(op, expected)
 }

@@ -1,5 +1,5 @@
 use module_core::module::Repr;
-use module_core::{ErrorKind, Forward, Module, Result, Tensor, Training};
+use module_core::{DTypeError, Forward, Module, Result, Tensor, Training};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Build, check_between, config};
@@ -106,17 +106,13 @@ impl Forward for StochasticDepth {
         let dtype = input.dtype();
         if !dtype.is_floating_point() {
             let (op, needs) = (NAME, "a floating-point dtype");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
         let mut shape = vec![1; input.rank()];
         if self.mode == StochasticDepthMode::Row {
             match (shape.first_mut(), input.shape().first()) {
                 (Some(rows), Some(&batch)) => *rows = batch,
-                _ => {
-                    let expected = "[batch, …]".to_owned();
-                    let (op, got) = (NAME, input.shape().clone());
-                    return Err(ErrorKind::Shape { op, expected, got }.into());
-                }
+                _ => return Err(input.shape().error(NAME, "[batch, …]")),
             }
         }
         let survival = 1.0 - self.p;

@@ -1,4 +1,4 @@
-use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Result, Tensor};
+use module_core::{Buffer, Forward, Maybe, Module, Result, Tensor};
 
 use crate::Weights;
 use crate::config::{Build, check_between, config};
@@ -82,13 +82,7 @@ impl Build for CrossEntropyLossConfig {
         check_between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
         let weight = self.weight.as_ref().map(Weights::tensor);
         if let Some(weight) = weight.filter(|weight| weight.rank() != 1) {
-            let (expected, got) = ("a weight [classes]".to_owned(), weight.shape().clone());
-            return Err(ErrorKind::Shape {
-                op: NAME,
-                expected,
-                got,
-            }
-            .into());
+            return Err(weight.shape().error(NAME, "a weight [classes]"));
         }
         Ok(CrossEntropyLoss {
             weight: match weight {

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::module::Repr;
-use module_core::{Buffer, ErrorKind, Forward, Maybe, Module, Parameter, Result, Tensor};
+use module_core::{Buffer, Forward, Maybe, Module, Parameter, Result, Tensor};
 
 use super::shared::buffer;
 use crate::Weights;
@@ -101,8 +101,7 @@ impl Build for LinearCrossEntropyLossConfig {
         let weight = self.weight.as_ref().map(Weights::tensor);
         if let Some(weight) = weight.filter(|weight| **weight.shape() != [self.num_classes]) {
             let expected = format!("a weight [{}]", self.num_classes);
-            let (op, got) = (NAME, weight.shape().clone());
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            return Err(weight.shape().error(NAME, expected));
         }
         let further = self.out_features.iter();
         let units = further.fold(self.num_classes, |units, &size| units.saturating_mul(size));

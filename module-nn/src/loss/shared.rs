@@ -1,6 +1,6 @@
 //! What the losses share.
 
-use module_core::{Buffer, ErrorKind, Maybe, Result};
+use module_core::{Buffer, Maybe, Result};
 
 use crate::Weights;
 
@@ -41,7 +41,5 @@ pub(super) fn one_dimension(op: &'static str, weights: Option<&Weights>) -> Resu
     let Some(weights) = weights.filter(|weights| weights.tensor().rank() != 1) else {
         return Ok(());
     };
-    let expected = "a weight [classes]".to_owned();
-    let got = weights.tensor().shape().clone();
-    Err(ErrorKind::Shape { op, expected, got }.into())
+    Err(weights.tensor().shape().error(op, "a weight [classes]"))
 }

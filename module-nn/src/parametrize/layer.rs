@@ -3,8 +3,8 @@ use std::fmt;
 use module_core::__private::fmt_tree;
 use module_core::module::{Constant, Layer, Visitor, VisitorMut};
 use module_core::{
-    Buffer, Describe, Error, ErrorKind, ExtraState, FieldInfo, Forward, IndexMap, Marker, Module,
-    Parameter, Result, Tensor, Training, no_grad,
+    Buffer, Describe, Error, ExtraState, FieldInfo, Forward, IndexMap, Marker, Module, Parameter,
+    Result, ShapeError, Tensor, Training, no_grad,
 };
 
 /// The member of a layer that is computed.
@@ -153,7 +153,7 @@ where
     if list.originals.values().all(Parameter::has_values) {
         let computed = no_grad(|| list.weight())?;
         if *computed.shape() != weight.shape() {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: "parametrize",
                 lhs: weight.shape(),
                 rhs: computed.shape().clone(),

@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::__private::fmt_tree;
 use module_core::module::{Visitor, VisitorMut};
 use module_core::{
-    Buffer, Describe, Error, ErrorKind, Field, FieldInfo, Maybe, Module, Result, Tensor, Training,
+    Buffer, Describe, Error, Field, FieldInfo, Maybe, Module, Result, ShapeError, Tensor, Training,
     no_grad,
 };
 
@@ -117,7 +117,7 @@ impl SpectralNorm {
         if dim >= weight.rank() {
             let dim = isize::try_from(dim).unwrap_or(isize::MAX);
             let shape = weight.shape().clone();
-            return Err(ErrorKind::Dimension {
+            return Err(ShapeError::Dimension {
                 op: NAME,
                 dim,
                 shape,

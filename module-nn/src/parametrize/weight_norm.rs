@@ -5,7 +5,7 @@ use module_core::__private::fmt_tree;
 use module_core::module::{Visitor, VisitorMut};
 use module_core::{
     DType, Describe, ErrorKind, FieldInfo, Generator, Init, Module, Parameter, Result, Shape,
-    Tensor, deferred, with_default_dtype,
+    ShapeError, Tensor, deferred, with_default_dtype,
 };
 
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
@@ -58,7 +58,7 @@ pub fn weight_norm<I, L: WithWeight<I>>(
     if let Some(dim) = dim.filter(|&dim| dim >= shape.rank()) {
         let dim = isize::try_from(dim).unwrap_or(isize::MAX);
         let op = "weight_norm";
-        return Err(ErrorKind::Dimension { op, dim, shape }.into());
+        return Err(ShapeError::Dimension { op, dim, shape }.into());
     }
     parametrize(layer, WeightNorm { dim })
 }

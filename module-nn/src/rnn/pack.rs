@@ -1,4 +1,4 @@
-use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
+use module_core::{Error, Lengths, Result, Tensor};
 
 use super::{
     PackedSequence, PadSequenceOptions, check_lengths, gather_rows, lengths_error, pad_sequence,
@@ -55,9 +55,8 @@ fn pack(
     options: PackOptions,
 ) -> Result<PackedSequence> {
     let &[first, second, ..] = &**input.shape() else {
-        let expected = "at least two dimensions, the steps and the batch".to_owned();
-        let got = input.shape().clone();
-        return Err(ErrorKind::Shape { op, expected, got }.into());
+        let expected = "at least two dimensions, the steps and the batch";
+        return Err(input.shape().error(op, expected));
     };
     let (steps, batch) = match options.batch_first {
         true => (second, first),

@@ -1,5 +1,5 @@
 use module_core::hooks::Tensors;
-use module_core::{DType, Error, ErrorKind, Result, Tensor};
+use module_core::{DType, Error, Result, Tensor};
 
 /// Sequences of several lengths, step after step without padding: what recurrent layers take in place
 /// of a padded tensor.
@@ -51,15 +51,12 @@ impl PackedSequence {
             .try_fold(0_usize, |sum, &size| sum.checked_add(size));
         if data.rank() == 0 || sum != Some(data.size(0)?) {
             let expected = format!("a row for each of the batch_sizes {batch_sizes:?}");
-            let got = data.shape().clone();
-            let op = NAME;
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            return Err(data.shape().error(NAME, expected));
         }
         let orders = match sorted_indices {
             Some(sorted) if sorted.numel() != batch_sizes[0] => {
                 let expected = format!("an index for each of {} sequences", batch_sizes[0]);
-                let (op, got) = (NAME, sorted.shape().clone());
-                return Err(ErrorKind::Shape { op, expected, got }.into());
+                return Err(sorted.shape().error(NAME, expected));
             }
             Some(sorted) => {
                 let unsorted = invert_permutation(&sorted)?;
@@ -117,8 +114,7 @@ impl PackedSequence {
     pub fn with_data(&self, data: Tensor) -> Result<Self> {
         if data.rank() == 0 || data.size(0)? != self.data.size(0)? {
             let expected = format!("{} rows", self.data.size(0)?);
-            let (op, got) = ("PackedSequence", data.shape().clone());
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            return Err(data.shape().error("PackedSequence", expected));
         }
         Ok(Self {
             data,
@@ -165,9 +161,7 @@ impl Tensors for PackedSequence {
 pub fn invert_permutation(permutation: &Tensor) -> Result<Tensor> {
     const NAME: &str = "invert_permutation";
     if permutation.rank() != 1 {
-        let (op, got) = (NAME, permutation.shape().clone());
-        let expected = "one dimension".to_owned();
-        return Err(ErrorKind::Shape { op, expected, got }.into());
+        return Err(permutation.shape().error(NAME, "one dimension"));
     }
     let given = permutation.to_vec::<i64>()?;
     let mut inverse: Vec<Option<i64>> = vec![None; given.len()];

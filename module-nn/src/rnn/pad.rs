@@ -1,4 +1,4 @@
-use module_core::{Error, ErrorKind, Lengths, Result, Tensor};
+use module_core::{Error, Lengths, Result, Tensor};
 
 use super::{check_lengths, gather_rows};
 
@@ -56,9 +56,8 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
     let (mut total, mut longest) = (0, 0);
     for sequence in sequences {
         let Some(&length) = sequence.shape().first() else {
-            let (op, got) = (NAME, sequence.shape().clone());
-            let expected = "sequences of at least one dimension".to_owned();
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            let expected = "sequences of at least one dimension";
+            return Err(sequence.shape().error(NAME, expected));
         };
         starts.push((total, length));
         // What does not exist twice cannot sum up beyond a number: `cat` refuses views that do.
@@ -143,9 +142,8 @@ fn unpad(
     const NAME: &str = "unpad_sequence";
     let lengths = &*lengths.get(NAME, "lengths")?;
     let &[first, second, ..] = &**padded_sequences.shape() else {
-        let (op, got) = (NAME, padded_sequences.shape().clone());
-        let expected = "at least two dimensions, the steps and the batch".to_owned();
-        return Err(ErrorKind::Shape { op, expected, got }.into());
+        let expected = "at least two dimensions, the steps and the batch";
+        return Err(padded_sequences.shape().error(NAME, expected));
     };
     let (steps, batch, dim) = match batch_first {
         true => (second, first, 0),

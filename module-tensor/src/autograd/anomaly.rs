@@ -1,7 +1,7 @@
 use std::cell::Cell;
 
 use crate::tensor::{Tensor, no_grad};
-use crate::{DType, Error, ErrorKind, Result};
+use crate::{AutogradError, DType, Error, Result};
 
 thread_local! {
     static ENABLED: Cell<bool> = const { Cell::new(false) };
@@ -15,10 +15,11 @@ pub fn is_anomaly_enabled() -> bool {
 /// Runs `f` with backward passes on this thread stopping where a gradient with a NaN or an infinity
 /// first appears: PyTorch's `torch.autograd.detect_anomaly`.
 ///
-/// Such a pass is [`ErrorKind::NonFiniteGradient`], which names the operation in whose backward it
+/// Such a pass is [`AutogradError::NonFinite`], which names the operation in whose backward it
 /// appeared and the input whose gradient it is, and changes no leaf; a gradient that the pass was
-/// given, or that a hook put in, is an [`ErrorKind::Argument`]. PyTorch lets infinities pass, and
-/// names the operation where they turn into NaN, which is rarely the one to blame.
+/// given, or that a hook put in, is an [`ErrorKind::Argument`](crate::ErrorKind::Argument). PyTorch
+/// lets infinities pass, and names the operation where they turn into NaN, which is rarely the one to
+/// blame.
 ///
 /// Every gradient is read once more, so this is for looking for a fault; a pass outside pays one
 /// look at a flag.
@@ -26,7 +27,7 @@ pub fn is_anomaly_enabled() -> bool {
 /// # Example
 ///
 /// ```
-/// use module_tensor::{ErrorKind, Tensor, autograd::detect_anomaly};
+/// use module_tensor::{Tensor, autograd::detect_anomaly};
 ///
 /// let x = Tensor::from([4.0_f32, 0.0]).with_grad()?;
 /// let y = x.sqrt()?.mul(&x)?.sum(..)?;
@@ -70,7 +71,7 @@ pub(super) fn check_input(op: &'static str, input: usize, grad: &Tensor) -> Resu
     let Some((element, value)) = first(grad)? else {
         return Ok(());
     };
-    Err(ErrorKind::NonFiniteGradient {
+    Err(AutogradError::NonFinite {
         op,
         input,
         shape: grad.shape().clone(),

@@ -1,6 +1,6 @@
 use super::{BackwardOptions, engine};
 use crate::tensor::{Edge, Tensor};
-use crate::{ErrorKind, Result};
+use crate::{AutogradError, Result, ShapeError};
 
 impl Tensor {
     /// Adds the gradient of this one-element tensor to every leaf that it was computed from.
@@ -30,7 +30,7 @@ impl Tensor {
     /// The gradient that a one-element tensor starts with.
     pub(super) fn unit_gradient(&self) -> Result<Self> {
         if self.numel() != 1 {
-            return Err(ErrorKind::BackwardNonScalar {
+            return Err(AutogradError::NonScalar {
                 shape: self.shape().clone(),
             }
             .into());
@@ -51,7 +51,7 @@ impl Tensor {
     pub(super) fn root(&self, grad: &Self) -> Result<&Edge> {
         self.check_same("backward", grad)?;
         if self.shape() != grad.shape() {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: "backward",
                 lhs: self.shape().clone(),
                 rhs: grad.shape().clone(),
@@ -59,6 +59,6 @@ impl Tensor {
             }
             .into());
         }
-        Ok(self.edge.as_ref().ok_or(ErrorKind::BackwardUntracked)?)
+        Ok(self.edge.as_ref().ok_or(AutogradError::BackwardUntracked)?)
     }
 }

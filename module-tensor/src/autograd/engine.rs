@@ -8,7 +8,7 @@ use crate::tensor::{
     Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
     post_accumulate_hooks_exist, with_grad_mode,
 };
-use crate::{ErrorKind, Result};
+use crate::{AutogradError, Result};
 
 /// Complete gradients in the order in which they were completed: nodes in descending order of creation, the
 /// outputs of each in ascending order.
@@ -274,7 +274,7 @@ impl Pass {
             // Taken at once, so that its saved tensors are freed as the pass goes on.
             if self.keep { slot.clone() } else { slot.take() }
         };
-        let function = function.ok_or(ErrorKind::GraphFreed { op: op.name })?;
+        let function = function.ok_or(AutogradError::GraphFreed { op: op.name })?;
         let Some(ctx) = Backward::new(reached, node.clone()) else {
             return Ok(());
         };
@@ -282,7 +282,7 @@ impl Pass {
         drop((ctx, function));
         if grads.len() != op.inputs.len() {
             let (expected, got) = (op.inputs.len(), grads.len());
-            return Err(ErrorKind::GradientCount {
+            return Err(AutogradError::GradientCount {
                 op: op.name,
                 expected,
                 got,

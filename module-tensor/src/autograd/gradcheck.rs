@@ -1,6 +1,6 @@
 use super::{BackwardOptions, grad_with};
 use crate::tensor::{Tensor, enable_grad, no_grad};
-use crate::{DType, Error, ErrorKind, Result};
+use crate::{AutogradError, DType, DTypeError, Error, Result, ShapeError};
 
 /// The step of the central difference: near the cube root of the precision of `f64`, where the
 /// errors of rounding and of curvature are alike.
@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 1e-6;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::GradCheck`] with the input, the element and both values where they differ; what
+/// [`AutogradError::GradCheck`] with the input, the element and both values where they differ; what
 /// `f` raises; a dtype other than `F64`; an output that depends on no input.
 ///
 /// # Example
@@ -37,7 +37,7 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> 
         DType::F64 => Ok(()),
         dtype => {
             let (op, needs) = ("gradcheck", "float64 inputs and output");
-            Err(ErrorKind::UnsupportedDType { op, dtype, needs })
+            Err(DTypeError::Unsupported { op, dtype, needs })
         }
     };
     inputs.iter().try_for_each(check)?;
@@ -57,7 +57,7 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> 
                 let (lhs, rhs) = (x.shape().clone(), grad.shape().clone());
                 let rule = "the gradient must have the shape of the input".to_owned();
                 let op = "gradcheck";
-                return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
             }
             Some(grad) => grad.to_vec::<f64>()?,
             None => vec![0.0; x.numel()],
@@ -75,7 +75,7 @@ pub fn gradcheck(f: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) -> 
             let close = (analytic - numeric).abs()
                 <= TOLERANCE * analytic.abs().max(numeric.abs()).max(1.0);
             if !close {
-                return Err(ErrorKind::GradCheck {
+                return Err(AutogradError::GradCheck {
                     input,
                     element,
                     analytic,

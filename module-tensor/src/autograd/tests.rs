@@ -9,7 +9,10 @@ use std::sync::{Arc, Weak};
 
 use super::*;
 use crate::tensor::{Node, Tensor};
-use crate::{Backward, DType, Error, ErrorKind, Function, Gradients, NoGradient, Result, no_grad};
+use crate::{
+    AutogradError, Backward, DType, DTypeError, Error, ErrorKind, Function, Gradients, NoGradient,
+    Result, ShapeError, no_grad,
+};
 
 fn leaf(values: &[f64]) -> Tensor {
     Tensor::from_vec(values.to_vec(), values.len())
@@ -67,7 +70,10 @@ fn a_second_backward_needs_the_saved_values() {
     let y = total(&x.exp().unwrap());
     y.backward().unwrap();
     let error = y.backward().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::GraphFreed { op: "sum" }));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Autograd(AutogradError::GraphFreed { op: "sum" })
+    ));
     assert_eq!(grad_of(&x), [2.0_f64.exp()]);
 
     // A part that another output has used is named.
@@ -75,7 +81,10 @@ fn a_second_backward_needs_the_saved_values() {
     let shared = x.exp().unwrap();
     total(&shared).backward().unwrap();
     let error = total(&shared.mul(2.0).unwrap()).backward().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::GraphFreed { op: "exp" }));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Autograd(AutogradError::GraphFreed { op: "exp" })
+    ));
     assert_eq!(
         error.to_string(),
         "backward: the saved values of `exp` were freed by an earlier backward; keep them with \
@@ -102,7 +111,7 @@ fn an_operation_without_a_gradient_is_an_error_and_changes_no_leaf() {
     let error = y.backward().unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::NoGradient { op: "round" }
+        ErrorKind::Autograd(AutogradError::NoGradient { op: "round" })
     ));
     assert!(x.grad().is_none());
     assert_eq!(grad_of(&w), [2.0, 2.0]);
@@ -132,11 +141,11 @@ fn gradients_that_do_not_fit_are_errors() {
     };
     assert!(matches!(
         failure(|_| Ok(Gradients::new())).kind(),
-        ErrorKind::GradientCount {
+        ErrorKind::Autograd(AutogradError::GradientCount {
             op: "wrong",
             expected: 1,
             got: 0
-        }
+        })
     ));
     assert_eq!(
         failure(|grad| Ok([Some(grad.narrow(0, 0..1)?)].into_iter().collect())).to_string(),
@@ -144,7 +153,7 @@ fn gradients_that_do_not_fit_are_errors() {
     );
     assert!(matches!(
         failure(|grad| Ok([Some(grad.to_dtype(DType::F32)?)].into_iter().collect())).kind(),
-        ErrorKind::DTypeMismatch { op: "wrong", .. }
+        ErrorKind::DType(DTypeError::Mismatch { op: "wrong", .. })
     ));
 
     let x = leaf(&[1.0, 2.0]);
@@ -152,19 +161,19 @@ fn gradients_that_do_not_fit_are_errors() {
     let with = |grad: &Tensor| y.backward_with(grad, retain()).unwrap_err();
     assert!(matches!(
         with(&Tensor::from([1.0_f64])).kind(),
-        ErrorKind::ShapeMismatch { op: "backward", .. }
+        ErrorKind::Shape(ShapeError::Mismatch { op: "backward", .. })
     ));
     assert!(matches!(
         with(&Tensor::from([1.0_f32, 1.0])).kind(),
-        ErrorKind::DTypeMismatch { op: "backward", .. }
+        ErrorKind::DType(DTypeError::Mismatch { op: "backward", .. })
     ));
     assert!(matches!(
         y.backward().unwrap_err().kind(),
-        ErrorKind::BackwardNonScalar { .. }
+        ErrorKind::Autograd(AutogradError::NonScalar { .. })
     ));
     assert!(matches!(
         total(&x.detach()).backward().unwrap_err().kind(),
-        ErrorKind::BackwardUntracked
+        ErrorKind::Autograd(AutogradError::BackwardUntracked)
     ));
     assert!(x.grad().is_none());
 }
@@ -189,10 +198,10 @@ fn nothing_is_recorded_without_gradients_or_beyond_a_detached_tensor() {
         let error = x.with_grad().unwrap_err();
         assert!(matches!(
             error.kind(),
-            ErrorKind::UnsupportedDType {
+            ErrorKind::DType(DTypeError::Unsupported {
                 op: "with_grad",
                 ..
-            }
+            })
         ));
     }
     // The pass itself records nothing either.
@@ -432,21 +441,21 @@ fn gradcheck_names_what_differs() {
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::GradCheck {
+            ErrorKind::Autograd(AutogradError::GradCheck {
                 input: 0,
                 element: 0,
                 ..
-            }
+            })
         ),
         "{error}"
     );
     let narrow = x.to_dtype(DType::F32).unwrap();
     assert!(matches!(
         gradcheck(|x| x[0].exp(), &[narrow]).unwrap_err().kind(),
-        ErrorKind::UnsupportedDType {
+        ErrorKind::DType(DTypeError::Unsupported {
             op: "gradcheck",
             ..
-        }
+        })
     ));
     assert!(gradcheck(|x| Ok(x[0].detach()), std::slice::from_ref(&x)).is_err());
     let empty = Tensor::zeros([0, 3], DType::F64).unwrap();

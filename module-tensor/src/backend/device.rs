@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{Backend, cpu};
-use crate::{Error, ErrorKind, Result};
+use crate::{DeviceError, Error, Result};
 
 /// A device: the memory of a tensor and the processor of its operations.
 ///
@@ -56,7 +56,7 @@ impl Device {
         if let Some(known) = all.iter().find(|device| device.is(kind, index)) {
             let same = std::ptr::addr_eq(known.backend(), backend);
             let device = name(kind, index);
-            let taken = || ErrorKind::DeviceTaken { device }.into();
+            let taken = || DeviceError::Taken { device }.into();
             return same.then_some(*known).ok_or_else(taken);
         }
         let free = OTHERS.get(all.len() - 1);
@@ -124,7 +124,7 @@ impl Device {
     /// The error for something that this device does not do.
     pub fn unavailable(&self, op: &'static str) -> Error {
         let device = self.to_string();
-        ErrorKind::Unavailable { op, device }.into()
+        DeviceError::Unavailable { op, device }.into()
     }
 }
 
@@ -196,7 +196,7 @@ impl FromStr for Device {
         found.copied().ok_or_else(|| {
             let known: Vec<String> = all.iter().map(Self::to_string).collect();
             let (device, known) = (name(kind, index), known.join(", "));
-            ErrorKind::UnknownDevice { device, known }.into()
+            DeviceError::Unknown { device, known }.into()
         })
     }
 }

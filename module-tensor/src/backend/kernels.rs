@@ -16,8 +16,8 @@ use crate::{DType, Result, Scalar};
 ///
 /// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous. Kernels that
 /// say nothing of errors fail as [`unary`](Self::unary).
-/// What a device does not serve, such as a dtype, is [`ErrorKind::UnsupportedDType`](crate::ErrorKind::UnsupportedDType) or
-/// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
+/// What a device does not serve, such as a dtype, is [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) or
+/// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
 pub trait Backend: Any + Send + Sync {
     /// The kind of the device, as PyTorch calls it: `cpu`, `cuda`.
     fn kind(&self) -> &str;
@@ -61,7 +61,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), [`ErrorKind::Device`](crate::ErrorKind::Device).
+    /// [`DeviceError::OutOfMemory`](crate::DeviceError::OutOfMemory), [`DeviceError::Failed`](crate::DeviceError::Failed).
     fn upload(&self, data: HostData) -> Result<Storage>;
 
     /// Elements that lie in host memory, little-endian, and stay there for as long as they are

@@ -1,5 +1,5 @@
 use super::{Device, Storage};
-use crate::{Error, ErrorKind, Result};
+use crate::{DTypeError, Error, Result};
 
 /// Elements that do not lie one by one in a storage, as those of quantized blocks, which have a scheme
 /// and a length in bytes of their own.
@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// Operations of one's own find the memory by [`Storage::downcast_ref`], and say which layouts they
 /// serve. What needs plain elements, as every operation of this crate does, answers
-/// [`ErrorKind::Packed`](crate::ErrorKind::Packed). A packed tensor carries no gradient.
+/// [`DTypeError::Packed`](crate::DTypeError::Packed). A packed tensor carries no gradient.
 pub trait Packed {
     /// The name of the scheme, such as `q4_0`.
     fn scheme(&self) -> &'static str;
@@ -35,10 +35,10 @@ pub trait Packed {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Packed`](crate::ErrorKind::Packed) if they cannot be moved, which is the default.
+    /// [`DTypeError::Packed`](crate::DTypeError::Packed) if they cannot be moved, which is the default.
     fn to_device(&self, device: &Device) -> Result<Storage> {
         let _ = device;
         let (op, scheme) = ("to_device", self.scheme());
-        Err(Error::from(ErrorKind::Packed { op, scheme }))
+        Err(Error::from(DTypeError::Packed { op, scheme }))
     }
 }

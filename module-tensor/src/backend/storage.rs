@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Absent, Device, Packed, StorageData};
 use crate::layout::Layout;
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, DTypeError, DeviceError, Result};
 
 /// A shared handle to the memory behind tensors.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl Storage {
     #[cold]
     fn packed_error(&self, op: &'static str) -> crate::Error {
         let scheme = self.packed().map_or("blocks", Packed::scheme);
-        ErrorKind::Packed { op, scheme }.into()
+        DTypeError::Packed { op, scheme }.into()
     }
 
     /// The memory as its backend's own type.
@@ -78,14 +78,14 @@ impl Storage {
     ///
     /// # Errors
     ///
-    /// Elements that are packed ([`ErrorKind::Packed`]) or still to come ([`ErrorKind::NoValues`]), memory
-    /// of another device.
+    /// Elements that are packed ([`DTypeError::Packed`]) or still to come
+    /// ([`ErrorKind::NoValues`](crate::ErrorKind::NoValues)), memory of another device.
     pub fn data<S: StorageData>(&self, op: &'static str, device: Device) -> Result<&S> {
         self.check_plain(op)?;
         self.downcast_ref().ok_or_else(|| {
             self.absent_error().unwrap_or_else(|| {
                 let (lhs, rhs) = (device.to_string(), self.device().to_string());
-                ErrorKind::DeviceMismatch { op, lhs, rhs }.into()
+                DeviceError::Mismatch { op, lhs, rhs }.into()
             })
         })
     }

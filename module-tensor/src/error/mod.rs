@@ -1,17 +1,26 @@
 //! The one error type: a boxed, typed enum with the values in it.
 
+mod autograd;
+mod device;
 mod display;
+mod dtype;
+mod from;
 mod kind;
 mod quote;
 mod random;
+mod shape;
 mod trace;
 
 use std::fmt;
 
+pub use autograd::AutogradError;
+pub use device::DeviceError;
+pub use dtype::DTypeError;
 pub use kind::ErrorKind;
 pub use quote::{Quote, escape, passage, quote};
 #[doc(hidden)]
 pub use random::RngError;
+pub use shape::ShapeError;
 pub use trace::Trace;
 
 /// The result of everything in these crates that can fail.
@@ -24,10 +33,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// # Example
 ///
 /// ```
-/// use module_tensor::{ErrorKind, Tensor};
+/// use module_tensor::{ErrorKind, ShapeError, Tensor};
 ///
 /// let error = Tensor::from([1.0_f32, 2.0]).add(&Tensor::from([1.0_f32, 2.0, 3.0])).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::Broadcast { .. }));
+/// assert!(matches!(error.kind(), ErrorKind::Shape(ShapeError::Broadcast { .. })));
 /// assert_eq!(error.to_string(), "add: shapes [2] and [3] cannot be broadcast together");
 /// ```
 pub struct Error(Box<Inner>);
@@ -132,25 +141,6 @@ impl Error {
     #[doc(hidden)]
     pub fn trace_mut(&mut self) -> &mut Option<Trace> {
         &mut self.0.trace
-    }
-}
-
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self::new(kind)
-    }
-}
-
-impl From<RngError> for Error {
-    fn from(error: RngError) -> Self {
-        ErrorKind::from(error).into()
-    }
-}
-
-/// So that `?` passes on what the operating system says.
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        ErrorKind::from(error).into()
     }
 }
 

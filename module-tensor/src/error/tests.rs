@@ -2,8 +2,7 @@
 
 use std::io;
 
-use super::{Error, ErrorKind};
-use crate::error::RngError;
+use super::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, RngError, ShapeError};
 use crate::{DType, Shape, Tensor};
 
 /// A key of a hostile file: long, and with what steers a terminal.
@@ -16,156 +15,187 @@ fn shape() -> Shape {
     vec![7; 100].into()
 }
 
-/// Every kind of error, made of hostile text wherever it holds text.
-fn kinds() -> Vec<ErrorKind> {
-    use ErrorKind as K;
-    let (op, device) = ("load", key);
-    let dtype = DType::F32;
-    let random = RngError::TooManyElements { n: 1 };
+fn shape_errors() -> [ShapeError; 7] {
+    let op = "load";
     let (lhs, rhs) = (shape, shape);
-    vec![
-        K::Broadcast {
+    [
+        ShapeError::Broadcast {
             op,
             lhs: lhs(),
             rhs: rhs(),
         },
-        K::ShapeMismatch {
+        ShapeError::Mismatch {
             op,
             lhs: lhs(),
             rhs: rhs(),
             rule: key(),
         },
-        K::Shape {
+        ShapeError::Unexpected {
             op,
             expected: key(),
             got: shape(),
         },
-        K::Dimension {
+        ShapeError::Dimension {
             op,
             dim: 3,
             shape: shape(),
         },
-        K::Index {
+        ShapeError::Index {
             op,
             index: 3,
             size: 2,
         },
-        K::TooLarge { op, shape: shape() },
-        K::Rank { op, rank: 65 },
-        K::DTypeMismatch {
+        ShapeError::TooLarge { op, shape: shape() },
+        ShapeError::Rank { op, rank: 65 },
+    ]
+}
+
+fn dtype_errors() -> [DTypeError; 3] {
+    let (op, dtype) = ("load", DType::F32);
+    [
+        DTypeError::Mismatch {
             op,
             lhs: dtype,
             rhs: dtype,
         },
-        K::UnsupportedDType {
+        DTypeError::Unsupported {
             op,
             dtype,
             needs: "an integer",
         },
-        K::DeviceMismatch {
+        DTypeError::Packed { op, scheme: op },
+    ]
+}
+
+fn device_errors() -> [DeviceError; 6] {
+    let (op, device) = ("load", key);
+    [
+        DeviceError::Mismatch {
             op,
             lhs: device(),
             rhs: device(),
         },
-        K::Unavailable {
+        DeviceError::Unavailable {
             op,
             device: device(),
         },
-        K::UnknownDevice {
+        DeviceError::Unknown {
             device: device(),
             known: key(),
         },
-        K::DeviceTaken { device: device() },
-        K::OutOfMemory {
+        DeviceError::Taken { device: device() },
+        DeviceError::OutOfMemory {
             device: device(),
             bytes: 1,
         },
-        K::Device {
+        DeviceError::Failed {
             device: device(),
             source: "it is hot".into(),
         },
-        K::Argument {
-            op,
-            name: "key",
-            value: key(),
-            problem: key(),
-        },
-        K::BackwardNonScalar { shape: shape() },
-        K::BackwardUntracked,
-        K::GraphFreed { op },
-        K::NoGradient { op },
-        K::Untracked { op },
-        K::GradHook {
+    ]
+}
+
+fn autograd_errors() -> [AutogradError; 9] {
+    let op = "load";
+    [
+        AutogradError::NonScalar { shape: shape() },
+        AutogradError::BackwardUntracked,
+        AutogradError::Untracked { op },
+        AutogradError::GraphFreed { op },
+        AutogradError::NoGradient { op },
+        AutogradError::Hook {
             place: "x.rs:1:1".into(),
             of: "add",
             source: Error::argument(op, "key", key(), "bad").into(),
         },
-        K::NonFiniteGradient {
+        AutogradError::NonFinite {
             op,
             input: 0,
             shape: shape(),
             element: 0,
             value: 0.0,
         },
-        K::GradientCount {
+        AutogradError::GradientCount {
             op,
             expected: 1,
             got: 2,
         },
-        K::GradCheck {
+        AutogradError::GradCheck {
             input: 0,
             element: 0,
             analytic: 0.0,
             numeric: 1.0,
         },
-        K::NoValues { what: key() },
-        K::Random(random),
-        K::Io(io::Error::other("no room")),
-        K::Custom("the message of a user".into()),
-        K::Factorization {
+    ]
+}
+
+fn other_errors() -> [ErrorKind; 6] {
+    let op = "load";
+    [
+        ErrorKind::Argument {
+            op,
+            name: "key",
+            value: key(),
+            problem: key(),
+        },
+        ErrorKind::Factorization {
             op,
             matrix: 0,
             problem: key(),
         },
-        K::Packed { op, scheme: op },
+        ErrorKind::NoValues { what: key() },
+        ErrorKind::Random(RngError::TooManyElements { n: 1 }),
+        ErrorKind::Io(io::Error::other("no room")),
+        ErrorKind::Custom("the message of a user".into()),
     ]
+}
+
+/// Every kind of error, made of hostile text wherever it holds text.
+fn kinds() -> Vec<ErrorKind> {
+    let shapes = shape_errors().map(ErrorKind::from).into_iter();
+    shapes
+        .chain(dtype_errors().map(ErrorKind::from))
+        .chain(device_errors().map(ErrorKind::from))
+        .chain(autograd_errors().map(ErrorKind::from))
+        .chain(other_errors())
+        .collect()
 }
 
 /// A variant that is new is missing here until it stands in [`kinds`] too.
 fn place(kind: &ErrorKind) -> usize {
     use ErrorKind as K;
     match kind {
-        K::Broadcast { .. } => 0,
-        K::ShapeMismatch { .. } => 1,
-        K::Shape { .. } => 2,
-        K::Dimension { .. } => 3,
-        K::Index { .. } => 4,
-        K::TooLarge { .. } => 5,
-        K::Rank { .. } => 6,
-        K::DTypeMismatch { .. } => 7,
-        K::UnsupportedDType { .. } => 8,
-        K::DeviceMismatch { .. } => 9,
-        K::Unavailable { .. } => 10,
-        K::UnknownDevice { .. } => 11,
-        K::DeviceTaken { .. } => 12,
-        K::OutOfMemory { .. } => 13,
-        K::Device { .. } => 14,
-        K::Argument { .. } => 15,
-        K::BackwardNonScalar { .. } => 16,
-        K::BackwardUntracked => 17,
-        K::GraphFreed { .. } => 18,
-        K::NoGradient { .. } => 19,
-        K::Untracked { .. } => 20,
-        K::GradHook { .. } => 21,
-        K::NonFiniteGradient { .. } => 22,
-        K::GradientCount { .. } => 23,
-        K::GradCheck { .. } => 24,
-        K::NoValues { .. } => 25,
-        K::Random(_) => 26,
-        K::Io(_) => 27,
-        K::Custom(_) => 28,
-        K::Factorization { .. } => 29,
-        K::Packed { .. } => 30,
+        K::Shape(ShapeError::Broadcast { .. }) => 0,
+        K::Shape(ShapeError::Mismatch { .. }) => 1,
+        K::Shape(ShapeError::Unexpected { .. }) => 2,
+        K::Shape(ShapeError::Dimension { .. }) => 3,
+        K::Shape(ShapeError::Index { .. }) => 4,
+        K::Shape(ShapeError::TooLarge { .. }) => 5,
+        K::Shape(ShapeError::Rank { .. }) => 6,
+        K::DType(DTypeError::Mismatch { .. }) => 7,
+        K::DType(DTypeError::Unsupported { .. }) => 8,
+        K::DType(DTypeError::Packed { .. }) => 9,
+        K::Device(DeviceError::Mismatch { .. }) => 10,
+        K::Device(DeviceError::Unavailable { .. }) => 11,
+        K::Device(DeviceError::Unknown { .. }) => 12,
+        K::Device(DeviceError::Taken { .. }) => 13,
+        K::Device(DeviceError::OutOfMemory { .. }) => 14,
+        K::Device(DeviceError::Failed { .. }) => 15,
+        K::Autograd(AutogradError::NonScalar { .. }) => 16,
+        K::Autograd(AutogradError::BackwardUntracked) => 17,
+        K::Autograd(AutogradError::Untracked { .. }) => 18,
+        K::Autograd(AutogradError::GraphFreed { .. }) => 19,
+        K::Autograd(AutogradError::NoGradient { .. }) => 20,
+        K::Autograd(AutogradError::Hook { .. }) => 21,
+        K::Autograd(AutogradError::NonFinite { .. }) => 22,
+        K::Autograd(AutogradError::GradientCount { .. }) => 23,
+        K::Autograd(AutogradError::GradCheck { .. }) => 24,
+        K::Argument { .. } => 25,
+        K::Factorization { .. } => 26,
+        K::NoValues { .. } => 27,
+        K::Random(_) => 28,
+        K::Io(_) => 29,
+        K::Custom(_) => 30,
     }
 }
 
@@ -216,4 +246,14 @@ fn what_the_system_says_passes_through() {
     };
     assert_eq!(source.kind(), io::ErrorKind::NotFound);
     assert_eq!(error.to_string(), source.to_string());
+}
+
+#[test]
+fn what_a_device_or_a_hook_reports_lies_behind_the_error() {
+    let sources = kinds().into_iter().filter_map(|kind| {
+        let error = Error::from(kind);
+        std::error::Error::source(&error).map(ToString::to_string)
+    });
+    let hook = Error::argument("load", "key", key(), "bad").to_string();
+    assert_eq!(sources.collect::<Vec<_>>(), ["it is hot".to_owned(), hook]);
 }

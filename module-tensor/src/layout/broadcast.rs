@@ -1,7 +1,7 @@
 use super::Layout;
 use super::shape::Shape;
 use super::sizes::DimVec;
-use crate::{ErrorKind, Result};
+use crate::{Result, ShapeError};
 
 impl Shape {
     /// The shape to which both broadcast: sizes are compared from the last dimension, and a size
@@ -27,7 +27,7 @@ impl Shape {
                 (a, 1) => a,
                 _ => {
                     let (lhs, rhs) = (self.clone(), other.clone());
-                    return Err(ErrorKind::Broadcast { op, lhs, rhs }.into());
+                    return Err(ShapeError::Broadcast { op, lhs, rhs }.into());
                 }
             };
         }
@@ -40,7 +40,7 @@ impl Layout {
     pub(crate) fn broadcast_to(&self, op: &'static str, shape: &Shape) -> Result<Self> {
         let fail = || {
             let (lhs, rhs) = (self.shape.clone(), shape.clone());
-            ErrorKind::Broadcast { op, lhs, rhs }
+            ShapeError::Broadcast { op, lhs, rhs }
         };
         let lead = shape.rank().checked_sub(self.rank()).ok_or_else(fail)?;
         let mut strides = DimVec::from_elem(0, shape.rank());

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::dims::Dims;
 use super::sizes::DimVec;
-use crate::{ErrorKind, Result};
+use crate::{Result, ShapeError};
 
 /// The most dimensions that a tensor has, whatever makes it: PyTorch's operations and NumPy's arrays
 /// have no more.
@@ -60,7 +60,7 @@ impl Shape {
             })
             .map(|product| if self.0.contains(&0) { 0 } else { product })
             .ok_or_else(|| {
-                ErrorKind::TooLarge {
+                ShapeError::TooLarge {
                     op,
                     shape: self.clone(),
                 }
@@ -75,7 +75,7 @@ impl Shape {
         if (0..rank).contains(&index) {
             Ok(index as usize)
         } else {
-            Err(ErrorKind::Dimension {
+            Err(ShapeError::Dimension {
                 op,
                 dim,
                 shape: self.clone(),
@@ -113,7 +113,7 @@ impl Shape {
 pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
     match rank {
         0..=MAX_RANK => Ok(()),
-        rank => Err(ErrorKind::Rank { op, rank }.into()),
+        rank => Err(ShapeError::Rank { op, rank }.into()),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::Layout;
 use super::shape::{Shape, check_rank};
 use super::sizes::DimVec;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, ShapeError};
 
 /// Views: each returns the layout of the same elements seen differently.
 impl Layout {
@@ -134,9 +134,10 @@ impl Shape {
             .collect()
     }
 
-    /// An error about this shape.
+    /// The error of an operation that expects another shape than this one:
+    /// [`ShapeError::Unexpected`](crate::ShapeError::Unexpected).
     pub fn error(&self, op: &'static str, expected: impl Into<String>) -> Error {
-        ErrorKind::Shape {
+        ShapeError::Unexpected {
             op,
             expected: expected.into(),
             got: self.clone(),

@@ -3,7 +3,7 @@
 use super::fused::or_composed;
 use crate::backend::{AdamWMemory, AdamWStep};
 use crate::tensor::{NoGradient, Tensor};
-use crate::{ErrorKind, Result};
+use crate::{Result, ShapeError};
 
 const NAME: &str = "adamw_step";
 
@@ -77,7 +77,7 @@ pub fn adamw_step(
             let (lhs, rhs) = (value.shape().clone(), other.shape().clone());
             let rule = "gradient and moments must have the shape of the parameter".to_owned();
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
     }
     let kernel = value.adamw_kernel(grad, moments, step);

@@ -1,7 +1,7 @@
 //! `addmm`, `addmv`, `baddbmm` and `addbmm`: matrix products added to a tensor.
 
 use crate::tensor::Tensor;
-use crate::{ErrorKind, Result, Scalar};
+use crate::{Result, Scalar, ShapeError};
 
 impl Tensor {
     /// `β·self + α·(mat1 · mat2)`; with `β = 0` the elements of `self` do not count, not even NaN.
@@ -150,7 +150,7 @@ impl Tensor {
             let (lhs, rhs) = (self.shape().clone(), out.shape().clone());
             let rule = "the first must broadcast to the product".to_owned();
             let op = name;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         if alpha.to_f64() != 1.0 {
             out = out.mul(alpha)?;
@@ -171,7 +171,7 @@ impl Tensor {
         }
         let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
         let rule = "the inner sizes must be equal".to_owned();
-        Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+        Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into())
     }
 
     fn of_rank(&self, op: &'static str, rank: usize) -> Result<&Self> {
@@ -195,5 +195,5 @@ fn batches<'a>(op: &'static str, a: &'a Tensor, b: &'a Tensor) -> Result<[&'a Te
     }
     let (lhs, rhs) = (a.shape().clone(), b.shape().clone());
     let rule = "both batches must have one size".to_owned();
-    Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+    Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into())
 }

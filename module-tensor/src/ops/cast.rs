@@ -1,7 +1,7 @@
 //! Casts and moves.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
-use crate::{DType, Device, ErrorKind, Result};
+use crate::{DType, DTypeError, Device, Result};
 
 impl Tensor {
     /// The same elements as another dtype, rounded to nearest for floating-point targets and
@@ -52,7 +52,7 @@ impl Tensor {
             return Ok(());
         }
         let needs = "a tensor without a gradient, which would be lost; call `detach` first";
-        Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+        Err(DTypeError::Unsupported { op, dtype, needs }.into())
     }
 
     /// The same elements on another device.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, two};
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 /// Whether [`Tensor::cdist`] computes Euclidean distances by a matrix product, which is faster and loses
 /// digits of small distances between large vectors.
@@ -75,7 +75,7 @@ impl Tensor {
             let (lhs, rhs) = (self.shape().clone(), x2.shape().clone());
             let rule = "vectors must have one number of features".to_owned();
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let batch = Shape::from(a_batch).broadcast(NAME, &b_batch.into())?;
         let with = |n: usize| -> Shape { batch.iter().copied().chain([n, features]).collect() };

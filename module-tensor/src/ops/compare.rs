@@ -3,7 +3,7 @@
 use super::Value;
 use crate::backend::CompareOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
-use crate::{DType, ErrorKind, Result, Scalar, Shape, default_dtype};
+use crate::{DType, DTypeError, Result, Scalar, Shape, default_dtype};
 
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {
@@ -86,7 +86,7 @@ impl Tensor {
         const NAME: &str = "where";
         if self.dtype() != DType::Bool {
             let (dtype, needs) = (self.dtype(), "a bool condition");
-            return Err(ErrorKind::UnsupportedDType {
+            return Err(DTypeError::Unsupported {
                 op: NAME,
                 dtype,
                 needs,

@@ -2,7 +2,7 @@
 
 use crate::backend::{Element, HostData};
 use crate::tensor::Tensor;
-use crate::{Complex, DType, ErrorKind, Result};
+use crate::{Complex, DType, DTypeError, Result};
 
 impl Tensor {
     /// The real and the imaginary part of each element, side by side in a last dimension of two. They
@@ -32,7 +32,7 @@ impl Tensor {
         };
         let Some(numbers) = numbers else {
             let (dtype, needs) = (self.dtype(), "a complex tensor");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         };
         let mut shape = self.shape().to_vec();
         shape.push(2);
@@ -71,7 +71,7 @@ impl Tensor {
             }
             other => {
                 let (dtype, needs) = (other.dtype(), "a float32 tensor");
-                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+                Err(DTypeError::Unsupported { op, dtype, needs }.into())
             }
         }
     }

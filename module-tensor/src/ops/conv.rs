@@ -7,7 +7,7 @@ use super::window::{check_positive, images, name_by_dims, reach};
 use super::{Padding, by_saved};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 crate::options! {
     /// The options of [`Tensor::conv1d`], [`Tensor::conv2d`] and [`Tensor::conv3d`], with PyTorch's names
@@ -160,7 +160,7 @@ impl Tensor {
             || !out.is_multiple_of(groups)
             || weight.shape()[1].checked_mul(groups) != Some(channels)
         {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: name,
                 lhs: input.shape().clone(),
                 rhs: weight.shape().clone(),

@@ -4,7 +4,7 @@ use super::conv::convolution;
 use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::Tensor;
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 crate::options! {
     /// The options of [`Tensor::conv_transpose1d`], [`Tensor::conv_transpose2d`] and
@@ -172,7 +172,7 @@ impl Tensor {
         let Some(out) = out.filter(|_| {
             groups > 0 && channels.is_multiple_of(groups) && weight.shape()[0] == channels
         }) else {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: name,
                 lhs: input.shape().clone(),
                 rhs: weight.shape().clone(),

@@ -2,7 +2,7 @@
 
 use crate::layout::Dims;
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, Error, Result, Shape, ShapeError};
 
 impl Tensor {
     /// The number of occurrences of each number from 0 on in a vector of integers, as `I64`; with weights the sum of
@@ -42,7 +42,7 @@ impl Tensor {
                 let (lhs, rhs) = (self.shape().clone(), weights.shape().clone());
                 let rule = "there must be a weight for each element".to_owned();
                 let op = NAME;
-                return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
             }
         }
         let bins = self.to_dtype(DType::I64)?;

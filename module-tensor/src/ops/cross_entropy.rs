@@ -7,7 +7,7 @@ pub use options::{CrossEntropyOptions, NllLossOptions, Reduction};
 use super::fused::{gradient, or_composed};
 use crate::backend::{CrossEntropyGeometry, CrossEntropyInputs, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
-use crate::{Error, ErrorKind, Integers, Result};
+use crate::{Error, ErrorKind, Integers, Result, ShapeError};
 
 impl Tensor {
     /// The cross-entropy of logits with classes or probabilities:
@@ -156,7 +156,7 @@ impl Tensor {
             target.dtype()
         );
         let (lhs, rhs) = (self.shape().clone(), target.shape().clone());
-        Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+        Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into())
     }
 
     fn of_probabilities(
@@ -302,7 +302,7 @@ impl Entropy {
     /// The look-up's error in the words of the loss.
     fn class_error(&self, op: &'static str, error: Error, x: &Tensor) -> Error {
         match error.kind() {
-            &ErrorKind::Index { index, .. } => {
+            &ErrorKind::Shape(ShapeError::Index { index, .. }) => {
                 let problem = format!("must be a class below {}", x.shape()[self.dim]);
                 Error::argument(op, "target", index, problem)
             }

@@ -5,9 +5,9 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use serde::{Deserialize, Serialize};
 
 use super::fused::gradient;
+use crate::Result;
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{ErrorKind, Result};
 
 /// The form of [`Tensor::gelu`]: PyTorch's argument `approximate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -149,8 +149,7 @@ impl Tensor {
         let size = self.shape().get(index).copied().unwrap_or(1);
         if size % 2 != 0 {
             let expected = format!("an even size in dimension {dim}");
-            let (op, got) = (NAME, self.shape().clone());
-            return Err(ErrorKind::Shape { op, expected, got }.into());
+            return Err(self.shape().error(NAME, expected));
         }
         let x = self.widened()?;
         let gate = x.narrow(dim, size / 2..size)?.sigmoid()?;

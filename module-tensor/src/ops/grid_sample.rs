@@ -8,7 +8,7 @@ use cubic::cubic_weights;
 
 use crate::backend::{Outside, SampleGeometry, SampleOp};
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, Error, Result, Shape, ShapeError};
 
 /// The interpolation of [`Tensor::grid_sample`] between pixels; it prints as PyTorch names it.
 ///
@@ -142,7 +142,7 @@ impl Tensor {
                 "a grid [batch, size…, {dims}] must have {dims} sizes and the image's batch"
             );
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         if mode == GridSampleMode::Bicubic && dims == 3 {
             let problem = "serves images of two dimensions only; use bilinear";

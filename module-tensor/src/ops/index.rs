@@ -4,7 +4,7 @@ use super::Integers;
 use crate::backend::Operand;
 use crate::layout::Layout;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, Error, ErrorKind, Result, Shape, ShapeError};
 
 impl Tensor {
     /// `out[.., i, ..] = self[.., index[.., i, ..], ..]` along `dim`; the result has the shape of
@@ -70,7 +70,7 @@ impl Tensor {
             let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
             let rule = "both must have as many dimensions, at least one".to_owned();
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let with = |shape: &Shape, size: usize| -> Shape {
             let sizes = shape.iter().enumerate();
@@ -85,12 +85,14 @@ impl Tensor {
         let index = from_start.expand(with(&common, index.shape()[place]))?;
         x.gather(dim, &index).map_err(|error| match error.kind() {
             // The number that was given.
-            &ErrorKind::Index { index, size, .. } if index < 0 => ErrorKind::Index {
-                op: NAME,
-                index: index - size as i64,
-                size,
+            &ErrorKind::Shape(ShapeError::Index { index, size, .. }) if index < 0 => {
+                ShapeError::Index {
+                    op: NAME,
+                    index: index - size as i64,
+                    size,
+                }
+                .into()
             }
-            .into(),
             _ => error,
         })
     }
@@ -145,7 +147,7 @@ impl Tensor {
             return Self::zeros(shape, (DType::I64, &self.device()));
         }
         let class_error = |error: Error| match error.kind() {
-            &ErrorKind::Index { index, .. } => {
+            &ErrorKind::Shape(ShapeError::Index { index, .. }) => {
                 let problem = format!("has no class {index}");
                 Error::argument(NAME, "classes", classes, problem)
             }
@@ -180,7 +182,7 @@ impl Tensor {
         }
         let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
         let rule = format!("the index may exceed the tensor in dimension {dim} only");
-        Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into())
+        Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{IndexItem, IntoIndex, Value};
 use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, DTypeError, Error, Result, Shape, ShapeError};
 
 const NAME: &str = "index";
 
@@ -34,13 +34,13 @@ impl Tensor {
                     let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
                     let rule = format!("a mask has the sizes of the dimensions from {dim} on");
                     let op = NAME;
-                    return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                    return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
                 }
                 lists.extend(index.nonzero()?.unbind(1)?.into_iter().map(Some));
             }
             (dtype, _) => {
                 let (op, needs) = (NAME, "an int64, int32 or bool tensor as an index");
-                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+                return Err(DTypeError::Unsupported { op, dtype, needs }.into());
             }
         }
         Ok(self.clone())
@@ -154,7 +154,7 @@ impl Tensor {
             let (lhs, rhs) = (flat_indices.shape().clone(), values.shape().clone());
             let rule = "the values must broadcast to what the index selects".to_owned();
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let count = Shape::from(flat_indices.numel());
         let values = values.expand(flat_indices.shape())?.reshape_to(&count)?;
@@ -201,7 +201,7 @@ impl Tensor {
             let rule =
                 format!("the source must have {count} elements, one for each true of the mask");
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let source = source
             .reshape_to(&source.numel().into())?
@@ -292,7 +292,7 @@ impl Tensor {
             let (lhs, rhs) = (shape, source.shape().clone());
             let rule = "the source must have the shape of the selection".to_owned();
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let size = x.shape()[dim];
         if let Some(index) = index
@@ -301,7 +301,7 @@ impl Tensor {
             .find(|&i| !is_in_range(i, size))
         {
             let op = NAME;
-            return Err(ErrorKind::Index { op, index, size }.into());
+            return Err(ShapeError::Index { op, index, size }.into());
         }
         let count = index.numel();
         let along: Shape = (0..x.rank())
@@ -333,7 +333,7 @@ fn resolve_index(op: &'static str, index: i64, size: usize) -> Result<usize> {
         Some(index)
     };
     let resolved = resolved.and_then(|resolved| usize::try_from(resolved).ok());
-    let outside = || Error::new(ErrorKind::Index { op, index, size });
+    let outside = || Error::from(ShapeError::Index { op, index, size });
     resolved
         .filter(|&resolved| resolved < size)
         .ok_or_else(outside)

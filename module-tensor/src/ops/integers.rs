@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result};
+use crate::{DType, DTypeError, Error, Result};
 
 /// The meaning of the integers of a tensor, which decides the dtypes that they may have.
 ///
@@ -60,7 +60,7 @@ impl Tensor {
             }
             (dtype, _) => {
                 let needs = of.needs();
-                Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+                Err(DTypeError::Unsupported { op, dtype, needs }.into())
             }
         }
     }

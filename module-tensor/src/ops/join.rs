@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use smallvec::SmallVec;
 
 use crate::tensor::{Backward, Function, Gradients, Tensor};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, ShapeError};
 
 impl Tensor {
     /// The parts one after the other along `dim`; their other sizes are equal.
@@ -48,7 +48,7 @@ impl Tensor {
             let fits = part.rank() == first.rank()
                 && (0..first.rank()).all(|d| d == dim || part.shape()[d] == first.shape()[d]);
             if !fits {
-                return Err(ErrorKind::ShapeMismatch {
+                return Err(ShapeError::Mismatch {
                     op: "cat",
                     lhs: first.shape().clone(),
                     rhs: part.shape().clone(),

@@ -3,7 +3,7 @@
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
 use crate::tensor::Tensor;
-use crate::{DType, ErrorKind, Result, Scalar};
+use crate::{DType, DTypeError, Result, Scalar};
 
 /// Logic gives a `Bool` tensor, takes every dtype as `x ≠ 0`, broadcasts, and has no gradient.
 impl Tensor {
@@ -321,7 +321,7 @@ impl Tensor {
         self.check_device(op, mask)?;
         if mask.dtype() != DType::Bool {
             let (dtype, needs) = (mask.dtype(), "a bool mask");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
         self.shape().broadcast(op, mask.shape())
     }

@@ -3,7 +3,7 @@
 use super::by_saved;
 use crate::backend::{Operand, Storage};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, ErrorKind, Result, Shape, ShapeError};
 
 impl Tensor {
     /// The inner product `Σ aᵢ bᵢ` of two vectors.
@@ -26,7 +26,7 @@ impl Tensor {
         if self.shape() != other.shape() {
             let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
             let (op, rule) = ("dot", "both must have one length".to_owned());
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         self.matmul(other)
     }
@@ -110,9 +110,9 @@ impl Tensor {
     /// Inner errors quote the shapes that the user gave.
     fn name_shapes(&self, other: &Self, error: Error) -> Error {
         match error.kind() {
-            ErrorKind::ShapeMismatch { op, rule, .. } => {
+            ErrorKind::Shape(ShapeError::Mismatch { op, rule, .. }) => {
                 let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
-                ErrorKind::ShapeMismatch {
+                ShapeError::Mismatch {
                     op,
                     lhs,
                     rhs,
@@ -131,7 +131,7 @@ impl Tensor {
             return Err(self.shape().error("matmul", "at least two dimensions"));
         };
         if k != k2 {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: "matmul",
                 lhs: self.shape().clone(),
                 rhs: other.shape().clone(),

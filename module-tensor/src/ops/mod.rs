@@ -128,7 +128,7 @@ pub use value::Value;
 
 use crate::backend::{Storage, UnaryOp};
 use crate::tensor::Tensor;
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, Result, ShapeError};
 
 impl Tensor {
     /// A fresh tensor of this one's shape.
@@ -182,7 +182,7 @@ impl Tensor {
         if shape.broadcast("sum_to", self.shape())? != *self.shape() {
             let (lhs, rhs) = (self.shape().clone(), shape.clone());
             let rule = "the second must broadcast to the first".to_owned();
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: "sum_to",
                 lhs,
                 rhs,

@@ -2,7 +2,7 @@
 
 use crate::backend::{FillRange, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{ErrorKind, Result, Scalar};
+use crate::{Result, Scalar, ShapeError};
 
 impl Tensor {
     /// `max(x, 0)`, elementwise; NaN stays NaN.
@@ -86,7 +86,7 @@ impl Tensor {
             let (op, lhs, rhs) = (NAME, self.shape().clone(), weight.shape().clone());
             let rule =
                 format!("the weight must have 1 or {channels} elements, one for each channel");
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let (x, weight) = (self.widened()?, weight.widened()?);
         let weight = match self.rank() {

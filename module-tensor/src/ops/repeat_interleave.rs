@@ -4,7 +4,7 @@ use std::iter::repeat_n;
 
 use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
-use crate::{DType, Error, ErrorKind, Result, Shape};
+use crate::{DType, DTypeError, Error, Result, Shape};
 
 /// The number of repetitions of each slice: one number for all, or a tensor with one for each.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ impl Tensor {
         let dtype = counts.dtype();
         if !matches!(dtype, DType::I64 | DType::I32) {
             let needs = "int64 or int32 repeats";
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
         let fits = counts.rank() < 2 && (counts.numel() == 1 || counts.numel() == size);
         if !fits {

@@ -1,7 +1,7 @@
 //! `index_select`, `embedding` and `index_add`: reading and adding whole slices by index.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 impl Tensor {
     /// The slices of dimension `dim` that a list of indices names, in its order.
@@ -122,7 +122,7 @@ impl Tensor {
             let (lhs, rhs) = (shape, source.shape().clone());
             let rule = "the source must have the shape of the selection".to_owned();
             let op = NAME;
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let storage = self.device().backend().index_add(
             self.plain(NAME)?,

@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
-use crate::{ErrorKind, Result};
+use crate::{Result, ShapeError};
 
 impl Tensor {
     /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; a
@@ -120,7 +120,7 @@ impl Tensor {
         if !fits {
             let (lhs, rhs) = (places.clone(), sizes.clone());
             let rule = "the source must have an element for each index".to_owned();
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let mut part = source.clone();
         for (d, (&place, &size)) in places.iter().zip(sizes.iter()).enumerate() {

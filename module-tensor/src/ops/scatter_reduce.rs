@@ -2,7 +2,7 @@
 
 use crate::backend::ReduceOp;
 use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, is_grad_enabled, two};
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, DTypeError, Result};
 
 /// The reduction of [`Tensor::scatter_reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,7 +100,7 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             if reduce == ScatterReduce::Mean {
                 let (op, dtype, needs) = (NAME, DType::Bool, "numbers for a mean");
-                return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+                return Err(DTypeError::Unsupported { op, dtype, needs }.into());
             }
             // Of truth values a sum and the greatest are "any", a product and the smallest "all".
             let (x, source) = (self.to_dtype(DType::U8)?, source.to_dtype(DType::U8)?);

@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::tensor::Tensor;
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, DTypeError, Result, ShapeError};
 
 crate::options! {
     /// The options of [`Tensor::searchsorted_with`], with PyTorch's names and defaults.
@@ -136,7 +136,7 @@ impl Tensor {
         let SearchSortedOptions { right, sorter } = options;
         if self.dtype() == DType::Bool {
             let (dtype, needs) = (DType::Bool, "numbers");
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
         let Some((&width, lead)) = self.shape().split_last() else {
             let expected = "at least one dimension";
@@ -149,7 +149,7 @@ impl Tensor {
             _ => {
                 let (lhs, rhs) = (self.shape().clone(), values.shape().clone());
                 let rule = "all dimensions but the last must agree".to_owned();
-                return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
             }
         };
         let sorted = match sorter {
@@ -159,7 +159,7 @@ impl Tensor {
                 if sorter.shape() != self.shape() {
                     let (lhs, rhs) = (self.shape().clone(), sorter.shape().clone());
                     let rule = "the sorter must have the shape of the tensor".to_owned();
-                    return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                    return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
                 }
                 self.detach().gather(-1, &sorter)?
             }

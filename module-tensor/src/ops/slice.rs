@@ -4,7 +4,7 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::layout::Layout;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{Error, ErrorKind, Result, Scalar, Shape};
+use crate::{Error, Result, Scalar, Shape, ShapeError};
 
 impl Tensor {
     /// Every `step`-th element of `range` along `dim`: Python's `x[start:end:step]`, a view.
@@ -61,7 +61,7 @@ impl Tensor {
     pub fn select(&self, dim: isize, index: isize) -> Result<Self> {
         const NAME: &str = "select";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        let resolved = resolve_index(index, size).ok_or(ErrorKind::Index {
+        let resolved = resolve_index(index, size).ok_or(ShapeError::Index {
             op: NAME,
             index: index as i64,
             size,

@@ -1,7 +1,7 @@
 //! `tensordot`: sums of products over chosen dimensions of two tensors.
 
 use crate::tensor::Tensor;
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 /// Over which dimensions [`Tensor::tensordot`] sums: over how many, the last of the one and the first
 /// of the other, or over pairs of dimensions.
@@ -89,7 +89,7 @@ impl Tensor {
                         "dimension {i} of the first and {j} of the second must have one size, not {m} and {n}"
                     );
                     let op = NAME;
-                    return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+                    return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::window::{name_by_dims, product};
 use crate::tensor::Tensor;
-use crate::{ErrorKind, Result, Shape};
+use crate::{Result, Shape, ShapeError};
 
 impl Tensor {
     /// Zeros with these elements at the indices where [`max_pool_with_indices`](Self::max_pool_with_indices)
@@ -38,7 +38,7 @@ impl Tensor {
         let name = name_by_dims::<N>(["max_unpool1d", "max_unpool2d", "max_unpool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         if indices.shape() != self.shape() {
-            return Err(ErrorKind::ShapeMismatch {
+            return Err(ShapeError::Mismatch {
                 op: name,
                 lhs: self.shape().clone(),
                 rhs: indices.shape().clone(),

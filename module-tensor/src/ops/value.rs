@@ -5,7 +5,7 @@ use std::iter::once;
 
 use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Gradients, Tensor, one, two};
-use crate::{DType, ErrorKind, Result, Scalar};
+use crate::{DType, DTypeError, Result, Scalar};
 
 /// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
 ///
@@ -66,7 +66,7 @@ impl<'a> Value<'a> {
         if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
             let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
             let dtype = DType::Bool;
-            return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+            return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
         self.like(op, x)
     }

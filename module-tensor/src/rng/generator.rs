@@ -46,7 +46,7 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) of a device that has no generators of its
+    /// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) of a device that has no generators of its
     /// own; what is drawn for it comes from the CPU's.
     pub fn on(device: Device, seed: u64) -> Result<Self> {
         match device.backend().generator(seed) {

@@ -4,7 +4,7 @@ use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
 
 use super::Tensor;
 use crate::backend::{Element, cpu_view};
-use crate::{Device, Error, ErrorKind, Result, Shape};
+use crate::{DTypeError, Device, DeviceError, Error, Result, Shape};
 
 /// The array's elements, which are not copied if they lie in row-major order.
 ///
@@ -89,13 +89,13 @@ impl<'a, T: Element> TryFrom<&'a Tensor> for ArrayViewD<'a, T> {
         let (lhs, rhs) = (x.dtype(), T::DTYPE);
         if lhs != rhs {
             let op = NAME;
-            return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+            return Err(DTypeError::Mismatch { op, lhs, rhs }.into());
         }
         x.storage.check_plain(NAME)?;
         if x.device() != Device::cpu() {
             let (lhs, rhs) = (x.device().to_string(), Device::cpu().to_string());
             let op = NAME;
-            return Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into());
+            return Err(DeviceError::Mismatch { op, lhs, rhs }.into());
         }
         cpu_view(&x.storage, &x.layout)
     }

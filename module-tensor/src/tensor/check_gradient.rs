@@ -1,5 +1,5 @@
 use super::Tensor;
-use crate::{DType, ErrorKind, Result, Shape};
+use crate::{DType, DTypeError, Result, Shape, ShapeError};
 
 /// Checks that a gradient has the shape and dtype of what it is the gradient of: one of another shape
 /// could broadcast its way into a wrong result.
@@ -10,12 +10,12 @@ use crate::{DType, ErrorKind, Result, Shape};
 pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
     if dtype != grad.dtype() {
         let (lhs, rhs) = (dtype, grad.dtype());
-        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+        return Err(DTypeError::Mismatch { op, lhs, rhs }.into());
     }
     if shape != grad.shape() {
         let (lhs, rhs) = (shape.clone(), grad.shape().clone());
         let rule = "the gradient must have the shape of the input".to_owned();
-        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{Tensor, TensorOptions};
 use crate::layout::Layout;
 use crate::rng::{Distribution, Generator, RngError};
-use crate::{DType, Device, ErrorKind, Result, Shape, default_device};
+use crate::{DType, Device, DeviceError, Result, Shape, default_device};
 
 impl Tensor {
     /// Uniform draws from `[0, 1)` by the default generator, bit for bit PyTorch's `torch.rand`.
@@ -193,7 +193,7 @@ impl Tensor {
         };
         if of_values != device && of_values != Device::cpu() {
             let (lhs, rhs) = (device.to_string(), of_values.to_string());
-            return Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into());
+            return Err(DeviceError::Mismatch { op, lhs, rhs }.into());
         }
         let drawn = Self::drawn_values(op, shape, distribution, dtype, generator)?;
         options.track(op, drawn.to_device(&device)?)

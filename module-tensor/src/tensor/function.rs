@@ -3,7 +3,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{Edge, Node, NodeKind, Tensor};
-use crate::{ErrorKind, Result};
+use crate::{AutogradError, Result};
 
 /// The gradients of an operation's inputs, in order; `None` for one that has none or needs none.
 pub type Gradients = SmallVec<[Option<Tensor>; 2]>;
@@ -175,6 +175,6 @@ impl Function for NoGradient {
     }
 
     fn backward(&self, _: &Backward) -> Result<Gradients> {
-        Err(ErrorKind::NoGradient { op: self.0 }.into())
+        Err(AutogradError::NoGradient { op: self.0 }.into())
     }
 }

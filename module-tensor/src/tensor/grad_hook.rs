@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use super::node::{Node, Slot, lock};
 use super::post_accumulate::PostAccumulateHook;
 use super::{Edge, Tensor, check_gradient};
-use crate::{ErrorKind, Result};
+use crate::{AutogradError, Result};
 
 type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
 
@@ -95,7 +95,7 @@ impl Edge {
                 Ok(None) => {}
                 Ok(Some(new)) => grad = new,
                 Err(source) => {
-                    return Err(ErrorKind::GradHook {
+                    return Err(AutogradError::Hook {
                         place: hook.location.to_string(),
                         of: self.node.name(),
                         source: Box::new(source),
@@ -127,7 +127,7 @@ impl Tensor {
     /// # Errors
     ///
     /// A tensor that nothing tracks. In the pass, what the hook raises and a gradient of another
-    /// shape, dtype or device, as [`ErrorKind::GradHook`] with the line that registered it; no leaf
+    /// shape, dtype or device, as [`AutogradError::Hook`] with the line that registered it; no leaf
     /// is changed.
     ///
     /// # Example
@@ -205,6 +205,6 @@ impl Tensor {
     }
 
     fn tracked_by(&self, op: &'static str) -> Result<&Edge> {
-        Ok(self.edge.as_ref().ok_or(ErrorKind::Untracked { op })?)
+        Ok(self.edge.as_ref().ok_or(AutogradError::Untracked { op })?)
     }
 }

@@ -38,7 +38,7 @@ pub(crate) use post_accumulate::post_accumulate_hooks_exist;
 
 use crate::backend::{Operand, Storage};
 use crate::layout::Layout;
-use crate::{DType, Device, ErrorKind, Result, Shape};
+use crate::{DType, DTypeError, Device, DeviceError, Result, Shape, ShapeError};
 
 /// An immutable multi-dimensional array, on one device, of one dtype, with or without a memory of
 /// how it was computed.
@@ -149,7 +149,7 @@ impl Tensor {
     /// ```
     pub fn size(&self, dim: isize) -> Result<usize> {
         let index = self.shape().dim("size", dim)?;
-        let out_of_range = || ErrorKind::Dimension {
+        let out_of_range = || ShapeError::Dimension {
             op: "size",
             dim,
             shape: self.shape().clone(),
@@ -301,7 +301,7 @@ impl Tensor {
         other.storage.check_plain(op)?;
         if self.dtype() != other.dtype() {
             let (lhs, rhs) = (self.dtype(), other.dtype());
-            return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+            return Err(DTypeError::Mismatch { op, lhs, rhs }.into());
         }
         self.check_device(op, other)
     }
@@ -321,6 +321,6 @@ impl Tensor {
             return Ok(());
         }
         let (lhs, rhs) = (self.device().to_string(), other.device().to_string());
-        Err(ErrorKind::DeviceMismatch { op, lhs, rhs }.into())
+        Err(DeviceError::Mismatch { op, lhs, rhs }.into())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use crate::backend::Operand;
-use crate::{ErrorKind, Result};
+use crate::{DTypeError, Result};
 
 impl Tensor {
     /// Whether the elements are packed, in the scheme of the [`storage`](Self::storage).
@@ -100,7 +100,7 @@ impl Tensor {
         plain.storage.check_plain(NAME)?;
         if plain.dtype() != self.dtype() {
             let (op, lhs, rhs) = (NAME, self.dtype(), plain.dtype());
-            return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+            return Err(DTypeError::Mismatch { op, lhs, rhs }.into());
         }
         self.check_device(NAME, &plain)?;
         Ok(plain)

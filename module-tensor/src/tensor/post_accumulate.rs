@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use super::node::{Node, lock};
 use super::{Edge, Tensor};
-use crate::{ErrorKind, Result};
+use crate::{AutogradError, Result};
 
 /// The number of hooks: without any, a pass does not count the gradients of leaves.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -93,7 +93,7 @@ impl Edge {
         };
         let hooks = lock(&hooks.post_accumulate).clone();
         for hook in hooks {
-            (hook.callback)(self).map_err(|source| ErrorKind::GradHook {
+            (hook.callback)(self).map_err(|source| AutogradError::Hook {
                 place: hook.location.to_string(),
                 of: self.node.name(),
                 source: Box::new(source),
@@ -114,7 +114,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor that is no leaf. In the pass, what the hook raises, as [`ErrorKind::GradHook`].
+    /// A tensor that is no leaf. In the pass, what the hook raises, as [`AutogradError::Hook`].
     ///
     /// # Example
     ///
@@ -146,7 +146,7 @@ impl Tensor {
         let edge = self
             .edge
             .as_ref()
-            .ok_or(ErrorKind::Untracked { op: NAME })?;
+            .ok_or(AutogradError::Untracked { op: NAME })?;
         if !edge.is_leaf() {
             let problem = "is no leaf, and its gradient is not accumulated; use `register_hook`";
             return Err(crate::Error::argument(

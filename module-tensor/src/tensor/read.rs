@@ -1,6 +1,6 @@
 use super::Tensor;
 use crate::backend::{Element, HostData, cpu_bytes};
-use crate::{ErrorKind, Result};
+use crate::{DTypeError, Result};
 
 impl Tensor {
     /// The elements in row-major order.
@@ -21,7 +21,7 @@ impl Tensor {
     /// ```
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let (lhs, rhs) = (self.dtype(), T::DTYPE);
-        let mismatch = || ErrorKind::DTypeMismatch {
+        let mismatch = || DTypeError::Mismatch {
             op: "to_vec",
             lhs,
             rhs,

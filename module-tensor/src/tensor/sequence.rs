@@ -3,7 +3,7 @@
 use super::{Tensor, TensorOptions};
 use crate::backend::check_host_allocatable;
 use crate::layout::Layout;
-use crate::{DType, Error, ErrorKind, Result, Scalar, Shape};
+use crate::{DType, DTypeError, Error, Result, Scalar, Shape};
 
 impl Tensor {
     /// The numbers from `start` up to but not including `end`, one apart: [`arange_step`](Self::arange_step) with
@@ -196,5 +196,5 @@ fn numbers(op: &'static str, dtype: DType, fractions: bool) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into())
+    Err(DTypeError::Unsupported { op, dtype, needs }.into())
 }

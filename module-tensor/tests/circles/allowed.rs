@@ -29,9 +29,10 @@ pub(crate) const TENSOR: &[AllowedCircle] = &[
     AllowedCircle {
         reason: "an error holds dtypes and shapes, which raise errors, and errors of hooks",
         imports: &[
-            ("error/kind.rs", "dtype.rs"),
-            ("error/kind.rs", "layout/shape.rs"),
-            ("error/kind.rs", "error/mod.rs"),
+            ("error/autograd.rs", "error/mod.rs"),
+            ("error/autograd.rs", "layout/shape.rs"),
+            ("error/dtype.rs", "dtype.rs"),
+            ("error/shape.rs", "layout/shape.rs"),
         ],
     },
 ];

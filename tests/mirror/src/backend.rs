@@ -7,7 +7,7 @@ use module_tensor::backend::{
     ResampleGeometry, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
     UnfoldGeometry, UnfoldOp,
 };
-use module_tensor::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, Tensor};
+use module_tensor::{DType, Device, DeviceError, Error, Layout, Result, Scalar, Tensor};
 
 use crate::Family;
 use crate::generator::Hashes;
@@ -59,7 +59,7 @@ impl Mirror {
     /// Has the next wait for the device fail, as it does where a kernel fails after its call has returned.
     pub fn fail_later(&self, source: impl std::error::Error + Send + Sync + 'static) {
         let (device, source) = (self.device().to_string(), Box::new(source));
-        let error = ErrorKind::Device { device, source }.into();
+        let error = DeviceError::Failed { device, source }.into();
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
@@ -174,7 +174,7 @@ impl Backend for Mirror {
         let bytes = numel * dtype.size_in_bytes();
         if bytes > self.room {
             let device = self.device().to_string();
-            return Err(ErrorKind::OutOfMemory { device, bytes }.into());
+            return Err(DeviceError::OutOfMemory { device, bytes }.into());
         }
         self.run(|cpu| cpu.full(numel, dtype, value))
     }

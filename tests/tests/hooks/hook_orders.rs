@@ -119,7 +119,7 @@ impl Log {
     fn raised<T>(&self, result: Result<T>) {
         let error = result.map(drop).unwrap_err();
         let source = match error.kind() {
-            ErrorKind::GradHook { source, .. } => source.kind(),
+            ErrorKind::Autograd(AutogradError::Hook { source, .. }) => source.kind(),
             kind => kind,
         };
         self.write(format!("raised {source}"));

@@ -33,7 +33,7 @@ fn linear_refuses_empty_sizes() {
     let huge = Linear::new(1 << 40, 1 << 40);
     assert!(matches!(
         huge.map(drop).unwrap_err().kind(),
-        ErrorKind::TooLarge { .. }
+        ErrorKind::Shape(ShapeError::TooLarge { .. })
     ));
 }
 
@@ -205,13 +205,16 @@ fn layers_refuse_inputs_of_another_dtype() {
     let error = Linear::new(3, 2).unwrap().call(x).unwrap_err();
     let dtypes = (DType::F64, DType::F32);
     assert!(
-        matches!(*error.kind(), ErrorKind::DTypeMismatch { lhs, rhs, .. } if (lhs, rhs) == dtypes),
+        matches!(*error.kind(), ErrorKind::DType(DTypeError::Mismatch { lhs, rhs, .. }) if (lhs, rhs) == dtypes),
         "{error}"
     );
     let x = Tensor::zeros([1, 3], DType::I64).unwrap();
     let dropout = Dropout::new(0.5).unwrap().call(x).unwrap_err();
     assert!(
-        matches!(dropout.kind(), ErrorKind::UnsupportedDType { .. }),
+        matches!(
+            dropout.kind(),
+            ErrorKind::DType(DTypeError::Unsupported { .. })
+        ),
         "{dropout}"
     );
 }

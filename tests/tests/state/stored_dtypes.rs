@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::HostData;
-use module_core::{Complex, DType, Device, ErrorKind, LoadOptions, StateDict, Tensor};
+use module_core::{Complex, DType, DTypeError, Device, ErrorKind, LoadOptions, StateDict, Tensor};
 use module_mirror::mirror;
 use module_nn::prelude::*;
 use module_tests::files::mapped;
@@ -237,7 +237,10 @@ fn modules_keep_them_in_buffers_and_never_in_parameters() {
             net.to_dtype(dtype).unwrap_err(),
         ] {
             assert!(
-                matches!(error.kind(), ErrorKind::UnsupportedDType { .. }),
+                matches!(
+                    error.kind(),
+                    ErrorKind::DType(DTypeError::Unsupported { .. })
+                ),
                 "{error}"
             );
         }

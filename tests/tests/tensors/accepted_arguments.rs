@@ -284,7 +284,7 @@ fn a_wrong_dtype_alone_is_called_by_its_name() {
         classes.one_hot(3),
     ];
     for error in errors.map(Result::unwrap_err) {
-        let ErrorKind::UnsupportedDType { dtype, .. } = error.kind() else {
+        let ErrorKind::DType(DTypeError::Unsupported { dtype, .. }) = error.kind() else {
             panic!("{error}");
         };
         assert_eq!(*dtype, DType::F32);

@@ -7,7 +7,7 @@ mod linalg;
 
 use module_conformance::ops::{REFUSED, REFUSED_FOR, run};
 use module_conformance::{is_refused, suites};
-use module_core::{DType, Device, ErrorKind, Tensor};
+use module_core::{DType, DTypeError, Device, ErrorKind, ShapeError, Tensor};
 use module_mirror::{Family, mirror};
 use module_nn::functional::{Reduction, binary_cross_entropy};
 use module_tests::golden::{self, Case};
@@ -54,9 +54,8 @@ fn what_is_refused_is_a_typed_error() {
         let error = out.expect_err(&case.key);
         let typed = matches!(
             error.kind(),
-            ErrorKind::DTypeMismatch { .. }
-                | ErrorKind::UnsupportedDType { .. }
-                | ErrorKind::ShapeMismatch { .. }
+            ErrorKind::DType(DTypeError::Mismatch { .. } | DTypeError::Unsupported { .. })
+                | ErrorKind::Shape(ShapeError::Mismatch { .. })
         );
         assert!(typed, "{}: {error}", case.key);
     }
@@ -65,11 +64,11 @@ fn what_is_refused_is_a_typed_error() {
     let x = Tensor::from([1_i64, 2]);
     assert!(matches!(
         x.div(&x).unwrap_err().kind(),
-        ErrorKind::UnsupportedDType {
+        ErrorKind::DType(DTypeError::Unsupported {
             op: "div",
             dtype: DType::I64,
             ..
-        }
+        })
     ));
 }
 

@@ -21,7 +21,7 @@ fn devices_are_found_by_their_names() -> Result<()> {
     assert_eq!("cpu:0".parse::<Device>()?, Device::cpu());
     let error = "mirror:12345".parse::<Device>().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::UnknownDevice { .. }),
+        matches!(error.kind(), ErrorKind::Device(DeviceError::Unknown { .. })),
         "{error}"
     );
     assert!(
@@ -61,7 +61,10 @@ fn kernels_refuse_memory_of_another_device() -> Result<()> {
     let x = Tensor::ones([2, 3], device)?;
     let error = x.add(&Tensor::ones([2, 3], ())?).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::DeviceMismatch { .. }),
+        matches!(
+            error.kind(),
+            ErrorKind::Device(DeviceError::Mismatch { .. })
+        ),
         "{error}"
     );
     // Not even behind the checks of the operations.
@@ -244,7 +247,10 @@ fn initializers_draw_where_the_parameters_lie() -> Result<()> {
         let own = Generator::on(device, 0)?;
         let error = Tensor::normal(2, 0.0, 1.0, Device::cpu(), &own).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::DeviceMismatch { .. }),
+            matches!(
+                error.kind(),
+                ErrorKind::Device(DeviceError::Mismatch { .. })
+            ),
             "{error}"
         );
         let y = Tensor::ones([8, 8], device)?.dropout(0.5)?;

@@ -4,8 +4,8 @@
 
 use module_core::backend::{HostData, Packed, Storage, StorageData};
 use module_core::{
-    Backward, DType, Device, Error, ErrorKind, Function, Gradients, Layout, PadMode, Result, Shape,
-    Tensor,
+    Backward, DType, DTypeError, Device, Error, ErrorKind, Function, Gradients, Layout, PadMode,
+    Result, Shape, Tensor,
 };
 use module_mirror::mirror;
 use module_nn::prelude::*;
@@ -245,7 +245,7 @@ fn an_operation_of_its_own_reads_it_and_has_a_gradient() {
 /// Asserts that an error is the one of packed elements, and names the operation.
 fn refused(name: &str, result: Result<()>) -> String {
     match result.map_err(Error::into_kind) {
-        Err(kind @ ErrorKind::Packed { .. }) => {
+        Err(kind @ ErrorKind::DType(DTypeError::Packed { .. })) => {
             let text = kind.to_string();
             let named = text.starts_with(&format!("{name}: "))
                 && text.contains(SCHEME)
@@ -391,11 +391,17 @@ fn modules_hold_it_in_buffers_and_a_file_does_not() {
     assert!(state.equal(&state.clone()).unwrap());
     let path = std::env::temp_dir().join(format!("packed-{}.safetensors", std::process::id()));
     let error = state.save(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Packed { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::DType(DTypeError::Packed { .. })),
+        "{error}"
+    );
     assert!(!path.exists());
     assert!(serde_json::to_string(&state).is_err());
     let error = Parameter::new(w.clone()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Packed { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::DType(DTypeError::Packed { .. })),
+        "{error}"
+    );
     assert!(net.to_dtype(DType::F16).is_err() && net.weight.tensor().is_packed());
     let device = mirror(&[]).unwrap();
     net.to_device(&device).unwrap();

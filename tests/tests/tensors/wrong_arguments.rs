@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use module_core::rng::CpuGenerator;
 use module_core::{
     Approximate, BackwardOptions, Conv2dOptions, DType, Device, Dims, Error, ErrorKind, Generator,
-    Padding, Pool2dOptions, Result, Scalar, Shape, Tensor, Value, autograd,
+    Padding, Pool2dOptions, Result, Scalar, Shape, ShapeError, Tensor, Value, autograd,
 };
 
 /// Draws arguments, of which about half make sense.
@@ -858,7 +858,7 @@ fn absurd_sizes_are_typed_errors() {
         let error = result.expect_err(&i.to_string());
         let typed = matches!(
             error.kind(),
-            ErrorKind::TooLarge { .. } | ErrorKind::Random(_)
+            ErrorKind::Shape(ShapeError::TooLarge { .. }) | ErrorKind::Random(_)
         );
         assert!(typed, "{i}: {error}");
     }

@@ -8,7 +8,7 @@ use super::super::history::{Draw, History};
 use super::super::replay::replay;
 use super::{Init, Parameter, check_shape};
 use crate::rng::Generator;
-use crate::{DType, ErrorKind, Result, Shape, Tensor, default_device, default_dtype};
+use crate::{DType, DTypeError, Result, Shape, Tensor, default_device, default_dtype};
 
 impl Parameter {
     /// A parameter that `init` fills, now from the default generator and again at every
@@ -198,5 +198,5 @@ fn check_draw(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> 
         return Ok(());
     }
     let (lhs, rhs) = (dtype, value.dtype());
-    Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into())
+    Err(DTypeError::Mismatch { op, lhs, rhs }.into())
 }

@@ -1,7 +1,7 @@
 //! The pass of multi-head attention.
 
 use module_core::{
-    AttentionOptions, Call, DType, ErrorKind, Forward, Maybe, PadMode, Parameter, Result, Shape,
+    AttentionOptions, Call, DType, DTypeError, Forward, Maybe, PadMode, Parameter, Result, Shape,
     Tensor,
 };
 
@@ -177,8 +177,7 @@ impl Sizes {
 }
 
 fn error(expected: impl Into<String>, got: &Tensor) -> module_core::Error {
-    let (op, expected, got) = (NAME, expected.into(), got.shape().clone());
-    ErrorKind::Shape { op, expected, got }.into()
+    got.shape().error(NAME, expected)
 }
 
 /// Query, key and value after their linear maps.
@@ -318,11 +317,11 @@ fn to_additive(mask: &Tensor, query: &Tensor) -> Result<Tensor> {
     }
     if !dtype.is_floating_point() {
         let needs = "a `Bool` mask, or one of numbers that are added to the scores";
-        return Err(ErrorKind::UnsupportedDType { op, dtype, needs }.into());
+        return Err(DTypeError::Unsupported { op, dtype, needs }.into());
     }
     if dtype != query.dtype() {
         let (lhs, rhs) = (query.dtype(), dtype);
-        return Err(ErrorKind::DTypeMismatch { op, lhs, rhs }.into());
+        return Err(DTypeError::Mismatch { op, lhs, rhs }.into());
     }
     Ok(mask.clone())
 }

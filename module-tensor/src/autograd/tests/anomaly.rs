@@ -5,13 +5,13 @@ use super::*;
 fn found(y: &Tensor) -> (&'static str, usize, Vec<usize>, usize, f64) {
     let error = detect_anomaly(|| y.backward()).unwrap_err();
     match error.into_kind() {
-        ErrorKind::NonFiniteGradient {
+        ErrorKind::Autograd(AutogradError::NonFinite {
             op,
             input,
             shape,
             element,
             value,
-        } => (op, input, shape.to_vec(), element, value),
+        }) => (op, input, shape.to_vec(), element, value),
         kind => panic!("{kind}"),
     }
 }
@@ -68,7 +68,7 @@ fn recorded_passes_and_passes_for_inputs_are_looked_at() {
     });
     assert!(matches!(
         curvature.unwrap_err().kind(),
-        ErrorKind::NonFiniteGradient { op: "pow", .. }
+        ErrorKind::Autograd(AutogradError::NonFinite { op: "pow", .. })
     ));
 }
 
@@ -88,7 +88,7 @@ fn what_comes_from_outside_is_not_blamed_on_an_operation() {
     let error = detect_anomaly(|| total(&y).backward()).unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::GradHook { of: "mul", .. }
+        ErrorKind::Autograd(AutogradError::Hook { of: "mul", .. })
     ));
     assert!(x.grad().is_none());
 }

@@ -39,7 +39,7 @@ fn a_hook_gives_a_gradient_that_fits() {
         let _hook = x.register_hook(hook).unwrap();
         let error = total(&x).backward().unwrap_err();
         assert!(x.grad().is_none());
-        let ErrorKind::GradHook { of, source, .. } = error.into_kind() else {
+        let ErrorKind::Autograd(AutogradError::Hook { of, source, .. }) = error.into_kind() else {
             panic!("another error");
         };
         assert_eq!(of, "leaf");
@@ -47,11 +47,11 @@ fn a_hook_gives_a_gradient_that_fits() {
     };
     assert!(matches!(
         failure(|grad| grad.narrow(0, 0..1).map(Some)).kind(),
-        ErrorKind::ShapeMismatch { .. }
+        ErrorKind::Shape(ShapeError::Mismatch { .. })
     ));
     assert!(matches!(
         failure(|grad| grad.to_dtype(DType::F32).map(Some)).kind(),
-        ErrorKind::DTypeMismatch { .. }
+        ErrorKind::DType(DTypeError::Mismatch { .. })
     ));
 }
 
@@ -62,7 +62,10 @@ fn what_nothing_tracks_has_no_gradient_to_watch() {
         x.register_hook(|_| Ok(None)).unwrap_err(),
         x.retain_grad().unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), ErrorKind::Untracked { .. }));
+        assert!(matches!(
+            error.kind(),
+            ErrorKind::Autograd(AutogradError::Untracked { .. })
+        ));
     }
     leaf(&[1.0]).retain_grad().unwrap();
 }

@@ -98,7 +98,7 @@ fn a_function_that_panics_as_it_runs_poisons_nothing() {
     assert_eq!(DROPPED.load(Ordering::SeqCst), 1);
     assert!(matches!(
         y.backward().unwrap_err().kind(),
-        ErrorKind::GraphFreed { .. }
+        ErrorKind::Autograd(AutogradError::GraphFreed { .. })
     ));
     total(&x.mul(&w).unwrap()).backward().unwrap();
     assert_eq!(grad_of(&x), [15.0]);

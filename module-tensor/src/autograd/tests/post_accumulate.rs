@@ -110,7 +110,7 @@ fn its_error_names_the_line_that_registered_it() {
     let untracked = x.detach().register_post_accumulate_grad_hook(|_| Ok(()));
     assert!(matches!(
         untracked.unwrap_err().kind(),
-        ErrorKind::Untracked { .. }
+        ErrorKind::Autograd(AutogradError::Untracked { .. })
     ));
     let _hook = x
         .register_post_accumulate_grad_hook(|_| Err(Error::custom("no step")))

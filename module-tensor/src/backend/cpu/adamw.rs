@@ -11,7 +11,7 @@ use super::{
     AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, check_allocatable, elements_of,
 };
 use crate::zip::{zip_mut, zip_mut3};
-use crate::{ErrorKind, Result};
+use crate::{DTypeError, Result};
 
 pub(super) fn adamw(
     value: &Operand,
@@ -94,7 +94,7 @@ fn to_write<T: Element>(storage: &mut Storage, numel: usize) -> Result<&mut [T]>
     let values = memory.and_then(|memory| memory.values_mut()?.get_mut(..numel));
     values.ok_or_else(|| {
         let op = "adamw";
-        ErrorKind::DTypeMismatch { op, lhs, rhs }.into()
+        DTypeError::Mismatch { op, lhs, rhs }.into()
     })
 }
 

@@ -12,7 +12,7 @@ use super::{
     check_allocatable,
 };
 use crate::zip::zip_mut;
-use crate::{ErrorKind, Result};
+use crate::{Result, ShapeError};
 
 const NAME: &str = "cross_entropy";
 
@@ -54,7 +54,7 @@ impl CrossEntropyGeometry {
         }
         match usize::try_from(target) {
             Ok(class) if class < self.classes => Ok(Some(class)),
-            _ => Err(ErrorKind::Index {
+            _ => Err(ShapeError::Index {
                 op: NAME,
                 index: target,
                 size: self.classes,

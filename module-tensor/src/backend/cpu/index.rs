@@ -8,7 +8,7 @@ use super::view::{into_vec, to_cow};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::layout::{Layout, Shape};
 use crate::zip::zip_mut;
-use crate::{ErrorKind, Result};
+use crate::{Result, ShapeError};
 
 /// A tensor as `[outer, size, inner]` around one dimension.
 struct Split {
@@ -33,7 +33,7 @@ fn checked_indices(op: &'static str, index: &Operand, size: usize) -> Result<Vec
     check_allocatable::<usize>(index.len())?;
     let check = |&index: &i64| {
         let checked = usize::try_from(index).ok().filter(|&index| index < size);
-        checked.ok_or_else(|| ErrorKind::Index { op, index, size }.into())
+        checked.ok_or_else(|| ShapeError::Index { op, index, size }.into())
     };
     index.iter().map(check).collect()
 }
@@ -111,7 +111,7 @@ impl Row<'_> {
             .copied()
             .unwrap_or_default();
         let (op, size) = (self.op, self.size);
-        Err(ErrorKind::Index { op, index, size }.into())
+        Err(ShapeError::Index { op, index, size }.into())
     }
 }
 

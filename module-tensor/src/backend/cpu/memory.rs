@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::dispatch::dispatch;
 use super::{Element, HostData};
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, Result, ShapeError};
 
 /// Smaller blocks are not asked for: a system that cannot give them cannot go on at all.
 const LARGE: usize = 1 << 26;
@@ -32,7 +32,7 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
     let mut block: Vec<T> = Vec::new();
     block.try_reserve_exact(len).map_err(|_| {
         let shape = len.into();
-        ErrorKind::TooLarge {
+        ShapeError::TooLarge {
             op: "allocation",
             shape,
         }

@@ -2,7 +2,7 @@
 
 use super::dispatch::dispatch;
 use super::{Device, Element, HostData, Operand, SharedBytes, Storage, StorageData, memory};
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, DTypeError, DeviceError, Result};
 
 /// Elements in host memory.
 pub(in crate::backend) struct CpuStorage(Memory);
@@ -132,11 +132,11 @@ const OP: &str = "cpu kernel";
 fn unreadable(storage: &Storage, dtype: DType) -> crate::Error {
     if storage.downcast_ref::<CpuStorage>().is_some() {
         let (lhs, rhs) = (storage.dtype(), dtype);
-        return ErrorKind::DTypeMismatch { op: OP, lhs, rhs }.into();
+        return DTypeError::Mismatch { op: OP, lhs, rhs }.into();
     }
     storage.absent_error().unwrap_or_else(|| {
         let (lhs, rhs) = (storage.device().to_string(), Device::cpu().to_string());
-        ErrorKind::DeviceMismatch { op: OP, lhs, rhs }.into()
+        DeviceError::Mismatch { op: OP, lhs, rhs }.into()
     })
 }
 

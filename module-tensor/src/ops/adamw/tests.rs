@@ -1,6 +1,6 @@
 use super::{AdamWMoments, AdamWStep};
 use crate::fused::adamw_step;
-use crate::{BackwardOptions, DType, ErrorKind, Result, Tensor, fork_rng, no_grad};
+use crate::{AutogradError, BackwardOptions, DType, ErrorKind, Result, Tensor, fork_rng, no_grad};
 
 const STEP: AdamWStep = AdamWStep {
     lr: 0.02,
@@ -159,7 +159,10 @@ fn a_step_has_no_gradient_and_says_so() -> Result<()> {
         let ones = after.ones_like()?;
         let error = after.backward_with(&ones, BackwardOptions::default()).err();
         let kind = error.as_ref().map(|error| error.kind());
-        assert!(matches!(kind, Some(ErrorKind::NoGradient { .. })));
+        assert!(matches!(
+            kind,
+            Some(ErrorKind::Autograd(AutogradError::NoGradient { .. }))
+        ));
         let after = no_grad(|| adamw_step(&tracked, &grad, &mut moments, &STEP))?;
         assert!(!after.requires_grad());
         Ok(())

@@ -1,7 +1,7 @@
 //! What attention makes of the shapes that it is given.
 
 use crate::tensor::Tensor;
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 pub(super) const NAME: &str = "scaled_dot_product_attention";
 
@@ -41,7 +41,7 @@ impl Shapes {
         let mismatch = |other: &Tensor, rule: &str| -> Error {
             let (lhs, rhs) = (query.shape().clone(), other.shape().clone());
             let (op, rule) = (NAME, rule.to_owned());
-            ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into()
+            ShapeError::Mismatch { op, lhs, rhs, rule }.into()
         };
         if width != k_width {
             return Err(mismatch(key, "query and key must have one width"));
@@ -49,7 +49,7 @@ impl Shapes {
         if keys != values {
             let (lhs, rhs) = (key.shape().clone(), value.shape().clone());
             let (op, rule) = (NAME, "there must be a value for each key".to_owned());
-            return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let (lead, shared, repeats) = if gqa {
             let heads = |lead: &Shape| lead[lead.rank() - 1];

@@ -6,7 +6,7 @@ use faer::{Mat, MatRef};
 use super::host::{Batch, append};
 use super::{identity, transposed};
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
-use crate::{Error, ErrorKind, Result, Shape};
+use crate::{Error, Result, Shape, ShapeError};
 
 /// `X` with `A X = B`: PyTorch's `torch.linalg.solve`.
 ///
@@ -201,7 +201,7 @@ fn system(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tenso
     if n != rows {
         let (lhs, rhs) = (a.shape().clone(), b.shape().clone());
         let rule = format!("there must be a row of the right side for each of the {n} unknowns");
-        return Err(ErrorKind::ShapeMismatch { op, lhs, rhs, rule }.into());
+        return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
     }
     let lead = Shape::from(a_lead).broadcast(op, &b_lead.into())?;
     let with = |sizes: [usize; 2]| -> Shape { lead.iter().copied().chain(sizes).collect() };

@@ -1,7 +1,7 @@
 //! At most 64 dimensions, wherever a tensor comes from.
 
 use super::*;
-use crate::{ErrorKind, MAX_RANK};
+use crate::{ErrorKind, MAX_RANK, ShapeError};
 
 #[track_caller]
 fn refused<T>(result: Result<T>, op: &str, rank: usize) {
@@ -10,7 +10,10 @@ fn refused<T>(result: Result<T>, op: &str, rank: usize) {
     };
     let expected = format!("{op}: {rank} dimensions are more than the 64 that a tensor may have");
     assert_eq!(error.to_string(), expected);
-    assert!(matches!(error.kind(), ErrorKind::Rank { .. }));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Shape(ShapeError::Rank { .. })
+    ));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Dtypes that are only stored: what moves their elements, and what refuses to compute with them.
 
 use crate::{
-    AvgPoolOptions, Complex, DType, ErrorKind, PadMode, PoolOptions, Result, Tensor, Tolerance,
+    AvgPoolOptions, Complex, DType, DTypeError, ErrorKind, PadMode, PoolOptions, Result, Tensor,
+    Tolerance,
 };
 
 const STORED: [DType; 7] = [
@@ -169,9 +170,9 @@ fn nothing_is_computed() {
         for dtype in STORED {
             let got = f(&numbers(dtype));
             match got.map_err(crate::Error::into_kind) {
-                Err(ErrorKind::UnsupportedDType {
+                Err(ErrorKind::DType(DTypeError::Unsupported {
                     dtype: of, needs, ..
-                }) if of == dtype && needs.contains("cast it with `to_dtype`") => {}
+                })) if of == dtype && needs.contains("cast it with `to_dtype`") => {}
                 Err(e) => problems += &format!("{name} of {dtype}: {e}\n"),
                 Ok(_) => problems += &format!("{name} of {dtype} is computed\n"),
             }

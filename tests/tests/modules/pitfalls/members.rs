@@ -231,7 +231,10 @@ fn pitfall_27_only_floating_point_buffers_are_cast() {
     assert_eq!(model.hidden.weight().tensor().dtype(), DType::F16);
     let error = model.to_dtype(DType::I64).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::UnsupportedDType { .. }),
+        matches!(
+            error.kind(),
+            ErrorKind::DType(DTypeError::Unsupported { .. })
+        ),
         "{error}"
     );
     assert_eq!(model.hidden.weight().tensor().dtype(), DType::F16);

@@ -90,7 +90,10 @@ fn pitfall_34_an_operation_without_gradient_is_an_error_in_backward() {
     let y = y.record([&x], |_| module_nn::NoGradient("quantise"));
     let error = y.sum(..).unwrap().backward().unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::NoGradient { op: "quantise" }),
+        matches!(
+            error.kind(),
+            ErrorKind::Autograd(AutogradError::NoGradient { op: "quantise" })
+        ),
         "{error}"
     );
     assert!(x.grad().is_none());
@@ -128,7 +131,7 @@ fn pitfall_38_a_loss_does_not_broadcast_its_target() {
             let result = cross_entropy(&logits, &target, CrossEntropyOptions::default());
             let error = result.unwrap_err();
             assert!(
-                matches!(error.kind(), ErrorKind::ShapeMismatch { .. }),
+                matches!(error.kind(), ErrorKind::Shape(ShapeError::Mismatch { .. })),
                 "{error}"
             );
         }
@@ -173,7 +176,7 @@ fn pitfall_45_a_second_backward_names_the_operation() {
     y.backward().unwrap();
     let grad = x.grad().unwrap().item::<f32>().unwrap();
     let error = y.backward().unwrap_err();
-    let ErrorKind::GraphFreed { op } = error.kind() else {
+    let ErrorKind::Autograd(AutogradError::GraphFreed { op }) = error.kind() else {
         panic!("{error}");
     };
     assert!(error.to_string().contains(op), "{error}");

@@ -2,7 +2,7 @@
 
 use module_core::autograd::{gradcheck, gradgradcheck};
 use module_core::linalg::{self, QrMode, SolveTriangularOptions, Triangle};
-use module_core::{ErrorKind, Result, Tensor};
+use module_core::{AutogradError, ErrorKind, Result, Tensor};
 
 fn symmetric(x: &Tensor) -> Result<Tensor> {
     x.add(&x.transpose(-1, -2)?)
@@ -182,7 +182,7 @@ fn what_has_no_solution_is_a_typed_error() {
         let error = linalg::qr(&x, mode).unwrap().1.sum(..).unwrap().backward();
         assert!(matches!(
             error.unwrap_err().kind(),
-            ErrorKind::NoGradient { .. }
+            ErrorKind::Autograd(AutogradError::NoGradient { .. })
         ));
     }
 }

@@ -4,7 +4,8 @@ use module_conformance::either;
 use std::ops::Bound;
 
 use module_core::{
-    DType, Device, Dims, ErrorKind, IndexItem, PadMode, Scalar, Tensor, ndarray::ArrayViewD,
+    DType, Device, Dims, ErrorKind, IndexItem, PadMode, Scalar, ShapeError, Tensor,
+    ndarray::ArrayViewD,
 };
 
 use super::{Draw, fuzz};
@@ -333,7 +334,7 @@ fn absurd_sizes_are_typed_errors() {
     {
         let error = result.expect_err(&i.to_string());
         assert!(
-            matches!(error.kind(), ErrorKind::TooLarge { .. }),
+            matches!(error.kind(), ErrorKind::Shape(ShapeError::TooLarge { .. })),
             "{i}: {error}"
         );
     }

@@ -4,7 +4,7 @@ use super::{CpuGenerator, GeneratorState, RandomFloat};
 use crate::backend::cpu::{CpuStorage, scratch};
 use crate::backend::{DeviceGenerator, Distribution, Element, Storage};
 use crate::error::RngError;
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, DTypeError, Result};
 
 impl DeviceGenerator for CpuGenerator {
     fn manual_seed(&mut self, seed: u64) {
@@ -101,5 +101,5 @@ fn unsupported(distribution: Distribution, dtype: DType) -> crate::Error {
         _ => "a floating-point dtype",
     };
     let op = distribution.name();
-    ErrorKind::UnsupportedDType { op, dtype, needs }.into()
+    DTypeError::Unsupported { op, dtype, needs }.into()
 }

@@ -28,7 +28,7 @@ mod unary;
 
 pub(crate) use absent::Absent;
 pub(crate) use cpu::{check_host_allocatable, cpu_bytes, cpu_storage, cpu_view};
-pub use cpu::{num_threads, set_num_threads};
+pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
 pub use fused::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionInputs, AttentionKernels, CrossEntropyInputs,

@@ -9,6 +9,7 @@ mod precision;
 mod rank;
 mod stored;
 mod windows;
+mod winograd;
 
 use std::collections::BTreeSet;
 

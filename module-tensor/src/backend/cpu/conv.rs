@@ -181,6 +181,9 @@ impl ConvSizes {
             ConvOp::Forward => scratch(len)?,
             ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
         };
+        if op == ConvOp::Forward && self.is_by_tiles::<T>() && self.run_by_tiles(a, b, &mut out)? {
+            return Ok(CpuStorage::wrap(out));
+        }
         if let Some(samples) = self.joined_samples() {
             self.run_joined(op, a, b, samples, &mut out)?;
             return Ok(CpuStorage::wrap(out));

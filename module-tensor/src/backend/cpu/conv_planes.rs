@@ -108,8 +108,8 @@ impl Sizes {
             let mut plane = row / (kd * kh * kw);
             let seen = [row / (kh * kw) % kd, row / kw % kh, row % kw];
             let mut at = 0;
-            for d in 0..3 {
-                let shift = seen[d] * window.dilation[d];
+            for (d, seen) in seen.into_iter().enumerate() {
+                let shift = seen * window.dilation[d];
                 plane = plane * self.phases[d] + shift % window.stride[d];
                 at = at * self.size[d] + shift / window.stride[d];
             }

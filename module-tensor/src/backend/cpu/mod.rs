@@ -11,6 +11,7 @@ mod conv;
 mod conv_few_channels;
 mod conv_joined;
 mod conv_planes;
+mod conv_winograd;
 mod copy;
 mod cross_entropy;
 mod elementwise;
@@ -56,6 +57,7 @@ mod view;
 mod window;
 
 pub(super) use backend::CPU;
+pub use conv_winograd::{exact_convolutions, set_exact_convolutions};
 pub(crate) use memory::check_allocatable as check_host_allocatable;
 pub(crate) use storage::cpu_storage;
 pub use threads::{num_threads, set_num_threads};

@@ -1,0 +1,104 @@
+//! Convolutions by tiles beside plain sums in `f64`, in sizes around those of the tiles.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::{ConvOptions, DType, Padding, Tensor, set_exact_convolutions};
+
+/// The setting belongs to the process, whose tests run side by side.
+fn setting() -> MutexGuard<'static, ()> {
+    static SETTING: Mutex<()> = Mutex::new(());
+    SETTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn random(shape: [usize; 4], seed: u64) -> Tensor {
+    crate::fork_rng(seed, || Tensor::randn(shape, DType::F32).unwrap())
+}
+
+/// The greatest error of a convolution, and the root of the mean square, as shares of the greatest sum of the
+/// magnitudes of an output's products.
+fn errors(x: &Tensor, w: &Tensor, options: ConvOptions<2>) -> [f64; 2] {
+    let [x64, w64] = [x, w].map(|x| x.to_dtype(DType::F64).unwrap());
+    let values = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    let got = values(&x.conv2d(w, options).unwrap());
+    let want = values(&x64.conv2d(&w64, options).unwrap());
+    let [x64, w64] = [x64, w64].map(|x| x.abs().unwrap());
+    let magnitudes = values(&x64.conv2d(&w64, options).unwrap());
+    let greatest = magnitudes.into_iter().fold(0.0, f64::max);
+    let errors = got.iter().zip(&want).map(|(a, b)| (a - b).abs() / greatest);
+    let squares: f64 = errors.clone().map(|error| error * error).sum();
+    let mean = (squares / got.len() as f64).sqrt();
+    [errors.fold(0.0, f64::max), mean]
+}
+
+#[test]
+fn tiles_agree_with_plain_sums_in_every_size() {
+    let _setting = setting();
+    for (batch, channels, out, groups, size) in [
+        (1, 16, 16, 1, [16, 16]),
+        (3, 17, 19, 1, [9, 11]),
+        (40, 16, 24, 1, [3, 4]),
+        (64, 32, 16, 1, [2, 2]),
+        (2, 64, 32, 2, [13, 30]),
+        (1, 64, 64, 1, [57, 70]),
+        (1, 200, 16, 1, [61, 200]),
+    ] {
+        for padding in [0, 1, 2] {
+            if size[0] + 2 * padding < 3 || size[1] + 2 * padding < 3 {
+                continue;
+            }
+            let x = random([batch, channels, size[0], size[1]], 1);
+            let w = random([out, channels / groups, 3, 3], 2);
+            let options = ConvOptions::new()
+                .padding(Padding::Size([padding; 2]))
+                .groups(groups);
+            let [most, mean] = errors(&x, &w, options);
+            let name = format!("{batch} {channels} {out} {size:?} {padding}");
+            assert!(most < 4e-6 && mean < 2e-7, "{name}: {most:e} {mean:e}");
+        }
+    }
+}
+
+#[test]
+fn exact_convolutions_are_plain_sums() {
+    let _setting = setting();
+    let (x, w) = (random([1, 64, 32, 32], 1), random([64, 64, 3, 3], 2));
+    let options = ConvOptions::new().padding(Padding::Size([1, 1]));
+    let fast = x.conv2d(&w, options).unwrap().to_vec::<f32>().unwrap();
+    set_exact_convolutions(true);
+    let (plain, [most, _]) = (x.conv2d(&w, options), errors(&x, &w, options));
+    set_exact_convolutions(false);
+    assert_ne!(fast, plain.unwrap().to_vec::<f32>().unwrap());
+    assert!(most < 2e-7, "{most:e}");
+}
+
+#[test]
+fn an_infinity_reaches_only_what_sees_it() {
+    let _setting = setting();
+    let mut values = vec![1.0_f32; 16 * 24 * 24];
+    values[5 * 24 + 6] = f32::INFINITY;
+    let x = Tensor::from_vec(values, [1, 16, 24, 24]).unwrap();
+    let w = Tensor::ones([16, 16, 3, 3], DType::F32).unwrap();
+    let y = x.conv2d(&w, ConvOptions::new()).unwrap();
+    let y = y.to_vec::<f32>().unwrap();
+    for (i, v) in y.into_iter().enumerate() {
+        let (row, column) = (i / 22 % 22, i % 22);
+        let sees = (3..=5).contains(&row) && (4..=6).contains(&column);
+        assert_eq!(
+            v,
+            if sees { f32::INFINITY } else { 144.0 },
+            "{row} {column}"
+        );
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let _setting = setting();
+    let (x, w) = (random([2, 48, 40, 40], 1), random([48, 48, 3, 3], 2));
+    let run = |threads| {
+        crate::set_num_threads(threads);
+        let y = x.conv2d(&w, ConvOptions::new()).unwrap();
+        y.to_vec::<f32>().unwrap()
+    };
+    assert_eq!(run(1), run(3));
+}

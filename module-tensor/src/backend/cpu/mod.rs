@@ -48,6 +48,8 @@ mod softmax;
 mod sort;
 mod special;
 mod storage;
+mod sum_loops;
+mod sum_passes;
 #[cfg(feature = "threads")]
 mod thread_pool;
 mod threads;

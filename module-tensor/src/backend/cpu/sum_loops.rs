@@ -129,7 +129,8 @@ impl<T: Number> Loop for SumPairs<'_, T> {
     }
 }
 
-/// Sums of neighboring rows of `columns` elements, `LANES` columns side by side.
+/// Sums of neighboring rows of `columns` elements, in two blocks of `LANES` columns side by side: one alone would
+/// wait for its own sums.
 pub(super) struct SumRows<'a, T, const LANES: usize> {
     pub(super) from: &'a [T],
     pub(super) columns: usize,
@@ -162,61 +163,81 @@ impl<T: Number, const LANES: usize> Loop for SumRows<'_, T, LANES> {
                 to[..columns].fill(T::zero());
                 continue;
             };
-            let from = &from[range.start * columns..];
-            let (factors, scale) = (
-                factors.map(|factors| &factors[used..=used + last]),
-                scales[row],
-            );
+            let lines = &from[range.start * columns..];
+            let factors = factors.map(|factors| &factors[used..=used + last]);
             used += last + 1;
-            let room = to.len().min(from.len() - last * columns);
-            let mut done = 0;
+            let room = to.len().min(lines.len() - last * columns);
+            // The last block ends where the row does, so that some columns are computed twice. That of a short row
+            // overhangs its end and is overwritten by the next row, if there is one.
+            let end = columns.saturating_sub(LANES);
+            let is_room = room >= LANES;
+            let mut done = if is_room { 0 } else { columns };
             while done < columns {
-                // What overhangs the end of a row is overwritten by the next one. Where there is none, some columns
-                // are computed twice.
-                let start = match columns.checked_sub(LANES) {
-                    Some(start) if done + LANES > room => start,
-                    None if done + LANES > room => break,
-                    _ => done,
-                };
-                let (Some(first), Some(slot)) = (block(from, start), block_mut(to, start)) else {
+                let starts = [done.min(end), (done + LANES).min(end)];
+                let (Some(first), Some(second)) =
+                    (block(lines, starts[0]), block(lines, starts[1]))
+                else {
                     break;
                 };
-                let mut sums: [T; LANES] = *first;
+                let (mut first, mut second): ([T; LANES], [T; LANES]) = (*first, *second);
                 match factors {
                     None => {
                         for k in 1..=last {
-                            let Some(next) = block::<T, LANES>(from, start + k * columns) else {
+                            let line = &lines[k * columns..];
+                            let (Some(a), Some(b)) = (
+                                block::<T, LANES>(line, starts[0]),
+                                block::<T, LANES>(line, starts[1]),
+                            ) else {
                                 break;
                             };
-                            zip_mut(&mut sums, next).for_each(|(sum, &v)| *sum = sum.plus(v));
+                            zip_mut(&mut first, a).for_each(|(sum, &v)| *sum = sum.plus(v));
+                            zip_mut(&mut second, b).for_each(|(sum, &v)| *sum = sum.plus(v));
                         }
                     }
                     Some(factors) => {
-                        sums.iter_mut().for_each(|v| *v = *v * factors[0]);
+                        let factor = factors[0];
+                        first.iter_mut().for_each(|v| *v = *v * factor);
+                        second.iter_mut().for_each(|v| *v = *v * factor);
                         for (k, &factor) in factors.iter().enumerate().skip(1) {
-                            let Some(next) = block::<T, LANES>(from, start + k * columns) else {
+                            let line = &lines[k * columns..];
+                            let (Some(a), Some(b)) = (
+                                block::<T, LANES>(line, starts[0]),
+                                block::<T, LANES>(line, starts[1]),
+                            ) else {
                                 break;
                             };
-                            zip_mut(&mut sums, next)
-                                .for_each(|(sum, &v)| *sum = sum.plus(v * factor));
+                            let add = |(sum, &v): (&mut T, &T)| *sum = sum.plus(v * factor);
+                            zip_mut(&mut first, a).for_each(add);
+                            zip_mut(&mut second, b).for_each(add);
                         }
                     }
                 }
-                match scale {
+                match scales[row] {
                     Scale::Keep => {}
-                    Scale::Times(by) => sums.iter_mut().for_each(|v| *v = *v * by),
-                    Scale::Over(by) => sums.iter_mut().for_each(|v| *v = *v / by),
+                    Scale::Times(by) => {
+                        first.iter_mut().for_each(|v| *v = *v * by);
+                        second.iter_mut().for_each(|v| *v = *v * by);
+                    }
+                    Scale::Over(by) => {
+                        first.iter_mut().for_each(|v| *v = *v / by);
+                        second.iter_mut().for_each(|v| *v = *v / by);
+                    }
                 }
-                *slot = sums;
-                done = start + LANES;
+                if let Some(slot) = to[starts[0]..].first_chunk_mut() {
+                    *slot = first;
+                }
+                if let Some(slot) = to[starts[1]..].first_chunk_mut() {
+                    *slot = second;
+                }
+                done += 2 * LANES;
             }
-            for column in done..columns {
+            for column in if is_room { columns } else { 0 }..columns {
                 let value = |k: usize| {
-                    let v = from[k * columns + column];
+                    let v = lines[k * columns + column];
                     factors.map_or(v, |factors| v * factors[k])
                 };
                 let sum = (1..=last).fold(value(0), |sum, k| sum.plus(value(k)));
-                to[column] = scale.of(sum);
+                to[column] = scales[row].of(sum);
             }
         }
     }
@@ -227,7 +248,48 @@ fn block<T, const LANES: usize>(from: &[T], start: usize) -> Option<&[T; LANES]>
     from.get(start..)?.first_chunk()
 }
 
-#[inline(always)]
-fn block_mut<T, const LANES: usize>(to: &mut [T], start: usize) -> Option<&mut [T; LANES]> {
-    to.get_mut(start..)?.first_chunk_mut()
+#[cfg(test)]
+mod tests {
+    use super::{AddLine, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
+    use crate::simd::{Loop, run_at_best_level};
+
+    /// Checks that a loop gives the same on every processor as on this one.
+    macro_rules! check {
+        ($to:ident => $work:expr) => {{
+            let (mut plain, mut best) = ([0.5_f32; 150], [0.5_f32; 150]);
+            let $to = &mut plain[..];
+            Loop::run($work);
+            let $to = &mut best[..];
+            run_at_best_level($work);
+            assert_eq!(plain.map(f32::to_bits), best.map(f32::to_bits));
+            assert_ne!(plain, [0.5; 150]);
+        }};
+    }
+
+    #[test]
+    fn every_level_sums_alike() {
+        let numbers: Vec<f32> = (0..400).map(|i| 1.0 / (i as f32 - 99.5)).collect();
+        let term = |start: usize, factor| Term {
+            line: &numbers[start..],
+            factor,
+        };
+        let ranges = [0..3, 1..4, 4..4, 2..7];
+        let factors: Vec<f32> = (0..11).map(|i| i as f32 / 7.0).collect();
+        for scale in [Scale::Keep, Scale::Times(0.3), Scale::Over(0.7)] {
+            let from = &numbers[..];
+            check!(to => ScaleLine { from, scale, to });
+            check!(to => SumPairs { from, scale, to });
+            for factor in [None, Some(1.1)] {
+                let (first, second) = (term(1, factor), term(20, factor));
+                check!(to => SumTwo { first, second, scale, to });
+                check!(to => AddLine { term: first, scale, to });
+            }
+            let scales = &[scale; 4][..];
+            for factors in [None, Some(&factors[..])] {
+                let (ranges, columns) = (&ranges, 37);
+                check!(to => SumRows::<f32, 16> { from, columns, ranges, factors, scales, to });
+                check!(to => SumRows::<f32, 32> { from, columns, ranges, factors, scales, to });
+            }
+        }
+    }
 }

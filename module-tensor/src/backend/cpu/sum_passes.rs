@@ -1,5 +1,7 @@
 //! Linear maps along one dimension of a plane.
 
+use std::ops::Range;
+
 use super::interleave::{join_pairs, split_pairs};
 use super::number::Number;
 use super::regular_windows::RegularWindows;
@@ -7,11 +9,7 @@ use super::resample_axis::{AxisWeights, ResampleAxis};
 use super::simd::run_at_best_level;
 use super::sum_loops::{AddLine, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
 use crate::Scalar;
-use std::ops::Range;
-
-/// The numbers of columns of rows that are summed side by side: more of them hide how long a sum takes.
-const NARROW: usize = 16;
-const WIDE: usize = 32;
+use crate::zip::zip;
 
 /// A linear map along one dimension of planes that are `[outer, size, inner]`.
 pub(super) struct SumPass<T> {
@@ -132,20 +130,22 @@ impl<T: Number> Sums<T> {
         }
     }
 
-    /// The sum of an output of a line.
-    fn one(&self, line: &[T], output: usize) -> T {
-        let line = &line[self.ranges[output].clone()];
-        let Some((&first, rest)) = line.split_first() else {
-            return T::zero();
-        };
-        let sum = match self.factors(output).and_then(<[T]>::split_first) {
-            None => rest.iter().fold(first, |sum, &v| sum.plus(v)),
-            Some((factor, factors)) => {
-                let rest = crate::zip::zip(rest, factors);
-                rest.fold(first * *factor, |sum, (&v, &factor)| sum.plus(v * factor))
-            }
-        };
-        self.after[output].of(sum)
+    /// The sums of an output in lines of `size` elements, `count` sums for each.
+    fn sum_alone(&self, output: usize, from: &[T], size: usize, to: &mut [T], count: usize) {
+        let range = self.ranges[output].clone();
+        let factors = self.factors(output);
+        for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
+            let Some((&first, rest)) = from[range.clone()].split_first() else {
+                to[output] = T::zero();
+                continue;
+            };
+            let sum = match factors.and_then(<[T]>::split_first) {
+                None => rest.iter().fold(first, |sum, &v| sum.plus(v)),
+                Some((factor, factors)) => zip(rest, factors)
+                    .fold(first * *factor, |sum, (&v, &factor)| sum.plus(v * factor)),
+            };
+            to[output] = self.after[output].of(sum);
+        }
     }
 }
 
@@ -221,11 +221,8 @@ impl<T: Number> SumPass<T> {
             SideBySide::All(run) => self.sum_all(run, from, to, room),
             SideBySide::ByTurns(runs) => self.sum_by_turns(runs, from, to, room),
         }
-        let others: Vec<usize> = (0..count).filter(|output| !regular(*output)).collect();
-        for (from, to) in from.chunks_exact(self.size).zip(to.chunks_exact_mut(count)) {
-            for &output in &others {
-                to[output] = self.sums.one(from, output);
-            }
+        for output in (0..count).filter(|output| !regular(*output)) {
+            self.sums.sum_alone(output, from, self.size, to, count);
         }
     }
 
@@ -239,24 +236,25 @@ impl<T: Number> SumPass<T> {
                 for (to, range) in to.chunks_exact_mut(columns).zip(ranges) {
                     to.copy_from_slice(&from[range.start * columns..][..columns]);
                 }
-            } else if columns < WIDE {
-                run_at_best_level(SumRows::<T, NARROW> {
+                continue;
+            }
+            match columns >= 32 {
+                true => run_at_best_level(SumRows::<T, 32> {
                     from,
                     columns,
                     ranges,
                     factors,
                     scales: after,
                     to,
-                });
-            } else {
-                run_at_best_level(SumRows::<T, WIDE> {
+                }),
+                false => run_at_best_level(SumRows::<T, 16> {
                     from,
                     columns,
                     ranges,
                     factors,
                     scales: after,
                     to,
-                });
+                }),
             }
         }
     }

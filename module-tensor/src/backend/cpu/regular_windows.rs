@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_window_alone_is_regular() {
-        let found = RegularWindows::find(&[3..9]).unwrap();
+        let found = RegularWindows::find(std::slice::from_ref(&(3..9))).unwrap();
         assert_eq!((found.outputs, found.start, found.len), (0..1, 3, 6));
         assert_eq!(RegularWindows::find(&[]), None);
     }

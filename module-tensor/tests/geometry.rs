@@ -120,14 +120,15 @@ fn check_max(geometry: &PoolGeometry, x: &[f64]) {
         best.push(x[winner]);
         places.push((winner % plane) as i64);
     }
-    let x = tensor(x, &geometry.input).operand();
-    let (actual, at) = cpu().max_pool(x, geometry).unwrap();
+    let x = tensor(x, &geometry.input);
+    let alone = cpu().max_pool(x.operand(), geometry).unwrap();
+    let (beside, at) = cpu().max_pool_with_indices(x.operand(), geometry).unwrap();
     let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-    assert_eq!(
-        bits(values(actual, &geometry.output)),
-        bits(best),
-        "{geometry:?}"
-    );
+    let best = bits(best);
+    for actual in [alone, beside] {
+        let actual = bits(values(actual, &geometry.output));
+        assert_eq!(actual, best, "{geometry:?}");
+    }
     let at = Tensor::from_storage(at, Layout::contiguous(geometry.output.clone()));
     assert_eq!(at.to_vec::<i64>().unwrap(), places, "{geometry:?}");
 }

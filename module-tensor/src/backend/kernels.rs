@@ -264,10 +264,26 @@ pub trait Backend: Any + Send + Sync {
     /// The windows of a convolution laid side by side, or added back.
     fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
 
-    /// The greatest element of each window, and its place in the flattened spatial dimensions of the
-    /// input, as `I64`, both of the shape `geometry.output`. Of equal ones the first in row-major order is
-    /// the greatest; NaN is greater than any number, and the last of several.
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)>;
+    /// The greatest element of each window, of the shape `geometry.output`. Of equal ones the first in row-major
+    /// order is the greatest; NaN is greater than any number, and the last of several.
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage>;
+
+    /// [`max_pool`](Self::max_pool), and the place of each element in the flattened spatial dimensions of the
+    /// input, as `I64`.
+    fn max_pool_with_indices(
+        &self,
+        x: Operand,
+        geometry: &PoolGeometry,
+    ) -> Result<(Storage, Storage)>;
+
+    /// The gradient of max pooling: zeros of the shape `geometry.input`, to which each element of `grad`, of the
+    /// shape `geometry.output`, is added at the place that `indices` names in its plane.
+    fn max_pool_backward(
+        &self,
+        grad: Operand,
+        indices: Operand,
+        geometry: &PoolGeometry,
+    ) -> Result<Storage>;
 
     /// The sum of each window over the divisor. Backward, `x` has the shape `geometry.output` and the result
     /// `geometry.input`: each element is divided by the divisor of its window and added to every place that

@@ -309,7 +309,8 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<Self> {
-        Ok(self.adaptive_max_pool_with_indices(output_size)?.0)
+        let (input, geometry, batched) = self.adaptive_max_geometry(output_size.into())?;
+        input.max_of_windows(adaptive_max_name::<N>(), &geometry, batched)
     }
 
     /// [`adaptive_max_pool`](Self::adaptive_max_pool) with the indices of the maxima in the flattened
@@ -333,16 +334,29 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<(Self, Self)> {
-        let name = name_by_dims::<N>([
-            "adaptive_max_pool1d",
-            "adaptive_max_pool2d",
-            "adaptive_max_pool3d",
-        ]);
+        let (input, geometry, batched) = self.adaptive_max_geometry(output_size.into())?;
+        input.max_of_windows_with_indices(adaptive_max_name::<N>(), &geometry, batched)
+    }
+
+    /// The input with a batch, the windows, and whether it had a batch.
+    fn adaptive_max_geometry<const N: usize>(
+        &self,
+        output_size: AdaptiveSize<N>,
+    ) -> Result<(Self, PoolGeometry, bool)> {
+        let name = adaptive_max_name::<N>();
         let (input, batched) = self.batched::<N>(name)?;
         if batched {
             input.check_channels(name)?;
         }
-        let geometry = input.adaptive(name, output_size.into())?;
-        input.max_of_windows(name, &geometry, batched)
+        let geometry = input.adaptive(name, output_size)?;
+        Ok((input, geometry, batched))
     }
+}
+
+fn adaptive_max_name<const N: usize>() -> &'static str {
+    name_by_dims::<N>([
+        "adaptive_max_pool1d",
+        "adaptive_max_pool2d",
+        "adaptive_max_pool3d",
+    ])
 }

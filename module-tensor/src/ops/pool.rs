@@ -2,7 +2,7 @@
 
 use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{PoolGeometry, PoolWindow, PoolWindows};
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 use crate::{DType, Error, Result, Shape};
 
 crate::options! {
@@ -183,7 +183,8 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_pool<const N: usize>(&self, options: PoolOptions<N>) -> Result<Self> {
-        Ok(self.max_pool_with_indices(options)?.0)
+        let (input, geometry, batched) = self.max_pool_geometry(options)?;
+        input.max_of_windows(max_pool_name::<N>(), &geometry, batched)
     }
 
     /// [`max_pool`](Self::max_pool) with the indices of the maxima in the flattened spatial
@@ -207,15 +208,42 @@ impl Tensor {
         &self,
         options: PoolOptions<N>,
     ) -> Result<(Self, Self)> {
-        let name = name_by_dims::<N>(["max_pool1d", "max_pool2d", "max_pool3d"]);
+        let (input, geometry, batched) = self.max_pool_geometry(options)?;
+        input.max_of_windows_with_indices(max_pool_name::<N>(), &geometry, batched)
+    }
+
+    /// The input with a batch, the windows, and whether it had a batch.
+    fn max_pool_geometry<const N: usize>(
+        &self,
+        options: PoolOptions<N>,
+    ) -> Result<(Self, PoolGeometry, bool)> {
+        let name = max_pool_name::<N>();
         let (input, batched) = self.batched::<N>(name)?;
         input.check_channels(name)?;
         let geometry = self.sliding(name, &input, options)?;
-        input.max_of_windows(name, &geometry, batched)
+        Ok((input, geometry, batched))
+    }
+
+    /// The greatest elements; a batch dimension that was added is removed again.
+    pub(super) fn max_of_windows(
+        &self,
+        name: &'static str,
+        geometry: &PoolGeometry,
+        batched: bool,
+    ) -> Result<Self> {
+        if self.requires_grad() && is_grad_enabled() {
+            // The gradient needs the indices.
+            return Ok(self.max_of_windows_with_indices(name, geometry, batched)?.0);
+        }
+        let shape = &geometry.output;
+        shape.checked_numel(name, DType::I64.size_in_bytes())?;
+        let operand = self.plain(name)?;
+        let values = self.device().backend().max_pool(operand, geometry)?;
+        Self::fresh(values, shape.clone()).unbatched(batched)
     }
 
     /// The greatest elements and their indices; a batch dimension that was added is removed again.
-    pub(super) fn max_of_windows(
+    pub(super) fn max_of_windows_with_indices(
         &self,
         name: &'static str,
         geometry: &PoolGeometry,
@@ -224,11 +252,12 @@ impl Tensor {
         let shape = &geometry.output;
         shape.checked_numel(name, DType::I64.size_in_bytes())?;
         let operand = self.plain(name)?;
-        let (values, indices) = self.device().backend().max_pool(operand, geometry)?;
+        let device = self.device();
+        let (values, indices) = device.backend().max_pool_with_indices(operand, geometry)?;
         let indices = Self::fresh(indices, shape.clone());
         let out = Self::fresh(values, shape.clone()).record([self], |_| MaxPool {
             name,
-            from: self.shape().clone(),
+            geometry: geometry.clone(),
             indices: indices.clone(),
         });
         Ok((out.unbatched(batched)?, indices.unbatched(batched)?))
@@ -332,9 +361,13 @@ impl Tensor {
     }
 }
 
+fn max_pool_name<const N: usize>() -> &'static str {
+    name_by_dims::<N>(["max_pool1d", "max_pool2d", "max_pool3d"])
+}
+
 struct MaxPool {
     name: &'static str,
-    from: Shape,
+    geometry: PoolGeometry,
     indices: Tensor,
 }
 
@@ -344,13 +377,21 @@ impl Function for MaxPool {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (planes, sizes) = self.from.split_at(2);
+        let (grad, shape) = (ctx.grad(), &self.geometry.input);
+        if !is_grad_enabled() {
+            let (device, operands) = (grad.device(), [grad, &self.indices].map(Tensor::operand));
+            let [values, indices] = operands;
+            let backend = device.backend();
+            let spread = backend.max_pool_backward(values, indices, &self.geometry)?;
+            return one(Tensor::fresh(spread, shape.clone()));
+        }
+        let (planes, sizes) = shape.split_at(2);
         let count: usize = planes.iter().product();
         // Without planes the size of a plane cannot be inferred, and there is nothing to add.
         let flat = |x: &Tensor| x.flatten(2, -1)?.flatten(0, 1);
         let zeros: Shape = [count, sizes.iter().product()].into();
-        let zeros = Tensor::zeros(zeros, (ctx.grad().dtype(), &ctx.grad().device()))?;
-        let spread = zeros.scatter_add(1, &flat(&self.indices)?, &flat(ctx.grad())?)?;
-        one(spread.reshape_to(&self.from)?)
+        let zeros = Tensor::zeros(zeros, (grad.dtype(), &grad.device()))?;
+        let spread = zeros.scatter_add(1, &flat(&self.indices)?, &flat(grad)?)?;
+        one(spread.reshape_to(shape)?)
     }
 }

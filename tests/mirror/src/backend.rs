@@ -356,9 +356,30 @@ impl Backend for Mirror {
         self.run(|cpu| cpu.unfold(op, self.read(x)?, geometry))
     }
 
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
-        let (greatest, places) = Device::cpu().backend().max_pool(self.read(x)?, geometry)?;
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage> {
+        self.run(|cpu| cpu.max_pool(self.read(x)?, geometry))
+    }
+
+    fn max_pool_with_indices(
+        &self,
+        x: Operand,
+        geometry: &PoolGeometry,
+    ) -> Result<(Storage, Storage)> {
+        let cpu = Device::cpu();
+        let (greatest, places) = cpu
+            .backend()
+            .max_pool_with_indices(self.read(x)?, geometry)?;
         Ok((self.hide(greatest), self.hide(places)))
+    }
+
+    fn max_pool_backward(
+        &self,
+        grad: Operand,
+        indices: Operand,
+        geometry: &PoolGeometry,
+    ) -> Result<Storage> {
+        let indices = self.read(indices)?;
+        self.run(|cpu| cpu.max_pool_backward(self.read(grad)?, indices, geometry))
     }
 
     fn avg_pool(

@@ -267,8 +267,27 @@ impl Backend for CpuBackend {
         map::through_f32([x], |[x]| unfold::unfold(op, &x, geometry))
     }
 
-    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<(Storage, Storage)> {
-        dispatch_computed!("max_pool", x.storage.dtype(), T => pool::max_pool::<T>(&x, geometry))
+    fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage> {
+        pool::max_pool(&x, geometry)
+    }
+
+    fn max_pool_with_indices(
+        &self,
+        x: Operand,
+        geometry: &PoolGeometry,
+    ) -> Result<(Storage, Storage)> {
+        pool::max_pool_with_indices(&x, geometry)
+    }
+
+    fn max_pool_backward(
+        &self,
+        grad: Operand,
+        indices: Operand,
+        geometry: &PoolGeometry,
+    ) -> Result<Storage> {
+        map::through_f32([grad], |[grad]| {
+            pool::max_pool_backward(&grad, &indices, geometry)
+        })
     }
 
     fn avg_pool(

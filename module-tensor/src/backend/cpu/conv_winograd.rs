@@ -310,8 +310,9 @@ impl<T: Float> Loop for TransformWeight<'_, T> {
             }
             let [a, b, c, d, e, f, g, h, i] = &kernel;
             let columns = [spread(a, d, g), spread(b, e, h), spread(c, f, i)];
-            for y in 0..IN {
-                let row = spread(&columns[0][y], &columns[1][y], &columns[2][y]);
+            let [left, middle, right] = &columns;
+            for (y, left) in left.iter().enumerate() {
+                let row = spread(left, &middle[y], &right[y]);
                 for (x, lanes) in row.iter().enumerate() {
                     let out = &mut self.out[(y * IN + x) * count + group * LANES..];
                     let out = &mut out[..kernels.len()];

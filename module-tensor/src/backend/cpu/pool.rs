@@ -1,86 +1,169 @@
-//! Max pooling.
+//! Max pooling and its gradient.
 
-use std::ops::Range;
+#[cfg(test)]
+mod tests;
 
-use super::number::Convert;
+use super::float::Float;
+use super::map::{self, FloatKernel, run_float};
+use super::max_loops::Offset;
+use super::max_passes::Passes;
+use super::memory::scratch;
+use super::number::Number;
 use super::pool_windows::{self, Windows};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
-use super::{CpuStorage, Operand, PoolGeometry, Storage, check_allocatable};
-use crate::Result;
+use super::{CpuStorage, Operand, PoolGeometry, Storage};
+use crate::zip::zip;
+use crate::{DType, ErrorKind, Result};
+
+/// The greatest elements.
+pub(super) fn max_pool(x: &Operand, geometry: &PoolGeometry) -> Result<Storage> {
+    let pool = MaxPool::new(geometry)?;
+    let dtype = x.storage.dtype();
+    let x = map::widened(x)?;
+    let (maxima, _) = match x.storage.dtype() {
+        DType::F32 => pool.run::<f32, ()>(&x)?,
+        DType::F64 => pool.run::<f64, ()>(&x)?,
+        DType::I64 => pool.run::<i64, ()>(&x)?,
+        _ => return Err(dtype.error("max_pool", "another dtype")),
+    };
+    narrowed(maxima, dtype)
+}
 
 /// The greatest elements and their indices.
-pub(super) fn max_pool<T: Convert + PartialOrd>(
+pub(super) fn max_pool_with_indices(
     x: &Operand,
     geometry: &PoolGeometry,
 ) -> Result<(Storage, Storage)> {
-    let values = to_cow::<T>(x)?;
-    let windows = pool_windows::windows(geometry)?;
-    // Fewer than three spatial dimensions are padded with dimensions of size 1.
-    let one = Windows {
-        size: 1,
-        step: 1,
-        ranges: std::iter::once(0..1).collect(),
+    let pool = MaxPool::new(geometry)?;
+    let dtype = x.storage.dtype();
+    let x = map::widened(x)?;
+    let (maxima, places) = match x.storage.dtype() {
+        // Offsets as wide as the elements fill vectors best.
+        DType::F32 if pool.passes.reach() < 1 << 32 => pool.run::<f32, u32>(&x)?,
+        DType::F32 => pool.run::<f32, i64>(&x)?,
+        DType::F64 => pool.run::<f64, i64>(&x)?,
+        DType::I64 => pool.run::<i64, i64>(&x)?,
+        _ => return Err(dtype.error("max_pool", "another dtype")),
     };
-    let mut three = [&one; 3];
-    let start = 3_usize.saturating_sub(windows.len());
-    for (to, from) in three[start..].iter_mut().zip(&windows) {
-        *to = from;
-    }
-    let [depths, heights, widths] = three;
-    let len = geometry.output.numel();
-    check_allocatable::<T>(len)?;
-    check_allocatable::<i64>(len)?;
-    let (mut out, mut indices) = (Vec::with_capacity(len), Vec::with_capacity(len));
-    // An empty output has no windows, whatever the planes are.
-    let plane = depths.size * heights.size * widths.size;
-    if len == 0 || plane == 0 {
-        return Ok((CpuStorage::wrap(out), CpuStorage::wrap(indices)));
-    }
-    for plane in values.chunks_exact(plane) {
-        for depth in &depths.ranges {
-            for height in &heights.ranges {
-                for width in &widths.ranges {
-                    let start = depth.start * heights.size + height.start;
-                    let mut best = start * widths.size + width.start;
-                    for z in depth.clone().step_by(depths.step) {
-                        for y in height.clone().step_by(heights.step) {
-                            let line = (z * heights.size + y) * widths.size;
-                            best = max_of_line(
-                                plane,
-                                line + width.start..line + width.end,
-                                widths.step,
-                                best,
-                            );
-                        }
-                    }
-                    out.push(plane[best]);
-                    indices.push(best as i64);
-                }
-            }
-        }
-    }
-    Ok((CpuStorage::wrap(out), CpuStorage::wrap(indices)))
+    Ok((narrowed(maxima, dtype)?, CpuStorage::wrap(places)))
 }
 
-/// The index of the first greatest element, or of the last NaN, as in PyTorch, among every `step`-th element
-/// of a line and the element at `best`.
-///
-/// Which element is greater is unpredictable, so it is selected without a branch.
-#[inline]
-fn max_of_line<T: Copy + PartialOrd>(
-    plane: &[T],
-    line: Range<usize>,
-    step: usize,
-    mut best: usize,
-) -> usize {
-    let mut index = line.start;
-    while index < line.end {
-        let v = plane[index];
-        // Only NaN differs from itself.
-        #[allow(clippy::eq_op)]
-        let better = (v > plane[best]) | (v != v);
-        best = if better { index } else { best };
-        index = index.saturating_add(step);
+/// The maxima in the dtype of the input.
+fn narrowed(maxima: Storage, dtype: DType) -> Result<Storage> {
+    match maxima.dtype() == dtype {
+        true => Ok(maxima),
+        false => map::narrowed(maxima, dtype),
     }
-    best
+}
+
+struct MaxPool {
+    passes: Passes,
+    /// The number of planes, and those of their elements before and after.
+    planes: usize,
+    input: usize,
+    output: usize,
+}
+
+impl MaxPool {
+    fn new(geometry: &PoolGeometry) -> Result<Self> {
+        let windows = pool_windows::windows(geometry)?;
+        // Fewer than three spatial dimensions are padded with dimensions of size 1.
+        let single = Windows::single();
+        let mut three = [&single; 3];
+        let start = 3_usize.saturating_sub(windows.len());
+        for (to, from) in three[start..].iter_mut().zip(&windows) {
+            *to = from;
+        }
+        let [depths, heights, widths] = three;
+        Ok(Self {
+            passes: Passes::new(depths, heights, widths),
+            planes: geometry.output.iter().take(2).product(),
+            input: geometry.input.iter().skip(2).product(),
+            output: geometry.output.iter().skip(2).product(),
+        })
+    }
+
+    /// The maxima, and their places unless offsets are nothing.
+    fn run<T: Number, O: Offset>(&self, x: &Operand) -> Result<(Storage, Vec<i64>)> {
+        let values = to_cow::<T>(x)?;
+        let len = self.planes * self.output;
+        let places_of_plane = if size_of::<O>() == 0 { 0 } else { self.output };
+        let mut maxima = scratch::<T>(len)?;
+        let mut places = scratch::<i64>(self.planes * places_of_plane)?;
+        // An empty output has no windows, whatever the planes are.
+        if len == 0 || values.is_empty() {
+            return Ok((CpuStorage::wrap(maxima), places));
+        }
+        let out = (
+            Items(&mut maxima, self.output),
+            Items(&mut places, places_of_plane),
+        );
+        let plane_ns = self.input / 2 + self.output;
+        parallel_for(self.planes, plane_ns, out, &|planes, mut out| {
+            let mut scratch = self.passes.scratch::<T, O>()?;
+            for (i, plane) in planes.enumerate() {
+                let plane = &values[plane * self.input..][..self.input];
+                let (maxima, places) = (out.0.at(i), out.1.at(i));
+                self.passes.run(plane, &mut scratch, maxima, places);
+            }
+            Ok(())
+        })?;
+        Ok((CpuStorage::wrap(maxima), places))
+    }
+}
+
+/// The gradients of maxima, added where they came from.
+pub(super) fn max_pool_backward(
+    grad: &Operand,
+    indices: &Operand,
+    geometry: &PoolGeometry,
+) -> Result<Storage> {
+    let backward = Backward {
+        grad,
+        indices,
+        geometry,
+    };
+    run_float(grad.storage.dtype(), backward)
+}
+
+struct Backward<'a> {
+    grad: &'a Operand,
+    indices: &'a Operand,
+    geometry: &'a PoolGeometry,
+}
+
+impl FloatKernel for Backward<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "max_pool_backward"
+    }
+
+    fn run<T: Float>(self) -> Result<Storage> {
+        let (grad, indices) = (to_cow::<T>(self.grad)?, to_cow::<i64>(self.indices)?);
+        let PoolGeometry { input, output, .. } = self.geometry;
+        let planes: usize = input.iter().take(2).product();
+        let [input, output]: [usize; 2] = [input, output].map(|x| x.iter().skip(2).product());
+        let mut out = scratch::<T>(planes * input)?;
+        let items = Items(&mut out, input);
+        parallel_for(planes, input / 8 + output, items, &|planes, mut out| {
+            for (i, plane) in planes.enumerate() {
+                let sums = out.at(i);
+                // Filled plane by plane, so that it is near when it is added to.
+                sums.fill(T::zero());
+                let range = plane * output..(plane + 1) * output;
+                for (&index, &v) in zip(&indices[range.clone()], &grad[range]) {
+                    // A negative number becomes a large one.
+                    let Some(sum) = sums.get_mut(index as usize) else {
+                        let (op, size) = ("max_pool_backward", input);
+                        return Err(ErrorKind::Index { op, index, size }.into());
+                    };
+                    *sum = sum.plus(v);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(CpuStorage::wrap(out))
+    }
 }

@@ -17,6 +17,29 @@ pub(super) struct Windows {
     pub(super) ranges: Vec<Range<usize>>,
 }
 
+impl Windows {
+    /// A dimension of one element, which is its own window.
+    pub(super) fn single() -> Self {
+        Self {
+            size: 1,
+            step: 1,
+            ranges: std::iter::once(0..1).collect(),
+        }
+    }
+
+    /// Whether each element is its own window.
+    pub(super) fn are_single(&self) -> bool {
+        let ranges = self.ranges.iter().cloned();
+        ranges.eq((0..self.size).map(|at| at..at + 1))
+    }
+
+    /// The first element and the number of elements of each window.
+    pub(super) fn starts_and_counts(&self) -> Vec<(usize, usize)> {
+        let count = |range: &Range<usize>| (range.start, range.len().div_ceil(self.step));
+        self.ranges.iter().map(count).collect()
+    }
+}
+
 /// The windows along each spatial dimension.
 pub(super) fn windows(geometry: &PoolGeometry) -> Result<Vec<Windows>> {
     let sizes = geometry.input.iter().zip(geometry.output.iter()).skip(2);

@@ -1,20 +1,24 @@
 //! Sums over neighbors along one dimension after another: average pooling, interpolation and their
 //! gradients.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::memory::vec_with_capacity;
-use super::resample_axis::{AxisWeights, ResampleAxis, for_direction};
+use super::memory::{Workspace, filled, scratch};
+use super::resample_axis::{ResampleAxis, for_direction};
+use super::sum_passes::SumPass;
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{
     CpuStorage, LinearOp, Operand, PoolDivisor, PoolGeometry, ResampleGeometry, Storage,
     check_allocatable,
 };
 use super::{pool_windows, resample_axes};
-use crate::zip::zip_mut;
-use crate::{Result, Scalar};
+use crate::Result;
 
 /// Average pooling.
 pub(super) fn avg_pool(
@@ -49,16 +53,64 @@ impl FloatKernel for Resample<'_> {
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self { x, axes } = self;
-        let mut shape = x.layout.shape().to_vec();
+        let shape = x.layout.shape();
         let lead = shape.len().saturating_sub(axes.len());
-        let mut values = to_cow::<T>(x)?;
+        let planes: usize = shape[..lead].iter().product();
+        let mut sizes = shape[lead..].to_vec();
+        let mut passes = Vec::with_capacity(axes.len());
         for d in order(axes) {
-            let axis = &axes[d];
-            let inner = shape[lead + d + 1..].iter().product();
-            shape[lead + d] = axis.ranges.len();
-            values = pass(&values, axis, inner, shape.iter().product())?.into();
+            let [outer, inner] = [&sizes[..d], &sizes[d + 1..]].map(|x| x.iter().product());
+            passes.push(SumPass::new(&axes[d], outer, inner));
+            sizes[d] = axes[d].ranges.len();
         }
-        Ok(CpuStorage::wrap(values.into_owned()))
+        let (values, plane) = (to_cow::<T>(x)?, sizes.iter().product());
+        check_allocatable::<T>(planes * plane)?;
+        if planes * plane == 0 || values.is_empty() {
+            return Ok(CpuStorage::wrap(filled(planes * plane, T::zero())?));
+        }
+        let mut out = scratch(planes * plane)?;
+        let (input, room) = (
+            values.len() / planes,
+            passes.iter().map(SumPass::room).max(),
+        );
+        let room = room.unwrap_or(0);
+        check_allocatable::<T>(room.saturating_mul(BLOCKS))?;
+        let items = Items(&mut out, plane);
+        parallel_for(planes, (input + plane) / 4, items, &|range, mut out| {
+            let mut memory = Workspace::new();
+            let memory = memory.of(room * BLOCKS);
+            for (i, plane) in range.enumerate() {
+                run_passes(
+                    &passes,
+                    &values[plane * input..][..input],
+                    out.at(i),
+                    memory,
+                );
+            }
+            Ok(())
+        })?;
+        Ok(CpuStorage::wrap(out))
+    }
+}
+
+/// The number of blocks of memory for one plane on the way: two that passes read and write by turns, and those of
+/// a pass.
+const BLOCKS: usize = 7;
+
+/// One pass after the other, over a plane.
+fn run_passes<T: Float>(passes: &[SumPass<T>], plane: &[T], out: &mut [T], memory: &mut [T]) {
+    let mut blocks = memory.chunks_exact_mut((memory.len() / BLOCKS).max(1));
+    let mut block = || blocks.next().unwrap_or_default();
+    let (mut from, mut to) = (block(), block());
+    let mut room = [block(), block(), block(), block(), block()];
+    for (i, pass) in passes.iter().enumerate() {
+        let source = if i == 0 { plane } else { &from[..pass.input()] };
+        let target = match i + 1 == passes.len() {
+            true => &mut *out,
+            false => &mut to[..pass.output()],
+        };
+        pass.run(source, target, room.each_mut().map(|block| &mut **block));
+        std::mem::swap(&mut from, &mut to);
     }
 }
 
@@ -74,73 +126,4 @@ fn order(axes: &[ResampleAxis]) -> Vec<usize> {
         (false, true) => Ordering::Less,
     });
     order
-}
-
-/// `[outer, size, inner]` to `[outer, ranges, inner]`, which are `numel` elements.
-fn pass<T: Float>(x: &[T], axis: &ResampleAxis, inner: usize, numel: usize) -> Result<Vec<T>> {
-    check_allocatable::<T>(numel)?;
-    let mut out = vec_with_capacity(numel)?;
-    if numel == 0 || x.is_empty() {
-        out.resize(numel, T::zero());
-        return Ok(out);
-    }
-    let cast = |&weight: &f64| T::from_scalar(Scalar::Float(weight));
-    let weights: Vec<T> = match &axis.weights {
-        AxisWeights::OverOutput(divisors) | AxisWeights::OverInput(divisors) => {
-            divisors.iter().map(cast).collect()
-        }
-        AxisWeights::Pairs(factors) => factors.iter().map(cast).collect(),
-    };
-    for block in x.chunks_exact(axis.size * inner) {
-        let mut pairs = 0;
-        for (output, range) in axis.ranges.iter().enumerate() {
-            let lines = &block[range.start * inner..range.end * inner];
-            match axis.weights {
-                AxisWeights::OverOutput(_) => {
-                    let divisor = weights[output];
-                    sum(lines, inner, std::iter::repeat(()), |v, ()| v, &mut out);
-                    let start = out.len() - inner;
-                    out[start..].iter_mut().for_each(|v| *v = *v / divisor);
-                }
-                AxisWeights::OverInput(_) => {
-                    let divisors = &weights[range.clone()];
-                    sum(lines, inner, divisors, |v, divisor| v / *divisor, &mut out);
-                }
-                AxisWeights::Pairs(_) => {
-                    let factors = &weights[pairs..pairs + range.len()];
-                    pairs += range.len();
-                    sum(lines, inner, factors, |v, factor| v * *factor, &mut out);
-                }
-            }
-        }
-    }
-    Ok(out)
-}
-
-/// Appends the sum of `f` of the lines, element by element; zeros without a line.
-#[inline(always)]
-fn sum<T: Float, W: Copy>(
-    lines: &[T],
-    inner: usize,
-    weights: impl IntoIterator<Item = W>,
-    f: impl Fn(T, W) -> T,
-    out: &mut Vec<T>,
-) {
-    let mut weights = weights.into_iter();
-    if inner == 1 {
-        let mut terms = lines.iter().zip(weights).map(|(&v, weight)| f(v, weight));
-        let first = terms.next().unwrap_or_else(T::zero);
-        out.push(terms.fold(first, T::plus));
-        return;
-    }
-    let (start, mut lines) = (out.len(), lines.chunks_exact(inner));
-    match lines.next().zip(weights.next()) {
-        Some((line, weight)) => out.extend(line.iter().map(|&v| f(v, weight))),
-        None => out.resize(start + inner, T::zero()),
-    }
-    for (line, weight) in lines.zip(weights) {
-        for (sum, &v) in zip_mut(&mut out[start..], line) {
-            *sum = sum.plus(f(v, weight));
-        }
-    }
 }

@@ -6,7 +6,7 @@ use super::{
     AdamWKernels, ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp,
     CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp,
     NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
-    SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    SGDKernels, SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
     UnfoldGeometry, UnfoldOp,
 };
 use crate::layout::Layout;
@@ -325,6 +325,11 @@ pub trait Backend: Any + Send + Sync {
 
     /// The step of AdamW.
     fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        None
+    }
+
+    /// The step of SGD.
+    fn sgd(&self) -> Option<&dyn SGDKernels> {
         None
     }
 }

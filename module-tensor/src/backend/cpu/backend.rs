@@ -2,7 +2,7 @@
 
 use super::super::{
     AdamWKernels, AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels,
-    RecurrentKernels, SoftmaxKernels,
+    RecurrentKernels, SGDKernels, SoftmaxKernels,
 };
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
@@ -319,6 +319,10 @@ impl Backend for CpuBackend {
     }
 
     fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        Some(self)
+    }
+
+    fn sgd(&self) -> Option<&dyn SGDKernels> {
         Some(self)
     }
 }

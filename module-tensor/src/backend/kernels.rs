@@ -110,6 +110,13 @@ pub trait Backend: Any + Send + Sync {
     /// As [`full`](Self::full), and a dtype that the operation does not serve.
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage>;
 
+    /// A function of each element of `x`, times `factor`, which has its shape and dtype: a gradient in one pass.
+    fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
+        let layout = Layout::contiguous(x.layout.shape().clone());
+        let storage = self.unary(op, x)?;
+        self.binary(BinaryOp::Mul, Operand { storage, layout }, factor)
+    }
+
     /// Two elements to one, for layouts of one shape.
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
 

@@ -149,6 +149,12 @@ impl Tensor {
         Ok(self.like_shape(self.device().backend().unary(op, self.plain(op.name())?)?))
     }
 
+    /// A function of each element times a factor of the same shape, dtype and device.
+    fn unary_times(&self, op: UnaryOp, factor: &Self) -> Result<Self> {
+        let (x, factor) = (self.plain(op.name())?, factor.plain(op.name())?);
+        Ok(self.like_shape(self.device().backend().unary_times(op, x, factor)?))
+    }
+
     /// The dtype in which this tensor is computed with: `F32` for half precision.
     fn compute_dtype(&self) -> DType {
         match self.dtype() {

@@ -77,6 +77,10 @@ impl Backend for CpuBackend {
         unary::unary(op, x)
     }
 
+    fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
+        unary::unary_times(op, x, factor)
+    }
+
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
         map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
     }

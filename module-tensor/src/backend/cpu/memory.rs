@@ -125,7 +125,7 @@ impl<T: Element> Workspace<T> {
 }
 
 /// The bytes of a cache line, and of the longest vector: one that lies across two takes twice the time.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 impl<T: Element> Drop for Workspace<T> {
     fn drop(&mut self) {

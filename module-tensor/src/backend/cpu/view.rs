@@ -3,7 +3,7 @@
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::dispatch::dispatch;
-use super::memory::{scratch, vec_with_capacity};
+use super::memory::{LINE, scratch, vec_with_capacity};
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
@@ -258,12 +258,27 @@ const BLOCK: usize = 4096;
 type OfRun<'f, T, U> = &'f (dyn Fn(&[T], &mut [U]) + Sync);
 type OfRuns<'f, A, B, U> = &'f (dyn Fn(&[A], &[B], &mut [U]) + Sync);
 
+/// The number of elements before the first cache line that begins in a long slice: a vector that lies across two
+/// takes twice the time to write.
+fn head_of<T>(out: &[T]) -> usize {
+    match out.len() < BLOCK {
+        true => 0,
+        false => out.as_ptr().align_offset(LINE).min(out.len()),
+    }
+}
+
 fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
     let mut values = scratch(numel)?;
     if let Some(x) = slice(x)? {
         parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
-            f(&x[range], out.0);
+            let x = &x[range];
+            let head = head_of(out.0);
+            let (first, rest) = out.0.split_at_mut(head);
+            if head > 0 {
+                f(&x[..head], first);
+            }
+            f(&x[head..], rest);
             Ok(())
         })?;
         return Ok(values);
@@ -286,7 +301,13 @@ fn runs2<A: Element, B: Element, U: Element>(
     let mut values = scratch(numel)?;
     if let (Some(a), Some(b)) = (slice(a)?, slice(b)?) {
         parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
-            f(&a[range.clone()], &b[range], out.0);
+            let (a, b) = (&a[range.clone()], &b[range]);
+            let head = head_of(out.0);
+            let (first, rest) = out.0.split_at_mut(head);
+            if head > 0 {
+                f(&a[..head], &b[..head], first);
+            }
+            f(&a[head..], &b[head..], rest);
             Ok(())
         })?;
         return Ok(values);

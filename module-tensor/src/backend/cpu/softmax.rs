@@ -124,9 +124,13 @@ impl<T: Float> Loop for Normalize<'_, T> {
     fn run(self) {
         let Self { op, out, x, lanes } = self;
         let block = lanes.block();
+        if x.is_empty() {
+            return;
+        }
         if lanes.inner == 1 {
-            for (out, x) in out.chunks_exact_mut(block).zip(x.chunks_exact(block)) {
-                normalize_row(op, out, x);
+            let rows = block * rows_of(block);
+            for (out, x) in out.chunks_mut(rows).zip(x.chunks(rows)) {
+                normalize_rows(op, out, x, block);
             }
             return;
         }
@@ -136,32 +140,52 @@ impl<T: Float> Loop for Normalize<'_, T> {
     }
 }
 
+/// The number of rows that go through the steps together: the folds of one do not wait for those of another.
+const ROWS: usize = 8;
+
+/// The number of elements of these that stay in the nearest cache.
+const NEAR: usize = 2048;
+
+/// How many rows of a width are processed together.
+fn rows_of(width: usize) -> usize {
+    (NEAR / width.max(1)).clamp(1, ROWS)
+}
+
 /// The greatest is subtracted first, so that no exponential overflows. NaN is left out of the
 /// greatest and makes the sum, and so the whole lane, NaN.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-fn normalize_row<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T]) {
-    let most = Max(x).run();
-    let mut total = T::zero();
+fn normalize_rows<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], width: usize) {
+    let (mut mosts, mut totals) = ([T::zero(); ROWS], [T::zero(); ROWS]);
+    for (most, x) in mosts.iter_mut().zip(x.chunks_exact(width)) {
+        *most = Max(x).run();
+    }
     // Those of the logarithm are written over.
-    for (out, x) in out.chunks_mut(BLOCK).zip(x.chunks(BLOCK)) {
+    let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+    for ((out, x), &most) in rows.zip(&mosts) {
         let x = &x[..out.len()];
         for i in 0..out.len() {
             out[i] = x[i].minus(most).exp_of_negative();
         }
-        total = total.plus(Sum(out).run());
     }
-    match op {
-        SoftmaxOp::Softmax => {
-            let share = total.recip();
-            for v in out {
-                *v = v.times(share);
+    for (total, out) in totals.iter_mut().zip(out.chunks_exact(width)) {
+        let blocks = out.chunks(BLOCK);
+        *total = blocks.fold(T::zero(), |sum, x| sum.plus(Sum(x).run()));
+    }
+    let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+    for ((out, x), (&most, &total)) in rows.zip(mosts.iter().zip(&totals)) {
+        match op {
+            SoftmaxOp::Softmax => {
+                let share = total.recip();
+                for v in out {
+                    *v = v.times(share);
+                }
             }
-        }
-        SoftmaxOp::LogSoftmax => {
-            let (log, x) = (total.ln(), &x[..out.len()]);
-            for i in 0..out.len() {
-                out[i] = x[i].minus(most).minus(log);
+            SoftmaxOp::LogSoftmax => {
+                let (log, x) = (total.ln(), &x[..out.len()]);
+                for i in 0..out.len() {
+                    out[i] = x[i].minus(most).minus(log);
+                }
             }
         }
     }
@@ -275,17 +299,20 @@ impl<T: Float> Loop for Gradient<'_, T> {
     #[allow(clippy::inline_always)]
     fn run(self) {
         let block = self.lanes.block();
-        let outs = self.out.chunks_exact_mut(block);
-        let sources = self
-            .grad
-            .chunks_exact(block)
-            .zip(self.y.chunks_exact(block));
+        if self.grad.is_empty() {
+            return;
+        }
         if self.lanes.inner == 1 {
-            for (out, (grad, y)) in outs.zip(sources) {
-                row_gradient(self.op, out, grad, y);
+            let rows = block * rows_of(block);
+            let sources = self.grad.chunks(rows).zip(self.y.chunks(rows));
+            for (out, (grad, y)) in self.out.chunks_mut(rows).zip(sources) {
+                row_gradients(self.op, out, grad, y, block);
             }
             return;
         }
+        let outs = self.out.chunks_exact_mut(block);
+        let sources = self.grad.chunks_exact(block);
+        let sources = sources.zip(self.y.chunks_exact(block));
         for (out, (grad, y)) in outs.zip(sources) {
             column_gradient(self.op, out, grad, y, self.lanes);
         }
@@ -295,21 +322,34 @@ impl<T: Float> Loop for Gradient<'_, T> {
 /// `(g - Σ g y) y`, or `g - e^y Σ g` of the logarithm.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-fn row_gradient<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T]) {
-    let (grad, y) = (&grad[..out.len()], &y[..out.len()]);
-    match op {
-        SoftmaxOp::Softmax => {
-            let blocks = grad.chunks(BLOCK).zip(y.chunks(BLOCK));
-            let total = blocks.fold(T::zero(), |sum, (grad, y)| sum.plus(Dot(grad, y).run()));
-            for i in 0..out.len() {
-                out[i] = grad[i].minus(total).times(y[i]);
+fn row_gradients<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T], width: usize) {
+    let mut totals = [T::zero(); ROWS];
+    let rows = grad.chunks_exact(width).zip(y.chunks_exact(width));
+    for (total, (grad, y)) in totals.iter_mut().zip(rows) {
+        let blocks = grad.chunks(BLOCK).zip(y.chunks(BLOCK));
+        *total = match op {
+            SoftmaxOp::Softmax => {
+                blocks.fold(T::zero(), |sum, (grad, y)| sum.plus(Dot(grad, y).run()))
             }
-        }
-        SoftmaxOp::LogSoftmax => {
-            let blocks = grad.chunks(BLOCK);
-            let total = blocks.fold(T::zero(), |sum, grad| sum.plus(Sum(grad).run()));
-            for i in 0..out.len() {
-                out[i] = grad[i].minus(y[i].exp_of_negative().times(total));
+            SoftmaxOp::LogSoftmax => {
+                blocks.fold(T::zero(), |sum, (grad, _)| sum.plus(Sum(grad).run()))
+            }
+        };
+    }
+    let rows = grad.chunks_exact(width).zip(y.chunks_exact(width));
+    let rows = out.chunks_exact_mut(width).zip(rows);
+    for ((out, (grad, y)), &total) in rows.zip(&totals) {
+        let (grad, y) = (&grad[..out.len()], &y[..out.len()]);
+        match op {
+            SoftmaxOp::Softmax => {
+                for i in 0..out.len() {
+                    out[i] = grad[i].minus(total).times(y[i]);
+                }
+            }
+            SoftmaxOp::LogSoftmax => {
+                for i in 0..out.len() {
+                    out[i] = grad[i].minus(y[i].exp_of_negative().times(total));
+                }
             }
         }
     }
@@ -392,8 +432,11 @@ impl<T: Float> Loop for ExpSums<'_, T> {
         let (mut mosts, mut totals) = ([T::zero(); TILE], [T::zero(); TILE]);
         if lanes.inner == 1 {
             for (x, sum) in blocks.zip(sums) {
-                let most = finite(Max(x).run());
-                *sum = (most, exponentials(x, most));
+                let most = Max(x).run();
+                *sum = match most.to_f64().is_finite() {
+                    true => (most, exponentials(x, most)),
+                    false => (T::zero(), exponentials_of_infinite(x, most)),
+                };
             }
             return;
         }
@@ -424,7 +467,7 @@ impl<T: Float> Loop for ExpSums<'_, T> {
     }
 }
 
-/// `Σ e^(x - shift)`
+/// `Σ e^(x - shift)`, of numbers of which none is above `shift`.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn exponentials<T: Float>(x: &[T], shift: T) -> T {
@@ -433,11 +476,19 @@ fn exponentials<T: Float>(x: &[T], shift: T) -> T {
     for x in x.chunks(BLOCK) {
         let buffer = &mut buffer[..x.len()];
         for i in 0..x.len() {
-            buffer[i] = x[i].minus(shift).exp();
+            buffer[i] = x[i].minus(shift).exp_of_negative();
         }
         total = total.plus(Sum(buffer).run());
     }
     total
+}
+
+/// `Σ eˣ` where the greatest number is infinite.
+fn exponentials_of_infinite<T: Float>(x: &[T], most: T) -> T {
+    match x.iter().find(|v| v.is_nan()) {
+        Some(&nan) => nan,
+        None => most.exp(),
+    }
 }
 
 struct LogSumExp<'a>(&'a Operand, usize);

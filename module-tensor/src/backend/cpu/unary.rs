@@ -21,7 +21,7 @@ use super::special::{digamma, polygamma};
 use super::threads::{Items, parallel_for};
 use super::unary_ops;
 use super::vector::{double, single};
-use super::view::{Steps, map1, map1_steps, map1_wide, slice};
+use super::view::{Steps, map1, map1_steps, map1_wide, map2, to_cow};
 use super::{BinaryOp, CpuStorage, Element, Operand, Storage, UnaryOp, elementwise};
 use crate::layout::Layout;
 use crate::zip::zip_mut2;
@@ -44,10 +44,10 @@ pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
 }
 
 /// The number of elements whose slopes stay in the cache until they are multiplied.
-const PIECE: usize = 1 << 13;
+const PIECE: usize = 1 << 12;
 
 pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
-    if x.layout.is_contiguous() && factor.layout.is_contiguous() {
+    if x.layout.is_contiguous() {
         match x.storage.dtype() {
             DType::F32 => return Ok(CpuStorage::wrap(in_pieces::<f32>(op, &x, &factor)?)),
             DType::F64 => return Ok(CpuStorage::wrap(in_pieces::<f64>(op, &x, &factor)?)),
@@ -61,9 +61,16 @@ pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<St
     })
 }
 
-fn in_pieces<T: Unary>(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<Vec<T>> {
+fn in_pieces<T: Unary + Float>(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<Vec<T>> {
+    match op {
+        UnaryOp::SigmoidGrad => {
+            return map2(x, factor, |y: T, g: T| g * (y * (T::one() - y)));
+        }
+        UnaryOp::TanhGrad => return map2(x, factor, |y: T, g: T| g * (T::one() - y * y)),
+        _ => {}
+    }
     let numel = x.layout.shape().numel();
-    let factors = slice::<T>(factor)?.unwrap_or_default();
+    let factors = to_cow::<T>(factor)?;
     let mut values = scratch(numel)?;
     let (pieces, all) = (numel.div_ceil(PIECE), Items(&mut values, PIECE));
     parallel_for(pieces, 2 * PIECE, all, &|range, out| {

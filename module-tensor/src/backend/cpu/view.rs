@@ -248,6 +248,36 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
     })
 }
 
+/// [`map2`] with all the vector instructions that the processor has.
+pub(super) fn map2_wide<A: Element, B: Element, U: Element>(
+    a: &Operand,
+    b: &Operand,
+    f: impl Fn(A, B) -> U + Copy + Sync,
+) -> Result<Vec<U>> {
+    runs2(a, b, &|a, b, out| {
+        run_at_best_level(EachPair { a, b, out, f })
+    })
+}
+
+struct EachPair<'a, A, B, U, F> {
+    a: &'a [A],
+    b: &'a [B],
+    out: &'a mut [U],
+    f: F,
+}
+
+impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B, U, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
+            *out = (self.f)(a, b);
+        }
+    }
+}
+
 /// How many elements of a run are gathered at a time.
 const BLOCK: usize = 4096;
 

@@ -25,10 +25,9 @@ use crate::zip::{zip, zip_mut, zip_mut3};
 
 pub(super) use gradient::normalize_backward;
 
-const NAME: &str = "normalization";
+use columns::{Rows, not_negative};
 
-/// The number of rows that are summed in the type of the elements before their sums are added in `f64`.
-const ROWS: usize = 64;
+const NAME: &str = "normalization";
 
 /// The number of elements that give the first estimate of the mean.
 const FEW: usize = 32;
@@ -90,13 +89,21 @@ impl FloatKernel for Normalize<'_> {
                 Ok(())
             })?;
         } else {
+            let width = geometry.groups;
+            let rows = Rows {
+                elements: &x,
+                width,
+            };
             match (inputs.statistics.is_none(), geometry.in_columns()) {
                 (false, _) => {}
                 (true, false) => statistics.over_batch(&x, geometry),
-                (true, true) => columns::moments(&x, &mut statistics, geometry)?,
+                (true, true) => {
+                    let [mean, var] = columns::moments(rows)?;
+                    statistics = Statistics { mean, var };
+                }
             }
             if geometry.in_columns() {
-                columns::normalize(&mut out, &x, &statistics, &affine)?;
+                affine.columns(&mut out, rows, &statistics)?;
             } else {
                 let row = geometry.row();
                 parallel_for(
@@ -183,21 +190,6 @@ fn scale(var: f64, eps: f64) -> f64 {
     (var + eps).sqrt().recip()
 }
 
-/// Adds sums to the totals in `f64` and starts them anew.
-fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
-    for (totals, partial) in totals.iter_mut().zip(partial) {
-        for (total, partial) in totals.iter_mut().zip(partial) {
-            *total += partial.to_f64();
-            *partial = T::zero();
-        }
-    }
-}
-
-/// Rounding may make the variance of equal numbers negative; NaN stays.
-fn not_negative(var: f64) -> f64 {
-    if var < 0.0 { 0.0 } else { var }
-}
-
 /// The mean and the squared distances from it of the numbers seen so far.
 #[derive(Clone, Copy, Default)]
 struct Moments {
@@ -269,6 +261,19 @@ impl<T: Float> Affine<'_, T> {
             weight,
             bias,
         });
+    }
+
+    /// Rows with statistics down the columns.
+    fn columns(&self, out: &mut [T], x: Rows<'_, T>, statistics: &Statistics) -> Result<()> {
+        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(x.width));
+        for (i, (&mean, &var)) in zip(&statistics.mean, &statistics.var).enumerate() {
+            let (high, low) = split::<T>(mean);
+            let scale = number::<T>(scale(var, self.geometry.eps)).times(self.weight[i]);
+            means.push(high);
+            scales.push(scale);
+            shifts.push(self.bias[i].minus(low.times(scale)));
+        }
+        columns::normalize(out, x, [&means, &scales, &shifts])
     }
 }
 

@@ -88,7 +88,7 @@ impl<T: Number, U: Update<T, N>, const N: usize> Loop for Chunks<'_, T, U, N> {
     // Both halves in turns: a processor fetches more at once from two places than from one.
 
     #[inline(always)]
-    #[allow(clippy::inline_always)]
+    #[allow(clippy::inline_always, clippy::needless_range_loop)]
     fn run(self) {
         let (written, count) = (self.written, self.read.len());
         let half = count / 2;

@@ -6,9 +6,11 @@ fn address(parameter: &Parameter) -> usize {
     parameter.detach().storage().address()
 }
 
+type Build = fn(&Linear) -> Result<Box<dyn Optimizer>>;
+
 #[test]
 fn a_step_writes_over_a_parameter_and_over_nothing_that_is_held() -> Result<()> {
-    let optimizers: [fn(&Linear) -> Result<Box<dyn Optimizer>>; 3] = [
+    let optimizers: [Build; 3] = [
         |model| Ok(Box::new(SGD::new(model, 0.1)?)),
         |model| Ok(Box::new(SGDConfig::new(0.1).momentum(0.9).build(model)?)),
         |model| Ok(Box::new(AdamW::new(model, 0.1)?)),

@@ -4,12 +4,14 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::super::float::Float;
-use super::super::lanes::{number, split};
+use super::super::lanes::number;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
-use super::{Affine, NormGeometry, ROWS, Statistics, not_negative, scale};
 use crate::Result;
-use crate::zip::{zip, zip_mut, zip_mut2};
+use crate::zip::{zip_mut, zip_mut2};
+
+/// The number of rows that are summed in the type of the elements before their sums are added in `f64`.
+pub(super) const ROWS: usize = 64;
 
 /// The number of columns whose sums are in the nearest cache together.
 const TILE: usize = 256;
@@ -36,19 +38,10 @@ impl<'a, T> Rows<'a, T> {
 }
 
 /// The mean and the biased variance of each column.
-pub(super) fn moments<T: Float>(
-    x: &[T],
-    statistics: &mut Statistics,
-    geometry: &NormGeometry,
-) -> Result<()> {
-    let width = geometry.groups;
-    let rows = Rows { elements: x, width };
-    statistics.mean.resize(width, 0.0);
-    statistics.var.resize(width, 0.0);
-    let moments = (
-        Items(&mut statistics.mean, 1),
-        Items(&mut statistics.var, 1),
-    );
+pub(super) fn moments<T: Float>(rows: Rows<'_, T>) -> Result<[Vec<f64>; 2]> {
+    let width = rows.width;
+    let (mut mean, mut var) = (vec![0.0; width], vec![0.0; width]);
+    let moments = (Items(&mut mean, 1), Items(&mut var, 1));
     parallel_for(width, rows.count(), moments, &|range, (mean, var)| {
         let tiles = mean.0.chunks_mut(TILE).zip(var.0.chunks_mut(TILE));
         for (i, (mean, var)) in tiles.enumerate() {
@@ -61,7 +54,13 @@ pub(super) fn moments<T: Float>(
             });
         }
         Ok(())
-    })
+    })?;
+    Ok([mean, var])
+}
+
+/// Rounding may make the variance of equal numbers negative; NaN stays.
+pub(super) fn not_negative(var: f64) -> f64 {
+    if var < 0.0 { 0.0 } else { var }
 }
 
 /// The moments of at most [`TILE`] columns.
@@ -134,27 +133,13 @@ impl<T: Float> Loop for Moments<'_, T> {
     }
 }
 
-/// The normalized elements, with the weight and the bias of each column.
-pub(super) fn normalize<T: Float>(
-    out: &mut [T],
-    x: &[T],
-    statistics: &Statistics,
-    affine: &Affine<'_, T>,
-) -> Result<()> {
-    let width = affine.geometry.groups;
-    let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(width));
-    for (i, (&mean, &var)) in zip(&statistics.mean, &statistics.var).enumerate() {
-        let (high, low) = split::<T>(mean);
-        let scale = number::<T>(scale(var, affine.geometry.eps)).times(affine.weight[i]);
-        means.push(high);
-        scales.push(scale);
-        shifts.push(affine.bias[i].minus(low.times(scale)));
-    }
-    let columns = [&*means, &*scales, &*shifts];
-    parallel_for(x.len() / width, width, Items(out, width), &|rows, out| {
+/// `(x - mean) · scale + shift` with the numbers of each column.
+pub(super) fn normalize<T: Float>(out: &mut [T], x: Rows<'_, T>, columns: [&[T]; 3]) -> Result<()> {
+    let width = x.width;
+    parallel_for(x.count(), width, Items(out, width), &|rows, out| {
         run_at_best_level(Normalize {
             out: out.0,
-            x: &x[rows.start * width..rows.end * width],
+            x: &x.elements[rows.start * width..rows.end * width],
             columns,
         });
         Ok(())

@@ -18,8 +18,8 @@ use super::super::{
     CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved,
     check_allocatable,
 };
-use super::columns::{self, Rows};
-use super::{NAME, ROWS, Statistics, parameter, settle};
+use super::columns::{self, ROWS, Rows};
+use super::{NAME, Statistics, parameter};
 use crate::Result;
 use crate::zip::zip;
 
@@ -280,5 +280,15 @@ impl<T: Float> Work<'_, T> {
         columns::gradient(&mut self.out, rows, [&mean, &slopes, &pulls, &rests])?;
         self.sums = [along, total];
         Ok(())
+    }
+}
+
+/// Adds sums to the totals in `f64` and starts them anew.
+fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
+    for (totals, partial) in totals.iter_mut().zip(partial) {
+        for (total, partial) in totals.iter_mut().zip(partial) {
+            *total += partial.to_f64();
+            *partial = T::zero();
+        }
     }
 }

@@ -147,6 +147,14 @@ impl Parameter {
         Ok(())
     }
 
+    /// Has `update` write over the value, which nobody reads meanwhile: the steps of `module-nn`'s optimizers,
+    /// which need it to be the only handle to its memory. It keeps shape, dtype and device, and must not ask
+    /// anything of this parameter, which is locked.
+    #[doc(hidden)]
+    pub fn update_in_place(&self, update: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+        update(&mut self.write().value)
+    }
+
     /// Replaces the value by a loaded one of the same shape. The gradient stays, unless it would be of
     /// another dtype than the value; one that another thread adds meanwhile is not lost.
     pub(crate) fn load(&self, value: Tensor) {

@@ -2,6 +2,7 @@ use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
 use module_core::{Error, Module, Result, Tensor};
 
 use super::range::{at_least_0, below_1};
+use super::rule::UpdateInPlace;
 use super::{ParamState, RuleOptimizer, Slots, UpdateRule};
 use crate::config::config;
 
@@ -159,20 +160,35 @@ impl UpdateRule for AdamWConfig {
         grad: &Tensor,
         state: &mut Option<AdamWState>,
     ) -> Result<Tensor> {
-        let state = match state {
-            Some(state) => state,
-            None => state.insert(AdamWState::new(value, self.amsgrad)?),
-        };
-        let numbers = AdamWStep {
-            lr: self.lr,
-            betas: self.betas,
-            eps: self.eps,
-            weight_decay: self.weight_decay,
-            maximize: self.maximize,
-            step: state.step.saturating_add(1),
-        };
-        let value = adamw_step(value, grad, &mut state.moments, &numbers)?;
-        state.step = numbers.step;
+        let mut value = value.clone();
+        step(self, &mut value, grad, state)?;
         Ok(value)
     }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &AdamWConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<AdamWState>,
+) -> Result<()> {
+    let state = match state {
+        Some(state) => state,
+        None => state.insert(AdamWState::new(value, options.amsgrad)?),
+    };
+    let numbers = AdamWStep {
+        lr: options.lr,
+        betas: options.betas,
+        eps: options.eps,
+        weight_decay: options.weight_decay,
+        maximize: options.maximize,
+        step: state.step.saturating_add(1),
+    };
+    adamw_step(value, grad, &mut state.moments, &numbers)?;
+    state.step = numbers.step;
+    Ok(())
 }

@@ -134,6 +134,17 @@ impl<S: ParamState> ParamStates<S> {
         model: &dyn Module,
         mut update: impl FnMut(ParamInfo<'_>, &Tensor, &Tensor, &mut Option<S>) -> Result<Tensor>,
     ) -> Result<()> {
+        self.step_each(model, |info, parameter, grad, state| {
+            parameter.set(update(info, &parameter.detach(), grad, state)?)
+        })
+    }
+
+    /// [`step`](Self::step) where `update` moves the parameter itself.
+    pub(super) fn step_each(
+        &mut self,
+        model: &dyn Module,
+        mut update: impl FnMut(ParamInfo<'_>, &Parameter, &Tensor, &mut Option<S>) -> Result<()>,
+    ) -> Result<()> {
         let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
         self.check_model(&parameters)?;
         let entries = self.parameters.values_mut();
@@ -144,10 +155,8 @@ impl<S: ParamState> ParamStates<S> {
                 continue;
             };
             if let Some(grad) = gradient(parameter) {
-                let value = parameter.detach();
                 let (info, grad) = (ParamInfo { path, index }, grad.detach());
-                let value = no_grad(|| update(info, &value, &grad, &mut entry.state))?;
-                parameter.set(value)?;
+                no_grad(|| update(info, parameter, &grad, &mut entry.state))?;
             }
         }
         Ok(())

@@ -101,6 +101,12 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         state: &mut Option<Self::State>,
     ) -> Result<Tensor>;
 
+    /// The same as a kernel, for the optimizers of this crate.
+    #[doc(hidden)]
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        None
+    }
+
     /// An optimizer of all parameters of a model.
     ///
     /// # Errors
@@ -149,6 +155,15 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         ParamGroups::new(self).group(select, change)
     }
 }
+
+/// [`UpdateRule::update`] over the value, whose memory is written where no other handle shares it. It changes
+/// neither shape nor dtype nor device, and asks nothing of the parameter, which is locked meanwhile: only this
+/// crate makes one.
+pub struct UpdateInPlace<R: UpdateRule>(pub(super) StepInPlace<R>);
+
+/// Of the options, the value, its gradient and its state.
+type StepInPlace<R> =
+    fn(&R, &mut Tensor, &Tensor, &mut Option<<R as UpdateRule>::State>) -> Result<()>;
 
 /// The optimizer that moves each parameter by an [`UpdateRule`], with the options of its group.
 ///
@@ -268,16 +283,21 @@ impl<R: UpdateRule> RuleOptimizer<R> {
 impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
     fn step(&mut self, model: &dyn Module) -> Result<()> {
         let (groups, group_of) = (&self.groups, &self.group_of);
-        self.states.step(model, |parameter, value, grad, state| {
-            let number = group_of.get(parameter.index);
-            match number.and_then(|&number| groups.get(number)) {
-                Some(group) => group.options.update(value, grad, state),
-                None => {
-                    let paths = vec![parameter.path.to_owned()];
-                    Err(OptimizerError::Parameters { paths }.into())
+        self.states
+            .step_each(model, |info, parameter, grad, state| {
+                let number = group_of.get(info.index);
+                let Some(group) = number.and_then(|&number| groups.get(number)) else {
+                    let paths = vec![info.path.to_owned()];
+                    return Err(OptimizerError::Parameters { paths }.into());
+                };
+                let options = &group.options;
+                match R::update_in_place() {
+                    Some(UpdateInPlace(update)) => {
+                        parameter.update_in_place(|value| update(options, value, grad, state))
+                    }
+                    None => parameter.set(options.update(&parameter.detach(), grad, state)?),
                 }
-            }
-        })
+            })
     }
 
     fn lr(&self) -> f64 {

@@ -1,6 +1,8 @@
+use module_core::fused::{SGDStep, sgd_step};
 use module_core::{Error, Module, Result, Tensor};
 
 use super::range::at_least_0;
+use super::rule::UpdateInPlace;
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -97,29 +99,29 @@ impl UpdateRule for SGDConfig {
     }
 
     fn update(&self, value: &Tensor, grad: &Tensor, buffer: &mut Option<Tensor>) -> Result<Tensor> {
-        let mut grad = match self.maximize {
-            true => grad.neg()?,
-            false => grad.clone(),
-        };
-        if self.weight_decay != 0.0 {
-            grad = grad.add_scaled(value, self.weight_decay)?;
-        }
-        if self.momentum == 0.0 {
-            *buffer = None;
-            return value.add_scaled(&grad, -self.lr);
-        }
-        let next = match &*buffer {
-            Some(last) => last
-                .mul(self.momentum)?
-                .add_scaled(&grad, 1.0 - self.dampening)?,
-            None => grad.clone(),
-        };
-        let step = match self.nesterov {
-            true => grad.add_scaled(&next, self.momentum)?,
-            false => next.clone(),
-        };
-        let value = value.add_scaled(&step, -self.lr)?;
-        *buffer = Some(next);
+        let mut value = value.clone();
+        step(self, &mut value, grad, buffer)?;
         Ok(value)
     }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &SGDConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    buffer: &mut Option<Tensor>,
+) -> Result<()> {
+    let numbers = SGDStep {
+        lr: options.lr,
+        momentum: options.momentum,
+        dampening: options.dampening,
+        weight_decay: options.weight_decay,
+        nesterov: options.nesterov,
+        maximize: options.maximize,
+    };
+    sgd_step(value, grad, buffer, &numbers)
 }

@@ -115,15 +115,19 @@ pub trait AdamWKernels {
     /// operations, with a rounding after each of PyTorch's.
     fn serves(&self, dtype: DType) -> bool;
 
-    /// A parameter after a step. The moments, which have its dtype, are changed where they lie, or replaced
+    /// Moves a parameter. It and the moments, which have its dtype, are changed where they lie, or replaced
     /// where other handles share their memory; an error leaves them as they were.
-    fn step(
-        &self,
-        value: Operand,
-        grad: Operand,
-        moments: AdamWMemory<'_>,
-        step: &AdamWStep,
-    ) -> Result<Storage>;
+    fn step(&self, memory: AdamWMemory<'_>, grad: Operand, step: &AdamWStep) -> Result<()>;
+}
+
+/// The step of SGD. It fails as [`Backend::unary`](super::Backend::unary).
+pub trait SGDKernels {
+    /// Whether there is a step for parameters of a dtype, as [`AdamWKernels::serves`].
+    fn serves(&self, dtype: DType) -> bool;
+
+    /// Moves a parameter. It and the momentum, which has its dtype, are changed where they lie, or replaced
+    /// where other handles share their memory; an error leaves them as they were.
+    fn step(&self, memory: SGDMemory<'_>, grad: Operand, step: &SGDStep) -> Result<()>;
 }
 
 /// The inputs of [`NormKernels`].
@@ -170,9 +174,11 @@ pub struct CrossEntropyInputs {
     pub weight: Option<Operand>,
 }
 
-/// The memory that [`AdamWKernels`] changes: it begins with as many elements as the parameter has, in its
-/// order.
+/// The memory that [`AdamWKernels`] changes: all of it begins with as many elements as the parameter has, in
+/// the same order.
 pub struct AdamWMemory<'a> {
+    /// The parameter.
+    pub value: &'a mut Storage,
     /// The first moment.
     pub exp_avg: &'a mut Storage,
     /// The second moment.
@@ -224,6 +230,34 @@ impl AdamWStep {
     pub fn root_correction(&self) -> f64 {
         (1.0 - self.betas.1.powf(self.step as f64)).sqrt()
     }
+}
+
+/// The memory that [`SGDKernels`] changes: all of it begins with as many elements as the parameter has, in
+/// the same order.
+pub struct SGDMemory<'a> {
+    /// The parameter.
+    pub value: &'a mut Storage,
+    /// The momentum; none where [`SGDStep::momentum`] is 0.
+    pub momentum_buffer: Option<&'a mut Storage>,
+    /// Whether the momentum begins with this gradient: what its memory holds is not read.
+    pub is_first: bool,
+}
+
+/// The numbers of one step of SGD, with PyTorch's names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SGDStep {
+    /// The learning rate.
+    pub lr: f64,
+    /// The factor of the momentum.
+    pub momentum: f64,
+    /// How much less of a gradient enters the momentum.
+    pub dampening: f64,
+    /// The factor by which the parameter is added to its gradient.
+    pub weight_decay: f64,
+    /// Whether the step looks ahead along the momentum.
+    pub nesterov: bool,
+    /// Whether to climb instead of to descend.
+    pub maximize: bool,
 }
 
 /// The inputs of [`AttentionKernels`].

@@ -6,7 +6,7 @@ use super::{
     AdamWKernels, ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp,
     CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp,
     NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
-    SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    SGDKernels, SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
     UnfoldGeometry, UnfoldOp,
 };
 use crate::layout::Layout;
@@ -109,6 +109,13 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// As [`full`](Self::full), and a dtype that the operation does not serve.
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage>;
+
+    /// A function of each element of `x`, times `factor`, which has its shape and dtype: a gradient in one pass.
+    fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
+        let layout = Layout::contiguous(x.layout.shape().clone());
+        let storage = self.unary(op, x)?;
+        self.binary(BinaryOp::Mul, Operand { storage, layout }, factor)
+    }
 
     /// Two elements to one, for layouts of one shape.
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
@@ -341,6 +348,11 @@ pub trait Backend: Any + Send + Sync {
 
     /// The step of AdamW.
     fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        None
+    }
+
+    /// The step of SGD.
+    fn sgd(&self) -> Option<&dyn SGDKernels> {
         None
     }
 }

@@ -33,7 +33,8 @@ pub use device::{Device, default_device, with_default_device};
 pub use fused::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionInputs, AttentionKernels, CrossEntropyInputs,
     CrossEntropyKernels, NormGradients, NormInputs, NormKernels, Normalized, RecurrentGradients,
-    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SoftmaxKernels,
+    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SGDKernels, SGDMemory,
+    SGDStep, SoftmaxKernels,
 };
 pub use geometry::{
     AttentionGeometry, ConvGeometry, CrossEntropyGeometry, GatherAlongGeometry, GatherDim,

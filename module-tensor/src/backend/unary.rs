@@ -85,7 +85,7 @@ macro_rules! unary_ops {
         Sigmoid "sigmoid" => map1_wide(x, T::sigmoid);
         /// `max(x, 0)`, NaN kept
         // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.
-        Relu "relu" => map1(x, |v: T| if v < 0.0 { 0.0 } else { v });
+        Relu "relu" => formula!(x, |v| if v < 0.0 { 0.0 } else { v });
         /// `x · ½ (1 + erf(x/√2))`
         Gelu "gelu" => formula!(x, |v| gelu(v));
         /// `x · ½ (1 + tanh(√(2/π) (x + 0.044715 x³)))`
@@ -112,6 +112,10 @@ macro_rules! unary_ops {
             /// The upper bound, not NaN
             high: f64,
         } "clamp" => formula!(x, (low = low, high = high) |v| v.clamped([low, high]));
+        /// The derivative of [`Sigmoid`](Self::Sigmoid), of its result
+        SigmoidGrad "sigmoid" => map1(x, |y: T| y * (1.0 - y));
+        /// The derivative of [`Tanh`](Self::Tanh), of its result
+        TanhGrad "tanh" => map1(x, |y: T| 1.0 - y * y);
         /// The derivative of [`Gelu`](Self::Gelu)
         GeluGrad "gelu" => formula!(x, |v| gelu_grad(v));
         /// The derivative of [`GeluTanh`](Self::GeluTanh)

@@ -1,9 +1,9 @@
 //! The step of AdamW.
 
 use super::fused::or_composed;
+use crate::Result;
 use crate::backend::{AdamWMemory, AdamWStep};
-use crate::tensor::{NoGradient, Tensor};
-use crate::{Result, ShapeError};
+use crate::tensor::Tensor;
 
 const NAME: &str = "adamw_step";
 
@@ -18,7 +18,7 @@ pub struct AdamWMoments {
     pub max_exp_avg_sq: Option<Tensor>,
 }
 
-/// A parameter after a step of AdamW, which changes the moments, in one pass:
+/// Moves a parameter by a step of AdamW, which changes the moments too, in one pass:
 ///
 /// ```text
 /// m ← β₁·m + (1 - β₁)·g      v ← β₂·v + (1 - β₂)·g²
@@ -26,8 +26,8 @@ pub struct AdamWMoments {
 /// ```
 ///
 /// with the greatest `v` so far under the root if the moments have one. The result has no
-/// gradient. The memory of the moments is overwritten in place if nothing else shares it; an error leaves
-/// them as they were.
+/// gradient. The memory of parameter and moments is overwritten if nothing else shares it, so that no other
+/// tensor changes; an error leaves them as they were.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub struct AdamWMoments {
 /// use module_tensor::Tensor;
 /// use module_tensor::fused::{AdamWMoments, AdamWStep, adamw_step};
 ///
-/// let p = Tensor::from([1.0_f64]);
+/// let mut p = Tensor::from([1.0_f64]);
 /// let zeros = p.zeros_like()?;
 /// let mut moments = AdamWMoments {
 ///     exp_avg: zeros.clone(),
@@ -58,40 +58,32 @@ pub struct AdamWMoments {
 ///     maximize: false,
 ///     step: 1,
 /// };
-/// let p = adamw_step(&p, &Tensor::from([5.0_f64]), &mut moments, &step)?;
+/// adamw_step(&mut p, &Tensor::from([5.0_f64]), &mut moments, &step)?;
 /// assert!((p.item::<f64>()? - 0.9).abs() < 1e-12);
 /// assert!((moments.exp_avg.item::<f64>()? - 0.5).abs() < 1e-12);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn adamw_step(
-    value: &Tensor,
+    value: &mut Tensor,
     grad: &Tensor,
     moments: &mut AdamWMoments,
     step: &AdamWStep,
-) -> Result<Tensor> {
-    value.check_floating(NAME)?;
+) -> Result<()> {
     let others = [grad, &moments.exp_avg, &moments.exp_avg_sq];
-    for other in others.into_iter().chain(&moments.max_exp_avg_sq) {
-        value.check_same(NAME, other)?;
-        if value.shape() != other.shape() {
-            let (lhs, rhs) = (value.shape().clone(), other.shape().clone());
-            let rule = "gradient and moments must have the shape of the parameter".to_owned();
-            let op = NAME;
-            return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
-        }
-    }
-    let kernel = value.adamw_kernel(grad, moments, step);
-    let moved = or_composed(kernel, || value.adamw_composed(grad, moments, step))?;
-    Ok(moved.record([value, grad], |_| NoGradient(NAME)))
+    value.check_step(NAME, others.into_iter().chain(&moments.max_exp_avg_sq))?;
+    value.step(NAME, grad, |value| {
+        let kernel = value.adamw_kernel(grad, moments, step);
+        or_composed(kernel, || value.adamw_composed(grad, moments, step))
+    })
 }
 
 impl Tensor {
     fn adamw_kernel(
-        &self,
+        &mut self,
         grad: &Self,
         moments: &mut AdamWMoments,
         step: &AdamWStep,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Option<()>> {
         let kernels = self.device().backend().adamw();
         let Some(kernels) = kernels.filter(|kernels| kernels.serves(self.dtype())) else {
             return Ok(None);
@@ -101,30 +93,25 @@ impl Tensor {
             exp_avg_sq,
             max_exp_avg_sq,
         } = moments;
-        for x in [&mut *exp_avg, &mut *exp_avg_sq]
-            .into_iter()
-            .chain(max_exp_avg_sq.as_mut())
-        {
-            x.edge = None;
-            if !x.is_contiguous() || x.layout.offset() != 0 {
-                *x = x.like_shape(x.device().backend().contiguous(x.operand())?);
-            }
+        let all = [&mut *self, &mut *exp_avg, &mut *exp_avg_sq].into_iter();
+        for x in all.chain(max_exp_avg_sq.as_mut()) {
+            x.lie_from_start()?;
         }
         let memory = AdamWMemory {
+            value: &mut self.storage,
             exp_avg: &mut exp_avg.storage,
             exp_avg_sq: &mut exp_avg_sq.storage,
             max_exp_avg_sq: max_exp_avg_sq.as_mut().map(|max| &mut max.storage),
         };
-        let moved = kernels.step(self.operand(), grad.operand(), memory, step)?;
-        Ok(Some(self.like_shape(moved)))
+        kernels.step(memory, grad.operand(), step).map(Some)
     }
 
     fn adamw_composed(
-        &self,
+        &mut self,
         grad: &Self,
         moments: &mut AdamWMoments,
         step: &AdamWStep,
-    ) -> Result<Self> {
+    ) -> Result<()> {
         // Half precision is rounded after each of PyTorch's operations, of which some are several of ours.
         let rounded = |x: Self| x.to_dtype(self.dtype())?.widened();
         let wide = |x: &Self| x.detach().widened();
@@ -152,7 +139,8 @@ impl Tensor {
             exp_avg_sq: narrow(&exp_avg_sq)?,
             max_exp_avg_sq,
         };
-        Ok(value)
+        *self = value;
+        Ok(())
     }
 }
 

@@ -208,8 +208,11 @@ fn by_grad_kernel(
     formula: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Gradients> {
     let (x, grad) = (x.widened()?, ctx.grad().widened()?);
-    let slope = gradient(|| x.unary(kernel).map(Some), || formula(&x))?;
-    one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
+    let out = gradient(
+        || x.unary_times(kernel, &grad).map(Some),
+        || grad.mul(&formula(&x)?),
+    )?;
+    one(out.to_dtype(ctx.grad().dtype())?)
 }
 
 struct Silu {

@@ -80,6 +80,7 @@ mod scan;
 mod scatter;
 mod scatter_reduce;
 mod search;
+mod sgd;
 mod sign;
 mod sign_bit;
 mod sizes;
@@ -88,6 +89,7 @@ mod softmax;
 mod sort;
 mod special;
 mod squash;
+mod step;
 mod tensordot;
 mod trigonometric;
 mod unfold;
@@ -120,6 +122,7 @@ pub use reduce_dim::ReduceDim;
 pub use repeat_interleave::Repeats;
 pub use scatter_reduce::ScatterReduce;
 pub use search::SearchSortedOptions;
+pub use sgd::sgd_step;
 pub use sizes::{Padding, Sizes};
 pub use tensordot::TensordotDims;
 pub use unfold::UnfoldOptions;
@@ -144,6 +147,12 @@ impl Tensor {
 
     fn unary(&self, op: UnaryOp) -> Result<Self> {
         Ok(self.like_shape(self.device().backend().unary(op, self.plain(op.name())?)?))
+    }
+
+    /// A function of each element times a factor of the same shape, dtype and device.
+    fn unary_times(&self, op: UnaryOp, factor: &Self) -> Result<Self> {
+        let (x, factor) = (self.plain(op.name())?, factor.plain(op.name())?);
+        Ok(self.like_shape(self.device().backend().unary_times(op, x, factor)?))
     }
 
     /// The dtype in which this tensor is computed with: `F32` for half precision.

@@ -1,5 +1,6 @@
 //! Sigmoid, tanh and the functions derived from them.
 
+use super::fused::gradient;
 use crate::Result;
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
@@ -122,7 +123,10 @@ impl Function for Sigmoid {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
-        let out = grad.mul(&y.mul(&y.neg()?.add(1.0)?)?)?;
+        let out = gradient(
+            || y.unary_times(UnaryOp::SigmoidGrad, &grad).map(Some),
+            || grad.mul(&y.mul(&y.neg()?.add(1.0)?)?),
+        )?;
         one(out.to_dtype(ctx.grad().dtype())?)
     }
 }
@@ -138,7 +142,10 @@ impl Function for Tanh {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
-        let out = grad.mul(&y.mul(&y)?.neg()?.add(1.0)?)?;
+        let out = gradient(
+            || y.unary_times(UnaryOp::TanhGrad, &grad).map(Some),
+            || grad.mul(&y.mul(&y)?.neg()?.add(1.0)?),
+        )?;
         one(out.to_dtype(ctx.grad().dtype())?)
     }
 }

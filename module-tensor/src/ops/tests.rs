@@ -582,6 +582,8 @@ macro_rules! sources {
 const SOURCES: &[(&str, &str)] = &sources!(
     "accumulate",
     "adamw",
+    "sgd",
+    "step",
     "adaptive_pool",
     "addmm",
     "angle",

@@ -4,8 +4,8 @@ use module_tensor::backend::{
     AdamWKernels, ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry,
     ConvOp, CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData,
     LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
-    ResampleGeometry, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
-    UnfoldGeometry, UnfoldOp,
+    ResampleGeometry, SGDKernels, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp,
+    Storage, UnaryOp, UnfoldGeometry, UnfoldOp,
 };
 use module_tensor::{DType, Device, DeviceError, Error, Layout, Result, Scalar, Tensor};
 
@@ -430,5 +430,9 @@ impl Backend for Mirror {
 
     fn adamw(&self) -> Option<&dyn AdamWKernels> {
         self.has(Family::AdamW).then_some(self)
+    }
+
+    fn sgd(&self) -> Option<&dyn SGDKernels> {
+        self.has(Family::SGD).then_some(self)
     }
 }

@@ -13,16 +13,19 @@ pub enum Family {
     Recurrent,
     /// `adamw`.
     AdamW,
+    /// `sgd`.
+    SGD,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Softmax,
         Self::Norm,
         Self::CrossEntropy,
         Self::Attention,
         Self::Recurrent,
         Self::AdamW,
+        Self::SGD,
     ];
 }

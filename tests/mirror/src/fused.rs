@@ -4,8 +4,8 @@ use module_tensor::backend::{
     AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
     Backend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
     NormGradients, NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry,
-    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved,
-    SoftmaxKernels, SoftmaxOp, Storage,
+    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates,
+    SGDKernels, SGDMemory, SGDStep, Saved, SoftmaxKernels, SoftmaxOp, Storage,
 };
 use module_tensor::{DType, Device, Result};
 
@@ -177,34 +177,58 @@ impl AdamWKernels for Mirror {
         of_cpu(|cpu| cpu.adamw()).is_ok_and(|cpu| cpu.serves(dtype))
     }
 
-    fn step(
-        &self,
-        value: Operand,
-        grad: Operand,
-        moments: AdamWMemory<'_>,
-        step: &AdamWStep,
-    ) -> Result<Storage> {
-        let (value, grad) = (self.read(value)?, self.read(grad)?);
-        let device = self.device();
-        let behind = |x: &Storage| -> Result<Storage> {
-            let data: &MirrorStorage = x.data("adamw", device)?;
-            Ok(data.behind.clone())
-        };
-        let mut exp_avg = behind(moments.exp_avg)?;
-        let mut exp_avg_sq = behind(moments.exp_avg_sq)?;
-        let most = moments.max_exp_avg_sq.as_deref().map(behind);
-        let mut most = most.transpose()?;
+    fn step(&self, memory: AdamWMemory<'_>, grad: Operand, step: &AdamWStep) -> Result<()> {
+        let grad = self.read(grad)?;
+        let mut value = self.behind("adamw", memory.value)?;
+        let mut exp_avg = self.behind("adamw", memory.exp_avg)?;
+        let mut exp_avg_sq = self.behind("adamw", memory.exp_avg_sq)?;
+        let most = memory.max_exp_avg_sq.as_deref();
+        let mut most = most.map(|x| self.behind("adamw", x)).transpose()?;
         let inner = AdamWMemory {
+            value: &mut value,
             exp_avg: &mut exp_avg,
             exp_avg_sq: &mut exp_avg_sq,
             max_exp_avg_sq: most.as_mut(),
         };
-        let moved = of_cpu(|cpu| cpu.adamw())?.step(value, grad, inner, step)?;
-        *moments.exp_avg = self.hide(exp_avg);
-        *moments.exp_avg_sq = self.hide(exp_avg_sq);
-        if let (Some(to), Some(most)) = (moments.max_exp_avg_sq, most) {
+        of_cpu(|cpu| cpu.adamw())?.step(inner, grad, step)?;
+        *memory.value = self.hide(value);
+        *memory.exp_avg = self.hide(exp_avg);
+        *memory.exp_avg_sq = self.hide(exp_avg_sq);
+        if let (Some(to), Some(most)) = (memory.max_exp_avg_sq, most) {
             *to = self.hide(most);
         }
-        Ok(self.hide(moved))
+        Ok(())
+    }
+}
+
+impl SGDKernels for Mirror {
+    fn serves(&self, dtype: DType) -> bool {
+        of_cpu(|cpu| cpu.sgd()).is_ok_and(|cpu| cpu.serves(dtype))
+    }
+
+    fn step(&self, memory: SGDMemory<'_>, grad: Operand, step: &SGDStep) -> Result<()> {
+        let grad = self.read(grad)?;
+        let mut value = self.behind("sgd", memory.value)?;
+        let buffer = memory.momentum_buffer.as_deref();
+        let mut buffer = buffer.map(|x| self.behind("sgd", x)).transpose()?;
+        let inner = SGDMemory {
+            value: &mut value,
+            momentum_buffer: buffer.as_mut(),
+            is_first: memory.is_first,
+        };
+        of_cpu(|cpu| cpu.sgd())?.step(inner, grad, step)?;
+        *memory.value = self.hide(value);
+        if let (Some(to), Some(buffer)) = (memory.momentum_buffer, buffer) {
+            *to = self.hide(buffer);
+        }
+        Ok(())
+    }
+}
+
+impl Mirror {
+    /// The CPU's memory behind that of this device, to be written.
+    fn behind(&self, op: &'static str, x: &Storage) -> Result<Storage> {
+        let data: &MirrorStorage = x.data(op, self.device())?;
+        Ok(data.behind.clone())
     }
 }

@@ -6,6 +6,7 @@ mod boxed;
 mod gan;
 mod group_errors;
 mod groups;
+mod in_place;
 mod lion;
 mod pausing;
 

@@ -1,101 +1,48 @@
-//! A step of AdamW, in blocks that stay in the cache.
+//! A step of AdamW.
 
 use super::float::Float;
 use super::lanes::number;
 use super::map::{FloatKernel, run_float};
-use super::memory::scratch;
-use super::simd::{Loop, run_at_best_level};
-use super::threads::{Items, parallel_for};
+use super::update_in_place::{LANES, Update, to_write, update_in_place};
 use super::view::to_cow;
-use super::{
-    AdamWMemory, AdamWStep, CpuStorage, Element, Operand, Storage, check_allocatable, elements_of,
-};
-use crate::zip::{zip_mut, zip_mut3};
-use crate::{DTypeError, Result};
+use super::{AdamWMemory, AdamWStep, Operand};
+use crate::Result;
 
-pub(super) fn adamw(
-    value: &Operand,
-    grad: &Operand,
-    moments: AdamWMemory<'_>,
-    step: &AdamWStep,
-) -> Result<Storage> {
-    let kernel = AdamW {
-        value,
-        grad,
-        moments,
-        step,
-    };
-    run_float(value.storage.dtype(), kernel)
+const NAME: &str = "adamw";
+
+/// Nanoseconds for each element, about.
+const NS: usize = 2;
+
+pub(super) fn adamw(memory: AdamWMemory<'_>, grad: &Operand, step: &AdamWStep) -> Result<()> {
+    run_float(memory.value.dtype(), AdamW(memory, grad, step))
 }
 
-struct AdamW<'a> {
-    value: &'a Operand,
-    grad: &'a Operand,
-    moments: AdamWMemory<'a>,
-    step: &'a AdamWStep,
-}
+struct AdamW<'a>(AdamWMemory<'a>, &'a Operand, &'a AdamWStep);
 
 impl FloatKernel for AdamW<'_> {
-    type Output = Storage;
+    type Output = ();
 
     fn name(&self) -> &'static str {
-        "adamw"
+        NAME
     }
 
-    fn run<T: Float>(self) -> Result<Storage> {
-        let AdamWMemory {
-            exp_avg,
-            exp_avg_sq,
-            max_exp_avg_sq,
-        } = self.moments;
-        let (value, grad) = (to_cow::<T>(self.value)?, to_cow::<T>(self.grad)?);
-        let numel = value.len();
-        // Whatever can fail does so before the first moment changes.
-        let mut out = scratch(numel)?;
-        let exp_avg = Items(to_write(exp_avg, numel)?, 1);
-        let exp_avg_sq = Items(to_write(exp_avg_sq, numel)?, 1);
-        let max = match max_exp_avg_sq {
-            Some(max) => Some(Items(to_write(max, numel)?, 1)),
-            None => None,
-        };
-        let numbers = Numbers::of(self.step);
-        let items = ((Items(&mut out, 1), max), (exp_avg, exp_avg_sq));
-        parallel_for(
-            numel,
-            2,
-            items,
-            &|range, ((out, max), (exp_avg, exp_avg_sq))| {
-                run_at_best_level(Steps {
-                    value: &value[range.clone()],
-                    grad: &grad[range],
-                    exp_avg: exp_avg.0,
-                    exp_avg_sq: exp_avg_sq.0,
-                    max_exp_avg_sq: max.map(|max| max.0),
-                    numbers,
-                    out: out.0,
-                });
-                Ok(())
-            },
-        )?;
-        Ok(CpuStorage::wrap(out))
+    fn run<T: Float>(self) -> Result<()> {
+        let Self(memory, grad, step) = self;
+        let grad = to_cow::<T>(grad)?;
+        let numel = grad.len();
+        // Whatever can fail does so before the first number changes.
+        let value = to_write(NAME, memory.value, numel)?;
+        let exp_avg = to_write(NAME, memory.exp_avg, numel)?;
+        let exp_avg_sq = to_write(NAME, memory.exp_avg_sq, numel)?;
+        let numbers = Numbers::of(step);
+        match memory.max_exp_avg_sq {
+            Some(max) => {
+                let max = to_write(NAME, max, numel)?;
+                update_in_place([value, exp_avg, exp_avg_sq, max], &grad, NS, numbers)
+            }
+            None => update_in_place([value, exp_avg, exp_avg_sq], &grad, NS, numbers),
+        }
     }
-}
-
-/// The first elements of memory that nobody else shares, which is a copy if somebody does.
-fn to_write<T: Element>(storage: &mut Storage, numel: usize) -> Result<&mut [T]> {
-    let own = |memory: &mut CpuStorage| memory.values_mut::<T>().is_some();
-    if !storage.downcast_mut().is_some_and(own) {
-        check_allocatable::<T>(numel)?;
-        let shared = elements_of::<T>(storage)?;
-        *storage = CpuStorage::wrap(shared.get(..numel).unwrap_or_default().to_vec());
-    }
-    let (lhs, rhs) = (storage.dtype(), T::DTYPE);
-    let memory = storage.downcast_mut::<CpuStorage>();
-    let values = memory.and_then(|memory| memory.values_mut()?.get_mut(..numel));
-    values.ok_or_else(|| {
-        let op = "adamw";
-        DTypeError::Mismatch { op, lhs, rhs }.into()
-    })
 }
 
 /// The numbers of a step in the type of the elements.
@@ -127,53 +74,58 @@ impl<T: Float> Numbers<T> {
             step_size: number(step.step_size()),
         }
     }
-}
-
-struct Steps<'a, T> {
-    value: &'a [T],
-    grad: &'a [T],
-    exp_avg: &'a mut [T],
-    exp_avg_sq: &'a mut [T],
-    max_exp_avg_sq: Option<&'a mut [T]>,
-    numbers: Numbers<T>,
-    out: &'a mut [T],
-}
-
-impl<T: Float> Loop for Steps<'_, T> {
-    type Output = ();
 
     // The steps and their roundings are those of PyTorch's.
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn run(mut self) {
-        const BLOCK: usize = 512;
-        let n = self.numbers;
-        let inputs = self.value.chunks(BLOCK).zip(self.grad.chunks(BLOCK));
-        let exp_avgs = self.exp_avg.chunks_mut(BLOCK);
-        let moments = exp_avgs.zip(self.exp_avg_sq.chunks_mut(BLOCK));
-        let blocks = inputs.zip(moments).zip(self.out.chunks_mut(BLOCK));
-        for (i, (((value, grad), (exp_avg, exp_avg_sq)), out)) in blocks.enumerate() {
-            for (m, &grad) in zip_mut(exp_avg, grad) {
-                let grad = n.sign * grad;
-                let base = if n.near_grad { grad } else { *m };
-                *m = base + n.part1 * (grad - *m);
-            }
-            for (v, &grad) in zip_mut(exp_avg_sq, grad) {
-                *v = *v * n.beta2 + n.rest2 * grad * grad;
-            }
-            let mut second = &*exp_avg_sq;
-            if let Some(max) = &mut self.max_exp_avg_sq {
-                let max = max.chunks_mut(BLOCK).nth(i).unwrap_or_default();
-                for (max, &v) in zip_mut(max, second) {
-                    *max = if v.is_nan() { v } else { max.greater(v) };
-                }
-                second = max;
-            }
-            for (out, &value, &m, &second) in zip_mut3(out, value, exp_avg, second) {
-                let root = second.sqrt() / n.root_correction + n.eps;
-                *out = value * n.decay - n.step_size * m / root;
-            }
+    fn first_moment(self, m: T, grad: T) -> T {
+        let base = if self.near_grad { grad } else { m };
+        base + self.part1 * (grad - m)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn second_moment(self, v: T, grad: T) -> T {
+        v * self.beta2 + self.rest2 * grad * grad
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn moved(self, value: T, m: T, second: T) -> T {
+        let root = second.sqrt() / self.root_correction + self.eps;
+        value * self.decay - self.step_size * m / root
+    }
+}
+
+impl<T: Float> Update<T, 3> for Numbers<T> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn update(self, [value, m, v]: &mut [[T; LANES]; 3], grad: &[T; LANES]) {
+        for i in 0..LANES {
+            let grad = self.sign * grad[i];
+            m[i] = self.first_moment(m[i], grad);
+            v[i] = self.second_moment(v[i], grad);
+            value[i] = self.moved(value[i], m[i], v[i]);
+        }
+    }
+}
+
+/// AMSGrad.
+impl<T: Float> Update<T, 4> for Numbers<T> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn update(self, [value, m, v, max]: &mut [[T; LANES]; 4], grad: &[T; LANES]) {
+        for i in 0..LANES {
+            let grad = self.sign * grad[i];
+            m[i] = self.first_moment(m[i], grad);
+            v[i] = self.second_moment(v[i], grad);
+            max[i] = if v[i].is_nan() {
+                v[i]
+            } else {
+                max[i].greater(v[i])
+            };
+            value[i] = self.moved(value[i], m[i], max[i]);
         }
     }
 }

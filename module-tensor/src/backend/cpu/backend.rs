@@ -2,7 +2,7 @@
 
 use super::super::{
     AdamWKernels, AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels,
-    RecurrentKernels, SoftmaxKernels,
+    RecurrentKernels, SGDKernels, SoftmaxKernels,
 };
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
@@ -75,6 +75,10 @@ impl Backend for CpuBackend {
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
         unary::unary(op, x)
+    }
+
+    fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
+        unary::unary_times(op, x, factor)
     }
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
@@ -338,6 +342,10 @@ impl Backend for CpuBackend {
     }
 
     fn adamw(&self) -> Option<&dyn AdamWKernels> {
+        Some(self)
+    }
+
+    fn sgd(&self) -> Option<&dyn SGDKernels> {
         Some(self)
     }
 }

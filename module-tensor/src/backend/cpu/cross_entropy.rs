@@ -1,17 +1,20 @@
 //! The cross-entropy of logits with classes, without a tensor of probabilities.
 
+// As in `softmax.rs`.
+#![allow(clippy::needless_range_loop)]
+
 use super::compute::saved_elements;
 use super::float::Float;
-use super::lanes::{exp, map, map2, number, split, sum_of2, update, update2};
+use super::lanes::{number, split, sum_of2};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
+use super::simd::{Loop, run_at_best_level};
 use super::softmax::{Lanes, log_sums};
 use super::view::{to_cow, to_vec};
 use super::{
     CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage,
     check_allocatable,
 };
-use crate::zip::zip_mut;
 use crate::{Result, ShapeError};
 
 const NAME: &str = "cross_entropy";
@@ -195,11 +198,12 @@ impl FloatKernel for Gradient<'_> {
                 let Some((class, own)) = slope.own else {
                     continue;
                 };
-                map(out, x, |v| v.minus(slope.high).minus(slope.low));
-                exp(out);
-                for (out, &weight) in zip_mut(out, &weight) {
-                    *out = out.times(slope.pull).minus(weight.times(slope.even));
-                }
+                run_at_best_level(Row {
+                    out,
+                    x,
+                    weight: &weight,
+                    slope: &slope,
+                });
                 out[class] = out[class].minus(own);
                 continue;
             }
@@ -213,17 +217,12 @@ impl FloatKernel for Gradient<'_> {
                 pulls.push(if counts { slope.pull } else { T::zero() });
                 evens.push(if counts { slope.even } else { T::zero() });
             }
-            let rows = out
-                .chunks_exact_mut(lanes.inner)
-                .zip(x.chunks_exact(lanes.inner));
-            for ((out, x), &weight) in rows.zip(&weight) {
-                map2(out, x, &highs, T::minus);
-                update(out, &lows, T::minus);
-                exp(out);
-                update2(out, &pulls, &evens, |e, pull, even| {
-                    e.times(pull).minus(weight.times(even))
-                });
-            }
+            run_at_best_level(Block {
+                out,
+                x,
+                weight: &weight,
+                slopes: [&highs, &lows, &pulls, &evens],
+            });
             for j in 0..lanes.inner {
                 if let Some((class, own)) = slope(i * lanes.inner + j)?.own {
                     let out = &mut out[class * lanes.inner + j];
@@ -232,5 +231,65 @@ impl FloatKernel for Gradient<'_> {
             }
         }
         Ok(CpuStorage::wrap(out))
+    }
+}
+
+/// The slopes of one element's logits, its own class left out.
+struct Row<'a, T> {
+    out: &'a mut [T],
+    x: &'a [T],
+    weight: &'a [T],
+    slope: &'a Slope<T>,
+}
+
+impl<T: Float> Loop for Row<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let &Slope {
+            high,
+            low,
+            pull,
+            even,
+            ..
+        } = self.slope;
+        let (out, len) = (self.out, self.x.len());
+        let (out, x, weight) = (&mut out[..len], self.x, &self.weight[..len]);
+        for i in 0..len {
+            let share = x[i].minus(high).minus(low).exp_of_negative();
+            out[i] = share.times(pull).minus(weight[i].times(even));
+        }
+    }
+}
+
+/// The same for neighbors, class by class.
+struct Block<'a, T> {
+    out: &'a mut [T],
+    x: &'a [T],
+    weight: &'a [T],
+    /// The high and low parts of the logarithms, the pulls and the evens.
+    slopes: [&'a [T]; 4],
+}
+
+impl<T: Float> Loop for Block<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let [highs, lows, pulls, evens] = self.slopes;
+        let inner = highs.len();
+        let (lows, pulls, evens) = (&lows[..inner], &pulls[..inner], &evens[..inner]);
+        let rows = self.out.chunks_exact_mut(inner);
+        let rows = rows.zip(self.x.chunks_exact(inner));
+        for ((out, x), &weight) in rows.zip(self.weight) {
+            let (out, x) = (&mut out[..inner], &x[..inner]);
+            for i in 0..inner {
+                let share = x[i].minus(highs[i]).minus(lows[i]).exp_of_negative();
+                out[i] = share.times(pulls[i]).minus(weight.times(evens[i]));
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
 use super::threads::{Items, parallel_for};
-use super::view::{Branch, choose, map1, map2, owned, slice};
+use super::view::{Branch, choose, map1, map1_wide, map2, map2_wide, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 
@@ -19,6 +19,9 @@ pub(super) fn binary_scalar(op: BinaryOp, x: Operand, number: Scalar) -> Result<
 /// What a binary operation is applied to.
 trait Operands {
     fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>>;
+
+    /// The same with all the vector instructions that the processor has.
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>>;
 }
 
 struct Pair<'a>(&'a Operand, &'a Operand);
@@ -26,6 +29,10 @@ struct Pair<'a>(&'a Operand, &'a Operand);
 impl Operands for Pair<'_> {
     fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
         map2(self.0, self.1, f)
+    }
+
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
+        map2_wide(self.0, self.1, f)
     }
 }
 
@@ -35,6 +42,11 @@ impl Operands for WithNumber<'_> {
     fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
         let number = T::from_scalar(self.1);
         map1(self.0, move |v| f(v, number))
+    }
+
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
+        let number = T::from_scalar(self.1);
+        map1_wide(self.0, move |v| f(v, number))
     }
 }
 
@@ -58,9 +70,9 @@ impl<O: Operands> NumberKernel for Binary<O> {
             return Err(T::DTYPE.error(op.name(), needs));
         }
         Ok(CpuStorage::wrap(match op {
-            BinaryOp::Add => operands.each(T::plus),
-            BinaryOp::Sub => operands.each(T::minus),
-            BinaryOp::Mul => operands.each(T::times),
+            BinaryOp::Add => operands.each_wide(T::plus),
+            BinaryOp::Sub => operands.each_wide(T::minus),
+            BinaryOp::Mul => operands.each_wide(T::times),
             BinaryOp::Div => operands.each(|a: T, b: T| a.over(b).unwrap_or(a)),
             BinaryOp::Pow => operands.each(T::power),
             BinaryOp::Maximum => {

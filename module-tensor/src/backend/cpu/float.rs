@@ -11,6 +11,8 @@ pub(super) trait Float: Number + super::gemm::Tile {
     const NEG_INFINITY: Self;
 
     fn exp(self) -> Self;
+    /// The bits of [`exp`](Self::exp), of a number below 1.
+    fn exp_of_negative(self) -> Self;
     /// `self · factor + term`, rounded once.
     fn times_plus(self, factor: Self, term: Self) -> Self;
     fn ln(self) -> Self;
@@ -39,6 +41,11 @@ macro_rules! floats {
             #[inline(always)]
             fn exp(self) -> Self {
                 $vector::exp(self)
+            }
+
+            #[inline(always)]
+            fn exp_of_negative(self) -> Self {
+                $vector::exp_of_negative(self)
             }
 
             #[inline(always)]

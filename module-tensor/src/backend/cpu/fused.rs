@@ -1,7 +1,7 @@
 //! The families of kernels that do several steps at once.
 
 use super::super::{
-    AdamWKernels, AttentionKernels, CrossEntropyKernels, NormKernels, RecurrentKernels,
+    AdamWKernels, AttentionKernels, CrossEntropyKernels, NormKernels, RecurrentKernels, SGDKernels,
     SoftmaxKernels,
 };
 use super::backend::CpuBackend;
@@ -9,10 +9,10 @@ use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
     AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, CrossEntropyGeometry,
     CrossEntropyInputs, NormGeometry, NormGradients, NormInputs, Normalized, Operand,
-    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved,
-    SoftmaxOp, Storage,
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates,
+    SGDMemory, SGDStep, Saved, SoftmaxOp, Storage,
 };
-use super::{adamw, attention, cross_entropy, map, normalize, recurrent, softmax};
+use super::{adamw, attention, cross_entropy, map, normalize, recurrent, sgd, softmax};
 use crate::layout::Layout;
 use crate::{DType, Result};
 
@@ -191,13 +191,18 @@ impl AdamWKernels for CpuBackend {
         matches!(dtype, DType::F32 | DType::F64)
     }
 
-    fn step(
-        &self,
-        value: Operand,
-        grad: Operand,
-        moments: AdamWMemory<'_>,
-        step: &AdamWStep,
-    ) -> Result<Storage> {
-        adamw::adamw(&value, &grad, moments, step)
+    fn step(&self, memory: AdamWMemory<'_>, grad: Operand, step: &AdamWStep) -> Result<()> {
+        adamw::adamw(memory, &grad, step)
+    }
+}
+
+impl SGDKernels for CpuBackend {
+    /// As for AdamW.
+    fn serves(&self, dtype: DType) -> bool {
+        matches!(dtype, DType::F32 | DType::F64)
+    }
+
+    fn step(&self, memory: SGDMemory<'_>, grad: Operand, step: &SGDStep) -> Result<()> {
+        sgd::sgd(memory, &grad, step)
     }
 }

@@ -45,7 +45,8 @@ fn sum_of_blocks<T: Number>(x: &[T]) -> T {
     blocks.fold(T::zero(), |sum, x| sum.plus(run_at_best_level(Sum(x))))
 }
 
-struct Sum<'a, T>(&'a [T]);
+/// [`sum`] of at most [`BLOCK`] elements, to be run in a loop.
+pub(super) struct Sum<'a, T>(pub(super) &'a [T]);
 
 impl<T: Number> Loop for Sum<'_, T> {
     type Output = T;
@@ -61,6 +62,29 @@ impl<T: Number> Loop for Sum<'_, T> {
             }
         }
         let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        rest.plus(sum_of_lanes(partial))
+    }
+}
+
+/// `Σ aᵢ bᵢ`
+pub(super) struct Dot<'a, T>(pub(super) &'a [T], pub(super) &'a [T]);
+
+impl<T: Number> Loop for Dot<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::zero(); WIDE_LANES];
+        let (a, a_rest) = self.0.as_chunks::<WIDE_LANES>();
+        let (b, b_rest) = self.1.as_chunks::<WIDE_LANES>();
+        for (a, b) in zip(a, b) {
+            for (sum, &a, &b) in zip_mut2(&mut partial, a, b) {
+                *sum = sum.plus(a.times(b));
+            }
+        }
+        let rest = zip(a_rest, b_rest);
+        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
         rest.plus(sum_of_lanes(partial))
     }
 }
@@ -113,32 +137,68 @@ pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) 
     blocks.fold(T::zero(), |sum, (a, b)| sum.plus(block(a, b)))
 }
 
-/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²`, in two loops, because one that adds to both is not made
-/// of vector instructions.
+/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²` of at most [`BLOCK`] elements.
 pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
-    let squares = sum_of(x, |v| {
-        let distance = v.minus(shift);
-        distance.times(distance)
-    });
-    (sum_of(x, |v| v.minus(shift)).to_f64(), squares.to_f64())
+    let [sum, squares] = run_at_best_level(Deviations(x, shift));
+    (sum.to_f64(), squares.to_f64())
+}
+
+struct Deviations<'a, T>(&'a [T], T);
+
+impl<T: Float> Loop for Deviations<'_, T> {
+    type Output = [T; 2];
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> [T; 2] {
+        let Self(x, shift) = self;
+        let (mut sums, mut squares) = ([T::zero(); LANES], [T::zero(); LANES]);
+        let (chunks, rest) = x.as_chunks::<LANES>();
+        for chunk in chunks {
+            for i in 0..LANES {
+                let distance = chunk[i].minus(shift);
+                sums[i] = sums[i].plus(distance);
+                squares[i] = squares[i].plus(distance.times(distance));
+            }
+        }
+        let (mut sum, mut square) = (T::zero(), T::zero());
+        for &v in rest {
+            let distance = v.minus(shift);
+            sum = sum.plus(distance);
+            square = square.plus(distance.times(distance));
+        }
+        for i in 0..LANES {
+            sum = sum.plus(sums[i]);
+            square = square.plus(squares[i]);
+        }
+        [sum, square]
+    }
 }
 
 /// The greatest element that is not NaN, `-∞` of none.
 pub(super) fn max<T: Float>(x: &[T]) -> T {
-    let mut partial = [T::NEG_INFINITY; LANES];
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    for chunk in chunks {
-        raise(&mut partial, chunk);
-    }
-    let greater = |max: T, &v: &T| if v > max { v } else { max };
-    let rest = rest.iter().fold(T::NEG_INFINITY, greater);
-    partial.iter().fold(rest, greater)
+    run_at_best_level(Max(x))
 }
 
-/// `aᵢ = max(aᵢ, bᵢ)`, a NaN in `b` left out.
-pub(super) fn raise<T: Float>(a: &mut [T], b: &[T]) {
-    for (a, &b) in zip_mut(a, b) {
-        *a = if b > *a { b } else { *a };
+/// [`max`], to be run in a loop.
+pub(super) struct Max<'a, T>(pub(super) &'a [T]);
+
+impl<T: Float> Loop for Max<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::NEG_INFINITY; LANES];
+        let (chunks, rest) = self.0.as_chunks::<LANES>();
+        for chunk in chunks {
+            for (most, &v) in zip_mut(&mut partial, chunk) {
+                *most = if v > *most { v } else { *most };
+            }
+        }
+        let greater = |most: T, &v: &T| if v > most { v } else { most };
+        let rest = rest.iter().fold(T::NEG_INFINITY, greater);
+        partial.iter().fold(rest, greater)
     }
 }
 
@@ -170,7 +230,7 @@ pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, 
     }
 }
 
-/// `xᵢ = eˣⁱ`
+/// `xᵢ = eˣⁱ` of numbers that are at most 0 but for rounding, as differences to the greatest.
 pub(super) fn exp<T: Float>(x: &mut [T]) {
     run_at_best_level(Exp(x));
 }
@@ -184,7 +244,7 @@ impl<T: Float> Loop for Exp<'_, T> {
     #[allow(clippy::inline_always)]
     fn run(self) {
         for v in self.0 {
-            *v = v.exp();
+            *v = v.exp_of_negative();
         }
     }
 }

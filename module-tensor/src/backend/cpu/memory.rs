@@ -125,7 +125,7 @@ impl<T: Element> Workspace<T> {
 }
 
 /// The bytes of a cache line, and of the longest vector: one that lies across two takes twice the time.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 impl<T: Element> Drop for Workspace<T> {
     fn drop(&mut self) {
@@ -138,6 +138,19 @@ pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
     let mut block = vec_with_capacity(len)?;
     block.resize(len, value);
     Ok(block)
+}
+
+/// `len` zeros, for which there is room: those of the allocator are not written, and others by the system's
+/// function, which does not read them first.
+pub(super) fn zeros<T: Element>(len: usize) -> Vec<T> {
+    match reused_block(len) {
+        Some(mut block) => {
+            block.clear();
+            block.resize(len, T::default());
+            block
+        }
+        None => vec![T::default(); len],
+    }
 }
 
 /// Keeps the memory of a freed tensor for new tensors.

@@ -48,6 +48,7 @@ mod resample_axis;
 pub(crate) mod rng;
 mod sample;
 mod scan;
+mod sgd;
 mod softmax;
 mod sort;
 mod special;
@@ -59,6 +60,7 @@ mod thread_pool;
 mod threads;
 mod unary;
 mod unfold;
+mod update_in_place;
 mod vector;
 mod view;
 mod window;
@@ -78,8 +80,9 @@ use super::{
     GatherAlongGeometry, GatherDim, HostData, LinearOp, NormGeometry, NormGradients, NormInputs,
     NormOver, Normalized, Operand, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
     RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp,
-    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved,
-    SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp,
+    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SGDMemory, SGDStep, SampleGeometry,
+    SampleOp, Saved, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
+    UnfoldOp,
 };
 use crate::simd;
 use memory::{check_allocatable, scratch};

@@ -4,15 +4,16 @@
 //! scale for each plane, and over rows with statistics down the columns. Statistics are kept in
 //! `f64`; whatever is done to each element happens in the type of the elements.
 
+mod columns;
 mod gradient;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::float::Float;
-use super::lanes::{BLOCK, deviations, map, number, split, sum, sum_of, update, update2};
+use super::lanes::{BLOCK, deviations, number, split, sum, sum_of};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{
@@ -24,10 +25,9 @@ use crate::zip::{zip, zip_mut, zip_mut3};
 
 pub(super) use gradient::normalize_backward;
 
-const NAME: &str = "normalization";
+use columns::{Rows, not_negative};
 
-/// The number of rows that are summed in the type of the elements before their sums are added in `f64`.
-const ROWS: usize = 64;
+const NAME: &str = "normalization";
 
 /// The number of elements that give the first estimate of the mean.
 const FEW: usize = 32;
@@ -89,11 +89,21 @@ impl FloatKernel for Normalize<'_> {
                 Ok(())
             })?;
         } else {
-            if inputs.statistics.is_none() {
-                statistics.over_batch(&x, geometry);
+            let width = geometry.groups;
+            let rows = Rows {
+                elements: &x,
+                width,
+            };
+            match (inputs.statistics.is_none(), geometry.in_columns()) {
+                (false, _) => {}
+                (true, false) => statistics.over_batch(&x, geometry),
+                (true, true) => {
+                    let [mean, var] = columns::moments(rows)?;
+                    statistics = Statistics { mean, var };
+                }
             }
             if geometry.in_columns() {
-                affine.columns(&mut out, &x, &statistics);
+                affine.columns(&mut out, rows, &statistics)?;
             } else {
                 let row = geometry.row();
                 parallel_for(
@@ -154,41 +164,12 @@ impl Statistics {
 
     fn over_batch<T: Float>(&mut self, x: &[T], geometry: &NormGeometry) {
         let groups = geometry.groups;
-        if geometry.in_columns() {
-            *self = Self::of_columns(x, groups);
-            return;
-        }
         let mut moments = vec![Moments::default(); groups];
         for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
             moments[i % groups].add(x, geometry.centered);
         }
         self.mean.extend(moments.iter().map(|m| m.mean));
         self.var.extend(moments.iter().map(Moments::var));
-    }
-
-    /// Sums first, then squares of the distances from the mean, row after row.
-    fn of_columns<T: Float>(x: &[T], width: usize) -> Self {
-        let rows = (x.len() / width) as f64;
-        let [mut mean] = columns(x.len(), width, |row, [sum]: &mut [Vec<T>; 1]| {
-            update(sum, &x[row], T::plus);
-        });
-        mean.iter_mut().for_each(|v| *v /= rows);
-        let shift: Vec<T> = mean.iter().map(|&mean| number(mean)).collect();
-        let [offset, mut var] = columns(x.len(), width, |row, [sum, squares]: &mut [Vec<T>; 2]| {
-            update2(sum, &x[row.clone()], &shift, |sum, v, shift| {
-                sum.plus(v.minus(shift))
-            });
-            update2(squares, &x[row], &shift, |sum, v, shift| {
-                let distance = v.minus(shift);
-                sum.plus(distance.times(distance))
-            });
-        });
-        for (((mean, var), shift), offset) in mean.iter_mut().zip(&mut var).zip(&shift).zip(offset)
-        {
-            *mean = shift.to_f64() + offset / rows;
-            *var = not_negative((*var - offset * offset / rows) / rows);
-        }
-        Self { mean, var }
     }
 
     /// The statistics in the type of the elements.
@@ -207,38 +188,6 @@ impl Statistics {
 
 fn scale(var: f64, eps: f64) -> f64 {
     (var + eps).sqrt().recip()
-}
-
-/// `N` sums down the columns of `len` elements in rows of `width`: `add` adds a row to them.
-fn columns<T: Float, const N: usize>(
-    len: usize,
-    width: usize,
-    mut add: impl FnMut(Range<usize>, &mut [Vec<T>; N]),
-) -> [Vec<f64>; N] {
-    let mut totals = std::array::from_fn(|_| vec![0.0; width]);
-    let mut partial = std::array::from_fn(|_| vec![T::zero(); width]);
-    for (i, end) in (width..=len).step_by(width).enumerate() {
-        add(end - width..end, &mut partial);
-        if (i + 1) % ROWS == 0 || end == len {
-            settle(&mut totals, &mut partial);
-        }
-    }
-    totals
-}
-
-/// Adds sums to the totals in `f64` and starts them anew.
-fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
-    for (totals, partial) in totals.iter_mut().zip(partial) {
-        for (total, partial) in totals.iter_mut().zip(partial) {
-            *total += partial.to_f64();
-            *partial = T::zero();
-        }
-    }
-}
-
-/// Rounding may make the variance of equal numbers negative; NaN stays.
-fn not_negative(var: f64) -> f64 {
-    if var < 0.0 { 0.0 } else { var }
 }
 
 /// The mean and the squared distances from it of the numbers seen so far.
@@ -303,26 +252,20 @@ impl<T: Float> Affine<'_, T> {
         let scale = number::<T>(scale(var, eps));
         let group = i % groups * channels..(i % groups + 1) * channels;
         let (weight, bias) = (&self.weight[group.clone()], &self.bias[group]);
-        if inner == 1 {
-            for (out, &x, &weight, &bias) in zip_mut3(out, x, weight, bias) {
-                let normal = x.minus(high).minus(low).times(scale);
-                *out = normal.times(weight).plus(bias);
-            }
-            return;
-        }
-        let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
-        for ((out, x), (&weight, &bias)) in planes.zip(zip(weight, bias)) {
-            // What is left of the mean is in the shift.
-            let scale = scale.times(weight);
-            let shift = bias.minus(low.times(scale));
-            map(out, x, |x| x.minus(high).times(scale).plus(shift));
-        }
+        run_at_best_level(Row {
+            out,
+            x,
+            inner,
+            mean: (high, low),
+            scale,
+            weight,
+            bias,
+        });
     }
 
     /// Rows with statistics down the columns.
-    fn columns(&self, out: &mut [T], x: &[T], statistics: &Statistics) {
-        let groups = self.geometry.groups;
-        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(groups));
+    fn columns(&self, out: &mut [T], x: Rows<'_, T>, statistics: &Statistics) -> Result<()> {
+        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(x.width));
         for (i, (&mean, &var)) in zip(&statistics.mean, &statistics.var).enumerate() {
             let (high, low) = split::<T>(mean);
             let scale = number::<T>(scale(var, self.geometry.eps)).times(self.weight[i]);
@@ -330,10 +273,43 @@ impl<T: Float> Affine<'_, T> {
             scales.push(scale);
             shifts.push(self.bias[i].minus(low.times(scale)));
         }
-        let (means, scales, shifts) = (&means[..groups], &scales[..groups], &shifts[..groups]);
-        for (out, x) in out.chunks_exact_mut(groups).zip(x.chunks_exact(groups)) {
-            for (i, (out, x)) in zip_mut(out, x).enumerate() {
-                *out = x.minus(means[i]).times(scales[i]).plus(shifts[i]);
+        columns::normalize(out, x, [&means, &scales, &shifts])
+    }
+}
+
+/// A row that is normalized, then scaled and shifted plane by plane of `inner` elements.
+struct Row<'a, T> {
+    out: &'a mut [T],
+    x: &'a [T],
+    inner: usize,
+    mean: (T, T),
+    scale: T,
+    weight: &'a [T],
+    bias: &'a [T],
+}
+
+impl<T: Float> Loop for Row<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let Self { out, x, inner, .. } = self;
+        let (high, low) = self.mean;
+        if inner == 1 {
+            for (out, &x, &weight, &bias) in zip_mut3(out, x, self.weight, self.bias) {
+                let normal = x.minus(high).minus(low).times(self.scale);
+                *out = normal.times(weight).plus(bias);
+            }
+            return;
+        }
+        let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
+        for ((out, x), (&weight, &bias)) in planes.zip(zip(self.weight, self.bias)) {
+            // What is left of the mean is in the shift.
+            let scale = self.scale.times(weight);
+            let shift = bias.minus(low.times(scale));
+            for (out, &x) in zip_mut(out, x) {
+                *out = x.minus(high).times(scale).plus(shift);
             }
         }
     }

@@ -14,7 +14,7 @@ use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, PoolGeometry, Storage};
 use crate::zip::zip;
-use crate::{DType, ErrorKind, Result};
+use crate::{DType, Result, ShapeError};
 
 /// The greatest elements.
 pub(super) fn max_pool(x: &Operand, geometry: &PoolGeometry) -> Result<Storage> {
@@ -157,7 +157,7 @@ impl FloatKernel for Backward<'_> {
                     // A negative number becomes a large one.
                     let Some(sum) = sums.get_mut(index as usize) else {
                         let (op, size) = ("max_pool_backward", input);
-                        return Err(ErrorKind::Index { op, index, size }.into());
+                        return Err(ShapeError::Index { op, index, size }.into());
                     };
                     *sum = sum.plus(v);
                 }

@@ -3,14 +3,18 @@
 //! Along the last dimension the loops run over rows. Along another one they run over tiles of
 //! neighboring columns, so that memory is read in order there too.
 
+// Of loops of many steps inside of others, the compiler makes vector instructions only if they go by index.
+#![allow(clippy::needless_range_loop)]
+
 use super::float::Float;
-use super::lanes::{exp, map, map2, max, number, raise, sum, sum_of2, update, update2};
+use super::lanes::{BLOCK, Dot, Max, Sum, exp, number, update};
 use super::map::{FloatKernel, run_float};
-use super::memory::{filled, scratch, vec_with_capacity};
+use super::memory::{scratch, vec_with_capacity};
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
-use crate::zip::{zip, zip_mut3};
+use crate::zip::{zip, zip_mut2};
 use crate::{Result, Shape};
 
 /// The number of columns that are processed together.
@@ -72,30 +76,6 @@ impl Lanes {
     fn rows(self, tile: std::ops::Range<usize>) -> impl Iterator<Item = std::ops::Range<usize>> {
         (0..self.size).map(move |row| row * self.inner + tile.start..row * self.inner + tile.end)
     }
-
-    /// The greatest of each lane of a tile.
-    fn greatest<T: Float>(self, x: &[T], tile: std::ops::Range<usize>, most: &mut [T]) {
-        most.fill(T::NEG_INFINITY);
-        self.rows(tile).for_each(|row| raise(most, &x[row]));
-    }
-
-    /// `Σ e^(x - shift)` of each lane of a tile.
-    fn exponentials<T: Float>(
-        self,
-        x: &[T],
-        tile: std::ops::Range<usize>,
-        shift: &[T],
-        total: &mut [T],
-    ) {
-        let mut buffer = [T::zero(); TILE];
-        let buffer = &mut buffer[..tile.len()];
-        total.fill(T::zero());
-        for row in self.rows(tile) {
-            map2(buffer, &x[row], shift, T::minus);
-            exp(buffer);
-            update(total, buffer, T::plus);
-        }
-    }
 }
 
 struct Softmax<'a>(SoftmaxOp, &'a Operand, usize);
@@ -115,78 +95,156 @@ impl FloatKernel for Softmax<'_> {
         let mut out = scratch(x.len())?;
         let block = lanes.block();
         let count = x.len().checked_div(block).unwrap_or(0);
-        parallel_for(count, block, Items(&mut out, block), &|blocks, mut out| {
-            let mut buffer = Vec::new();
-            for (i, index) in blocks.enumerate() {
-                let (out, x) = (out.at(i), &x[index * block..][..block]);
-                if lanes.inner == 1 {
-                    normalize_row(op, out, x, &mut buffer);
-                } else {
-                    normalize_columns(op, out, x, lanes);
-                }
-            }
+        parallel_for(count, block, Items(&mut out, block), &|blocks, out| {
+            run_at_best_level(Normalize {
+                op,
+                out: out.0,
+                x: &x[blocks.start * block..blocks.end * block],
+                lanes,
+            });
             Ok(())
         })?;
         Ok(CpuStorage::wrap(out))
     }
 }
 
+/// The softmax of whole blocks.
+struct Normalize<'a, T> {
+    op: SoftmaxOp,
+    out: &'a mut [T],
+    x: &'a [T],
+    lanes: Lanes,
+}
+
+impl<T: Float> Loop for Normalize<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let Self { op, out, x, lanes } = self;
+        let block = lanes.block();
+        if x.is_empty() {
+            return;
+        }
+        if lanes.inner == 1 {
+            let rows = block * rows_of(block);
+            for (out, x) in out.chunks_mut(rows).zip(x.chunks(rows)) {
+                normalize_rows(op, out, x, block);
+            }
+            return;
+        }
+        for (out, x) in out.chunks_exact_mut(block).zip(x.chunks_exact(block)) {
+            normalize_columns(op, out, x, lanes);
+        }
+    }
+}
+
+/// The number of rows that go through the steps together: the folds of one do not wait for those of another.
+const ROWS: usize = 8;
+
+/// The number of elements of these that stay in the nearest cache.
+const NEAR: usize = 2048;
+
+/// How many rows of a width are processed together.
+fn rows_of(width: usize) -> usize {
+    (NEAR / width.max(1)).clamp(1, ROWS)
+}
+
 /// The greatest is subtracted first, so that no exponential overflows. NaN is left out of the
 /// greatest and makes the sum, and so the whole lane, NaN.
-fn normalize_row<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], buffer: &mut Vec<T>) {
-    let most = max(x);
-    match op {
-        SoftmaxOp::Softmax => {
-            map(out, x, |v| v.minus(most));
-            exp(out);
-            let share = sum(out).recip();
-            out.iter_mut().for_each(|v| *v = v.times(share));
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn normalize_rows<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], width: usize) {
+    let (mut mosts, mut totals) = ([T::zero(); ROWS], [T::zero(); ROWS]);
+    for (most, x) in mosts.iter_mut().zip(x.chunks_exact(width)) {
+        *most = Max(x).run();
+    }
+    // Those of the logarithm are written over.
+    let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+    for ((out, x), &most) in rows.zip(&mosts) {
+        let x = &x[..out.len()];
+        for i in 0..out.len() {
+            out[i] = x[i].minus(most).exp_of_negative();
         }
-        SoftmaxOp::LogSoftmax => {
-            let log = exponentials(x, most, buffer).ln();
-            map(out, x, |v| v.minus(most).minus(log));
+    }
+    for (total, out) in totals.iter_mut().zip(out.chunks_exact(width)) {
+        let blocks = out.chunks(BLOCK);
+        *total = blocks.fold(T::zero(), |sum, x| sum.plus(Sum(x).run()));
+    }
+    let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+    for ((out, x), (&most, &total)) in rows.zip(mosts.iter().zip(&totals)) {
+        match op {
+            SoftmaxOp::Softmax => {
+                let share = total.recip();
+                for v in out {
+                    *v = v.times(share);
+                }
+            }
+            SoftmaxOp::LogSoftmax => {
+                let (log, x) = (total.ln(), &x[..out.len()]);
+                for i in 0..out.len() {
+                    out[i] = x[i].minus(most).minus(log);
+                }
+            }
         }
     }
 }
 
-/// `Σ e^(x - shift)`, a block at a time in `buffer`.
-fn exponentials<T: Float>(x: &[T], shift: T, buffer: &mut Vec<T>) -> T {
-    buffer.resize(super::lanes::BLOCK.min(x.len()), T::zero());
-    let mut total = T::zero();
-    for x in x.chunks(buffer.len().max(1)) {
-        let buffer = &mut buffer[..x.len()];
-        map(buffer, x, |v| v.minus(shift));
-        exp(buffer);
-        total = total.plus(sum(buffer));
-    }
-    total
-}
-
+#[inline(always)]
+#[allow(clippy::inline_always)]
 fn normalize_columns<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], lanes: Lanes) {
     let (mut most, mut total) = ([T::zero(); TILE], [T::zero(); TILE]);
     for tile in lanes.tiles() {
-        let (most, total) = (&mut most[..tile.len()], &mut total[..tile.len()]);
-        lanes.greatest(x, tile.clone(), most);
+        let columns = tile.len();
+        let (most, total) = (&mut most[..columns], &mut total[..columns]);
+        most.fill(T::NEG_INFINITY);
+        for row in lanes.rows(tile.clone()) {
+            let x = &x[row][..columns];
+            for i in 0..columns {
+                most[i] = if x[i] > most[i] { x[i] } else { most[i] };
+            }
+        }
+        total.fill(T::zero());
+        for row in lanes.rows(tile.clone()) {
+            match op {
+                SoftmaxOp::Softmax => {
+                    let (out, x) = (&mut out[row.clone()][..columns], &x[row][..columns]);
+                    for i in 0..columns {
+                        out[i] = x[i].minus(most[i]).exp_of_negative();
+                    }
+                    for i in 0..columns {
+                        total[i] = total[i].plus(out[i]);
+                    }
+                }
+                SoftmaxOp::LogSoftmax => {
+                    let x = &x[row][..columns];
+                    for i in 0..columns {
+                        total[i] = total[i].plus(x[i].minus(most[i]).exp_of_negative());
+                    }
+                }
+            }
+        }
         match op {
             SoftmaxOp::Softmax => {
-                total.fill(T::zero());
-                for row in lanes.rows(tile.clone()) {
-                    let out = &mut out[row.clone()];
-                    map2(out, &x[row], most, T::minus);
-                    exp(out);
-                    update(total, out, T::plus);
+                for total in total.iter_mut() {
+                    *total = total.recip();
                 }
-                total.iter_mut().for_each(|v| *v = v.recip());
-                let rows = lanes.rows(tile);
-                rows.for_each(|row| update(&mut out[row], total, T::times));
+                for row in lanes.rows(tile) {
+                    let out = &mut out[row][..columns];
+                    for i in 0..columns {
+                        out[i] = out[i].times(total[i]);
+                    }
+                }
             }
             SoftmaxOp::LogSoftmax => {
-                lanes.exponentials(x, tile.clone(), most, total);
-                total.iter_mut().for_each(|v| *v = v.ln());
+                for total in total.iter_mut() {
+                    *total = total.ln();
+                }
                 for row in lanes.rows(tile) {
-                    let out = &mut out[row.clone()];
-                    for (out, x, &most, &log) in zip_mut3(out, &x[row], most, total) {
-                        *out = x.minus(most).minus(log);
+                    let (out, x) = (&mut out[row.clone()][..columns], &x[row][..columns]);
+                    for i in 0..columns {
+                        out[i] = x[i].minus(most[i]).minus(total[i]);
                     }
                 }
             }
@@ -207,68 +265,133 @@ impl FloatKernel for SoftmaxGradient<'_> {
         let Self(op, grad, y, dim) = self;
         let lanes = Lanes::new(grad.layout.shape(), dim);
         let (grad, y) = (to_cow::<T>(grad)?, to_cow::<T>(y)?);
-        check_allocatable::<T>(grad.len())?;
         let block = lanes.block().max(1);
-        let sources = grad.chunks_exact(block).zip(y.chunks_exact(block));
-        if lanes.inner == 1 {
-            let mut out = vec_with_capacity(grad.len())?;
-            sources.for_each(|(grad, y)| row_gradient(op, &mut out, grad, y));
-            return Ok(CpuStorage::wrap(out));
-        }
-        let mut out = filled(grad.len(), T::zero())?;
-        for (out, (grad, y)) in out.chunks_exact_mut(block).zip(sources) {
-            column_gradient(op, out, grad, y, lanes);
-        }
+        let mut out = scratch(grad.len())?;
+        let count = grad.len() / block;
+        parallel_for(count, block, Items(&mut out, block), &|blocks, out| {
+            let part = blocks.start * block..blocks.end * block;
+            run_at_best_level(Gradient {
+                op,
+                out: out.0,
+                grad: &grad[part.clone()],
+                y: &y[part],
+                lanes,
+            });
+            Ok(())
+        })?;
         Ok(CpuStorage::wrap(out))
     }
 }
 
-/// `(g - Σ g y) y`, or `g - e^y Σ g` of the logarithm.
-fn row_gradient<T: Float>(op: SoftmaxOp, out: &mut Vec<T>, grad: &[T], y: &[T]) {
-    match op {
-        SoftmaxOp::Softmax => {
-            let total = sum_of2(grad, y, T::times);
-            out.extend(zip(grad, y).map(|(grad, &y)| grad.minus(total).times(y)));
+/// The gradient of whole blocks.
+struct Gradient<'a, T> {
+    op: SoftmaxOp,
+    out: &'a mut [T],
+    grad: &'a [T],
+    y: &'a [T],
+    lanes: Lanes,
+}
+
+impl<T: Float> Loop for Gradient<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let block = self.lanes.block();
+        if self.grad.is_empty() {
+            return;
         }
-        SoftmaxOp::LogSoftmax => {
-            let total = sum(grad);
-            let start = out.len();
-            out.extend_from_slice(y);
-            let out = &mut out[start..];
-            exp(out);
-            update(out, grad, |e, grad| grad.minus(e.times(total)));
+        if self.lanes.inner == 1 {
+            let rows = block * rows_of(block);
+            let sources = self.grad.chunks(rows).zip(self.y.chunks(rows));
+            for (out, (grad, y)) in self.out.chunks_mut(rows).zip(sources) {
+                row_gradients(self.op, out, grad, y, block);
+            }
+            return;
+        }
+        let outs = self.out.chunks_exact_mut(block);
+        let sources = self.grad.chunks_exact(block);
+        let sources = sources.zip(self.y.chunks_exact(block));
+        for (out, (grad, y)) in outs.zip(sources) {
+            column_gradient(self.op, out, grad, y, self.lanes);
         }
     }
 }
 
+/// `(g - Σ g y) y`, or `g - e^y Σ g` of the logarithm.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn row_gradients<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T], width: usize) {
+    let mut totals = [T::zero(); ROWS];
+    let rows = grad.chunks_exact(width).zip(y.chunks_exact(width));
+    for (total, (grad, y)) in totals.iter_mut().zip(rows) {
+        let blocks = grad.chunks(BLOCK).zip(y.chunks(BLOCK));
+        *total = match op {
+            SoftmaxOp::Softmax => {
+                blocks.fold(T::zero(), |sum, (grad, y)| sum.plus(Dot(grad, y).run()))
+            }
+            SoftmaxOp::LogSoftmax => {
+                blocks.fold(T::zero(), |sum, (grad, _)| sum.plus(Sum(grad).run()))
+            }
+        };
+    }
+    let rows = grad.chunks_exact(width).zip(y.chunks_exact(width));
+    let rows = out.chunks_exact_mut(width).zip(rows);
+    for ((out, (grad, y)), &total) in rows.zip(&totals) {
+        let (grad, y) = (&grad[..out.len()], &y[..out.len()]);
+        match op {
+            SoftmaxOp::Softmax => {
+                for i in 0..out.len() {
+                    out[i] = grad[i].minus(total).times(y[i]);
+                }
+            }
+            SoftmaxOp::LogSoftmax => {
+                for i in 0..out.len() {
+                    out[i] = grad[i].minus(y[i].exp_of_negative().times(total));
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)]
 fn column_gradient<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T], lanes: Lanes) {
     let mut total = [T::zero(); TILE];
     for tile in lanes.tiles() {
-        let total = &mut total[..tile.len()];
+        let columns = tile.len();
+        let total = &mut total[..columns];
         total.fill(T::zero());
         for row in lanes.rows(tile.clone()) {
             match op {
                 SoftmaxOp::Softmax => {
-                    update2(total, &grad[row.clone()], &y[row], |sum, grad, y| {
-                        sum.plus(grad.times(y))
-                    });
+                    let (grad, y) = (&grad[row.clone()][..columns], &y[row][..columns]);
+                    for i in 0..columns {
+                        total[i] = total[i].plus(grad[i].times(y[i]));
+                    }
                 }
-                SoftmaxOp::LogSoftmax => update(total, &grad[row], T::plus),
+                SoftmaxOp::LogSoftmax => {
+                    let grad = &grad[row][..columns];
+                    for i in 0..columns {
+                        total[i] = total[i].plus(grad[i]);
+                    }
+                }
             }
         }
         for row in lanes.rows(tile) {
-            let (out, grad, y) = (&mut out[row.clone()], &grad[row.clone()], &y[row]);
+            let (grad, y) = (&grad[row.clone()][..columns], &y[row.clone()][..columns]);
+            let out = &mut out[row][..columns];
             match op {
                 SoftmaxOp::Softmax => {
-                    map2(out, grad, total, T::minus);
-                    update(out, y, T::times);
+                    for i in 0..columns {
+                        out[i] = grad[i].minus(total[i]).times(y[i]);
+                    }
                 }
                 SoftmaxOp::LogSoftmax => {
-                    out.copy_from_slice(y);
-                    exp(out);
-                    update2(out, grad, total, |e, grad, total| {
-                        grad.minus(e.times(total))
-                    });
+                    for i in 0..columns {
+                        out[i] = grad[i].minus(y[i].exp_of_negative().times(total[i]));
+                    }
                 }
             }
         }
@@ -278,31 +401,94 @@ fn column_gradient<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T], 
 /// The logarithms of the sums of exponentials of every lane, in `f64`, which keeps what a great
 /// offset would round away.
 pub(super) fn log_sums<T: Float>(x: &[T], lanes: Lanes) -> Vec<f64> {
-    let mut out = Vec::with_capacity(x.len() / lanes.size.max(1));
-    let mut buffer = Vec::new();
-    let (mut most, mut total) = ([T::zero(); TILE], [T::zero(); TILE]);
-    // Differences to an infinity would be NaN.
-    let finite = |v: T| if v.to_f64().is_finite() { v } else { T::zero() };
-    let log = |most: T, total: T| most.to_f64() + total.to_f64().ln();
-    for x in x.chunks_exact(lanes.block().max(1)) {
+    let mut sums = vec![(T::zero(), T::zero()); x.len() / lanes.size.max(1)];
+    run_at_best_level(ExpSums {
+        x,
+        lanes,
+        sums: &mut sums,
+    });
+    let logs = sums.into_iter();
+    logs.map(|(most, total)| most.to_f64() + total.to_f64().ln())
+        .collect()
+}
+
+/// The greatest of each lane, or 0 where differences to it would be NaN, and the sum of the exponentials of the
+/// differences.
+struct ExpSums<'a, T> {
+    x: &'a [T],
+    lanes: Lanes,
+    sums: &'a mut [(T, T)],
+}
+
+impl<T: Float> Loop for ExpSums<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let Self { x, lanes, sums } = self;
+        let blocks = x.chunks_exact(lanes.block().max(1));
+        let finite = |v: T| if v.to_f64().is_finite() { v } else { T::zero() };
+        let (mut mosts, mut totals) = ([T::zero(); TILE], [T::zero(); TILE]);
         if lanes.inner == 1 {
-            let most = finite(max(x));
-            out.push(log(most, exponentials(x, most, &mut buffer)));
-            continue;
+            for (x, sum) in blocks.zip(sums) {
+                let most = Max(x).run();
+                *sum = match most.to_f64().is_finite() {
+                    true => (most, exponentials(x, most)),
+                    false => (T::zero(), exponentials_of_infinite(x, most)),
+                };
+            }
+            return;
         }
-        for tile in lanes.tiles() {
-            let (most, total) = (&mut most[..tile.len()], &mut total[..tile.len()]);
-            lanes.greatest(x, tile.clone(), most);
-            most.iter_mut().for_each(|v| *v = finite(*v));
-            lanes.exponentials(x, tile, most, total);
-            out.extend(
-                most.iter()
-                    .zip(total)
-                    .map(|(&most, &mut total)| log(most, total)),
-            );
+        for (x, sums) in blocks.zip(sums.chunks_exact_mut(lanes.inner)) {
+            for tile in lanes.tiles() {
+                let columns = tile.len();
+                let (most, total) = (&mut mosts[..columns], &mut totals[..columns]);
+                most.fill(T::NEG_INFINITY);
+                for row in lanes.rows(tile.clone()) {
+                    let x = &x[row][..columns];
+                    for i in 0..columns {
+                        most[i] = if x[i] > most[i] { x[i] } else { most[i] };
+                    }
+                }
+                most.iter_mut().for_each(|v| *v = finite(*v));
+                total.fill(T::zero());
+                for row in lanes.rows(tile.clone()) {
+                    let x = &x[row][..columns];
+                    for i in 0..columns {
+                        total[i] = total[i].plus(x[i].minus(most[i]).exp());
+                    }
+                }
+                for (sum, &most, &total) in zip_mut2(&mut sums[tile], most, total) {
+                    *sum = (most, total);
+                }
+            }
         }
     }
-    out
+}
+
+/// `Σ e^(x - shift)`, of numbers of which none is above `shift`.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn exponentials<T: Float>(x: &[T], shift: T) -> T {
+    let mut buffer = [T::zero(); BLOCK];
+    let mut total = T::zero();
+    for x in x.chunks(BLOCK) {
+        let buffer = &mut buffer[..x.len()];
+        for i in 0..x.len() {
+            buffer[i] = x[i].minus(shift).exp_of_negative();
+        }
+        total = total.plus(Sum(buffer).run());
+    }
+    total
+}
+
+/// `Σ eˣ` where the greatest number is infinite.
+fn exponentials_of_infinite<T: Float>(x: &[T], most: T) -> T {
+    match x.iter().find(|v| v.is_nan()) {
+        Some(&nan) => nan,
+        None => most.exp(),
+    }
 }
 
 struct LogSumExp<'a>(&'a Operand, usize);

@@ -14,14 +14,18 @@
 use super::dispatch::types;
 use super::float::Float;
 use super::map::{through_f32, through_wide};
+use super::memory::{give_back, scratch};
 use super::number::{Convert, Number};
 use super::rng::erfinv;
 use super::special::{digamma, polygamma};
+use super::threads::{Items, parallel_for};
 use super::unary_ops;
 use super::vector::{double, single};
-use super::view::{Steps, map1, map1_steps, map1_wide};
-use super::{CpuStorage, Element, Operand, Storage, UnaryOp};
-use crate::Result;
+use super::view::{Steps, map1, map1_steps, map1_wide, map2, to_cow};
+use super::{BinaryOp, CpuStorage, Element, Operand, Storage, UnaryOp, elementwise};
+use crate::layout::Layout;
+use crate::zip::zip_mut2;
+use crate::{DType, Result};
 
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
     match op {
@@ -37,6 +41,58 @@ pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
                 other => Err(other.error(op.name(), "a floating-point tensor")))
         }),
     }
+}
+
+/// The number of elements whose slopes stay in the cache until they are multiplied.
+const PIECE: usize = 1 << 12;
+
+pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
+    if x.layout.is_contiguous() {
+        match x.storage.dtype() {
+            DType::F32 => return Ok(CpuStorage::wrap(in_pieces::<f32>(op, &x, &factor)?)),
+            DType::F64 => return Ok(CpuStorage::wrap(in_pieces::<f64>(op, &x, &factor)?)),
+            _ => {}
+        }
+    }
+    let layout = Layout::contiguous(x.layout.shape().clone());
+    let storage = unary(op, x)?;
+    through_wide([Operand { storage, layout }, factor], |[slope, factor]| {
+        elementwise::binary(BinaryOp::Mul, slope, factor)
+    })
+}
+
+fn in_pieces<T: Unary + Float>(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<Vec<T>> {
+    match op {
+        UnaryOp::SigmoidGrad => {
+            return map2(x, factor, |y: T, g: T| g * (y * (T::one() - y)));
+        }
+        UnaryOp::TanhGrad => return map2(x, factor, |y: T, g: T| g * (T::one() - y * y)),
+        _ => {}
+    }
+    let numel = x.layout.shape().numel();
+    let factors = to_cow::<T>(factor)?;
+    let mut values = scratch(numel)?;
+    let (pieces, all) = (numel.div_ceil(PIECE), Items(&mut values, PIECE));
+    parallel_for(pieces, 2 * PIECE, all, &|range, out| {
+        let starts = (range.start * PIECE..).step_by(PIECE);
+        for (start, out) in starts.zip(out.0.chunks_mut(PIECE)) {
+            let layout = Layout::contiguous(out.len().into());
+            let slopes = T::unary(
+                op,
+                &Operand {
+                    storage: x.storage.clone(),
+                    layout: layout.moved(x.layout.offset() + start),
+                },
+            )?;
+            let factors = factors.get(start..).unwrap_or_default();
+            for (out, &slope, &factor) in zip_mut2(out, &slopes, factors) {
+                *out = factor.times(slope);
+            }
+            give_back(T::into_host(slopes));
+        }
+        Ok(())
+    })?;
+    Ok(values)
 }
 
 /// A type in which functions of one element are computed.

@@ -20,6 +20,32 @@ macro_rules! polynomial {
 /// The exponential, which differs between the widths in its constants and its rational function.
 macro_rules! exponential {
     ($float:ident, $int:ident, $bits:ident, $mantissa:expr, $bias:expr, $range:expr, $ln_2:expr, |$r:ident| $of_rest:expr) => {
+        /// `y` and `n` of `eˣ = y 2ⁿ`, where `n` stands in the last bits of a number.
+        #[inline(always)]
+        fn parts(x: $float) -> ($float, $float) {
+            // Adding 1.5 times the number whose last place is 1 rounds to a whole number, which then
+            // stands in the last bits.
+            let shifted = x.mul_add(std::$float::consts::LOG2_E, MAGIC);
+            let n = shifted - MAGIC;
+            let $r = (-n).mul_add($ln_2.1, (-n).mul_add($ln_2.0, x));
+            ($of_rest, shifted)
+        }
+
+        const MAGIC: $float = ((3 as $bits) << ($mantissa - 1)) as $float;
+
+        /// The exponent of a power of two that is far from all bounds: a quarter of their distance.
+        const FAR: $int = ($bias + 1) / 2;
+
+        #[inline(always)]
+        fn power(n: $int) -> $float {
+            $float::from_bits((n.wrapping_add($bias) << $mantissa) as $bits)
+        }
+
+        #[inline(always)]
+        fn whole(shifted: $float) -> $int {
+            (shifted.to_bits() as $int).wrapping_sub(MAGIC.to_bits() as $int)
+        }
+
         /// `eˣ`
         #[inline(always)]
         pub(in super::super) fn exp(x: $float) -> $float {
@@ -28,19 +54,30 @@ macro_rules! exponential {
             let vanishes = x < $range.0;
             let x = if x > $range.1 { $range.1 } else { x };
             let x = if vanishes { 0.0 } else { x };
-            // Adding 1.5 times the number whose last place is 1 rounds to a whole number, which then
-            // stands in the last bits.
-            let magic = ((3 as $bits) << ($mantissa - 1)) as $float;
-            let shifted = x.mul_add(std::$float::consts::LOG2_E, magic);
-            let n = shifted - magic;
-            let $r = (-n).mul_add($ln_2.1, (-n).mul_add($ln_2.0, x));
-            let y: $float = $of_rest;
+            let (y, shifted) = parts(x);
             // In two steps, because the power of two may lie outside the exponents there are.
-            let n = (shifted.to_bits() as $int).wrapping_sub(magic.to_bits() as $int);
+            let n = whole(shifted);
             let half = n >> 1;
-            let power = |n: $int| $float::from_bits((n.wrapping_add($bias) << $mantissa) as $bits);
             let y = y * power(half) * power(n.wrapping_sub(half));
             if vanishes { 0.0 } else { y }
+        }
+
+        /// The bits of [`exp`] in fewer steps, of a number that is below 1.
+        #[inline(always)]
+        pub(in super::super) fn exp_of_negative(x: $float) -> $float {
+            let vanishes = x < $range.0;
+            let (y, shifted) = parts(if vanishes { 0.0 } else { x });
+            // Only the second product is rounded, as there.
+            let y = y * power(whole(shifted).wrapping_add(FAR)) * power(-FAR);
+            if vanishes { 0.0 } else { y }
+        }
+
+        /// The bits of [`exp`] in fewer steps, of a number that is above -1.
+        #[inline(always)]
+        pub(super) fn exp_of_positive(x: $float) -> $float {
+            let x = if x > $range.1 { $range.1 } else { x };
+            let (y, shifted) = parts(x);
+            y * power(whole(shifted).wrapping_sub(FAR)) * power(FAR)
         }
     };
 }
@@ -130,7 +167,7 @@ pub(super) mod single {
             -3.333_328_194_22E-1
         );
         let near = (x * z).mul_add(p, x);
-        let far = (1.0 - 2.0 / (exp(2.0 * x.abs()) + 1.0)).copysign(x);
+        let far = (1.0 - 2.0 / (exp_of_positive(2.0 * x.abs()) + 1.0)).copysign(x);
         if x.abs() < 0.625 { near } else { far }
     }
 
@@ -147,7 +184,7 @@ pub(super) mod single {
             -6.348_464_87e-1,
             -1.287_175_12e-1
         );
-        let far = (1.0 - exp(r.mul_add(t, -t))).copysign(x);
+        let far = (1.0 - exp_of_negative(r.mul_add(t, -t))).copysign(x);
         let p = polynomial!(
             z,
             -5.967_617_03e-4,
@@ -183,7 +220,7 @@ pub(super) mod single {
             0.107_550_505,
             0.107_720_181
         );
-        let density = exp(-0.5 * x * x);
+        let density = exp_of_negative(-0.5 * x * x);
         (density * (u * p), density)
     }
 
@@ -274,7 +311,7 @@ pub(super) mod double {
             4.844_063_053_251_254_860_48E3
         );
         let near = (x * z).mul_add(p / q, x);
-        let far = (1.0 - 2.0 / (exp(2.0 * x.abs()) + 1.0)).copysign(x);
+        let far = (1.0 - 2.0 / (exp_of_positive(2.0 * x.abs()) + 1.0)).copysign(x);
         if x.abs() < 0.625 { near } else { far }
     }
 
@@ -290,7 +327,7 @@ pub(super) mod double {
         use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
         let share = 0.5 * (1.0 + erf(x * FRAC_1_SQRT_2));
-        share + x * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * exp(-0.5 * x * x))
+        share + x * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * exp_of_negative(-0.5 * x * x))
     }
 }
 

@@ -4,7 +4,7 @@ use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::copy::{copy, is_transposed};
 use super::dispatch::dispatch;
-use super::memory::{scratch, vec_with_capacity};
+use super::memory::{LINE, scratch, vec_with_capacity};
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
@@ -237,6 +237,36 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
     })
 }
 
+/// [`map2`] with all the vector instructions that the processor has.
+pub(super) fn map2_wide<A: Element, B: Element, U: Element>(
+    a: &Operand,
+    b: &Operand,
+    f: impl Fn(A, B) -> U + Copy + Sync,
+) -> Result<Vec<U>> {
+    runs2(a, b, &|a, b, out| {
+        run_at_best_level(EachPair { a, b, out, f })
+    })
+}
+
+struct EachPair<'a, A, B, U, F> {
+    a: &'a [A],
+    b: &'a [B],
+    out: &'a mut [U],
+    f: F,
+}
+
+impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B, U, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
+            *out = (self.f)(a, b);
+        }
+    }
+}
+
 /// How many elements of a run are gathered at a time.
 const BLOCK: usize = 4096;
 
@@ -247,13 +277,28 @@ const BLOCK: usize = 4096;
 type OfRun<'f, T, U> = &'f (dyn Fn(&[T], &mut [U]) + Sync);
 type OfRuns<'f, A, B, U> = &'f (dyn Fn(&[A], &[B], &mut [U]) + Sync);
 
+/// The number of elements before the first cache line that begins in a long slice: a vector that lies across two
+/// takes twice the time to write.
+fn head_of<T>(out: &[T]) -> usize {
+    match out.len() < BLOCK {
+        true => 0,
+        false => out.as_ptr().align_offset(LINE).min(out.len()),
+    }
+}
+
 fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
     let mut values = scratch(numel)?;
     if is_read_whole(x) {
         let x = to_cow(x)?;
         parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
-            f(&x[range], out.0);
+            let x = &x[range];
+            let head = head_of(out.0);
+            let (first, rest) = out.0.split_at_mut(head);
+            if head > 0 {
+                f(&x[..head], first);
+            }
+            f(&x[head..], rest);
             Ok(())
         })?;
         return Ok(values);
@@ -277,7 +322,13 @@ fn runs2<A: Element, B: Element, U: Element>(
     if is_read_whole(a) && is_read_whole(b) {
         let (a, b) = (to_cow(a)?, to_cow(b)?);
         parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
-            f(&a[range.clone()], &b[range], out.0);
+            let (a, b) = (&a[range.clone()], &b[range]);
+            let head = head_of(out.0);
+            let (first, rest) = out.0.split_at_mut(head);
+            if head > 0 {
+                f(&a[..head], &b[..head], first);
+            }
+            f(&a[head..], &b[head..], rest);
             Ok(())
         })?;
         return Ok(values);

@@ -1,7 +1,7 @@
 //! Steps of optimizers.
 
 use super::fuzz;
-use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
+use module_core::fused::{AdamWMoments, AdamWStep, SGDStep, adamw_step, sgd_step};
 
 #[test]
 fn steps() {
@@ -22,6 +22,24 @@ fn steps() {
             maximize: d.often(),
             step: d.size() as u64,
         };
-        adamw_step(&x, &grad, &mut moments, &step)
+        let mut x = x.clone();
+        adamw_step(&mut x, &grad, &mut moments, &step)?;
+        Ok(x)
+    });
+    fuzz("sgd_step", |d| {
+        let mut x = d.maybe_huge();
+        let like = |d: &mut super::Draw| if d.often() { x.clone() } else { d.like(&x) };
+        let grad = like(d);
+        let mut buffer = if d.often() { Some(like(d)) } else { None };
+        let step = SGDStep {
+            lr: d.number(),
+            momentum: d.number(),
+            dampening: d.number(),
+            weight_decay: d.number(),
+            nesterov: d.often(),
+            maximize: d.often(),
+        };
+        sgd_step(&mut x, &grad, &mut buffer, &step)?;
+        Ok(x)
     });
 }

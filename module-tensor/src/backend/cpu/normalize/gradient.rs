@@ -12,15 +12,16 @@ use super::super::compute::saved_elements;
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
-use super::super::memory::vec_with_capacity;
+use super::super::memory::{scratch, vec_with_capacity};
 use super::super::view::to_cow;
 use super::super::{
     CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved,
     check_allocatable,
 };
-use super::{NAME, ROWS, Statistics, columns, parameter, settle};
+use super::columns::{self, ROWS, Rows};
+use super::{NAME, Statistics, parameter};
 use crate::Result;
-use crate::zip::{zip, zip_mut3};
+use crate::zip::zip;
 
 /// The gradients of `x`, of the weight and of the bias.
 pub(in super::super) fn normalize_backward(
@@ -57,7 +58,10 @@ impl FloatKernel for Gradient<'_> {
             scales: statistics.scales(geometry.eps),
             statistics,
             geometry,
-            out: vec_with_capacity(x.len())?,
+            out: match geometry.in_columns() {
+                true => scratch(x.len())?,
+                false => vec_with_capacity(x.len())?,
+            },
             sums: [vec![0.0; weight.len()], vec![0.0; weight.len()]],
             grad: &grad,
             x: &x,
@@ -65,7 +69,7 @@ impl FloatKernel for Gradient<'_> {
         };
         if !x.is_empty() {
             if geometry.in_columns() {
-                work.down_columns();
+                work.down_columns()?;
             } else if geometry.inner == 1 {
                 work.over_rows();
             } else {
@@ -255,18 +259,11 @@ impl<T: Float> Work<'_, T> {
     }
 
     /// One weight and one pair of statistics for each column.
-    fn down_columns(&mut self) {
+    fn down_columns(&mut self) -> Result<()> {
         let width = self.geometry.groups;
         let mean: Vec<T> = self.statistics.mean.iter().map(|&v| number(v)).collect();
-        let (grad, x) = (self.grad, self.x);
-        let [total, mut along] =
-            columns(x.len(), width, |row, [total, along]: &mut [Vec<T>; 2]| {
-                update(total, &grad[row.clone()], T::plus);
-                let (grad, x) = (&grad[row.clone()], &x[row]);
-                for (sum, &grad, &x, &mean) in zip_mut3(along, grad, x, &mean) {
-                    *sum = sum.plus(grad.times(x.minus(mean)));
-                }
-            });
+        let rows = [self.grad, self.x].map(|elements| Rows { elements, width });
+        let [total, mut along] = columns::gradient_sums(rows, &mean)?;
         for (i, along) in along.iter_mut().enumerate() {
             // What the rounded mean left over.
             let low = split::<T>(self.statistics.mean[i]).1.to_f64();
@@ -280,20 +277,18 @@ impl<T: Float> Work<'_, T> {
             pulls.push(line.pull);
             rests.push(line.rest);
         }
-        let (mean, slopes) = (&mean[..width], &slopes[..width]);
-        let (pulls, rests) = (&pulls[..width], &rests[..width]);
-        for (grad, x) in grad.chunks_exact(width).zip(x.chunks_exact(width)) {
-            let pairs = zip(grad, x).enumerate();
-            self.out.extend(pairs.map(|(i, (&grad, &x))| {
-                let line = Line {
-                    mean: mean[i],
-                    slope: slopes[i],
-                    pull: pulls[i],
-                    rest: rests[i],
-                };
-                line.at(grad, x)
-            }));
-        }
+        columns::gradient(&mut self.out, rows, [&mean, &slopes, &pulls, &rests])?;
         self.sums = [along, total];
+        Ok(())
+    }
+}
+
+/// Adds sums to the totals in `f64` and starts them anew.
+fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
+    for (totals, partial) in totals.iter_mut().zip(partial) {
+        for (total, partial) in totals.iter_mut().zip(partial) {
+            *total += partial.to_f64();
+            *partial = T::zero();
+        }
     }
 }

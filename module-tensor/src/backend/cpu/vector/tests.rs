@@ -49,6 +49,29 @@ fn no_level_changes_a_result() {
     assert!(agrees(numbers, double::tanh, double::tanh, bits));
 }
 
+#[test]
+fn exponentials_of_one_sign_have_the_bits_of_the_general_one() {
+    let step = if cfg!(miri) { 40_000_003 } else { 4_099 };
+    for x in (0..u32::MAX).step_by(step).map(f32::from_bits) {
+        let exact = single::exp(x).to_bits();
+        let same = |y: f32| y.to_bits() == exact || x.is_nan() && y.is_nan();
+        assert!(x >= 1.0 || same(single::exp_of_negative(x)), "{x:e}");
+        assert!(x <= -1.0 || same(single::exp_of_positive(x)), "{x:e}");
+    }
+    for i in 0..if cfg!(miri) { 100 } else { 400_000_u32 } {
+        let x = f64::from(i) * 0.003_91 - 760.0;
+        let exact = double::exp(x).to_bits();
+        assert!(
+            x >= 1.0 || double::exp_of_negative(x).to_bits() == exact,
+            "{x:e}"
+        );
+        assert!(
+            x <= -1.0 || double::exp_of_positive(x).to_bits() == exact,
+            "{x:e}"
+        );
+    }
+}
+
 /// The distance between two numbers, in units in the last place of the second.
 fn units(x: f32, exact: f64) -> f64 {
     let rounded = exact as f32;

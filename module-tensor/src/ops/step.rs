@@ -1,0 +1,56 @@
+//! What the steps of optimizers share: they write over the parameter where nobody else holds its memory.
+
+use crate::tensor::{NoGradient, Tensor};
+use crate::{Result, ShapeError};
+
+impl Tensor {
+    /// Checks that what a step reads beside a parameter is like it.
+    pub(super) fn check_step<'a>(
+        &self,
+        op: &'static str,
+        others: impl IntoIterator<Item = &'a Self>,
+    ) -> Result<()> {
+        self.check_floating(op)?;
+        for other in others {
+            self.check_same(op, other)?;
+            if self.shape() != other.shape() {
+                let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
+                let rule = "gradient and state must have the shape of the parameter".to_owned();
+                return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves this parameter by a step, which has no gradient. `step` is given it untracked, and leaves it as it
+    /// was if it fails.
+    pub(super) fn step(
+        &mut self,
+        op: &'static str,
+        grad: &Self,
+        step: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        // No other handle must hold the memory while it is written.
+        let edge = self.edge.take();
+        let done = step(self);
+        let before = Self {
+            edge,
+            ..self.clone()
+        };
+        match done {
+            Ok(()) => *self = self.clone().record([&before, grad], |_| NoGradient(op)),
+            Err(_) => *self = before,
+        }
+        done
+    }
+
+    /// Has the elements lie from the start of the storage, in row-major order, as kernels write them.
+    pub(super) fn lie_from_start(&mut self) -> Result<()> {
+        if !self.is_contiguous() || self.layout.offset() != 0 {
+            let backend = self.device().backend();
+            *self = self.like_shape(backend.contiguous(self.operand())?);
+        }
+        self.edge = None;
+        Ok(())
+    }
+}

@@ -23,7 +23,7 @@ impl Line {
     pub(super) fn new(windows: &Windows) -> Self {
         Self {
             windows: windows.starts_and_counts(),
-            step: windows.step,
+            step: windows.distance(),
             distance: 1,
             width: 1,
         }

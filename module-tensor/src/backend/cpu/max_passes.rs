@@ -360,7 +360,7 @@ impl Rows {
             from,
             columns,
             windows: windows.starts_and_counts(),
-            step: windows.step,
+            step: windows.distance(),
             distance,
         }
     }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use super::float::Float;
 use super::map::{self, FloatKernel, run_float};
 use super::max_loops::Offset;
@@ -14,7 +16,7 @@ use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, PoolGeometry, Storage};
 use crate::zip::zip;
-use crate::{DType, Result, ShapeError};
+use crate::{DType, Result, Shape, ShapeError};
 
 /// The greatest elements.
 pub(super) fn max_pool(x: &Operand, geometry: &PoolGeometry) -> Result<Storage> {
@@ -71,16 +73,20 @@ impl MaxPool {
         // Fewer than three spatial dimensions are padded with dimensions of size 1.
         let single = Windows::single();
         let mut three = [&single; 3];
-        let start = 3_usize.saturating_sub(windows.len());
-        for (to, from) in three[start..].iter_mut().zip(&windows) {
-            *to = from;
+        // Without planes or windows the product of other sizes may exceed the machine's numbers.
+        let is_empty = geometry.input.contains(&0) || geometry.output.contains(&0);
+        if !is_empty {
+            let start = 3_usize.saturating_sub(windows.len());
+            for (to, from) in three[start..].iter_mut().zip(&windows) {
+                *to = from;
+            }
         }
         let [depths, heights, widths] = three;
         Ok(Self {
             passes: Passes::new(depths, heights, widths),
-            planes: geometry.output.iter().take(2).product(),
-            input: geometry.input.iter().skip(2).product(),
-            output: geometry.output.iter().skip(2).product(),
+            planes: count(&geometry.output, 0..2),
+            input: count(&geometry.input, 2..geometry.input.rank()),
+            output: count(&geometry.output, 2..geometry.output.rank()),
         })
     }
 
@@ -91,7 +97,6 @@ impl MaxPool {
         let places_of_plane = if size_of::<O>() == 0 { 0 } else { self.output };
         let mut maxima = scratch::<T>(len)?;
         let mut places = scratch::<i64>(self.planes * places_of_plane)?;
-        // An empty output has no windows, whatever the planes are.
         if len == 0 || values.is_empty() {
             return Ok((CpuStorage::wrap(maxima), places));
         }
@@ -110,6 +115,14 @@ impl MaxPool {
             Ok(())
         })?;
         Ok((CpuStorage::wrap(maxima), places))
+    }
+}
+
+/// The number of elements along some dimensions, or 0 if there is none in the whole shape.
+fn count(shape: &Shape, dims: Range<usize>) -> usize {
+    match shape.contains(&0) {
+        true => 0,
+        false => shape[dims].iter().product(),
     }
 }
 
@@ -143,8 +156,8 @@ impl FloatKernel for Backward<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let (grad, indices) = (to_cow::<T>(self.grad)?, to_cow::<i64>(self.indices)?);
         let PoolGeometry { input, output, .. } = self.geometry;
-        let planes: usize = input.iter().take(2).product();
-        let [input, output]: [usize; 2] = [input, output].map(|x| x.iter().skip(2).product());
+        let planes = count(input, 0..2);
+        let [input, output] = [input, output].map(|shape| count(shape, 2..shape.rank()));
         let mut out = scratch::<T>(planes * input)?;
         let items = Items(&mut out, input);
         parallel_for(planes, input / 8 + output, items, &|planes, mut out| {

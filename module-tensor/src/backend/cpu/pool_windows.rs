@@ -33,6 +33,12 @@ impl Windows {
         ranges.eq((0..self.size).map(|at| at..at + 1))
     }
 
+    /// The distance between neighbors of a window, less than the size; 1 if no window has two elements.
+    pub(super) fn distance(&self) -> usize {
+        let is_used = self.ranges.iter().any(|range| range.len() > self.step);
+        if is_used { self.step } else { 1 }
+    }
+
     /// The first element and the number of elements of each window.
     pub(super) fn starts_and_counts(&self) -> Vec<(usize, usize)> {
         let count = |range: &Range<usize>| (range.start, range.len().div_ceil(self.step));

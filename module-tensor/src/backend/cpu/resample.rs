@@ -18,7 +18,7 @@ use super::{
     check_allocatable,
 };
 use super::{pool_windows, resample_axes};
-use crate::Result;
+use crate::{Result, Shape};
 
 /// Average pooling.
 pub(super) fn avg_pool(
@@ -55,6 +55,14 @@ impl FloatKernel for Resample<'_> {
         let Self { x, axes } = self;
         let shape = x.layout.shape();
         let lead = shape.len().saturating_sub(axes.len());
+        let sizes = axes.iter().map(|axis| axis.ranges.len());
+        let out: Shape = shape[..lead].iter().copied().chain(sizes).collect();
+        // Without elements the product of other sizes may exceed the machine's numbers.
+        if out.contains(&0) || shape.contains(&0) {
+            let numel = if out.contains(&0) { 0 } else { out.numel() };
+            check_allocatable::<T>(numel)?;
+            return Ok(CpuStorage::wrap(filled(numel, T::zero())?));
+        }
         let planes: usize = shape[..lead].iter().product();
         let mut sizes = shape[lead..].to_vec();
         let mut passes = Vec::with_capacity(axes.len());
@@ -65,9 +73,6 @@ impl FloatKernel for Resample<'_> {
         }
         let (values, plane) = (to_cow::<T>(x)?, sizes.iter().product());
         check_allocatable::<T>(planes * plane)?;
-        if planes * plane == 0 || values.is_empty() {
-            return Ok(CpuStorage::wrap(filled(planes * plane, T::zero())?));
-        }
         let mut out = scratch(planes * plane)?;
         let (input, room) = (
             values.len() / planes,

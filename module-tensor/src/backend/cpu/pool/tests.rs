@@ -227,6 +227,42 @@ fn adaptive_windows() {
 }
 
 #[test]
+fn a_distance_that_nothing_uses_may_be_any() {
+    let window = PoolWindow {
+        kernel_size: 1,
+        stride: usize::MAX / 2,
+        padding: 0,
+        dilation: usize::MAX,
+    };
+    check(&geometry(2, &[(3, (window, 1)), (20, (window, 1))]));
+}
+
+#[test]
+fn no_windows() {
+    for output in [
+        [1, 1, 0, 4],
+        [1, 1, 4, 0],
+        [0, 1, usize::MAX / 64, usize::MAX / 64],
+    ] {
+        let input = [output[0], 1, 6, 6].into();
+        let geometry = PoolGeometry {
+            input,
+            output: output.into(),
+            windows: PoolWindows::Adaptive,
+        };
+        let x = operand(numbers(36 * output[0]), geometry.input.clone());
+        // So many windows are more than any memory holds.
+        if let Ok(maxima) = max_pool(&x, &geometry) {
+            assert!(values::<f32>(maxima).is_empty());
+        }
+        let none = operand(Vec::<f32>::new(), geometry.output.clone());
+        let indices = operand(Vec::<i64>::new(), geometry.output.clone());
+        let spread = max_pool_backward(&none, &indices, &geometry).unwrap();
+        assert_eq!(values::<f32>(spread), vec![0.0; 36 * output[0]]);
+    }
+}
+
+#[test]
 fn no_planes() {
     let (size, window) = (5, windows(5)[3]);
     check(&geometry(0, &[(size, window), (size, window)]));

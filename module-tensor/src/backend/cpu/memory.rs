@@ -140,19 +140,6 @@ pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
     Ok(block)
 }
 
-/// `len` zeros, for which there is room: those of the allocator are not written, and others by the system's
-/// function, which does not read them first.
-pub(super) fn zeros<T: Element>(len: usize) -> Vec<T> {
-    match reused_block(len) {
-        Some(mut block) => {
-            block.clear();
-            block.resize(len, T::default());
-            block
-        }
-        None => vec![T::default(); len],
-    }
-}
-
 /// Keeps the memory of a freed tensor for new tensors.
 pub(super) fn give_back(data: HostData) {
     let bytes = data.capacity_in_bytes();

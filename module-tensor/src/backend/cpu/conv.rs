@@ -173,7 +173,8 @@ impl ConvSizes {
             ConvOp::Weight => (groups * weight, input, output, weight),
         };
         check_allocatable::<T>(len)?;
-        if len == 0 || input == 0 || rows == 0 || windows == 0 || out_channels == 0 {
+        let factors = [len, batch, input, rows, windows, out_channels];
+        if factors.contains(&0) {
             return Ok(CpuStorage::wrap(filled(len, T::zero())?));
         }
         // Gradients are added up.

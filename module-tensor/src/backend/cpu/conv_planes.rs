@@ -50,7 +50,8 @@ impl Planes {
         let sizes = Sizes::new(window)?;
         let [depth, height, width] = window.output;
         let [_, high, wide] = sizes.size;
-        let planes = window.channels * sizes.phases.iter().product::<usize>();
+        let mut phases = sizes.phases.into_iter();
+        let planes = phases.try_fold(window.channels, usize::checked_mul)?;
         let len = sizes.plane.checked_mul(planes)?;
         if len / 8 > window.input_len() + window.places() {
             return None;
@@ -90,7 +91,7 @@ impl Sizes {
         let (mut phases, mut size, mut plane) = ([1; 3], [1; 3], 1_usize);
         for d in 0..3 {
             let reach = window.dilation[d].checked_mul(window.kernel[d] - 1)?;
-            phases[d] = window.stride[d].min(reach + 1);
+            phases[d] = window.stride[d].min(reach.checked_add(1)?);
             size[d] = window.output[d].checked_add(reach / window.stride[d])?;
             plane = plane.checked_mul(size[d])?;
         }

@@ -4,9 +4,10 @@ use super::super::{
     AdamWKernels, AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels,
     RecurrentKernels, SGDKernels, SoftmaxKernels,
 };
+use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
-use super::view::{self, Branch};
+use super::view;
 use super::{
     ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
     GatherAlongGeometry, HostData, LinearOp, Operand, PoolDivisor, PoolGeometry, ReduceOp,

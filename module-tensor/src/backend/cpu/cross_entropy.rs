@@ -6,10 +6,11 @@
 use super::compute::saved_elements;
 use super::float::Float;
 use super::lanes::{number, split, sum_of2};
+use super::logsumexp::log_sums;
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::simd::{Loop, run_at_best_level};
-use super::softmax::{Lanes, log_sums};
+use super::softmax::Lanes;
 use super::view::{to_cow, to_vec};
 use super::{
     CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage,

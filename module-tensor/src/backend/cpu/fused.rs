@@ -12,7 +12,7 @@ use super::{
     RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates,
     SGDMemory, SGDStep, Saved, SoftmaxOp, Storage,
 };
-use super::{adamw, attention, cross_entropy, map, normalize, recurrent, sgd, softmax};
+use super::{adamw, attention, cross_entropy, logsumexp, map, normalize, recurrent, sgd, softmax};
 use crate::layout::Layout;
 use crate::{DType, Result};
 
@@ -31,7 +31,7 @@ impl SoftmaxKernels for CpuBackend {
 
     fn logsumexp(&self, x: Operand, dim: usize) -> Result<(Storage, Saved)> {
         let dtype = x.storage.dtype();
-        let y = softmax::logsumexp(&x.computed_in(map::wide(dtype))?, dim)?;
+        let y = logsumexp::logsumexp(&x.computed_in(map::wide(dtype))?, dim)?;
         Ok((rounded(y.clone(), dtype)?, Saved::new([y])))
     }
 
@@ -49,7 +49,7 @@ impl SoftmaxKernels for CpuBackend {
         let dtype = x.storage.dtype();
         let compute = map::wide(dtype);
         let (grad, x) = (grad.computed_in(compute)?, x.computed_in(compute)?);
-        rounded(softmax::logsumexp_backward(&grad, &x, &y, dim)?, dtype)
+        rounded(logsumexp::logsumexp_backward(&grad, &x, &y, dim)?, dtype)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Softmax, its logarithm, and the logarithms of sums of exponentials.
+//! Softmax and its logarithm.
 //!
 //! Along the last dimension the loops run over rows. Along another one they run over tiles of
 //! neighboring columns, so that memory is read in order there too.
@@ -7,18 +7,17 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::float::Float;
-use super::lanes::{BLOCK, Dot, Max, Sum, exp, number, update};
+use super::lanes::{BLOCK, Dot, Max, Sum};
 use super::map::{FloatKernel, run_float};
-use super::memory::{scratch, vec_with_capacity};
+use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
-use crate::zip::{zip, zip_mut2};
 use crate::{Result, Shape};
 
 /// The number of columns that are processed together.
-const TILE: usize = 128;
+pub(super) const TILE: usize = 128;
 
 pub(super) fn softmax(op: SoftmaxOp, x: &Operand, dim: usize) -> Result<Storage> {
     run_float(x.storage.dtype(), Softmax(op, x, dim))
@@ -33,19 +32,6 @@ pub(super) fn softmax_backward(
     run_float(grad.storage.dtype(), SoftmaxGradient(op, grad, y, dim))
 }
 
-pub(super) fn logsumexp(x: &Operand, dim: usize) -> Result<Storage> {
-    run_float(x.storage.dtype(), LogSumExp(x, dim))
-}
-
-pub(super) fn logsumexp_backward(
-    grad: &Operand,
-    x: &Operand,
-    y: &Operand,
-    dim: usize,
-) -> Result<Storage> {
-    run_float(grad.storage.dtype(), LogSumExpGradient(grad, x, y, dim))
-}
-
 /// Lanes of `size` elements, `inner` apart from each other.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
@@ -54,7 +40,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    fn new(shape: &Shape, dim: usize) -> Self {
+    pub(super) fn new(shape: &Shape, dim: usize) -> Self {
         Self {
             size: shape[dim],
             inner: shape[dim + 1..].iter().product(),
@@ -67,13 +53,16 @@ impl Lanes {
     }
 
     /// The columns of a block in tiles, by where they start and end.
-    fn tiles(self) -> impl Iterator<Item = std::ops::Range<usize>> {
+    pub(super) fn tiles(self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let starts = (0..self.inner).step_by(TILE);
         starts.map(move |start| start..self.inner.min(start + TILE))
     }
 
     /// The columns of a tile in each row of a block.
-    fn rows(self, tile: std::ops::Range<usize>) -> impl Iterator<Item = std::ops::Range<usize>> {
+    pub(super) fn rows(
+        self,
+        tile: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = std::ops::Range<usize>> {
         (0..self.size).map(move |row| row * self.inner + tile.start..row * self.inner + tile.end)
     }
 }
@@ -395,160 +384,5 @@ fn column_gradient<T: Float>(op: SoftmaxOp, out: &mut [T], grad: &[T], y: &[T], 
                 }
             }
         }
-    }
-}
-
-/// The logarithms of the sums of exponentials of every lane, in `f64`, which keeps what a great
-/// offset would round away.
-pub(super) fn log_sums<T: Float>(x: &[T], lanes: Lanes) -> Vec<f64> {
-    let mut sums = vec![(T::zero(), T::zero()); x.len() / lanes.size.max(1)];
-    run_at_best_level(ExpSums {
-        x,
-        lanes,
-        sums: &mut sums,
-    });
-    let logs = sums.into_iter();
-    logs.map(|(most, total)| most.to_f64() + total.to_f64().ln())
-        .collect()
-}
-
-/// The greatest of each lane, or 0 where differences to it would be NaN, and the sum of the exponentials of the
-/// differences.
-struct ExpSums<'a, T> {
-    x: &'a [T],
-    lanes: Lanes,
-    sums: &'a mut [(T, T)],
-}
-
-impl<T: Float> Loop for ExpSums<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        let Self { x, lanes, sums } = self;
-        let blocks = x.chunks_exact(lanes.block().max(1));
-        let finite = |v: T| if v.to_f64().is_finite() { v } else { T::zero() };
-        let (mut mosts, mut totals) = ([T::zero(); TILE], [T::zero(); TILE]);
-        if lanes.inner == 1 {
-            for (x, sum) in blocks.zip(sums) {
-                let most = Max(x).run();
-                *sum = match most.to_f64().is_finite() {
-                    true => (most, exponentials(x, most)),
-                    false => (T::zero(), exponentials_of_infinite(x, most)),
-                };
-            }
-            return;
-        }
-        for (x, sums) in blocks.zip(sums.chunks_exact_mut(lanes.inner)) {
-            for tile in lanes.tiles() {
-                let columns = tile.len();
-                let (most, total) = (&mut mosts[..columns], &mut totals[..columns]);
-                most.fill(T::NEG_INFINITY);
-                for row in lanes.rows(tile.clone()) {
-                    let x = &x[row][..columns];
-                    for i in 0..columns {
-                        most[i] = if x[i] > most[i] { x[i] } else { most[i] };
-                    }
-                }
-                most.iter_mut().for_each(|v| *v = finite(*v));
-                total.fill(T::zero());
-                for row in lanes.rows(tile.clone()) {
-                    let x = &x[row][..columns];
-                    for i in 0..columns {
-                        total[i] = total[i].plus(x[i].minus(most[i]).exp());
-                    }
-                }
-                for (sum, &most, &total) in zip_mut2(&mut sums[tile], most, total) {
-                    *sum = (most, total);
-                }
-            }
-        }
-    }
-}
-
-/// `Σ e^(x - shift)`, of numbers of which none is above `shift`.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn exponentials<T: Float>(x: &[T], shift: T) -> T {
-    let mut buffer = [T::zero(); BLOCK];
-    let mut total = T::zero();
-    for x in x.chunks(BLOCK) {
-        let buffer = &mut buffer[..x.len()];
-        for i in 0..x.len() {
-            buffer[i] = x[i].minus(shift).exp_of_negative();
-        }
-        total = total.plus(Sum(buffer).run());
-    }
-    total
-}
-
-/// `Σ eˣ` where the greatest number is infinite.
-fn exponentials_of_infinite<T: Float>(x: &[T], most: T) -> T {
-    match x.iter().find(|v| v.is_nan()) {
-        Some(&nan) => nan,
-        None => most.exp(),
-    }
-}
-
-struct LogSumExp<'a>(&'a Operand, usize);
-
-impl FloatKernel for LogSumExp<'_> {
-    type Output = Storage;
-
-    fn name(&self) -> &'static str {
-        "logsumexp"
-    }
-
-    fn run<T: Float>(self) -> Result<Storage> {
-        let Self(x, dim) = self;
-        let lanes = Lanes::new(x.layout.shape(), dim);
-        let count = x.layout.shape().reduced(&[dim], true).numel();
-        let x = to_cow::<T>(x)?;
-        check_allocatable::<f64>(count)?;
-        let logs = if x.is_empty() {
-            vec![f64::NEG_INFINITY; count]
-        } else {
-            log_sums(&x, lanes)
-        };
-        let rounded: Vec<T> = logs.into_iter().map(number).collect();
-        Ok(CpuStorage::wrap(rounded))
-    }
-}
-
-struct LogSumExpGradient<'a>(&'a Operand, &'a Operand, &'a Operand, usize);
-
-impl FloatKernel for LogSumExpGradient<'_> {
-    type Output = Storage;
-
-    fn name(&self) -> &'static str {
-        "logsumexp"
-    }
-
-    /// `grad · e^(x - y)`
-    fn run<T: Float>(self) -> Result<Storage> {
-        let Self(grad, x, y, dim) = self;
-        let lanes = Lanes::new(x.layout.shape(), dim);
-        let (grad, x, y) = (to_cow::<T>(grad)?, to_cow::<T>(x)?, to_cow::<T>(y)?);
-        check_allocatable::<T>(x.len())?;
-        let mut out = vec_with_capacity(x.len())?;
-        let inner = lanes.inner.max(1);
-        let lines = grad.chunks_exact(inner).zip(y.chunks_exact(inner));
-        for (x, (grad, y)) in x.chunks_exact(lanes.block().max(1)).zip(lines) {
-            let start = out.len();
-            if let (&[grad], &[y]) = (grad, y) {
-                out.extend(x.iter().map(|v| v.minus(y)));
-                exp(&mut out[start..]);
-                out[start..].iter_mut().for_each(|v| *v = v.times(grad));
-                continue;
-            }
-            for x in x.chunks_exact(inner) {
-                let start = out.len();
-                out.extend(zip(x, y).map(|(x, &y)| x.minus(y)));
-                exp(&mut out[start..]);
-                update(&mut out[start..], grad, T::times);
-            }
-        }
-        Ok(CpuStorage::wrap(out))
     }
 }

@@ -1,5 +1,8 @@
 //! Linear maps along one dimension of a plane.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use super::interleave::{join_pairs, split_pairs};
@@ -391,23 +394,4 @@ impl<T: Number> SumPass<T> {
 
 fn scale_line<T: Number>(from: &[T], scale: Scale<T>, to: &mut [T]) {
     run_at_best_level(ScaleLine { from, scale, to });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Scale, scales};
-
-    #[test]
-    fn only_powers_of_two_become_factors() {
-        let all = scales::<f32>(&[1.0, 2.0, 3.0, 4.0, 6.0, 1024.0]);
-        let want = [
-            Scale::Keep,
-            Scale::Times(0.5),
-            Scale::Over(3.0),
-            Scale::Times(0.25),
-            Scale::Over(6.0),
-            Scale::Times(1.0 / 1024.0),
-        ];
-        assert_eq!(all, want);
-    }
 }

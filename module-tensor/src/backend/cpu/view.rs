@@ -9,7 +9,7 @@ use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
 use crate::layout::{Layout, Runs};
-use crate::zip::{zip_mut, zip_mut2, zip_mut3};
+use crate::zip::{zip_mut, zip_mut2};
 use crate::{Error, Result};
 
 /// An ndarray view of a storage.
@@ -268,7 +268,7 @@ impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B,
 }
 
 /// How many elements of a run are gathered at a time.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 // The loops below are compiled once for each combination of types; what an operation does with a
 // run is behind a pointer, because there are many operations and a run is long.
@@ -345,67 +345,6 @@ fn runs2<A: Element, B: Element, U: Element>(
 }
 
 /// Takes the first elements off a slice.
-fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
+pub(super) fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     rest.split_off_mut(..length).unwrap_or_default()
-}
-
-/// What a choice gives: the elements of an operand, or one number.
-#[derive(Clone, Copy)]
-pub(super) enum Branch<'a, T> {
-    Elements(&'a Operand),
-    Number(T),
-}
-
-impl<'a, T: Element> Branch<'a, T> {
-    /// The memory that is read, its layout, and a buffer. A number is as many elements as a run has at
-    /// most, whose layout is not read.
-    fn memory(self, condition: &'a Operand) -> Result<(&'a [T], &'a Layout, Vec<T>)> {
-        Ok(match self {
-            Self::Elements(x) => (elements(x)?, &x.layout, Vec::new()),
-            Self::Number(number) => {
-                let most = condition.layout.shape().numel().min(BLOCK);
-                (&[], &condition.layout, vec![number; most])
-            }
-        })
-    }
-
-    /// The elements of a run.
-    fn run<'b>(
-        self,
-        data: &'b [T],
-        offset: usize,
-        step: usize,
-        length: usize,
-        buffer: &'b mut Vec<T>,
-    ) -> &'b [T] {
-        match self {
-            Self::Elements(_) => run(data, offset, step, length, buffer),
-            Self::Number(_) => buffer.get(..length).unwrap_or_default(),
-        }
-    }
-}
-
-/// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape.
-pub(super) fn choose<T: Element>(
-    condition: &Operand,
-    a: Branch<'_, T>,
-    b: Branch<'_, T>,
-) -> Result<Vec<T>> {
-    let mut values = scratch(condition.layout.shape().numel())?;
-    let (c_data, mut c_buffer) = (elements::<bool>(condition)?, Vec::new());
-    let (a_data, a_layout, mut a_buffer) = a.memory(condition)?;
-    let (b_data, b_layout, mut b_buffer) = b.memory(condition)?;
-    let mut rest = &mut *values;
-    let runs = Runs::new([&condition.layout, a_layout, b_layout]);
-    for r in runs.pieces(BLOCK) {
-        let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
-        let a = a.run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);
-        let b = b.run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
-        let out = next(&mut rest, r.length);
-        for (out, &c, &a, &b) in zip_mut3(out, c, a, b) {
-            // A branch would be mispredicted half of the time.
-            *out = std::hint::select_unpredictable(c, a, b);
-        }
-    }
-    Ok(values)
 }

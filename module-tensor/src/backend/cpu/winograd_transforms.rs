@@ -1,0 +1,193 @@
+//! The transforms of Winograd's `F(4×4, 3×3)`: of kernels, of inputs and of sums of products.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::float::Float;
+use super::lanes::number;
+use super::simd::Loop;
+use crate::zip::zip_mut;
+
+/// The side of a tile of the output, of the input that it sees, and the places of the latter.
+pub(super) const OUT: usize = 4;
+pub(super) const IN: usize = OUT + 2;
+pub(super) const PLACES: usize = IN * IN;
+
+/// The tiles that are transformed at a time.
+pub(super) const LANES: usize = 16;
+
+/// `G g Gᵀ` of each kernel, as `[places, kernels]`.
+pub(super) struct TransformWeight<'a, T> {
+    pub(super) weight: &'a [T],
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: Float> Loop for TransformWeight<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let kernels = self.weight.as_chunks::<9>().0;
+        let count = kernels.len();
+        for (group, kernels) in kernels.chunks(LANES).enumerate() {
+            let mut kernel = [[0.0; LANES]; 9];
+            for (i, values) in kernels.iter().enumerate() {
+                for (lanes, value) in zip_mut(&mut kernel, values) {
+                    lanes[i] = value.to_f64();
+                }
+            }
+            let [a, b, c, d, e, f, g, h, i] = &kernel;
+            let columns = [spread(a, d, g), spread(b, e, h), spread(c, f, i)];
+            let [left, middle, right] = &columns;
+            for (y, left) in left.iter().enumerate() {
+                let row = spread(left, &middle[y], &right[y]);
+                for (x, lanes) in row.iter().enumerate() {
+                    let out = &mut self.out[(y * IN + x) * count + group * LANES..];
+                    let out = &mut out[..kernels.len()];
+                    zip_mut(out, lanes).for_each(|(out, &value)| *out = number(value));
+                }
+            }
+        }
+    }
+}
+
+/// `G` times columns side by side.
+#[inline(always)]
+fn spread(a: &[f64; LANES], b: &[f64; LANES], c: &[f64; LANES]) -> [[f64; LANES]; IN] {
+    let mut out = [[0.0; LANES]; IN];
+    for i in 0..LANES {
+        let (even, odd) = (-(a[i] + c[i]) / 6.0, b[i] / 6.0);
+        let (far, side) = (a[i] / 24.0 + c[i] / 6.0, b[i] / 12.0);
+        out[0][i] = a[i] / 4.0;
+        out[1][i] = even - odd;
+        out[2][i] = even + odd;
+        out[3][i] = far + side;
+        out[4][i] = far - side;
+        out[5][i] = c[i];
+    }
+    out
+}
+
+/// `Bᵀ d B` of the tiles of a strip, `[places, tiles]`.
+pub(super) struct TransformInput<'a, T> {
+    /// Six lines, which are overwritten.
+    pub(super) strip: &'a mut [T],
+    pub(super) tiles: usize,
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: Float> Loop for TransformInput<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let length = (self.tiles + 1) * OUT;
+        let mut lines = self.strip.chunks_exact_mut(length);
+        let mut line = || lines.next().unwrap_or_default();
+        let six = [line(), line(), line(), line(), line(), line()];
+        combine_lines(six);
+        let places = self.out.chunks_exact_mut(IN * self.tiles);
+        for (line, out) in self.strip.chunks_exact(length).zip(places) {
+            let mut rest = out.chunks_exact_mut(self.tiles);
+            let mut place = || rest.next().unwrap_or_default();
+            let six = [place(), place(), place(), place(), place(), place()];
+            combine_columns(line, six);
+        }
+    }
+}
+
+/// `Bᵀ d` of six lines, in place.
+#[inline(always)]
+fn combine_lines<T: Float>([a, b, c, d, e, f]: [&mut [T]; IN]) {
+    let count = a.len();
+    let (b, c, d) = (&mut b[..count], &mut c[..count], &mut d[..count]);
+    let (e, f) = (&mut e[..count], &mut f[..count]);
+    for i in 0..count {
+        [a[i], b[i], c[i], d[i], e[i], f[i]] = combine([a[i], b[i], c[i], d[i], e[i], f[i]]);
+    }
+}
+
+/// `d B` of a line of tiles.
+#[inline(always)]
+fn combine_columns<T: Float>(line: &[T], out: [&mut [T]; IN]) {
+    let chunks = line.as_chunks::<OUT>().0;
+    let [a, b, c, d, e, f] = out;
+    let count = chunks.len() - 1;
+    let (a, b, c) = (&mut a[..count], &mut b[..count], &mut c[..count]);
+    let (d, e, f) = (&mut d[..count], &mut e[..count], &mut f[..count]);
+    for i in 0..count {
+        let ([p, q, r, s], [t, u, ..]) = (chunks[i], chunks[i + 1]);
+        [a[i], b[i], c[i], d[i], e[i], f[i]] = combine([p, q, r, s, t, u]);
+    }
+}
+
+/// `Bᵀ` times a column.
+#[inline(always)]
+fn combine<T: Float>([a, b, c, d, e, f]: [T; IN]) -> [T; IN] {
+    let (two, four) = (T::one().plus(T::one()), number::<T>(4.0));
+    let five = number::<T>(5.0);
+    let (inner, outer) = (e.minus(c.times(four)), d.minus(b.times(four)));
+    let (near, far) = (e.minus(c), d.minus(b).times(two));
+    [
+        a.times(four).minus(c.times(five)).plus(e),
+        inner.plus(outer),
+        inner.minus(outer),
+        near.plus(far),
+        near.minus(far),
+        b.times(four).minus(d.times(five)).plus(f),
+    ]
+}
+
+/// `Aᵀ m A` of tiles, as four lines of the output.
+pub(super) struct TransformOutput<'a, T> {
+    /// The products of one channel; those of the next place are `stride` elements further.
+    pub(super) products: &'a [T],
+    pub(super) stride: usize,
+    pub(super) tiles: usize,
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: Float> Loop for TransformOutput<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for group in 0..self.tiles / LANES {
+            let mut lines = [[[T::zero(); LANES]; IN]; OUT];
+            for x in 0..IN {
+                let mut column = [[T::zero(); LANES]; IN];
+                for (y, column) in column.iter_mut().enumerate() {
+                    let at = (y * IN + x) * self.stride + group * LANES;
+                    column.copy_from_slice(&self.products[at..][..LANES]);
+                }
+                let sums = sum_places(&column);
+                for (line, sums) in zip_mut(&mut lines, &sums) {
+                    line[x] = *sums;
+                }
+            }
+            for (y, line) in lines.iter().enumerate() {
+                let sums = sum_places(line);
+                let out = &mut self.out[(y * self.tiles + group * LANES) * OUT..][..LANES * OUT];
+                for (i, out) in out.as_chunks_mut::<OUT>().0.iter_mut().enumerate() {
+                    *out = [sums[0][i], sums[1][i], sums[2][i], sums[3][i]];
+                }
+            }
+        }
+    }
+}
+
+/// `Aᵀ` times columns side by side.
+#[inline(always)]
+fn sum_places<T: Float>([a, b, c, d, e, f]: &[[T; LANES]; IN]) -> [[T; LANES]; OUT] {
+    let mut out = [[T::zero(); LANES]; OUT];
+    let (two, four, eight) = (number::<T>(2.0), number::<T>(4.0), number::<T>(8.0));
+    for i in 0..LANES {
+        let (near, far) = (b[i].plus(c[i]), d[i].plus(e[i]));
+        let (near_odd, far_odd) = (b[i].minus(c[i]), d[i].minus(e[i]));
+        out[0][i] = a[i].plus(near).plus(far);
+        out[1][i] = near_odd.plus(far_odd.times(two));
+        out[2][i] = near.plus(far.times(four));
+        out[3][i] = near_odd.plus(far_odd.times(eight)).plus(f[i]);
+    }
+    out
+}

@@ -42,7 +42,7 @@ pub(super) fn max_pool_with_indices(
     let x = map::widened(x)?;
     let (maxima, places) = match x.storage.dtype() {
         // Offsets as wide as the elements fill vectors best.
-        DType::F32 if pool.passes.reach() < 1 << 32 => pool.run::<f32, u32>(&x)?,
+        DType::F32 if u32::try_from(pool.passes.reach()).is_ok() => pool.run::<f32, u32>(&x)?,
         DType::F32 => pool.run::<f32, i64>(&x)?,
         DType::F64 => pool.run::<f64, i64>(&x)?,
         DType::I64 => pool.run::<i64, i64>(&x)?,

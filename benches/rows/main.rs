@@ -9,6 +9,7 @@ mod activations;
 mod attention;
 mod convolutions;
 mod losses;
+mod median_time;
 mod networks;
 mod normalizations;
 mod optimizers;

@@ -1,9 +1,9 @@
 //! Rows by name, and how long their work takes.
 
-use std::time::Instant;
-
 use module_nn::prelude::*;
 use module_nn::{BackwardOptions, IndexMap};
+
+use crate::median_time::median_time;
 
 /// What a row does once.
 pub(crate) type Work = Box<dyn FnMut() -> Result<()>>;
@@ -87,7 +87,7 @@ impl Rows {
             Some(Row::Made(work)) => work,
             None => return Ok(None),
         };
-        let micros = median_time(&mut work, milliseconds * 1e3)?;
+        let micros = median_time(&mut *work, milliseconds * 1e3)?;
         *slot = Some(Row::Made(work));
         Ok(Some(micros))
     }
@@ -101,22 +101,4 @@ pub(crate) fn work(work: impl FnMut() -> Result<()> + 'static) -> Result<Work> {
 /// Random elements.
 pub(crate) fn randn(shape: &[usize]) -> Result<Tensor> {
     Tensor::randn(shape, DType::F32)
-}
-
-/// The median microseconds of one run, over samples of at least 20 each.
-fn median_time(work: &mut Work, total: f64) -> Result<f64> {
-    let begin = Instant::now();
-    let micros = |since: Instant| since.elapsed().as_secs_f64() * 1e6;
-    work()?;
-    let runs = (20.0 / micros(begin)).ceil().max(1.0);
-    let (begin, mut samples) = (Instant::now(), Vec::new());
-    while samples.len() < 3 || micros(begin) < total {
-        let start = Instant::now();
-        for _ in 0..runs as usize {
-            work()?;
-        }
-        samples.push(micros(start) / runs);
-    }
-    samples.sort_by(f64::total_cmp);
-    Ok(samples[samples.len() / 2])
 }

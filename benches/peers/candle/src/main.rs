@@ -5,6 +5,8 @@
 //! `RAYON_NUM_THREADS` says how many threads it uses.
 
 mod machine;
+#[path = "../../../rows/median_time.rs"]
+mod median_time;
 mod networks;
 mod operations;
 mod row;

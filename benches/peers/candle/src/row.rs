@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Instant;
 
 use candle_core::{Device, Result, Tensor, Var};
+
+use crate::median_time::median_time;
 
 pub const CPU: Device = Device::Cpu;
 
@@ -60,7 +61,7 @@ impl Rows {
             Some(Row::Made(work)) => work,
             None => return Ok(None),
         };
-        let micros = median_time(&mut work, milliseconds * 1e3)?;
+        let micros = median_time(&mut *work, milliseconds * 1e3)?;
         *slot = Some(Row::Made(work));
         Ok(Some(micros))
     }
@@ -74,22 +75,4 @@ pub fn work<T>(mut work: impl FnMut() -> Result<T> + 'static) -> Result<Work> {
 /// Random elements.
 pub fn randn(shape: &[usize]) -> Result<Tensor> {
     Tensor::randn(0_f32, 1_f32, shape, &CPU)
-}
-
-/// The median microseconds of one run, over samples of at least 20 each.
-fn median_time(work: &mut Work, total: f64) -> Result<f64> {
-    let begin = Instant::now();
-    let micros = |since: Instant| since.elapsed().as_secs_f64() * 1e6;
-    work()?;
-    let runs = (20.0 / micros(begin)).ceil().max(1.0);
-    let (begin, mut samples) = (Instant::now(), Vec::new());
-    while samples.len() < 3 || micros(begin) < total {
-        let start = Instant::now();
-        for _ in 0..runs as usize {
-            work()?;
-        }
-        samples.push(micros(start) / runs);
-    }
-    samples.sort_by(f64::total_cmp);
-    Ok(samples[samples.len() / 2])
 }

@@ -189,7 +189,9 @@ impl ConvSizes {
             self.run_joined(op, a, b, samples, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }
-        let planes = self.is_thin().then(|| Planes::new(window)).flatten();
+        // The gradient of the input is added line by line.
+        let by_planes = self.is_thin() && op != ConvOp::Input && !window.is_pointwise();
+        let planes = by_planes.then(|| Planes::new(window)).flatten();
         // The weight, and its gradient, belongs to the group, whatever the sample.
         let one = |block: usize, out: &mut [T], buffer: &mut Vec<T>| {
             let b_at = match op {

@@ -1,13 +1,14 @@
 //! Threads that wait for work, made when the first is needed.
 //!
 //! The thread that has work starts on it at once, and others join in as they wake; it waits only for
-//! parts that another has begun. So small work loses little where nobody is free.
+//! parts that another has begun. So small work loses little where nobody is free. Each thread begins with
+//! the same share of the parts every time, because what it has just written lies in the cache of its processor.
 #![allow(unsafe_code)]
 
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::lock::lock;
 
 /// The time for which a thread looks for work before it sleeps, about as long as waking it takes.
-const SPIN_TIME: Duration = Duration::from_micros(20);
+const SPIN_TIME: Duration = Duration::from_micros(50);
 
 /// Does the parts `0..parts` of some work, on this thread and at most `threads - 1` others.
 ///
@@ -30,15 +31,16 @@ pub(super) fn run_parts(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sy
     let work = Work(unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Function>(work) });
     let job = Arc::new(Job {
         work,
-        parts,
-        next: AtomicUsize::new(0),
+        claimed: (0..parts).map(|_| AtomicBool::new(false)).collect(),
+        unclaimed: AtomicUsize::new(parts),
+        threads: threads.max(1),
         finished: AtomicUsize::new(0),
         helpers: AtomicUsize::new(threads.saturating_sub(1)),
         owner: std::thread::current(),
         panic: Mutex::new(None),
     });
     pool.push(&job, (parts - 1).min(threads.saturating_sub(1)));
-    job.help();
+    job.help(0);
     job.wait();
     pool.remove(&job);
     if let Some(panic) = lock(&job.panic).take() {
@@ -59,9 +61,12 @@ unsafe impl Sync for Work {}
 /// Some work and how far it has come.
 struct Job {
     work: Work,
-    parts: usize,
-    /// The first part that nobody has claimed.
-    next: AtomicUsize,
+    /// Whether someone does the part, or has done it.
+    claimed: Vec<AtomicBool>,
+    /// The number of parts that nobody has claimed.
+    unclaimed: AtomicUsize,
+    /// The number of threads that share the parts.
+    threads: usize,
     finished: AtomicUsize,
     /// The number of threads that may still join.
     helpers: AtomicUsize,
@@ -71,20 +76,22 @@ struct Job {
 }
 
 impl Job {
-    /// Does parts until there are no more to claim.
-    fn help(&self) {
-        loop {
-            let part = self.next.fetch_add(1, Ordering::Relaxed);
-            if part >= self.parts {
-                return;
+    /// Does parts until there are no more to claim, from the share of the thread on.
+    fn help(&self, thread: usize) {
+        let parts = self.claimed.len();
+        let first = thread % self.threads * parts / self.threads;
+        for part in (first..parts).chain(0..first) {
+            if self.claimed[part].swap(true, Ordering::Relaxed) {
+                continue;
             }
+            self.unclaimed.fetch_sub(1, Ordering::Relaxed);
             // SAFETY: the part is claimed and not finished, so the owner still waits in `run_parts`.
             let call = || unsafe { (*self.work.0)(part) };
             if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
                 self.keep(panic);
             }
             // What the part has written is seen by the owner, who reads this number.
-            if self.finished.fetch_add(1, Ordering::Release) + 1 == self.parts {
+            if self.finished.fetch_add(1, Ordering::Release) + 1 == parts {
                 self.owner.unpark();
             }
         }
@@ -108,7 +115,7 @@ impl Job {
     /// Waits until all parts are finished.
     fn wait(&self) {
         let start = Instant::now();
-        while self.finished.load(Ordering::Acquire) < self.parts {
+        while self.finished.load(Ordering::Acquire) < self.claimed.len() {
             if start.elapsed() < SPIN_TIME {
                 std::hint::spin_loop();
             } else {
@@ -120,7 +127,7 @@ impl Job {
     /// Joins in, if one more may help and something is left to do.
     fn join(&self) -> bool {
         let free = |helpers: usize| helpers.checked_sub(1);
-        self.next.load(Ordering::Relaxed) < self.parts
+        self.unclaimed.load(Ordering::Relaxed) > 0
             && self
                 .helpers
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, free)
@@ -138,8 +145,8 @@ struct ThreadPool {
 #[derive(Default)]
 struct Jobs {
     open: Mutex<VecDeque<Arc<Job>>>,
-    /// The number of jobs, readable without the lock.
-    count: AtomicUsize,
+    /// The number of jobs that there have been, readable without the lock.
+    pushed: AtomicUsize,
     more: Condvar,
 }
 
@@ -148,11 +155,11 @@ impl ThreadPool {
     fn start() -> Self {
         let jobs = Arc::<Jobs>::default();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        for _ in 1..processors {
+        for index in 1..processors {
             let jobs = jobs.clone();
             let thread = std::thread::Builder::new().name("kernel".to_owned());
             // Without it the others do its part.
-            let _ = thread.spawn(move || jobs.serve());
+            let _ = thread.spawn(move || jobs.serve(index));
         }
         Self { jobs }
     }
@@ -160,7 +167,7 @@ impl ThreadPool {
     fn push(&self, job: &Arc<Job>, helpers: usize) {
         let mut open = lock(&self.jobs.open);
         open.push_back(job.clone());
-        self.jobs.count.store(open.len(), Ordering::Relaxed);
+        self.jobs.pushed.fetch_add(1, Ordering::Relaxed);
         drop(open);
         for _ in 0..helpers {
             self.jobs.more.notify_one();
@@ -170,29 +177,35 @@ impl ThreadPool {
     fn remove(&self, job: &Arc<Job>) {
         let mut open = lock(&self.jobs.open);
         open.retain(|other| !Arc::ptr_eq(other, job));
-        self.jobs.count.store(open.len(), Ordering::Relaxed);
     }
 }
 
 impl Jobs {
-    fn serve(&self) {
+    fn serve(&self, thread: usize) {
         loop {
-            self.find().help();
+            self.find().help(thread);
         }
     }
 
     /// The oldest job that another thread may help with, as soon as there is one.
     fn find(&self) -> Arc<Job> {
-        let start = Instant::now();
-        while self.count.load(Ordering::Relaxed) == 0 && start.elapsed() < SPIN_TIME {
-            std::hint::spin_loop();
-        }
+        let mut start = Instant::now();
         let mut open = lock(&self.open);
         loop {
             if let Some(job) = open.iter().find(|job| job.join()) {
                 return job.clone();
             }
-            open = self.more.wait(open).unwrap_or_else(PoisonError::into_inner);
+            let seen = self.pushed.load(Ordering::Relaxed);
+            if start.elapsed() < SPIN_TIME {
+                drop(open);
+                while self.pushed.load(Ordering::Relaxed) == seen && start.elapsed() < SPIN_TIME {
+                    std::hint::spin_loop();
+                }
+                open = lock(&self.open);
+            } else {
+                open = self.more.wait(open).unwrap_or_else(PoisonError::into_inner);
+                start = Instant::now();
+            }
         }
     }
 }

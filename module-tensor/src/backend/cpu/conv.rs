@@ -182,8 +182,15 @@ impl ConvSizes {
             ConvOp::Forward => scratch(len)?,
             ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
         };
-        if op == ConvOp::Forward && self.is_by_tiles::<T>() && self.run_by_tiles(a, b, &mut out)? {
-            return Ok(CpuStorage::wrap(out));
+        if op != ConvOp::Input && self.is_by_tiles::<T>() {
+            let finite = match op {
+                ConvOp::Weight => self.run_weight_by_tiles(a, b, &mut out)?,
+                _ => self.run_by_tiles(a, b, &mut out)?,
+            };
+            if finite {
+                return Ok(CpuStorage::wrap(out));
+            }
+            out.fill(T::zero());
         }
         if let Some(samples) = self.joined_samples() {
             self.run_joined(op, a, b, samples, &mut out)?;

@@ -12,7 +12,6 @@ mod conv;
 mod conv_few_channels;
 mod conv_joined;
 mod conv_planes;
-mod conv_winograd;
 mod copy;
 mod cross_entropy;
 mod elementwise;
@@ -66,14 +65,14 @@ mod update_in_place;
 mod vector;
 mod view;
 mod window;
-mod winograd_transforms;
+mod winograd;
 
 pub(super) use backend::CPU;
-pub use conv_winograd::{exact_convolutions, set_exact_convolutions};
 pub(crate) use memory::check_allocatable as check_host_allocatable;
 pub(crate) use storage::cpu_storage;
 pub use threads::{num_threads, set_num_threads};
 pub(crate) use view::{array_view as cpu_view, le_bytes as cpu_bytes};
+pub use winograd::{exact_convolutions, set_exact_convolutions};
 
 use super::dispatch;
 use super::unary::unary_ops;

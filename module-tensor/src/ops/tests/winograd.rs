@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{ConvOptions, DType, Padding, Tensor, set_exact_convolutions};
+use crate::{BackwardOptions, ConvOptions, DType, Padding, Tensor, set_exact_convolutions};
 
 /// The setting belongs to the process, whose tests run side by side.
 fn setting() -> MutexGuard<'static, ()> {
@@ -14,20 +14,39 @@ fn random(shape: [usize; 4], seed: u64) -> Tensor {
     crate::fork_rng(seed, || Tensor::randn(shape, DType::F32).unwrap())
 }
 
-/// The greatest error of a convolution, and the root of the mean square, as shares of the greatest sum of the
-/// magnitudes of an output's products.
-fn errors(x: &Tensor, w: &Tensor, options: ConvOptions<2>) -> [f64; 2] {
-    let [x64, w64] = [x, w].map(|x| x.to_dtype(DType::F64).unwrap());
+/// The output of a convolution, and the gradients of its input and weight for a gradient `g` of the output.
+fn run(x: &Tensor, w: &Tensor, g: &Tensor, options: ConvOptions<2>) -> [Vec<f64>; 3] {
+    let [x, w] = [x, w].map(|x| x.detach().with_grad().unwrap());
+    let y = x.conv2d(&w, options).unwrap();
+    y.backward_with(g, BackwardOptions::default()).unwrap();
     let values = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
-    let got = values(&x.conv2d(w, options).unwrap());
-    let want = values(&x64.conv2d(&w64, options).unwrap());
-    let [x64, w64] = [x64, w64].map(|x| x.abs().unwrap());
-    let magnitudes = values(&x64.conv2d(&w64, options).unwrap());
-    let greatest = magnitudes.into_iter().fold(0.0, f64::max);
-    let errors = got.iter().zip(&want).map(|(a, b)| (a - b).abs() / greatest);
-    let squares: f64 = errors.clone().map(|error| error * error).sum();
-    let mean = (squares / got.len() as f64).sqrt();
-    [errors.fold(0.0, f64::max), mean]
+    [
+        values(&y.detach()),
+        values(&x.grad().unwrap()),
+        values(&w.grad().unwrap()),
+    ]
+}
+
+/// The greatest errors of a convolution and its gradients, and the roots of the mean squares, as shares of the greatest
+/// sum of the magnitudes of an element's products.
+fn errors(x: &Tensor, w: &Tensor, options: ConvOptions<2>) -> [[f64; 2]; 3] {
+    let y = x.conv2d(w, options).unwrap();
+    let g = crate::fork_rng(3, || Tensor::randn(y.shape().clone(), DType::F32).unwrap());
+    let wide = [x, w, &g].map(|x| x.to_dtype(DType::F64).unwrap());
+    let magnitudes = wide.each_ref().map(|x| x.abs().unwrap());
+    let got = run(x, w, &g, options);
+    let [x, w, g] = &wide;
+    let want = run(x, w, g, options);
+    let [x, w, g] = &magnitudes;
+    let magnitudes = run(x, w, g, options);
+    std::array::from_fn(|i| {
+        let greatest = magnitudes[i].iter().copied().fold(0.0, f64::max);
+        let errors = got[i].iter().zip(&want[i]);
+        let errors = errors.map(|(a, b)| (a - b).abs() / greatest);
+        let squares: f64 = errors.clone().map(|error| error * error).sum();
+        let mean = (squares / got[i].len() as f64).sqrt();
+        [errors.fold(0.0, f64::max), mean]
+    })
 }
 
 #[test]
@@ -51,9 +70,13 @@ fn tiles_agree_with_plain_sums_in_every_size() {
             let options = ConvOptions::new()
                 .padding(Padding::Size([padding; 2]))
                 .groups(groups);
-            let [most, mean] = errors(&x, &w, options);
-            let name = format!("{batch} {channels} {out} {size:?} {padding}");
-            assert!(most < 4e-6 && mean < 2e-7, "{name}: {most:e} {mean:e}");
+            for (of, [most, mean]) in ["output", "input", "weight"]
+                .into_iter()
+                .zip(errors(&x, &w, options))
+            {
+                let name = format!("{of} of {batch} {channels} {out} {size:?} {padding}");
+                assert!(most < 4e-6 && mean < 2e-7, "{name}: {most:e} {mean:e}");
+            }
         }
     }
 }
@@ -65,10 +88,12 @@ fn exact_convolutions_are_plain_sums() {
     let options = ConvOptions::new().padding(Padding::Size([1, 1]));
     let fast = x.conv2d(&w, options).unwrap().to_vec::<f32>().unwrap();
     set_exact_convolutions(true);
-    let (plain, [most, _]) = (x.conv2d(&w, options), errors(&x, &w, options));
+    let (plain, errors) = (x.conv2d(&w, options), errors(&x, &w, options));
     set_exact_convolutions(false);
     assert_ne!(fast, plain.unwrap().to_vec::<f32>().unwrap());
-    assert!(most < 2e-7, "{most:e}");
+    for [most, _] in errors {
+        assert!(most < 2e-7, "{most:e}");
+    }
 }
 
 #[test]
@@ -95,10 +120,25 @@ fn an_infinity_reaches_only_what_sees_it() {
 fn the_number_of_threads_changes_no_bit() {
     let _setting = setting();
     let (x, w) = (random([2, 48, 40, 40], 1), random([48, 48, 3, 3], 2));
+    let g = random([2, 48, 38, 38], 3);
     let run = |threads| {
         crate::set_num_threads(threads);
-        let y = x.conv2d(&w, ConvOptions::new()).unwrap();
-        y.to_vec::<f32>().unwrap()
+        run(&x, &w, &g, ConvOptions::new())
     };
     assert_eq!(run(1), run(3));
+}
+
+#[test]
+fn an_infinite_gradient_reaches_only_what_sees_it() {
+    let _setting = setting();
+    let x = Tensor::zeros([1, 16, 24, 24], DType::F32).unwrap();
+    let w = Tensor::ones([16, 16, 3, 3], DType::F32).unwrap();
+    let mut g = vec![0.0_f32; 16 * 22 * 22];
+    g[3 * 22 * 22] = f32::INFINITY;
+    let g = Tensor::from_vec(g, [1, 16, 22, 22]).unwrap();
+    let [_, _, w] = run(&x, &w, &g, ConvOptions::new());
+    for (i, v) in w.into_iter().enumerate() {
+        assert_eq!(v.is_nan(), i / 9 / 16 == 3, "{i}: {v}");
+        assert!(v.is_nan() || v == 0.0, "{i}: {v}");
+    }
 }

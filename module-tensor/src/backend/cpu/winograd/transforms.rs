@@ -3,9 +3,9 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use super::float::Float;
-use super::lanes::number;
-use super::simd::Loop;
+use super::super::float::Float;
+use super::super::lanes::number;
+use super::super::simd::Loop;
 use crate::zip::zip_mut;
 
 /// The side of a tile of the output, of the input that it sees, and the places of the latter.
@@ -13,13 +13,18 @@ pub(super) const OUT: usize = 4;
 pub(super) const IN: usize = OUT + 2;
 pub(super) const PLACES: usize = IN * IN;
 
+/// The columns of the input that a tile sees beyond those that the next one starts with.
+pub(super) const HALO: usize = IN - OUT;
+
 /// The tiles that are transformed at a time.
 pub(super) const LANES: usize = 16;
 
 /// `G g Gᵀ` of each kernel, as `[places, kernels]`.
 pub(super) struct TransformWeight<'a, T> {
     pub(super) weight: &'a [T],
+    /// Those of the next place are `stride` elements further.
     pub(super) out: &'a mut [T],
+    pub(super) stride: usize,
 }
 
 impl<T: Float> Loop for TransformWeight<'_, T> {
@@ -28,7 +33,6 @@ impl<T: Float> Loop for TransformWeight<'_, T> {
     #[inline(always)]
     fn run(self) {
         let kernels = self.weight.as_chunks::<9>().0;
-        let count = kernels.len();
         for (group, kernels) in kernels.chunks(LANES).enumerate() {
             let mut kernel = [[0.0; LANES]; 9];
             for (i, values) in kernels.iter().enumerate() {
@@ -42,7 +46,7 @@ impl<T: Float> Loop for TransformWeight<'_, T> {
             for (y, left) in left.iter().enumerate() {
                 let row = spread(left, &middle[y], &right[y]);
                 for (x, lanes) in row.iter().enumerate() {
-                    let out = &mut self.out[(y * IN + x) * count + group * LANES..];
+                    let out = &mut self.out[(y * IN + x) * self.stride + group * LANES..];
                     let out = &mut out[..kernels.len()];
                     zip_mut(out, lanes).for_each(|(out, &value)| *out = number(value));
                 }
@@ -56,9 +60,12 @@ impl<T: Float> Loop for TransformWeight<'_, T> {
 fn spread(a: &[f64; LANES], b: &[f64; LANES], c: &[f64; LANES]) -> [[f64; LANES]; IN] {
     let mut out = [[0.0; LANES]; IN];
     for i in 0..LANES {
-        let (even, odd) = (-(a[i] + c[i]) / 6.0, b[i] / 6.0);
-        let (far, side) = (a[i] / 24.0 + c[i] / 6.0, b[i] / 12.0);
-        out[0][i] = a[i] / 4.0;
+        let (even, odd) = ((a[i] + c[i]) * (-1.0 / 6.0), b[i] * (1.0 / 6.0));
+        let (far, side) = (
+            a[i] * (1.0 / 24.0) + c[i] * (1.0 / 6.0),
+            b[i] * (1.0 / 12.0),
+        );
+        out[0][i] = a[i] * 0.25;
         out[1][i] = even - odd;
         out[2][i] = even + odd;
         out[3][i] = far + side;
@@ -68,10 +75,11 @@ fn spread(a: &[f64; LANES], b: &[f64; LANES], c: &[f64; LANES]) -> [[f64; LANES]
     out
 }
 
-/// `Bᵀ d B` of the tiles of a strip, `[places, tiles]`.
+/// `Bᵀ d B` of the tiles of lines, `[places, tiles]`.
 pub(super) struct TransformInput<'a, T> {
-    /// Six lines, which are overwritten.
-    pub(super) strip: &'a mut [T],
+    /// Six lines, four columns for each tile, and the two columns that each sees beyond: both are overwritten.
+    pub(super) lines: &'a mut [T],
+    pub(super) halo: &'a mut [T],
     pub(super) tiles: usize,
     pub(super) out: &'a mut [T],
 }
@@ -81,17 +89,19 @@ impl<T: Float> Loop for TransformInput<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let length = (self.tiles + 1) * OUT;
-        let mut lines = self.strip.chunks_exact_mut(length);
-        let mut line = || lines.next().unwrap_or_default();
-        let six = [line(), line(), line(), line(), line(), line()];
-        combine_lines(six);
+        for (lines, width) in [(&mut *self.lines, OUT), (&mut *self.halo, HALO)] {
+            let mut lines = lines.chunks_exact_mut(self.tiles * width);
+            let mut line = || lines.next().unwrap_or_default();
+            combine_lines([line(), line(), line(), line(), line(), line()]);
+        }
+        let lines = self.lines.chunks_exact(self.tiles * OUT);
+        let halo = self.halo.chunks_exact(self.tiles * HALO);
         let places = self.out.chunks_exact_mut(IN * self.tiles);
-        for (line, out) in self.strip.chunks_exact(length).zip(places) {
+        for ((line, halo), out) in lines.zip(halo).zip(places) {
             let mut rest = out.chunks_exact_mut(self.tiles);
             let mut place = || rest.next().unwrap_or_default();
             let six = [place(), place(), place(), place(), place(), place()];
-            combine_columns(line, six);
+            combine_columns(line, halo, six);
         }
     }
 }
@@ -109,14 +119,15 @@ fn combine_lines<T: Float>([a, b, c, d, e, f]: [&mut [T]; IN]) {
 
 /// `d B` of a line of tiles.
 #[inline(always)]
-fn combine_columns<T: Float>(line: &[T], out: [&mut [T]; IN]) {
-    let chunks = line.as_chunks::<OUT>().0;
+fn combine_columns<T: Float>(line: &[T], halo: &[T], out: [&mut [T]; IN]) {
+    let (tiles, halo) = (line.as_chunks::<OUT>().0, halo.as_chunks::<HALO>().0);
     let [a, b, c, d, e, f] = out;
-    let count = chunks.len() - 1;
+    let count = tiles.len();
+    let halo = &halo[..count];
     let (a, b, c) = (&mut a[..count], &mut b[..count], &mut c[..count]);
     let (d, e, f) = (&mut d[..count], &mut e[..count], &mut f[..count]);
     for i in 0..count {
-        let ([p, q, r, s], [t, u, ..]) = (chunks[i], chunks[i + 1]);
+        let ([p, q, r, s], [t, u]) = (tiles[i], halo[i]);
         [a[i], b[i], c[i], d[i], e[i], f[i]] = combine([p, q, r, s, t, u]);
     }
 }

@@ -1,0 +1,82 @@
+//! Convolutions by kernels of three by three, with a quarter of the multiplications (Winograd's `F(4×4, 3×3)`).
+//!
+//! `Y = Aᵀ ((G g Gᵀ) ⊙ (Bᵀ d B)) A` makes four by four outputs `Y` of six by six inputs `d` and a kernel `g`; summed
+//! over channels, `⊙` is a product of matrices for each of the 36 places (Lavin and Gray, "Fast algorithms for
+//! convolutional neural networks", 2015). The gradient of the kernel is the transposed function:
+//! `Gᵀ (Σ (A dY Aᵀ) ⊙ (Bᵀ d B)) G`, summed over tiles.
+//!
+//! Sums of inputs are rounded before they are multiplied, so that results differ from those of plain sums by more
+//! than rounding does: as shares of the greatest sum of the magnitudes of an output's products, by 1e-7 in the root
+//! mean square and up to 3e-6 in `f32`. `f64` does without.
+
+mod forward;
+mod gradient_transforms;
+mod inputs;
+mod tiles;
+mod transforms;
+mod weight_gradient;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::conv::ConvSizes;
+use super::float::Float;
+use crate::DType;
+use tiles::Tiles;
+use transforms::PLACES;
+
+impl ConvSizes {
+    /// Whether the convolution, or the gradient of its weight, is computed by tiles: where that is possible, and
+    /// takes less time.
+    pub(super) fn is_by_tiles<T: Float>(&self) -> bool {
+        let window = &self.window;
+        let possible = T::DTYPE == DType::F32
+            && window.kernel == [1, 3, 3]
+            && window.stride == [1; 3]
+            && window.dilation == [1; 3]
+            && window.output[0] == 1
+            && window.padding[0] == 0
+            && window.padding[1].max(window.padding[2]) <= 2;
+        possible && !exact_convolutions() && self.is_faster_by_tiles()
+    }
+
+    /// Estimates both times, in multiply-adds of a product of matrices.
+    fn is_faster_by_tiles(&self) -> bool {
+        let tiles = Tiles::new(self).count() as f64;
+        let [_, height, width] = self.window.output;
+        let places = self.batch as f64 * height as f64 * width as f64;
+        let (o, c) = (self.out_channels as f64, self.window.channels as f64);
+        let transforms = KERNEL_COST * o * c + TILE_COST * tiles * (o + c);
+        PLACES as f64 * tiles * o * c + transforms < 9.0 * places * o * c * PLAIN_COST
+    }
+}
+
+/// The multiply-adds that transforming a kernel, and a tile of one channel, takes as long as.
+const KERNEL_COST: f64 = 400.0;
+const TILE_COST: f64 = 800.0;
+/// The time of a multiply-add of a plain convolution, which unfolds its input.
+const PLAIN_COST: f64 = 1.15;
+
+static EXACT: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether every convolution is computed by plain sums of products.
+///
+/// Otherwise, the default, those of many channels by kernels of three by three with a stride and a dilation of 1
+/// are computed with a quarter of the multiplications in `F32` and in half precision, which is faster and less
+/// accurate: results may be off by 3e-6 of the greatest sum of the magnitudes of an output's products (1e-7 in the root
+/// mean square), where plain sums are by 2e-7.
+///
+/// # Example
+///
+/// ```
+/// module_tensor::set_exact_convolutions(true);
+/// assert!(module_tensor::exact_convolutions());
+/// # module_tensor::set_exact_convolutions(false);
+/// ```
+pub fn set_exact_convolutions(exact: bool) {
+    EXACT.store(exact, Ordering::Relaxed);
+}
+
+/// Whether every convolution is computed by plain sums of products.
+pub fn exact_convolutions() -> bool {
+    EXACT.load(Ordering::Relaxed)
+}

@@ -1,0 +1,95 @@
+//! The gradient of the weight of a convolution by tiles.
+
+use super::super::conv::ConvSizes;
+use super::super::float::Float;
+use super::super::gemm::{Matrix, MatrixMut, multiply};
+use super::super::lanes::sum_of;
+use super::super::memory::Workspace;
+use super::super::simd::run_at_best_level;
+use super::super::threads::{Items, parallel_for};
+use super::gradient_transforms::{TransformGradient, TransformWeightGradient};
+use super::inputs::transform_inputs;
+use super::tiles::{Block, Padded, Tiles};
+use super::transforms::{IN, LANES, OUT, PLACES};
+use crate::Result;
+
+/// The elements of the transformed input and gradient of a block.
+const BLOCK: usize = 1 << 21;
+
+impl ConvSizes {
+    /// The gradient of the weight by tiles; `out` is overwritten. Returns whether all of it is finite: an infinity
+    /// or a NaN in a tile's input reaches all elements of the kernel.
+    pub(in super::super) fn run_weight_by_tiles<T: Float>(
+        &self,
+        input: &[T],
+        grad: &[T],
+        out: &mut [T],
+    ) -> Result<bool> {
+        let tiles = Tiles::new(self);
+        let kernels = self.out_channels * self.window.channels;
+        // Not a power of two, which would put all places at the same addresses of a cache.
+        let stride = kernels + LANES;
+        let mut memory = [Workspace::new(), Workspace::new(), Workspace::new()];
+        for (group, out) in out.chunks_exact_mut(kernels * 9).enumerate() {
+            let [sums, inputs, grads] = &mut memory;
+            let sums = sums.of(PLACES * stride);
+            for (i, block) in tiles.blocks(BLOCK).enumerate() {
+                let (c, o) = (self.window.channels, self.out_channels);
+                let inputs = inputs.of(c * PLACES * block.tiles);
+                let grads = grads.of(o * PLACES * block.tiles);
+                transform_inputs(&tiles, group, &block, input, inputs)?;
+                tiles.transform_grads(group, &block, grad, grads)?;
+                let items = Items(&mut *sums, stride);
+                let work = kernels * block.tiles / 32;
+                parallel_for(PLACES, work, items, &|places, mut items| {
+                    for (item, place) in places.enumerate() {
+                        let matrix = |x, rows| {
+                            let steps = [PLACES * block.tiles, 1];
+                            Matrix::with_steps(x, [rows, block.tiles], steps)
+                        };
+                        let grad = matrix(&grads[place * block.tiles..], o);
+                        let input = matrix(&inputs[place * block.tiles..], c).t();
+                        let out = MatrixMut::new(&mut items.at(item)[..kernels], o);
+                        multiply(T::one(), grad, input, i > 0, out);
+                    }
+                    Ok(())
+                })?;
+            }
+            run_at_best_level(TransformWeightGradient { sums, stride, out });
+        }
+        Ok(sum_of(out, |v| v.times(T::zero())) == T::zero())
+    }
+}
+
+impl Tiles<'_> {
+    /// Writes `A dY Aᵀ` of a block, `[channels, places, tiles]`.
+    fn transform_grads<T: Float>(
+        &self,
+        group: usize,
+        block: &Block,
+        grad: &[T],
+        out: &mut [T],
+    ) -> Result<()> {
+        let (o, groups, tiles) = (self.sizes.out_channels, self.sizes.groups, block.tiles);
+        let [_, height, width] = self.sizes.window.output;
+        let items = Items(out, PLACES * tiles);
+        parallel_for(o, PLACES * tiles / 4, items, &|channels, mut items| {
+            let mut lines = Workspace::new();
+            let lines = lines.of(IN * OUT * tiles);
+            for (i, channel) in channels.enumerate() {
+                let plane = |sample: usize| {
+                    let plane = (sample * groups + group) * o + channel;
+                    let data = &grad[plane * height * width..][..height * width];
+                    Padded::new(data, width, [0, 0])
+                };
+                self.fill_lines(block, plane, &mut lines[..OUT * OUT * tiles]);
+                run_at_best_level(TransformGradient {
+                    lines,
+                    tiles,
+                    out: items.at(i),
+                });
+            }
+            Ok(())
+        })
+    }
+}

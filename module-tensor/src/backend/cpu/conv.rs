@@ -145,13 +145,26 @@ impl FloatKernel for Convolution<'_> {
             && !sizes.window.is_pointwise()
             && let Some(turned) = sizes.input_gradient_as_conv()
         {
-            return turned.run(ConvOp::Forward, &a, &sizes.turn(&b)?);
+            return turned.run_turned(&a, &b, &sizes);
         }
         sizes.run(op, &a, &b)
     }
 }
 
 impl ConvSizes {
+    /// The convolution by the weight that `original` [turns](Self::turn).
+    fn run_turned<T: Float>(&self, input: &[T], weight: &[T], original: &Self) -> Result<Storage> {
+        if self.is_by_tiles::<T>() {
+            let len = self.batch * self.groups * self.out_channels * self.window.places();
+            check_allocatable::<T>(len)?;
+            let mut out = scratch(len)?;
+            if self.run_by_tiles(input, weight, true, &mut out)? {
+                return Ok(CpuStorage::wrap(out));
+            }
+        }
+        self.run(ConvOp::Forward, input, &original.turn(weight)?)
+    }
+
     fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
         let Self {
             batch,
@@ -185,7 +198,7 @@ impl ConvSizes {
         if op != ConvOp::Input && self.is_by_tiles::<T>() {
             let finite = match op {
                 ConvOp::Weight => self.run_weight_by_tiles(a, b, &mut out)?,
-                _ => self.run_by_tiles(a, b, &mut out)?,
+                _ => self.run_by_tiles(a, b, false, &mut out)?,
             };
             if finite {
                 return Ok(CpuStorage::wrap(out));

@@ -10,6 +10,8 @@ use super::vector::{double, single};
 pub(super) trait Float: Number + super::gemm::Tile {
     const NEG_INFINITY: Self;
 
+    /// A double, rounded.
+    fn narrowed(value: f64) -> Self;
     fn exp(self) -> Self;
     /// The bits of [`exp`](Self::exp), of a number below 1.
     fn exp_of_negative(self) -> Self;
@@ -27,6 +29,12 @@ macro_rules! floats {
     ($($type:ident: $vector:ident;)*) => {$(
         impl Float for $type {
             const NEG_INFINITY: Self = Self::NEG_INFINITY;
+
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)]
+            fn narrowed(value: f64) -> Self {
+                value as Self
+            }
 
             #[inline(always)]
             fn sqrt(self) -> Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::gemm::{Matrix, MatrixMut};
 use super::map::{NumberKernel, run_number};
 use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector};
-use super::memory::{filled, vec_with_capacity};
+use super::memory::{filled, scratch, vec_with_capacity};
 use super::number::Number;
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
@@ -43,7 +43,10 @@ impl NumberKernel for Product<'_> {
         let (batch, m, n) = (a.batch, a.rows, b.columns);
         let len = batch * m * n;
         check_allocatable::<T>(len)?;
+        let products = (m * n).saturating_mul(a.columns);
         let mut out = match self.row {
+            // A product of matrices overwrites.
+            None if products > SMALL && m > 1 && n > 1 => scratch(len)?,
             None => filled(len, T::zero())?,
             Some(row) => {
                 let row = to_cow::<T>(row)?;
@@ -56,7 +59,6 @@ impl NumberKernel for Product<'_> {
             return Ok(CpuStorage::wrap(out));
         }
         let keep = self.row.is_some();
-        let products = (m * n).saturating_mul(a.columns);
         let one = |i: usize, out: &mut [T]| {
             if products <= SMALL {
                 small(&a, &b, i, out);

@@ -123,7 +123,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     fn hypot(self, other: Self) -> Self;
     fn copysign(self, other: Self) -> Self;
 
-    /// The matrix product, added to `out` if `keep`; otherwise `out` must hold zeros.
+    /// The matrix product, added to `out` if `keep`; otherwise it is overwritten.
     fn multiply(a: Matrix<'_, Self>, b: Matrix<'_, Self>, keep: bool, out: MatrixMut<'_, Self>);
 
     /// The greater, NaN if either is.
@@ -233,8 +233,11 @@ macro_rules! integers {
                 self
             }
 
-            fn multiply(a: Matrix<'_, Self>, b: Matrix<'_, Self>, _: bool, out: MatrixMut<'_, Self>) {
+            fn multiply(a: Matrix<'_, Self>, b: Matrix<'_, Self>, keep: bool, out: MatrixMut<'_, Self>) {
                 for (i, out) in out.into_rows().into_iter().enumerate() {
+                    if !keep {
+                        out.fill(0);
+                    }
                     for p in 0..a.columns() {
                         let factor = a.at(i, p);
                         for (j, sum) in out.iter_mut().enumerate() {

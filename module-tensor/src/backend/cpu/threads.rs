@@ -77,6 +77,40 @@ impl<T: Send> SplitAt for Items<'_, T> {
     }
 }
 
+/// The rows of a result, which are split between rows or in each row.
+pub(super) struct SplitRows<'a, T> {
+    pub(super) rows: Vec<&'a mut [T]>,
+    /// The number of rows, or of elements of each, of one item.
+    pub(super) items: usize,
+    pub(super) between_rows: bool,
+}
+
+impl<T: Send> SplitAt for SplitRows<'_, T> {
+    fn split_at(mut self, items: usize) -> (Self, Self) {
+        let at = items * self.items;
+        let (items, between_rows) = (self.items, self.between_rows);
+        let rest = match between_rows {
+            true => self.rows.split_off(at.min(self.rows.len())),
+            false => {
+                let mut rest = Vec::with_capacity(self.rows.len());
+                for row in &mut self.rows {
+                    let at = at.min(row.len());
+                    let (first, others) = std::mem::take(row).split_at_mut(at);
+                    *row = first;
+                    rest.push(others);
+                }
+                rest
+            }
+        };
+        let rest = SplitRows {
+            rows: rest,
+            items,
+            between_rows,
+        };
+        (self, rest)
+    }
+}
+
 impl<A: SplitAt, B: SplitAt> SplitAt for (A, B) {
     fn split_at(self, items: usize) -> (Self, Self) {
         let ((a, a_rest), (b, b_rest)) = (self.0.split_at(items), self.1.split_at(items));

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use super::memory::Workspace;
 use super::simd::Level;
-use super::threads::{SplitAt, parallel_for};
+use super::threads::{SplitRows, parallel_for};
 pub(super) use matrix::{Matrix, MatrixMut};
 pub(super) use tile::Tile;
 use tile::{Block, DEPTH};
@@ -122,10 +122,10 @@ impl<T: Tile> Product<'_, T> {
             true => (shape.rows, m, n),
             false => (shape.columns, n, m),
         };
-        let part = Part {
-            out,
+        let part = SplitRows {
+            rows: out,
             items,
-            by_outer: by_rows != self.transposed,
+            between_rows: by_rows != self.transposed,
         };
         // About 32 products are added in a nanosecond.
         let steps = (items * k).saturating_mul(other) / 32;
@@ -135,7 +135,7 @@ impl<T: Tile> Product<'_, T> {
                 true => (range, 0..n),
                 false => (0..m, range),
             };
-            self.run(rows, columns, &mut part.out);
+            self.run(rows, columns, &mut part.rows);
             Ok(())
         });
         // The work above does not fail.
@@ -187,39 +187,4 @@ fn blocks(all: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
 /// The range of a part relative to the whole.
 fn range_within(part: &Range<usize>, whole: &Range<usize>) -> Range<usize> {
     part.start - whole.start..part.end - whole.start
-}
-
-/// The rows of a result, cut along either side.
-struct Part<'a, T> {
-    out: Vec<&'a mut [T]>,
-    /// The number of rows or columns of one item.
-    items: usize,
-    /// Whether whole rows are cut off, and not columns of all rows.
-    by_outer: bool,
-}
-
-impl<T: Send> SplitAt for Part<'_, T> {
-    fn split_at(mut self, items: usize) -> (Self, Self) {
-        let at = items * self.items;
-        let (items, by_outer) = (self.items, self.by_outer);
-        let rest = match by_outer {
-            true => self.out.split_off(at.min(self.out.len())),
-            false => {
-                let mut rest = Vec::with_capacity(self.out.len());
-                for row in &mut self.out {
-                    let at = at.min(row.len());
-                    let (first, others) = std::mem::take(row).split_at_mut(at);
-                    *row = first;
-                    rest.push(others);
-                }
-                rest
-            }
-        };
-        let rest = Part {
-            out: rest,
-            items,
-            by_outer,
-        };
-        (self, rest)
-    }
 }

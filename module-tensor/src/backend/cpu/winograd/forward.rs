@@ -1,5 +1,6 @@
 //! The output of a convolution by tiles.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::conv::ConvSizes;
@@ -8,109 +9,203 @@ use super::super::gemm::{Matrix, MatrixMut, multiply};
 use super::super::lanes::sum_of;
 use super::super::memory::Workspace;
 use super::super::simd::run_at_best_level;
-use super::super::threads::{Items, parallel_for};
+use super::super::threads::{Items, num_threads, parallel_for};
 use super::inputs::transform_inputs;
 use super::tiles::{Block, Tiles};
-use super::transforms::{LANES, OUT, PLACES, TransformOutput, TransformWeight};
+use super::transforms::{Kernels, LANES, OUT, PLACES, TransformOutput, TransformWeight};
 use crate::Result;
 
 /// The elements of the transformed input and output of a block, which should stay in a cache.
 const BLOCK: usize = 1 << 21;
 
+/// The elements of the transformed kernels and outputs of some channels, which should stay in the second-level
+/// cache, and the least number of channels: the input is packed anew for each.
+const CHUNK: usize = 3 << 17;
+const MIN_CHUNK: usize = 32;
+
+/// What is computed by one thread: some channels of the output in a block of tiles.
+struct Piece<'a, T> {
+    group: usize,
+    block: &'a Block,
+    channels: Range<usize>,
+    /// What the block has of the planes of the output, sample after sample.
+    planes: Vec<&'a mut [T]>,
+}
+
+/// A convolution by tiles.
+struct Convolution<'a, T> {
+    tiles: &'a Tiles<'a>,
+    input: &'a [T],
+    weight: &'a [T],
+    turned: bool,
+    /// What has been found not to be finite.
+    finite: AtomicBool,
+}
+
 impl ConvSizes {
-    /// The convolution by tiles; `out` is overwritten. Returns whether all of it is finite: an infinity or a NaN
-    /// in a tile's input reaches outputs that do not see it.
+    /// The convolution by tiles, by a weight that may have to be [turned](Self::turn); `out` is overwritten. Returns
+    /// whether all of it is finite: an infinity or a NaN in a tile's input reaches outputs that do not see it.
     pub(in super::super) fn run_by_tiles<T: Float>(
         &self,
         input: &[T],
         weight: &[T],
+        turned: bool,
         out: &mut [T],
     ) -> Result<bool> {
         let tiles = Tiles::new(self);
-        let kernels = self.out_channels * self.window.channels;
-        // Not a power of two, which would put all places at the same addresses of a cache.
-        let stride = kernels + LANES;
-        let (mut weights, mut buffers) = (Workspace::new(), [Workspace::new(), Workspace::new()]);
-        for group in 0..self.groups {
-            let transformed = weights.of(PLACES * stride);
-            run_at_best_level(TransformWeight {
-                weight: &weight[group * kernels * 9..][..kernels * 9],
-                out: transformed,
-                stride,
-            });
-            for block in tiles.blocks(BLOCK) {
-                let weight = (&*transformed, stride);
-                if !tiles.run_block(group, &block, input, weight, (&mut buffers, out))? {
-                    return Ok(false);
+        let convolution = Convolution {
+            tiles: &tiles,
+            input,
+            weight,
+            turned,
+            finite: AtomicBool::new(true),
+        };
+        // Threads share the larger factor, and each transforms its part of the other one.
+        if tiles.count() >= self.out_channels {
+            convolution.run_by_blocks(out)?;
+        } else {
+            convolution.run_by_channels(out)?;
+        }
+        Ok(convolution.finite.into_inner())
+    }
+
+    /// The output in blocks, and each block in parts of so many channels: block after block, and group after group.
+    fn pieces<'a, T>(
+        &self,
+        blocks: &'a [Block],
+        part: usize,
+        out: &'a mut [T],
+    ) -> Vec<Piece<'a, T>> {
+        let (o, groups) = (self.out_channels, self.groups);
+        let parts = o.div_ceil(part);
+        let channels = (0..o).step_by(part).map(|first| first..o.min(first + part));
+        let mut pieces: Vec<Piece<'a, T>> = (0..groups)
+            .flat_map(|group| blocks.iter().map(move |block| (group, block)))
+            .flat_map(|(group, block)| {
+                channels.clone().map(move |channels| Piece {
+                    group,
+                    block,
+                    channels,
+                    planes: Vec::new(),
+                })
+            })
+            .collect();
+        let width = self.window.output[2];
+        for (plane, mut rest) in out.chunks_exact_mut(self.window.places()).enumerate() {
+            let (sample, group, channel) = (plane / (groups * o), plane / o % groups, plane % o);
+            for (i, block) in blocks.iter().enumerate() {
+                if block.samples.contains(&sample) {
+                    let len = (block.rows.len() * OUT * width).min(rest.len());
+                    let (here, others) = rest.split_at_mut(len);
+                    let piece = (group * blocks.len() + i) * parts + channel / part;
+                    pieces[piece].planes.push(here);
+                    rest = others;
                 }
             }
         }
-        Ok(true)
+        pieces
     }
 }
 
-impl Tiles<'_> {
-    fn run_block<T: Float>(
-        &self,
-        group: usize,
-        block: &Block,
-        input: &[T],
-        (weight, weight_stride): (&[T], usize),
-        (buffers, out): (&mut [Workspace<T>; 2], &mut [T]),
-    ) -> Result<bool> {
-        let (window, groups) = (&self.sizes.window, self.sizes.groups);
-        let (o, c, tiles) = (self.sizes.out_channels, window.channels, block.tiles);
-        let [inputs, products] = buffers;
-        let transformed = inputs.of(c * PLACES * tiles);
-        transform_inputs(self, group, block, input, transformed)?;
-        // As above.
-        let stride = o * tiles + LANES;
-        let products = products.of(PLACES * stride);
-        let items = Items(&mut *products, stride);
-        parallel_for(PLACES, o * c * tiles / 32, items, &|places, mut items| {
-            for (i, place) in places.enumerate() {
-                let weight = Matrix::new(&weight[place * weight_stride..][..o * c], o);
-                let steps = [PLACES * tiles, 1];
-                let input = Matrix::with_steps(&transformed[place * tiles..], [c, tiles], steps);
-                let out = MatrixMut::new(&mut items.at(i)[..o * tiles], o);
-                multiply(T::one(), weight, input, false, out);
+impl<T: Float> Convolution<'_, T> {
+    /// Each thread with blocks of its own.
+    fn run_by_blocks(&self, out: &mut [T]) -> Result<()> {
+        let sizes = self.tiles.sizes;
+        let blocks: Vec<Block> = self.tiles.blocks(BLOCK, num_threads()).collect();
+        let (o, c) = (sizes.out_channels, sizes.window.channels);
+        let mut pieces = sizes.pieces(&blocks, o, out);
+        let tiles = blocks.iter().map(|block| block.tiles).max();
+        let work = o * c * PLACES * (tiles.unwrap_or(0) / 32 + 1);
+        parallel_for(pieces.len(), work, Items(&mut pieces, 1), &|_, pieces| {
+            let mut memory = Workspace::new();
+            for piece in pieces.0 {
+                let inputs = memory.of(c * PLACES * piece.block.tiles);
+                transform_inputs(self.tiles, piece.group, piece.block, self.input, inputs)?;
+                self.run_piece(piece, inputs);
             }
             Ok(())
-        })?;
-        let lines = inputs.of(o * OUT * OUT * tiles);
-        let items = Items(&mut *lines, OUT * OUT * tiles);
-        parallel_for(o, PLACES * tiles / 4, items, &|channels, mut items| {
-            for (i, channel) in channels.enumerate() {
+        })
+    }
+
+    /// Each thread with channels of its own.
+    fn run_by_channels(&self, out: &mut [T]) -> Result<()> {
+        let sizes = self.tiles.sizes;
+        let blocks: Vec<Block> = self.tiles.blocks(BLOCK, 1).collect();
+        let (o, c) = (sizes.out_channels, sizes.window.channels);
+        let part = o.div_ceil(2 * num_threads()).max(MIN_CHUNK);
+        let mut pieces = sizes.pieces(&blocks, part, out);
+        let mut memory = Workspace::new();
+        for pieces in pieces.chunks_mut(o.div_ceil(part)) {
+            let Some(&Piece { group, block, .. }) = pieces.first() else {
+                continue;
+            };
+            let inputs = memory.of(c * PLACES * block.tiles);
+            transform_inputs(self.tiles, group, block, self.input, inputs)?;
+            let (inputs, work) = (&*inputs, part * c * PLACES * (block.tiles / 32 + 1));
+            parallel_for(pieces.len(), work, Items(pieces, 1), &|_, pieces| {
+                let pieces = pieces.0.iter_mut();
+                pieces.for_each(|piece| self.run_piece(piece, inputs));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The channels of a piece, from the transformed inputs of its block, `[channels, places, tiles]`.
+    fn run_piece(&self, piece: &mut Piece<'_, T>, inputs: &[T]) {
+        if !self.finite.load(Ordering::Relaxed) {
+            return;
+        }
+        let (c, o) = (
+            self.tiles.sizes.window.channels,
+            self.tiles.sizes.out_channels,
+        );
+        let (tiles, all) = (piece.block.tiles, piece.channels.len());
+        let kernels = Kernels {
+            weight: &self.weight[piece.group * o * c * 9..][..o * c * 9],
+            channels: c,
+            turned: self.turned,
+        };
+        let mut memory = [Workspace::new(), Workspace::new(), Workspace::new()];
+        let [weights, products, lines] = &mut memory;
+        let lines = lines.of(OUT * OUT * tiles);
+        let chunk = (CHUNK / (PLACES * (c + tiles))).max(MIN_CHUNK);
+        for first in (0..all).step_by(chunk) {
+            let count = chunk.min(all - first);
+            let start = piece.channels.start + first;
+            // Not powers of two, which would put all places at the same addresses of a cache.
+            let (weight_stride, stride) = (count * c + LANES, count * tiles + LANES);
+            let weights = weights.of(PLACES * weight_stride);
+            run_at_best_level(TransformWeight {
+                kernels,
+                out_channels: start..start + count,
+                out: weights,
+                stride: weight_stride,
+            });
+            let products = products.of(PLACES * stride);
+            for place in 0..PLACES {
+                let weight = Matrix::new(&weights[place * weight_stride..][..count * c], count);
+                let steps = [PLACES * tiles, 1];
+                let input = &inputs[place * tiles..];
+                let input = Matrix::with_steps(input, [c, tiles], steps);
+                let out = MatrixMut::new(&mut products[place * stride..][..count * tiles], count);
+                multiply(T::one(), weight, input, false, out);
+            }
+            for channel in 0..count {
                 run_at_best_level(TransformOutput {
                     products: &products[channel * tiles..],
                     stride,
                     tiles,
-                    out: items.at(i),
+                    out: lines,
                 });
-            }
-            Ok(())
-        })?;
-        let len = window.places();
-        let first = (block.samples.start * groups + group) * o;
-        let planes = &mut out[first * len..];
-        // Planes of other groups lie between those of this one.
-        let count = ((block.samples.len() - 1) * groups + 1) * o;
-        let items = Items(&mut planes[..count * len], len);
-        let finite = AtomicBool::new(true);
-        parallel_for(count, len, items, &|range, mut items| {
-            for (i, plane) in range.enumerate() {
-                let (sample, channel) = (plane / (groups * o), plane % (groups * o));
-                if channel < o {
-                    let lines = &lines[channel * OUT * OUT * tiles..][..OUT * OUT * tiles];
-                    let out = items.at(i);
-                    let written = self.write_lines(block, sample, lines, out);
-                    if sum_of(&out[written], |v| v.times(T::zero())) != T::zero() {
-                        finite.store(false, Ordering::Relaxed);
+                for sample in 0..piece.block.samples.len() {
+                    let out = &mut *piece.planes[sample * all + first + channel];
+                    self.tiles.write_lines(piece.block, sample, lines, out);
+                    if sum_of(out, |v| v.times(T::zero())) != T::zero() {
+                        self.finite.store(false, Ordering::Relaxed);
                     }
                 }
             }
-            Ok(())
-        })?;
-        Ok(finite.into_inner())
+        }
     }
 }

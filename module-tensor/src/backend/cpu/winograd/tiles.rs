@@ -20,7 +20,7 @@ pub(super) struct Tiles<'a> {
 /// What is transformed and multiplied at a time: some samples, or some rows of tiles of one sample.
 pub(super) struct Block {
     pub(super) samples: Range<usize>,
-    rows: Range<usize>,
+    pub(super) rows: Range<usize>,
     /// The tiles, in whole vectors.
     pub(super) tiles: usize,
 }
@@ -50,10 +50,16 @@ impl<'a> Tiles<'a> {
         self.sizes.batch.saturating_mul(of_sample)
     }
 
-    /// Parts of the tiles whose transformed inputs and outputs have about so many elements.
-    pub(super) fn blocks(&self, elements: usize) -> impl Iterator<Item = Block> + use<> {
+    /// Parts of the tiles whose transformed inputs and outputs have at most about so many elements, and at least so
+    /// many parts if there are rows enough.
+    pub(super) fn blocks(
+        &self,
+        elements: usize,
+        least: usize,
+    ) -> impl Iterator<Item = Block> + use<> {
         let channels = self.sizes.out_channels + self.sizes.window.channels;
         let fits = (elements / (PLACES * channels * self.columns)).max(1);
+        let fits = fits.min(self.sizes.batch.saturating_mul(self.rows).div_ceil(least));
         // Whole samples, or rows of one.
         let samples = (fits / self.rows).max(1);
         let rows = fits.min(self.rows);
@@ -138,23 +144,22 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Copies the lines of a sample's tiles to its plane of the output, and returns where they lie there.
+    /// Copies the lines of a sample's tiles to the lines of its plane of the output.
     pub(super) fn write_lines<T: Float>(
         &self,
         block: &Block,
         sample: usize,
         lines: &[T],
         out: &mut [T],
-    ) -> Range<usize> {
-        let [_, height, width] = self.sizes.window.output;
-        for (i, row) in block.rows.clone().enumerate() {
-            let start = (sample * block.rows.len() + i) * self.columns * OUT;
-            for line in 0..OUT.min(height - row * OUT) {
-                let from = &lines[line * block.tiles * OUT + start..][..width];
-                copy_line(from, &mut out[(row * OUT + line) * width..][..width]);
+    ) {
+        let width = self.sizes.window.output[2];
+        let mut first = sample * block.rows.len() * self.columns * OUT;
+        for rows in out.chunks_mut(OUT * width) {
+            for (i, out) in rows.chunks_exact_mut(width).enumerate() {
+                copy_line(&lines[i * block.tiles * OUT + first..][..width], out);
             }
+            first += self.columns * OUT;
         }
-        block.rows.start * OUT * width..(block.rows.end * OUT).min(height) * width
     }
 }
 

@@ -3,9 +3,11 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use std::ops::Range;
+
 use super::super::float::Float;
 use super::super::lanes::number;
-use super::super::simd::Loop;
+use super::super::simd::{Level, Loop};
 use crate::zip::zip_mut;
 
 /// The side of a tile of the output, of the input that it sees, and the places of the latter.
@@ -19,10 +21,35 @@ pub(super) const HALO: usize = IN - OUT;
 /// The tiles that are transformed at a time.
 pub(super) const LANES: usize = 16;
 
-/// `G g Gᵀ` of each kernel, as `[places, kernels]`.
+/// Kernels of one group, `[out_channels, channels, 3, 3]`.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Kernels<'a, T> {
+    pub(in super::super) weight: &'a [T],
+    pub(in super::super) channels: usize,
+    /// If so, `weight` is `[channels, out_channels, 3, 3]`, and each kernel is read from back to front.
+    pub(in super::super) turned: bool,
+}
+
+impl<'a, T> Kernels<'a, T> {
+    /// The number of output channels.
+    pub(super) fn out_channels(&self) -> usize {
+        self.weight.len() / (9 * self.channels)
+    }
+
+    fn kernel(&self, out: usize, channel: usize) -> &'a [T] {
+        let kernel = match self.turned {
+            false => out * self.channels + channel,
+            true => channel * self.out_channels() + out,
+        };
+        &self.weight[9 * kernel..][..9]
+    }
+}
+
+/// `G g Gᵀ` of the kernels of some output channels, `[places, out_channels, channels]`.
 pub(super) struct TransformWeight<'a, T> {
-    pub(super) weight: &'a [T],
-    /// Those of the next place are `stride` elements further.
+    pub(super) kernels: Kernels<'a, T>,
+    pub(super) out_channels: Range<usize>,
+    /// Those of the next place are `stride` elements further, more by [`LANES`] than there are kernels.
     pub(super) out: &'a mut [T],
     pub(super) stride: usize,
 }
@@ -32,13 +59,30 @@ impl<T: Float> Loop for TransformWeight<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let kernels = self.weight.as_chunks::<9>().0;
-        for (group, kernels) in kernels.chunks(LANES).enumerate() {
-            let mut kernel = [[0.0; LANES]; 9];
-            for (i, values) in kernels.iter().enumerate() {
-                for (lanes, value) in zip_mut(&mut kernel, values) {
-                    lanes[i] = value.to_f64();
+        let (first, channels) = (self.out_channels.start, self.kernels.channels);
+        let count = self.out_channels.len() * channels;
+        for start in (0..count).step_by(LANES) {
+            let mut lines: [&[T]; LANES] = [&[]; LANES];
+            let here = LANES.min(count - start);
+            let (mut out, mut channel) = (first + start / channels, start % channels);
+            for line in &mut lines[..here] {
+                *line = self.kernels.kernel(out, channel);
+                channel += 1;
+                if channel == channels {
+                    (out, channel) = (out + 1, 0);
                 }
+            }
+            let mut columns = [[T::zero(); LANES]; 9];
+            let level = Level::highest();
+            T::transpose(level, &lines[..here], columns.as_flattened_mut(), LANES);
+            let mut kernel = [[0.0; LANES]; 9];
+            for (wide, column) in zip_mut(&mut kernel, &columns) {
+                for i in 0..LANES {
+                    wide[i] = column[i].to_f64();
+                }
+            }
+            if self.kernels.turned {
+                kernel.reverse();
             }
             let [a, b, c, d, e, f, g, h, i] = &kernel;
             let columns = [spread(a, d, g), spread(b, e, h), spread(c, f, i)];
@@ -46,9 +90,13 @@ impl<T: Float> Loop for TransformWeight<'_, T> {
             for (y, left) in left.iter().enumerate() {
                 let row = spread(left, &middle[y], &right[y]);
                 for (x, lanes) in row.iter().enumerate() {
-                    let out = &mut self.out[(y * IN + x) * self.stride + group * LANES..];
-                    let out = &mut out[..kernels.len()];
-                    zip_mut(out, lanes).for_each(|(out, &value)| *out = number(value));
+                    let at = (y * IN + x) * self.stride + start;
+                    // Beyond the last kernel there is memory that nothing reads.
+                    let out = self.out[at..].first_chunk_mut::<LANES>();
+                    let Some(out) = out else { return };
+                    for i in 0..LANES {
+                        out[i] = T::narrowed(lanes[i]);
+                    }
                 }
             }
         }

@@ -16,6 +16,11 @@ use crate::Result;
 /// The elements of the transformed input and gradient of a block.
 const BLOCK: usize = 1 << 21;
 
+/// The elements of the sums of some output channels, which should stay in the second-level cache, and the least
+/// number of channels.
+const CHUNK: usize = 3 << 16;
+const MIN_CHUNK: usize = 32;
+
 impl ConvSizes {
     /// The gradient of the weight by tiles; `out` is overwritten. Returns whether all of it is finite: an infinity
     /// or a NaN in a tile's input reaches all elements of the kernel.
@@ -26,15 +31,26 @@ impl ConvSizes {
         out: &mut [T],
     ) -> Result<bool> {
         let tiles = Tiles::new(self);
-        let kernels = self.out_channels * self.window.channels;
+        let (c, o) = (self.window.channels, self.out_channels);
+        let kernels = o * c;
+        let one_block = tiles.blocks(BLOCK, 1).nth(1).is_none();
         // Not a power of two, which would put all places at the same addresses of a cache.
         let stride = kernels + LANES;
         let mut memory = [Workspace::new(), Workspace::new(), Workspace::new()];
         for (group, out) in out.chunks_exact_mut(kernels * 9).enumerate() {
             let [sums, inputs, grads] = &mut memory;
+            if one_block {
+                for block in tiles.blocks(BLOCK, 1) {
+                    let inputs = inputs.of(c * PLACES * block.tiles);
+                    let grads = grads.of(o * PLACES * block.tiles);
+                    transform_inputs(&tiles, group, &block, input, inputs)?;
+                    tiles.transform_grads(group, &block, grad, grads)?;
+                    sum_channels(block.tiles, [c, o], inputs, grads, out)?;
+                }
+                continue;
+            }
             let sums = sums.of(PLACES * stride);
-            for (i, block) in tiles.blocks(BLOCK).enumerate() {
-                let (c, o) = (self.window.channels, self.out_channels);
+            for (i, block) in tiles.blocks(BLOCK, 1).enumerate() {
                 let inputs = inputs.of(c * PLACES * block.tiles);
                 let grads = grads.of(o * PLACES * block.tiles);
                 transform_inputs(&tiles, group, &block, input, inputs)?;
@@ -43,14 +59,10 @@ impl ConvSizes {
                 let work = kernels * block.tiles / 32;
                 parallel_for(PLACES, work, items, &|places, mut items| {
                     for (item, place) in places.enumerate() {
-                        let matrix = |x, rows| {
-                            let steps = [PLACES * block.tiles, 1];
-                            Matrix::with_steps(x, [rows, block.tiles], steps)
-                        };
-                        let grad = matrix(&grads[place * block.tiles..], o);
-                        let input = matrix(&inputs[place * block.tiles..], c).t();
+                        let grad = at_place(grads, place, block.tiles, o);
+                        let input = at_place(inputs, place, block.tiles, c);
                         let out = MatrixMut::new(&mut items.at(item)[..kernels], o);
-                        multiply(T::one(), grad, input, i > 0, out);
+                        multiply(T::one(), grad, input.t(), i > 0, out);
                     }
                     Ok(())
                 })?;
@@ -59,6 +71,43 @@ impl ConvSizes {
         }
         Ok(sum_of(out, |v| v.times(T::zero())) == T::zero())
     }
+}
+
+/// The transformed values of one place, `[channels, tiles]`.
+fn at_place<T: Float>(x: &[T], place: usize, tiles: usize, channels: usize) -> Matrix<'_, T> {
+    Matrix::with_steps(&x[place * tiles..], [channels, tiles], [PLACES * tiles, 1])
+}
+
+/// The sums over all tiles, some output channels at a time, so that what they are before the last transform stays in
+/// a cache.
+fn sum_channels<T: Float>(
+    tiles: usize,
+    [c, o]: [usize; 2],
+    inputs: &[T],
+    grads: &[T],
+    out: &mut [T],
+) -> Result<()> {
+    let chunk =
+        (CHUNK / (PLACES * c)).clamp(MIN_CHUNK, o.div_ceil(2).next_multiple_of(4).max(MIN_CHUNK));
+    let work = chunk * c * PLACES * (tiles / 32 + 1);
+    let items = Items(out, chunk * c * 9);
+    parallel_for(o.div_ceil(chunk), work, items, &|chunks, out| {
+        let mut sums = Workspace::new();
+        for (i, out) in chunks.zip(out.0.chunks_mut(chunk * c * 9)) {
+            let count = out.len() / (c * 9);
+            let stride = count * c + LANES;
+            let sums = sums.of(PLACES * stride);
+            for place in 0..PLACES {
+                let grads = &grads[i * chunk * PLACES * tiles..];
+                let grad = at_place(grads, place, tiles, count);
+                let input = at_place(inputs, place, tiles, c);
+                let out = MatrixMut::new(&mut sums[place * stride..][..count * c], count);
+                multiply(T::one(), grad, input.t(), false, out);
+            }
+            run_at_best_level(TransformWeightGradient { sums, stride, out });
+        }
+        Ok(())
+    })
 }
 
 impl Tiles<'_> {

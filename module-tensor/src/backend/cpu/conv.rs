@@ -99,7 +99,9 @@ impl ConvSizes {
                 dilation: window.dilation,
             },
         };
-        let better = turned.is_thin() || turned.out_channels >= 8;
+        // A large weight for a few places takes longer to turn than their gradients to spread.
+        let few = batch.saturating_mul(window.places()) < 128;
+        let better = turned.is_thin() || (turned.out_channels >= 8 && !few);
         (window.stride == [1; 3] && better).then_some(turned)
     }
 
@@ -205,8 +207,18 @@ impl ConvSizes {
             }
             out.fill(T::zero());
         }
-        if let Some(samples) = self.joined_samples() {
-            self.run_joined(op, a, b, samples, &mut out)?;
+        if op != ConvOp::Input
+            && !self.is_thin()
+            && !window.is_pointwise()
+            && let Some(planes) = Planes::new(window)
+        {
+            self.run_windows(op, &planes, [a, b], &mut out)?;
+            return Ok(CpuStorage::wrap(out));
+        }
+        if op == ConvOp::Input
+            && let Some(samples) = self.joined_samples()
+        {
+            self.run_joined(a, b, samples, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }
         // The gradient of the input is added line by line.

@@ -107,7 +107,7 @@ fn block<T: Element>(len: usize) -> Vec<T> {
 pub(super) struct Workspace<T: Element>(Vec<T>);
 
 impl<T: Element> Workspace<T> {
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self(Vec::new())
     }
 

@@ -12,6 +12,7 @@ mod conv;
 mod conv_few_channels;
 mod conv_joined;
 mod conv_planes;
+mod conv_windows;
 mod copy;
 mod cross_entropy;
 mod elementwise;

@@ -88,7 +88,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
 
 /// Lines of elements that follow each other.
 #[derive(Clone, Copy)]
-pub(super) struct Lines<'a, T> {
+pub(in super::super) struct Lines<'a, T> {
     data: &'a [T],
     step: usize,
     pub(super) count: usize,
@@ -97,7 +97,7 @@ pub(super) struct Lines<'a, T> {
 
 impl<'a, T> Lines<'a, T> {
     /// Lines one after the other.
-    pub(super) fn new(data: &'a [T], len: usize) -> Self {
+    pub(in super::super) fn new(data: &'a [T], len: usize) -> Self {
         Self {
             data,
             step: len,

@@ -10,6 +10,7 @@
 //! inner dimension, wherever it stands: neither the number of threads, nor the sizes of the tiles, nor the
 //! rows and columns beside it change its bits.
 
+mod factor;
 mod matrix;
 mod pack;
 #[cfg(test)]
@@ -21,9 +22,11 @@ use std::ops::Range;
 use super::memory::Workspace;
 use super::simd::Level;
 use super::threads::{SplitRows, parallel_for};
-pub(super) use matrix::{Matrix, MatrixMut};
+pub(super) use factor::Factor;
+pub(super) use matrix::{Lines, Matrix, MatrixMut};
+use tile::Block;
+pub(super) use tile::DEPTH;
 pub(super) use tile::Tile;
-use tile::{Block, DEPTH};
 
 /// The number of columns that are packed at a time: with [`DEPTH`] rows they fit in the second-level cache.
 const WIDTH: usize = 256;
@@ -40,6 +43,42 @@ pub(super) fn multiply<T: Tile>(
     out: MatrixMut<'_, T>,
 ) {
     multiply_at(Level::highest(), scale, a, b, add, out);
+}
+
+/// `out = left · right`, added to what `out` holds if `add`, for factors of which neither is empty.
+pub(super) fn multiply_factors<T: Tile>(
+    left: &impl Factor<T>,
+    right: &impl Factor<T>,
+    add: bool,
+    out: MatrixMut<'_, T>,
+) {
+    multiply_into(left, right, (add, false), out);
+}
+
+/// `outᵀ = left · right`, which takes longer to write.
+pub(super) fn multiply_transposed<T: Tile>(
+    left: &impl Factor<T>,
+    right: &impl Factor<T>,
+    out: MatrixMut<'_, T>,
+) {
+    multiply_into(left, right, (false, true), out);
+}
+
+fn multiply_into<T: Tile>(
+    left: &impl Factor<T>,
+    right: &impl Factor<T>,
+    (add, transposed): (bool, bool),
+    out: MatrixMut<'_, T>,
+) {
+    let product = Product {
+        level: Level::highest(),
+        scale: T::one(),
+        left,
+        right,
+        add,
+        transposed,
+    };
+    product.parallel_for(out.into_rows());
 }
 
 fn multiply_at<T: Tile>(
@@ -67,8 +106,8 @@ fn multiply_at<T: Tile>(
     let product = Product {
         level,
         scale,
-        left,
-        right,
+        left: &left,
+        right: &right,
         add,
         transposed,
     };
@@ -101,21 +140,21 @@ fn is_better_transposed<T: Tile>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_,
 }
 
 /// A product whose rows are those of `left` and whose columns are those of `right`.
-struct Product<'a, T> {
+struct Product<'a, T, L, R> {
     level: Level,
     scale: T,
-    left: Matrix<'a, T>,
-    right: Matrix<'a, T>,
+    left: &'a L,
+    right: &'a R,
     add: bool,
     /// Whether rows of the product are columns of what it is written to.
     transposed: bool,
 }
 
-impl<T: Tile> Product<'_, T> {
+impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
     /// Shares the longer side among threads, whole tiles to each.
     fn parallel_for(&self, out: Vec<&mut [T]>) {
         let shape = T::shape(self.level);
-        let (m, k, n) = (self.left.rows, self.left.columns, self.right.columns);
+        let (m, k, n) = (self.left.rows(), self.left.columns(), self.right.columns());
         // Columns are packed by each thread that reads them.
         let by_rows = m >= n;
         let (items, len, other) = match by_rows {
@@ -146,11 +185,11 @@ impl<T: Tile> Product<'_, T> {
     fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [T]]) {
         let (mut copied_rows, mut copied_columns) = (Workspace::new(), Workspace::new());
         let mut high_rows = Workspace::new();
-        let width = T::shape(self.level).width(self.right.columns);
+        let width = T::shape(self.level).width(self.right.columns());
         for rows in blocks(all_rows.clone(), HEIGHT) {
-            for inner in blocks(0..self.left.columns, DEPTH) {
+            for inner in blocks(0..self.left.columns(), DEPTH) {
                 let part = [rows.clone(), inner.clone()];
-                let left = pack::rows(self.level, &self.left, part, &mut copied_rows);
+                let left = self.left.lines(self.level, part, &mut copied_rows);
                 let has_high_tiles = tile::has_high_tiles(self.level, &left, width);
                 for columns in blocks(all_columns.clone(), WIDTH) {
                     let part = [inner.clone(), columns.clone()];
@@ -158,7 +197,7 @@ impl<T: Tile> Product<'_, T> {
                     self.level.run(Block {
                         level: self.level,
                         left,
-                        right: pack::panels(self.level, &self.right, part, width, copy),
+                        right: self.right.panels(self.level, part, width, copy),
                         width,
                         copied: match has_high_tiles {
                             true => high_rows.of(tile::COPIED),

@@ -14,7 +14,7 @@ use crate::zip::zip_mut;
 
 /// The part of the inner dimension that is multiplied at a time: it fits in the first-level cache for a few
 /// rows.
-pub(super) const DEPTH: usize = 512;
+pub(in super::super) const DEPTH: usize = 512;
 
 /// The number of elements of the copied rows of a high tile.
 pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;

@@ -1,0 +1,352 @@
+//! The windows of a convolution as a factor of a product: the elements that one element of the kernel sees, for all
+//! places of the output, are a row.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use std::ops::Range;
+
+use super::ConvOp;
+use super::conv::ConvSizes;
+use super::conv_planes::{Planes, copy_line};
+use super::float::Float;
+use super::gemm::{DEPTH, Factor, Lines, Matrix, MatrixMut, multiply_factors, multiply_transposed};
+use super::memory::Workspace;
+use super::simd::{Level, Loop, run_at_best_level};
+use super::threads::{Items, parallel_for};
+use crate::Result;
+
+/// The approximate number of windows of a product: those of small images are joined.
+const WIDE: usize = 256;
+/// Images with more windows are worked on one by one.
+const SMALL: usize = 128;
+
+/// The windows of some samples, side by side.
+struct Windows<'a, T> {
+    planes: &'a Planes,
+    /// The planes of each sample.
+    data: &'a [T],
+    /// The places of one sample, and of a line of it.
+    places: usize,
+    width: usize,
+    samples: usize,
+}
+
+/// Places that follow each other in a line of the output.
+struct Segment {
+    /// Where the planes have them, from where a row starts.
+    from: usize,
+    /// Where they stand among the places asked for.
+    to: usize,
+    count: usize,
+}
+
+impl<T> Windows<'_, T> {
+    fn segments(&self, places: Range<usize>) -> impl Iterator<Item = Segment> {
+        let mut next = places.start;
+        std::iter::from_fn(move || {
+            let left = places.end.checked_sub(next).filter(|&left| left > 0)?;
+            let (sample, place) = (next / self.places, next % self.places);
+            let (line, column) = (place / self.width, place % self.width);
+            let segment = Segment {
+                from: sample * self.planes.len + self.planes.outputs[line] + column,
+                to: next - places.start,
+                count: left.min(self.width - column),
+            };
+            next += segment.count;
+            Some(segment)
+        })
+    }
+}
+
+impl<T: Float> Factor<T> for Windows<'_, T> {
+    fn rows(&self) -> usize {
+        self.planes.starts.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.samples * self.places
+    }
+
+    fn lines<'a>(
+        &'a self,
+        _: Level,
+        [rows, places]: [Range<usize>; 2],
+        copy: &'a mut Workspace<T>,
+    ) -> Lines<'a, T> {
+        let len = places.len();
+        let copy = copy.of(rows.len() * len);
+        run_at_best_level(CopyLines {
+            data: self.data,
+            starts: &self.planes.starts[rows],
+            segments: &self.segments(places).collect::<Vec<_>>(),
+            len,
+            out: copy,
+        });
+        Lines::new(copy, len)
+    }
+
+    fn panels<'a>(
+        &self,
+        _: Level,
+        [rows, places]: [Range<usize>; 2],
+        width: usize,
+        copy: &'a mut Workspace<T>,
+    ) -> &'a [T] {
+        let starts = &self.planes.starts[rows];
+        let len = places.len().next_multiple_of(width) * starts.len();
+        // Whole vectors are copied, the last of them beyond the end.
+        let copy = copy.of(len + width);
+        let mut segments = Vec::with_capacity(width);
+        for (panel, first) in places.clone().step_by(width).enumerate() {
+            segments.clear();
+            segments.extend(self.segments(first..places.end.min(first + width)));
+            let (data, segments) = (self.data, &*segments);
+            let out = &mut copy[panel * starts.len() * width..][..starts.len() * width + width];
+            match width {
+                2 => run_at_best_level(CopyPanel::<T, 2> {
+                    data,
+                    starts,
+                    segments,
+                    out,
+                }),
+                4 => run_at_best_level(CopyPanel::<T, 4> {
+                    data,
+                    starts,
+                    segments,
+                    out,
+                }),
+                8 => run_at_best_level(CopyPanel::<T, 8> {
+                    data,
+                    starts,
+                    segments,
+                    out,
+                }),
+                16 => run_at_best_level(CopyPanel::<T, 16> {
+                    data,
+                    starts,
+                    segments,
+                    out,
+                }),
+                _ => run_at_best_level(CopyPanel::<T, 32> {
+                    data,
+                    starts,
+                    segments,
+                    out,
+                }),
+            }
+        }
+        &copy[..len]
+    }
+}
+
+struct CopyLines<'a, T> {
+    data: &'a [T],
+    starts: &'a [usize],
+    segments: &'a [Segment],
+    len: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for CopyLines<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let lines = self.out.chunks_exact_mut(self.len);
+        for (line, &start) in lines.zip(self.starts) {
+            for segment in self.segments {
+                let from = &self.data[start + segment.from..][..segment.count];
+                copy_line(from, &mut line[segment.to..][..segment.count]);
+            }
+        }
+    }
+}
+
+struct CopyPanel<'a, T, const WIDTH: usize> {
+    data: &'a [T],
+    starts: &'a [usize],
+    segments: &'a [Segment],
+    out: &'a mut [T],
+}
+
+impl<T: Float, const WIDTH: usize> Loop for CopyPanel<'_, T, WIDTH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (row, &start) in self.starts.iter().enumerate() {
+            for segment in self.segments {
+                let from = self.data[start + segment.from..].first_chunk::<WIDTH>();
+                let to = self.out[row * WIDTH + segment.to..].first_chunk_mut::<WIDTH>();
+                // What lies beyond the segment is overwritten by the next.
+                if let (Some(to), Some(from)) = (to, from) {
+                    *to = *from;
+                }
+            }
+        }
+    }
+}
+
+impl ConvSizes {
+    /// The output, or the gradient of the weight, by products with windows; `out` is overwritten.
+    pub(super) fn run_windows<T: Float>(
+        &self,
+        op: ConvOp,
+        planes: &Planes,
+        [input, other]: [&[T]; 2],
+        out: &mut [T],
+    ) -> Result<()> {
+        let places = self.window.places();
+        let is_small = places <= SMALL && self.groups == 1;
+        let samples = match is_small {
+            true => WIDE.div_ceil(places).min(self.batch),
+            false => 1,
+        };
+        match op {
+            ConvOp::Weight => self.weight_gradient(planes, samples, input, other, out),
+            _ => self.forward(planes, samples, input, other, out),
+        }
+    }
+
+    /// So many samples at a time; there is one group if they are more than one.
+    fn forward<T: Float>(
+        &self,
+        planes: &Planes,
+        samples: usize,
+        input: &[T],
+        weight: &[T],
+        out: &mut [T],
+    ) -> Result<()> {
+        let (o, places, rows) = (self.out_channels, self.window.places(), self.window.rows());
+        let (input_len, len) = (samples * self.window.input_len(), samples * o * places);
+        let steps = (len * rows) / 32;
+        let count = (self.batch * self.groups).div_ceil(samples);
+        parallel_for(count, steps, Items(out, len), &|range, out| {
+            let mut memory = [Workspace::new(), Workspace::new()];
+            let [data, joined] = &mut memory;
+            let data = data.of(samples * planes.len);
+            data.fill(T::zero());
+            for (block, out) in range.zip(out.0.chunks_mut(len)) {
+                let input = &input[block * input_len..];
+                let input = &input[..input_len.min(input.len())];
+                let windows = self.windows(planes, input, data);
+                let weight = &weight[block % self.groups * o * rows..][..o * rows];
+                let weight = Matrix::new(weight, o);
+                if samples == 1 {
+                    multiply_factors(&weight, &windows, false, MatrixMut::new(out, o));
+                    continue;
+                }
+                let joined = joined.of(out.len());
+                multiply_factors(&weight, &windows, false, MatrixMut::new(joined, o));
+                for (sample, out) in out.chunks_exact_mut(o * places).enumerate() {
+                    let channels = joined.chunks_exact(windows.columns());
+                    for (out, channel) in out.chunks_exact_mut(places).zip(channels) {
+                        copy_line(&channel[sample * places..][..places], out);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn weight_gradient<T: Float>(
+        &self,
+        planes: &Planes,
+        samples: usize,
+        input: &[T],
+        grad: &[T],
+        out: &mut [T],
+    ) -> Result<()> {
+        let (o, places, rows) = (self.out_channels, self.window.places(), self.window.rows());
+        let (groups, count) = (self.groups, self.batch.div_ceil(samples));
+        let steps = (self.batch * o * places).saturating_mul(rows) / 32;
+        // The samples of each group one after the other, so that they are added in one order.
+        parallel_for(groups, steps, Items(out, o * rows), &|range, mut out| {
+            let mut memory = [const { Workspace::new() }; 3];
+            let [data, joined, sums] = &mut memory;
+            let data = data.of(samples * planes.len);
+            data.fill(T::zero());
+            // Sums that are added to are written as columns once they are whole.
+            let is_short = self.batch * places <= DEPTH && count == 1;
+            let sums = sums.of(if is_short { 0 } else { rows * o });
+            for (i, group) in range.enumerate() {
+                for step in 0..count {
+                    let block = step * samples * groups + group;
+                    let here = samples.min(self.batch - step * samples);
+                    let input = &input[block * self.window.input_len()..];
+                    let input = &input[..here * self.window.input_len()];
+                    let windows = self.windows(planes, input, data);
+                    let grad = &grad[block * o * places..][..here * o * places];
+                    let grad = match here {
+                        1 => grad,
+                        _ => join(grad, o, places, joined.of(grad.len())),
+                    };
+                    let grad = Matrix::new(grad, o).t();
+                    if is_short {
+                        let out = MatrixMut::new(out.at(i), o);
+                        multiply_transposed(&windows, &grad, out);
+                    } else {
+                        multiply_factors(&windows, &grad, step > 0, MatrixMut::new(sums, rows));
+                    }
+                }
+                if !is_short {
+                    transpose(sums, o, out.at(i));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The windows over the inputs of some samples, which are written to `data`.
+    fn windows<'a, T: Float>(
+        &self,
+        planes: &'a Planes,
+        input: &[T],
+        data: &'a mut [T],
+    ) -> Windows<'a, T> {
+        let samples = input.chunks_exact(self.window.input_len());
+        let count = samples.len();
+        for (input, data) in samples.zip(data.chunks_exact_mut(planes.len)) {
+            planes.fill(&self.window, input, data);
+        }
+        Windows {
+            planes,
+            data,
+            places: self.window.places(),
+            width: self.window.output[2],
+            samples: count,
+        }
+    }
+}
+
+/// `[samples, channels, places]` as `[channels, samples · places]`.
+pub(super) fn join<'a, T: Float>(
+    x: &[T],
+    channels: usize,
+    places: usize,
+    to: &'a mut [T],
+) -> &'a [T] {
+    let joined = x.len() / channels;
+    for (sample, x) in x.chunks_exact(channels * places).enumerate() {
+        for (channel, x) in x.chunks_exact(places).enumerate() {
+            copy_line(x, &mut to[channel * joined + sample * places..][..places]);
+        }
+    }
+    to
+}
+
+/// `[rows, columns]` as `[columns, rows]`.
+fn transpose<T: Float>(x: &[T], columns: usize, out: &mut [T]) {
+    let rows = x.len() / columns;
+    // As many lines at a time as a transposition takes.
+    const LINES: usize = 16;
+    for first in (0..rows).step_by(LINES) {
+        let count = LINES.min(rows - first);
+        let mut lines: [&[T]; LINES] = [&[]; LINES];
+        for (i, line) in lines[..count].iter_mut().enumerate() {
+            *line = &x[(first + i) * columns..][..columns];
+        }
+        T::transpose(Level::highest(), &lines[..count], &mut out[first..], rows);
+    }
+}

@@ -1,5 +1,7 @@
 mod activation;
 mod by_index;
+mod convolutions;
+mod convolutions;
 mod data;
 mod depthwise;
 mod functions;

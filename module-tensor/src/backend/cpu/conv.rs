@@ -207,6 +207,10 @@ impl ConvSizes {
             }
             out.fill(T::zero());
         }
+        if op == ConvOp::Forward && self.is_by_lanes() {
+            self.run_by_lanes(a, b, &mut out)?;
+            return Ok(CpuStorage::wrap(out));
+        }
         if op != ConvOp::Input
             && !self.is_thin()
             && !window.is_pointwise()

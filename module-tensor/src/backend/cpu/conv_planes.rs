@@ -3,7 +3,11 @@
 //! The input lies in planes with zeros around it, such that what an element of the kernel sees, for all places
 //! of the output, is one stretch of memory, with some elements between the lines that belong to no place.
 
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
 use super::float::Float;
+use super::simd::{Loop, run_at_best_level};
 use super::window::{Window, copy_steps};
 use crate::zip::zip_mut;
 
@@ -71,18 +75,12 @@ impl Planes {
 
     /// Writes the input to the planes, which hold zeros, or an earlier input of the same window.
     pub(super) fn fill<T: Float>(&self, window: &Window, input: &[T], planes: &mut [T]) {
-        let width = window.input[2];
-        for &(line, start) in &self.inputs {
-            let input = &input[line * width..][..width];
-            for segment in &self.segments {
-                let to = &mut planes[start + segment.to..][..segment.count];
-                let input = &input[segment.from..];
-                match self.step {
-                    1 => copy_line(input, to),
-                    step => copy_steps(input, step, to),
-                }
-            }
-        }
+        run_at_best_level(Fill {
+            planes: self,
+            width: window.input[2],
+            input,
+            out: planes,
+        });
     }
 }
 
@@ -160,17 +158,52 @@ impl Sizes {
 }
 
 /// Copies a line, which is most often too short for a call.
+#[inline]
 pub(super) fn copy_line<T: Float>(from: &[T], to: &mut [T]) {
-    if to.len() < FEW {
-        zip_mut(to, from).for_each(|(to, &from)| *to = from);
-        return;
+    match to.len() {
+        0..16 => zip_mut(to, from).for_each(|(to, &from)| *to = from),
+        16..=32 => copy_ends::<T, 16>(from, to),
+        33..=64 => copy_ends::<T, 32>(from, to),
+        65..=128 => copy_ends::<T, 64>(from, to),
+        length => to.copy_from_slice(&from[..length]),
     }
+}
+
+/// Copies a line of `N` to `2 N` elements, some of them twice.
+#[inline(always)]
+fn copy_ends<T: Float, const N: usize>(from: &[T], to: &mut [T]) {
     let from = &from[..to.len()];
-    for (to, from) in zip_mut(to.as_chunks_mut::<FEW>().0, from.as_chunks::<FEW>().0) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
         *to = *from;
     }
-    // The last elements, some of them once more.
-    if let (Some(to), Some(from)) = (to.last_chunk_mut::<FEW>(), from.last_chunk::<FEW>()) {
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
         *to = *from;
+    }
+}
+
+/// Writes an input to its planes.
+struct Fill<'a, T> {
+    planes: &'a Planes,
+    width: usize,
+    input: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for Fill<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for &(line, start) in &self.planes.inputs {
+            let input = &self.input[line * self.width..][..self.width];
+            for segment in &self.planes.segments {
+                let to = &mut self.out[start + segment.to..][..segment.count];
+                let input = &input[segment.from..];
+                match self.planes.step {
+                    1 => copy_line(input, to),
+                    step => copy_steps(input, step, to),
+                }
+            }
+        }
     }
 }

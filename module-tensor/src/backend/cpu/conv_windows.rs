@@ -14,6 +14,7 @@ use super::gemm::{DEPTH, Factor, Lines, Matrix, MatrixMut, multiply_factors, mul
 use super::memory::Workspace;
 use super::simd::{Level, Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
+use super::transpose::lines_of_columns;
 use crate::Result;
 
 /// The approximate number of windows of a product: those of small images are joined.
@@ -291,7 +292,7 @@ impl ConvSizes {
                     }
                 }
                 if !is_short {
-                    transpose(sums, o, out.at(i));
+                    lines_of_columns(sums, o, out.at(i));
                 }
             }
             Ok(())
@@ -334,19 +335,4 @@ pub(super) fn join<'a, T: Float>(
         }
     }
     to
-}
-
-/// `[rows, columns]` as `[columns, rows]`.
-fn transpose<T: Float>(x: &[T], columns: usize, out: &mut [T]) {
-    let rows = x.len() / columns;
-    // As many lines at a time as a transposition takes.
-    const LINES: usize = 16;
-    for first in (0..rows).step_by(LINES) {
-        let count = LINES.min(rows - first);
-        let mut lines: [&[T]; LINES] = [&[]; LINES];
-        for (i, line) in lines[..count].iter_mut().enumerate() {
-            *line = &x[(first + i) * columns..][..columns];
-        }
-        T::transpose(Level::highest(), &lines[..count], &mut out[first..], rows);
-    }
 }

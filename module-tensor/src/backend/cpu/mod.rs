@@ -9,6 +9,7 @@ mod cast;
 mod choose;
 mod compute;
 mod conv;
+mod conv_depthwise;
 mod conv_few_channels;
 mod conv_joined;
 mod conv_planes;
@@ -60,6 +61,7 @@ mod sum_passes;
 #[cfg(feature = "threads")]
 mod thread_pool;
 mod threads;
+mod transpose;
 mod unary;
 mod unfold;
 mod update_in_place;

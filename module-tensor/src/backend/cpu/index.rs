@@ -2,9 +2,10 @@
 
 use super::dispatch::dispatch_moved;
 use super::map::{NumberKernel, by_width, run_number};
-use super::memory::{filled, vec_with_capacity};
+use super::memory::{filled, scratch};
 use super::number::Number;
-use super::view::{into_vec, to_cow};
+use super::threads::{Items, parallel_for};
+use super::view::{into_vec, next, to_cow};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::layout::{Layout, Shape};
 use crate::zip::zip_mut;
@@ -273,18 +274,25 @@ fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storag
     let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
     let indices = checked_indices("index_select", index, size)?;
     let total = outer * indices.len() * inner;
-    check_allocatable::<T>(total)?;
-    let mut out = vec_with_capacity(total)?;
+    let mut out = scratch(total)?;
     if total > 0 {
-        for block in to_cow::<T>(x)?.chunks_exact(size * inner) {
-            if inner == 1 {
-                out.extend(indices.iter().map(|&index| block[index]));
-            } else {
-                for index in &indices {
-                    out.extend_from_slice(&block[index * inner..(index + 1) * inner]);
+        let (x, count) = (to_cow::<T>(x)?, indices.len());
+        let rows = Items(&mut out, inner);
+        parallel_for(outer * count, inner / 4 + 2, rows, &|rows, out| {
+            let (mut block, mut at) = (rows.start / count * size, rows.start % count);
+            for out in out.0.chunks_exact_mut(inner) {
+                let from = (block + indices[at]) * inner;
+                match out {
+                    [out] => *out = x[from],
+                    out => out.copy_from_slice(&x[from..from + inner]),
+                }
+                at += 1;
+                if at == count {
+                    (block, at) = (block + size, 0);
                 }
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(CpuStorage::wrap(out))
 }
@@ -349,13 +357,37 @@ fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
         // Without elements there may still be any number of rows.
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
-    check_allocatable::<T>(total)?;
-    let mut out = vec_with_capacity(total)?;
-    for i in 0..outer {
-        for (Split { size, inner, .. }, values) in &columns {
-            let width = size * inner;
-            out.extend_from_slice(&values[i * width..(i + 1) * width]);
-        }
+    let mut out = scratch(total)?;
+    if outer == 1 {
+        // One part after the other.
+        let mut rest = &mut *out;
+        let to = columns
+            .iter()
+            .map(|(_, values)| next(&mut rest, values.len()));
+        let mut parts: Vec<_> = to.zip(&columns).collect();
+        let work = (total / 4).div_ceil(parts.len());
+        parallel_for(parts.len(), work, Items(&mut parts, 1), &|_, parts| {
+            for (to, (_, from)) in parts.0 {
+                to.copy_from_slice(from);
+            }
+            Ok(())
+        })?;
+        return Ok(CpuStorage::wrap(out));
     }
+    let row = total / outer;
+    parallel_for(
+        outer,
+        row / 4 + 2 * columns.len(),
+        Items(&mut out, row),
+        &|rows, out| {
+            for (i, mut out) in rows.zip(out.0.chunks_exact_mut(row)) {
+                for (Split { size, inner, .. }, values) in &columns {
+                    let width = size * inner;
+                    next(&mut out, width).copy_from_slice(&values[i * width..(i + 1) * width]);
+                }
+            }
+            Ok(())
+        },
+    )?;
     Ok(CpuStorage::wrap(out))
 }

@@ -303,12 +303,14 @@ fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) 
         })?;
         return Ok(values);
     }
-    let (data, mut buffer) = (elements::<T>(x)?, Vec::new());
-    let mut rest = &mut *values;
-    for r in Runs::new([&x.layout]).pieces(BLOCK) {
-        let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
-        f(x, next(&mut rest, r.length));
-    }
+    let data = elements::<T>(x)?;
+    in_parts([&x.layout], steps, &mut values, &|[layout], mut out| {
+        let mut buffer = Vec::new();
+        for r in Runs::new([&layout]).pieces(BLOCK) {
+            let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
+            f(x, next(&mut out, r.length));
+        }
+    })?;
     Ok(values)
 }
 
@@ -333,15 +335,39 @@ fn runs2<A: Element, B: Element, U: Element>(
         })?;
         return Ok(values);
     }
-    let (a_data, mut a_buffer) = (elements::<A>(a)?, Vec::new());
-    let (b_data, mut b_buffer) = (elements::<B>(b)?, Vec::new());
-    let mut rest = &mut *values;
-    for r in Runs::new([&a.layout, &b.layout]).pieces(BLOCK) {
-        let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
-        let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
-        f(a, b, next(&mut rest, r.length));
-    }
+    let (a_data, b_data) = (elements::<A>(a)?, elements::<B>(b)?);
+    let layouts = [&a.layout, &b.layout];
+    in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
+        let (mut a_buffer, mut b_buffer) = (Vec::new(), Vec::new());
+        for r in Runs::new([&a, &b]).pieces(BLOCK) {
+            let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
+            let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
+            f(a, b, next(&mut out, r.length));
+        }
+    })?;
     Ok(values)
+}
+
+/// Calls `f` with parts of layouts of one shape, and with those of `values`, each of whose elements takes so many
+/// nanoseconds.
+fn in_parts<U: Send, const N: usize>(
+    layouts: [&Layout; N],
+    steps: usize,
+    values: &mut [U],
+    f: &(dyn Fn([Layout; N], &mut [U]) + Sync),
+) -> Result<()> {
+    let sizes = layouts.first().map_or(&[][..], |layout| layout.shape());
+    let Some(dim) = sizes.iter().position(|&size| size > 1) else {
+        f(layouts.map(Layout::clone), values);
+        return Ok(());
+    };
+    let item = values.len() / sizes[dim];
+    let work = item.saturating_mul(steps);
+    parallel_for(sizes[dim], work, Items(values, item), &|range, out| {
+        let part = |layout: &Layout| layout.slice(dim, range.start, range.len(), 1);
+        f(layouts.map(part), out.0);
+        Ok(())
+    })
 }
 
 /// Takes the first elements off a slice.

@@ -13,6 +13,7 @@ use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::{scratch, vec_with_capacity};
+use super::super::threads::{Items, parallel_for};
 use super::super::view::to_cow;
 use super::super::{
     CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved,
@@ -58,7 +59,7 @@ impl FloatKernel for Gradient<'_> {
             scales: statistics.scales(geometry.eps),
             statistics,
             geometry,
-            out: match geometry.in_columns() {
+            out: match geometry.in_columns() || geometry.inner == 1 {
                 true => scratch(x.len())?,
                 false => vec_with_capacity(x.len())?,
             },
@@ -71,7 +72,7 @@ impl FloatKernel for Gradient<'_> {
             if geometry.in_columns() {
                 work.down_columns()?;
             } else if geometry.inner == 1 {
-                work.over_rows();
+                work.over_rows()?;
             } else {
                 work.over_planes();
             }
@@ -143,50 +144,82 @@ impl<T: Float> Work<'_, T> {
         }
     }
 
-    /// One weight for each element of a row, one pair of statistics for the row.
-    fn over_rows(&mut self) {
+    /// One weight for each element of a row, one pair of statistics for the row. Blocks of rows are summed each on its
+    /// own, so that the number of threads does not change the order.
+    fn over_rows(&mut self) -> Result<()> {
+        let &NormGeometry {
+            groups, channels, ..
+        } = self.geometry;
+        let (width, block) = (groups * channels, ROWS * groups);
+        let blocks = (self.x.len() / channels).div_ceil(block);
+        check_allocatable::<T>(blocks.saturating_mul(2 * width))?;
+        let mut partial = scratch::<T>(blocks * 2 * width)?;
+        partial.fill(T::zero());
+        let mut out = std::mem::take(&mut self.out);
+        let items = (
+            Items(&mut out, block * channels),
+            Items(&mut partial, 2 * width),
+        );
+        let work = &*self;
+        parallel_for(blocks, block * channels, items, &|range, (out, partial)| {
+            let mut buffers = [(); 2].map(|()| vec![T::zero(); channels]);
+            let out = out.0.chunks_mut(block * channels);
+            let partial = partial.0.chunks_exact_mut(2 * width);
+            for ((i, out), partial) in range.zip(out).zip(partial) {
+                for (row, out) in out.chunks_exact_mut(channels).enumerate() {
+                    work.row(i * block + row, &mut buffers, partial, out);
+                }
+            }
+            Ok(())
+        })?;
+        self.out = out;
+        for partial in partial.chunks_exact(2 * width) {
+            for (totals, partial) in self.sums.iter_mut().zip(partial.chunks_exact(width)) {
+                for (total, partial) in totals.iter_mut().zip(partial) {
+                    *total += partial.to_f64();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The gradient of row `i`, which is added to the gradients of weight and bias.
+    fn row(
+        &self,
+        i: usize,
+        [normal, weighted]: &mut [Vec<T>; 2],
+        partial: &mut [T],
+        out: &mut [T],
+    ) {
         let &NormGeometry {
             groups, channels, ..
         } = self.geometry;
         let count = channels as f64;
-        let mut normal = vec![T::zero(); channels];
-        let mut weighted = vec![T::zero(); channels];
-        let mut partial = [
-            vec![T::zero(); groups * channels],
-            vec![T::zero(); groups * channels],
-        ];
-        let rows = self.x.len() / channels;
-        for i in 0..rows {
-            let at = i * channels..(i + 1) * channels;
-            let group = i % groups * channels..(i % groups + 1) * channels;
-            let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
-            let (high, low) = split::<T>(self.statistics.mean[i]);
-            let scale = number::<T>(self.scales[i]);
-            map(&mut normal, x, |x| x.minus(high).minus(low).times(scale));
-            map2(&mut weighted, grad, &self.weight[group.clone()], T::times);
-            let [weight_grad, bias_grad] = &mut partial;
-            update2(
-                &mut weight_grad[group.clone()],
-                grad,
-                &normal,
-                |sum, a, b| sum.plus(a.times(b)),
-            );
-            update(&mut bias_grad[group], grad, T::plus);
-            let along = sum_of2(&weighted, &normal, T::times).to_f64() / count;
-            let center = match self.geometry.centered {
-                true => sum(&weighted).to_f64() / count,
-                false => 0.0,
-            };
-            let (along, center) = (number::<T>(along), number::<T>(center));
-            self.out
-                .extend(zip(&weighted, &normal).map(|(grad, &normal)| {
-                    let pulled = normal.times(along);
-                    grad.minus(center).minus(pulled).times(scale)
-                }));
-            if (i + 1) % (ROWS * groups) == 0 || i + 1 == rows {
-                settle(&mut self.sums, &mut partial);
-            }
-        }
+        let at = i * channels..(i + 1) * channels;
+        let group = i % groups * channels..(i % groups + 1) * channels;
+        let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
+        let (high, low) = split::<T>(self.statistics.mean[i]);
+        let scale = number::<T>(self.scales[i]);
+        map(normal, x, |x| x.minus(high).minus(low).times(scale));
+        map2(weighted, grad, &self.weight[group.clone()], T::times);
+        let (weight_grad, bias_grad) = partial.split_at_mut(groups * channels);
+        update2(
+            &mut weight_grad[group.clone()],
+            grad,
+            normal,
+            |sum, a, b| sum.plus(a.times(b)),
+        );
+        update(&mut bias_grad[group], grad, T::plus);
+        let along = sum_of2(weighted, normal, T::times).to_f64() / count;
+        let center = match self.geometry.centered {
+            true => sum(weighted).to_f64() / count,
+            false => 0.0,
+        };
+        let (along, center) = (number::<T>(along), number::<T>(center));
+        map2(out, weighted, normal, |grad, normal| {
+            let pulled = normal.times(along);
+            grad.minus(center).minus(pulled).times(scale)
+        });
     }
 
     /// One weight for each plane.
@@ -280,15 +313,5 @@ impl<T: Float> Work<'_, T> {
         columns::gradient(&mut self.out, rows, [&mean, &slopes, &pulls, &rests])?;
         self.sums = [along, total];
         Ok(())
-    }
-}
-
-/// Adds sums to the totals in `f64` and starts them anew.
-fn settle<T: Float, const N: usize>(totals: &mut [Vec<f64>; N], partial: &mut [Vec<T>; N]) {
-    for (totals, partial) in totals.iter_mut().zip(partial) {
-        for (total, partial) in totals.iter_mut().zip(partial) {
-            *total += partial.to_f64();
-            *partial = T::zero();
-        }
     }
 }

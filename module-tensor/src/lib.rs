@@ -28,8 +28,8 @@ mod zip;
 
 pub use autograd::BackwardOptions;
 pub use backend::{
-    Device, Element, default_device, exact_convolutions, num_threads, set_exact_convolutions,
-    set_num_threads, with_default_device,
+    Device, Element, cpu_capability, default_device, exact_convolutions, num_threads,
+    set_exact_convolutions, set_num_threads, with_default_device,
 };
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, Result, ShapeError};

@@ -8,6 +8,8 @@
 //! processor that has the instructions, which was checked just before.
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -21,6 +23,24 @@ pub(crate) trait Loop {
     type Output;
 
     fn run(self) -> Self::Output;
+}
+
+/// The environment variable that lowers the level.
+const VARIABLE: &str = "MODULE_CPU_CAPABILITY";
+
+/// The vector instructions that the CPU's kernels use: `avx512`, `avx2` or, for what every processor has, `default`.
+///
+/// They are the highest that the processor has, unless the environment variable `MODULE_CPU_CAPABILITY` names lower
+/// ones when the program first asks.
+///
+/// # Example
+///
+/// ```
+/// let capability = module_tensor::cpu_capability();
+/// assert!(["avx512", "avx2", "default"].contains(&capability));
+/// ```
+pub fn cpu_capability() -> &'static str {
+    Level::highest().name()
 }
 
 /// A set of vector instructions that was detected on this processor; only detection makes one.
@@ -60,36 +80,54 @@ pub(crate) struct PerLevel<T> {
 }
 
 impl Level {
-    /// The highest that the processor has.
+    /// The highest that the processor has, or a lower one that the environment variable [`VARIABLE`] names.
     #[inline]
     pub(crate) fn highest() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-            {
-                return Self(Instructions::Avx512);
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return Self(Instructions::Avx2);
-            }
-        }
-        Self(Instructions::Baseline)
+        static HIGHEST: OnceLock<Level> = OnceLock::new();
+        *HIGHEST.get_or_init(|| {
+            let all = Self::all();
+            let highest = all.first().copied().unwrap_or(Self(Instructions::Baseline));
+            let Ok(wanted) = std::env::var(VARIABLE) else {
+                return highest;
+            };
+            let named = all.iter().copied().find(|level| level.name() == wanted);
+            named.unwrap_or_else(|| {
+                let names: Vec<_> = all.iter().map(|level| level.name()).collect();
+                let (all, used) = (names.join("`, `"), highest.name());
+                eprintln!("{VARIABLE}={wanted} is not one of `{all}`; `{used}` is used");
+                highest
+            })
+        })
     }
 
     /// All that the processor has, the highest first.
-    #[cfg(test)]
     pub(crate) fn all() -> Vec<Self> {
-        let mut all = vec![Self::highest()];
+        let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
-        if all[0].0 == Instructions::Avx512 {
-            all.push(Self(Instructions::Avx2));
+        {
+            let has_fma = is_x86_feature_detected!("fma");
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && has_fma
+            {
+                all.push(Self(Instructions::Avx512));
+            }
+            if is_x86_feature_detected!("avx2") && has_fma {
+                all.push(Self(Instructions::Avx2));
+            }
         }
         all.push(Self(Instructions::Baseline));
-        all.dedup();
         all
+    }
+
+    /// What [`VARIABLE`] calls it.
+    pub(crate) fn name(self) -> &'static str {
+        self.pick(PerLevel {
+            avx512: "avx512",
+            avx2: "avx2",
+            baseline: "default",
+        })
     }
 
     /// The value for this level.

@@ -26,6 +26,7 @@ mod shared;
 mod storage;
 mod unary;
 
+pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
 pub(crate) use cpu::{check_host_allocatable, cpu_bytes, cpu_storage, cpu_view};
 pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};

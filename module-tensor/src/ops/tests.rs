@@ -1,7 +1,6 @@
 mod activation;
 mod by_index;
 mod convolutions;
-mod convolutions;
 mod data;
 mod depthwise;
 mod functions;

@@ -1,5 +1,6 @@
 //! Tests that need a process of their own, each in a child: its memory, its threads, its formats.
 
+mod cpu_capability;
 mod feature_memory;
 mod formats_of_users;
 mod gradient_memory;

@@ -92,18 +92,18 @@ impl<T: Float> Loop for TransformWeightGradient<'_, T> {
     fn run(self) {
         let kernels = self.out.as_chunks_mut::<9>().0;
         for (group, kernels) in kernels.chunks_mut(LANES).enumerate() {
-            let mut lines = [[[T::zero(); LANES]; IN]; 3];
-            for x in 0..IN {
+            let mut columns = [[[T::zero(); LANES]; 3]; IN];
+            for (x, sums) in columns.iter_mut().enumerate() {
                 let mut column = [[T::zero(); LANES]; IN];
                 for (y, column) in column.iter_mut().enumerate() {
                     let at = (y * IN + x) * self.stride + group * LANES;
                     column.copy_from_slice(&self.sums[at..][..LANES]);
                 }
-                let [a, b, c] = gather(&column);
-                (lines[0][x], lines[1][x], lines[2][x]) = (a, b, c);
+                *sums = gather(&column);
             }
-            let [a, b, c] = &lines;
-            let lines = [gather(a), gather(b), gather(c)];
+            let [a, b, c, d, e, f] = &columns;
+            let line = |y: usize| gather(&[a[y], b[y], c[y], d[y], e[y], f[y]]);
+            let lines = [line(0), line(1), line(2)];
             for (i, kernel) in kernels.iter_mut().enumerate() {
                 for (at, value) in kernel.iter_mut().enumerate() {
                     *value = lines[at / 3][at % 3][i];

@@ -60,9 +60,9 @@ static EXACT: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether every convolution is computed by plain sums of products.
 ///
-/// Otherwise, the default, those of many channels by kernels of three by three with a stride and a dilation of 1
-/// are computed with a quarter of the multiplications in `F32` and in half precision, which is faster and less
-/// accurate: results may be off by 3e-6 of the greatest sum of the magnitudes of an output's products (1e-7 in the root
+/// Otherwise, the default, those of many channels by kernels of three by three with a stride and a dilation of 1,
+/// and their gradients, are computed with a quarter of the multiplications in `F32` and in half precision where
+/// that takes less time, and are less accurate: results may be off by 3e-6 of the greatest sum of the magnitudes of an output's products (1e-7 in the root
 /// mean square), where plain sums are by 2e-7.
 ///
 /// # Example

@@ -11,6 +11,7 @@ use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::simd::{Loop, run_at_best_level};
 use super::softmax::Lanes;
+use super::threads::{Items, parallel_for};
 use super::view::{to_cow, to_vec};
 use super::{
     CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage,
@@ -188,49 +189,53 @@ impl FloatKernel for Gradient<'_> {
                 own: class.map(|class| (class, number(grad * weight))),
             })
         };
-        // The slopes of neighbors, part by part, so that the loops over them are plain.
         check_allocatable::<[T; 4]>(lanes.inner)?;
-        let [mut highs, mut lows, mut pulls, mut evens] =
-            [(); 4].map(|()| Vec::with_capacity(lanes.inner));
-        let blocks = out.chunks_exact_mut(lanes.block());
-        for (i, (out, x)) in blocks.zip(x.chunks_exact(lanes.block())).enumerate() {
-            if lanes.inner == 1 {
-                let slope = slope(i)?;
-                let Some((class, own)) = slope.own else {
+        let block = lanes.block();
+        let items = Items(&mut out, block);
+        parallel_for(x.len() / block, block, items, &|range, mut out| {
+            // The slopes of neighbors, part by part, so that the loops over them are plain.
+            let mut parts = [(); 4].map(|()| Vec::with_capacity(lanes.inner));
+            for (at, i) in range.enumerate() {
+                let (out, x) = (out.at(at), &x[i * block..][..block]);
+                if lanes.inner == 1 {
+                    let slope = slope(i)?;
+                    let Some((class, own)) = slope.own else {
+                        continue;
+                    };
+                    run_at_best_level(Row {
+                        out,
+                        x,
+                        weight: &weight,
+                        slope: &slope,
+                    });
+                    out[class] = out[class].minus(own);
                     continue;
-                };
-                run_at_best_level(Row {
+                }
+                parts.iter_mut().for_each(Vec::clear);
+                let [highs, lows, pulls, evens] = &mut parts;
+                for j in 0..lanes.inner {
+                    let slope = slope(i * lanes.inner + j)?;
+                    highs.push(slope.high);
+                    lows.push(slope.low);
+                    let counts = slope.own.is_some();
+                    pulls.push(if counts { slope.pull } else { T::zero() });
+                    evens.push(if counts { slope.even } else { T::zero() });
+                }
+                run_at_best_level(Block {
                     out,
                     x,
                     weight: &weight,
-                    slope: &slope,
+                    slopes: [highs, lows, pulls, evens],
                 });
-                out[class] = out[class].minus(own);
-                continue;
-            }
-            let parts = [&mut highs, &mut lows, &mut pulls, &mut evens];
-            parts.into_iter().for_each(Vec::clear);
-            for j in 0..lanes.inner {
-                let slope = slope(i * lanes.inner + j)?;
-                highs.push(slope.high);
-                lows.push(slope.low);
-                let counts = slope.own.is_some();
-                pulls.push(if counts { slope.pull } else { T::zero() });
-                evens.push(if counts { slope.even } else { T::zero() });
-            }
-            run_at_best_level(Block {
-                out,
-                x,
-                weight: &weight,
-                slopes: [&highs, &lows, &pulls, &evens],
-            });
-            for j in 0..lanes.inner {
-                if let Some((class, own)) = slope(i * lanes.inner + j)?.own {
-                    let out = &mut out[class * lanes.inner + j];
-                    *out = out.minus(own);
+                for j in 0..lanes.inner {
+                    if let Some((class, own)) = slope(i * lanes.inner + j)?.own {
+                        let out = &mut out[class * lanes.inner + j];
+                        *out = out.minus(own);
+                    }
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok(CpuStorage::wrap(out))
     }
 }

@@ -4,15 +4,16 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::float::Float;
-use super::lanes::{BLOCK, Max, Sum, exp, number, update};
+use super::lanes::{BLOCK, Max, Sum, exp, map, map2, number, update};
 use super::map::{FloatKernel, run_float};
-use super::memory::vec_with_capacity;
+use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::softmax::{Lanes, TILE};
+use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
-use crate::zip::{zip, zip_mut2};
+use crate::zip::zip_mut2;
 
 pub(super) fn logsumexp(x: &Operand, dim: usize) -> Result<Storage> {
     run_float(x.storage.dtype(), LogSumExp(x, dim))
@@ -31,11 +32,17 @@ pub(super) fn logsumexp_backward(
 /// offset would round away.
 pub(super) fn log_sums<T: Float>(x: &[T], lanes: Lanes) -> Vec<f64> {
     let mut sums = vec![(T::zero(), T::zero()); x.len() / lanes.size.max(1)];
-    run_at_best_level(ExpSums {
-        x,
-        lanes,
-        sums: &mut sums,
+    let (block, items) = (lanes.block().max(1), Items(&mut sums, lanes.inner.max(1)));
+    let done = parallel_for(x.len() / block, 2 * block, items, &|range, sums| {
+        run_at_best_level(ExpSums {
+            x: &x[range.start * block..range.end * block],
+            lanes,
+            sums: sums.0,
+        });
+        Ok(())
     });
+    // The work above does not fail.
+    debug_assert!(done.is_ok());
     let logs = sums.into_iter();
     logs.map(|(most, total)| most.to_f64() + total.to_f64().ln())
         .collect()
@@ -160,24 +167,27 @@ impl FloatKernel for LogSumExpGradient<'_> {
         let lanes = Lanes::new(x.layout.shape(), dim);
         let (grad, x, y) = (to_cow::<T>(grad)?, to_cow::<T>(x)?, to_cow::<T>(y)?);
         check_allocatable::<T>(x.len())?;
-        let mut out = vec_with_capacity(x.len())?;
-        let inner = lanes.inner.max(1);
-        let lines = grad.chunks_exact(inner).zip(y.chunks_exact(inner));
-        for (x, (grad, y)) in x.chunks_exact(lanes.block().max(1)).zip(lines) {
-            let start = out.len();
-            if let (&[grad], &[y]) = (grad, y) {
-                out.extend(x.iter().map(|v| v.minus(y)));
-                exp(&mut out[start..]);
-                out[start..].iter_mut().for_each(|v| *v = v.times(grad));
-                continue;
+        let mut out = scratch(x.len())?;
+        let (inner, block) = (lanes.inner.max(1), lanes.block().max(1));
+        let items = Items(&mut out, block);
+        parallel_for(x.len() / block, 2 * block, items, &|range, mut out| {
+            for (at, i) in range.enumerate() {
+                let (out, x) = (out.at(at), &x[i * block..][..block]);
+                let [grad, y] = [&grad, &y].map(|v| &v[i * inner..][..inner]);
+                if let (&[grad], &[y]) = (grad, y) {
+                    map(out, x, |x| x.minus(y));
+                    exp(out);
+                    out.iter_mut().for_each(|v| *v = v.times(grad));
+                    continue;
+                }
+                for (out, x) in out.chunks_exact_mut(inner).zip(x.chunks_exact(inner)) {
+                    map2(out, x, y, T::minus);
+                    exp(out);
+                    update(out, grad, T::times);
+                }
             }
-            for x in x.chunks_exact(inner) {
-                let start = out.len();
-                out.extend(zip(x, y).map(|(x, &y)| x.minus(y)));
-                exp(&mut out[start..]);
-                update(&mut out[start..], grad, T::times);
-            }
-        }
+            Ok(())
+        })?;
         Ok(CpuStorage::wrap(out))
     }
 }

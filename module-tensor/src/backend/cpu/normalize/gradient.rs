@@ -12,7 +12,7 @@ use super::super::compute::saved_elements;
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
-use super::super::memory::{scratch, vec_with_capacity};
+use super::super::memory::scratch;
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_cow;
 use super::super::{
@@ -59,10 +59,7 @@ impl FloatKernel for Gradient<'_> {
             scales: statistics.scales(geometry.eps),
             statistics,
             geometry,
-            out: match geometry.in_columns() || geometry.inner == 1 {
-                true => scratch(x.len())?,
-                false => vec_with_capacity(x.len())?,
-            },
+            out: scratch(x.len())?,
             sums: [vec![0.0; weight.len()], vec![0.0; weight.len()]],
             grad: &grad,
             x: &x,
@@ -74,7 +71,7 @@ impl FloatKernel for Gradient<'_> {
             } else if geometry.inner == 1 {
                 work.over_rows()?;
             } else {
-                work.over_planes();
+                work.over_planes()?;
             }
         }
         let rounded = |values: Vec<f64>| {
@@ -223,58 +220,70 @@ impl<T: Float> Work<'_, T> {
     }
 
     /// One weight for each plane.
-    fn over_planes(&mut self) {
-        let rows = self.x.len() / self.geometry.row();
-        if self.geometry.over == NormOver::Row {
-            for i in 0..rows {
-                let sums = self.plane_sums(i);
-                self.plane_slopes(i, sums);
+    fn over_planes(&mut self) -> Result<()> {
+        let &NormGeometry {
+            groups,
+            channels,
+            inner,
+            over,
+            ..
+        } = self.geometry;
+        let (row, rows) = (self.geometry.row(), self.x.len() / self.geometry.row());
+        let mut planes = vec![[0.0; 2]; rows * channels];
+        let work = &*self;
+        let items = Items(&mut planes, 1);
+        parallel_for(rows * channels, inner, items, &|range, out| {
+            for (plane, sums) in range.zip(out.0) {
+                *sums = work.plane_sums(plane);
             }
-            return;
+            Ok(())
+        })?;
+        // `[Σ g, Σ g x̂]` over what shares statistics.
+        let mut shared = match over {
+            NormOver::Row => vec![[0.0; 2]; rows],
+            _ => vec![[0.0; 2]; groups],
+        };
+        for (i, planes) in planes.chunks_exact(channels).enumerate() {
+            let mut sums = [0.0; 2];
+            for (channel, [total, along]) in planes.iter().enumerate() {
+                let index = i % groups * channels + channel;
+                self.sums[0][index] += along;
+                self.sums[1][index] += total;
+                let weight = self.weight[index].to_f64();
+                sums[0] += weight * total;
+                sums[1] += weight * along;
+            }
+            let count = shared.len();
+            let shared = &mut shared[i % count];
+            *shared = [shared[0] + sums[0], shared[1] + sums[1]];
         }
-        let groups = self.geometry.groups;
-        let mut sums = vec![[0.0; 2]; groups];
-        for i in 0..rows {
-            let [a, b] = self.plane_sums(i);
-            sums[i % groups][0] += a;
-            sums[i % groups][1] += b;
-        }
-        for i in 0..rows {
-            self.plane_slopes(i, sums[i % groups]);
-        }
+        let mut out = std::mem::take(&mut self.out);
+        let work = &*self;
+        parallel_for(rows, row, Items(&mut out, row), &|range, mut out| {
+            for (at, i) in range.enumerate() {
+                work.plane_slopes(i, shared[i % shared.len()], out.at(at));
+            }
+            Ok(())
+        })?;
+        self.out = out;
+        Ok(())
     }
 
-    /// `[Σ g, Σ g x̂]` over row `i`, which is added to the gradients of weight and bias.
-    fn plane_sums(&mut self, i: usize) -> [f64; 2] {
+    /// `[Σ grad, Σ grad x̂]` over a plane.
+    fn plane_sums(&self, plane: usize) -> [f64; 2] {
         let &NormGeometry {
-            groups,
-            channels,
-            inner,
-            ..
+            channels, inner, ..
         } = self.geometry;
-        let own = self.geometry.statistics_index(i);
+        let own = self.geometry.statistics_index(plane / channels);
         let (high, low) = split::<T>(self.statistics.mean[own]);
-        let mut sums = [0.0; 2];
-        for channel in 0..channels {
-            let start = (i * channels + channel) * inner;
-            let (grad, x) = (
-                &self.grad[start..start + inner],
-                &self.x[start..start + inner],
-            );
-            let total = sum(grad).to_f64();
-            let along = sum_of2(grad, x, |grad, x| grad.times(x.minus(high).minus(low)));
-            let along = along.to_f64() * self.scales[own];
-            let index = i % groups * channels + channel;
-            self.sums[0][index] += along;
-            self.sums[1][index] += total;
-            let weight = self.weight[index].to_f64();
-            sums[0] += weight * total;
-            sums[1] += weight * along;
-        }
-        sums
+        let at = plane * inner..(plane + 1) * inner;
+        let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
+        let along = sum_of2(grad, x, |grad, x| grad.times(x.minus(high).minus(low)));
+        [sum(grad).to_f64(), along.to_f64() * self.scales[own]]
     }
 
-    fn plane_slopes(&mut self, i: usize, sums: [f64; 2]) {
+    /// The gradient of row `i`, from `[Σ g, Σ g x̂]` over what shares its statistics.
+    fn plane_slopes(&self, i: usize, sums: [f64; 2], out: &mut [T]) {
         let &NormGeometry {
             groups,
             channels,
@@ -282,12 +291,12 @@ impl<T: Float> Work<'_, T> {
             ..
         } = self.geometry;
         let own = self.geometry.statistics_index(i);
-        for channel in 0..channels {
+        for (channel, out) in out.chunks_exact_mut(inner).enumerate() {
             let weight = self.weight[i % groups * channels + channel];
             let line = self.line(own, weight, sums);
             let at = (i * channels + channel) * inner..(i * channels + channel + 1) * inner;
-            let pairs = zip(&self.grad[at.clone()], &self.x[at]);
-            self.out.extend(pairs.map(|(&grad, &x)| line.at(grad, x)));
+            let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
+            map2(out, grad, x, |grad, x| line.at(grad, x));
         }
     }
 

@@ -22,7 +22,7 @@ use super::conv::ConvSizes;
 use super::float::Float;
 use crate::DType;
 use tiles::Tiles;
-use transforms::PLACES;
+use transforms::{OUT, PLACES};
 
 impl ConvSizes {
     /// Whether the convolution, or the gradient of its weight, is computed by tiles: where that is possible, and
@@ -36,7 +36,14 @@ impl ConvSizes {
             && window.output[0] == 1
             && window.padding[0] == 0
             && window.padding[1].max(window.padding[2]) <= 2;
-        possible && !exact_convolutions() && self.is_faster_by_tiles()
+        possible && !exact_convolutions() && self.fits_by_tiles() && self.is_faster_by_tiles()
+    }
+
+    /// Whether a row of tiles, the least that is transformed at a time, takes little memory.
+    fn fits_by_tiles(&self) -> bool {
+        let channels = self.out_channels.saturating_add(self.window.channels);
+        let columns = self.window.output[2].div_ceil(OUT);
+        channels.saturating_mul(columns) <= MOST_ELEMENTS / PLACES
     }
 
     /// Estimates both times, in multiply-adds of a product of matrices.
@@ -49,6 +56,9 @@ impl ConvSizes {
         PLACES as f64 * tiles * o * c + transforms < 9.0 * places * o * c * PLAIN_COST
     }
 }
+
+/// The elements of the transformed inputs and outputs of a row of tiles.
+const MOST_ELEMENTS: usize = 1 << 24;
 
 /// The multiply-adds that transforming a kernel, and a tile of one channel, takes as long as.
 const KERNEL_COST: f64 = 400.0;

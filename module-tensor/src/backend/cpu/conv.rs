@@ -157,17 +157,42 @@ impl ConvSizes {
     /// The convolution by the weight that `original` [turns](Self::turn).
     fn run_turned<T: Float>(&self, input: &[T], weight: &[T], original: &Self) -> Result<Storage> {
         if self.is_by_tiles::<T>() {
-            let len = self.batch * self.groups * self.out_channels * self.window.places();
+            let len = self.output_len();
             check_allocatable::<T>(len)?;
             let mut out = scratch(len)?;
             if self.run_by_tiles(input, weight, true, &mut out)? {
                 return Ok(CpuStorage::wrap(out));
             }
         }
-        self.run(ConvOp::Forward, input, &original.turn(weight)?)
+        self.run_plainly(ConvOp::Forward, input, &original.turn(weight)?)
     }
 
     fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
+        if op != ConvOp::Input && !a.is_empty() && self.is_by_tiles::<T>() {
+            let len = match op {
+                ConvOp::Weight => self.groups * self.out_channels * self.window.rows(),
+                _ => self.output_len(),
+            };
+            check_allocatable::<T>(len)?;
+            let mut out = scratch(len)?;
+            let finite = match op {
+                ConvOp::Weight => self.run_weight_by_tiles(a, b, &mut out)?,
+                _ => self.run_by_tiles(a, b, false, &mut out)?,
+            };
+            if finite {
+                return Ok(CpuStorage::wrap(out));
+            }
+        }
+        self.run_plainly(op, a, b)
+    }
+
+    /// The elements of the whole output.
+    fn output_len(&self) -> usize {
+        self.batch * self.groups * self.out_channels * self.window.places()
+    }
+
+    /// Not by tiles.
+    fn run_plainly<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
         let Self {
             batch,
             groups,
@@ -192,31 +217,22 @@ impl ConvSizes {
         if factors.contains(&0) {
             return Ok(CpuStorage::wrap(filled(len, T::zero())?));
         }
-        // Gradients are added up.
-        let mut out = match op {
-            ConvOp::Forward => scratch(len)?,
-            ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
-        };
-        if op != ConvOp::Input && self.is_by_tiles::<T>() {
-            let finite = match op {
-                ConvOp::Weight => self.run_weight_by_tiles(a, b, &mut out)?,
-                _ => self.run_by_tiles(a, b, false, &mut out)?,
-            };
-            if finite {
-                return Ok(CpuStorage::wrap(out));
-            }
-            out.fill(T::zero());
-        }
-        if op == ConvOp::Forward && self.is_by_lanes() {
-            self.run_by_lanes(a, b, &mut out)?;
-            return Ok(CpuStorage::wrap(out));
-        }
         if op != ConvOp::Input
             && !self.is_thin()
             && !window.is_pointwise()
             && let Some(planes) = Planes::new(window)
         {
+            let mut out = scratch(len)?;
             self.run_windows(op, &planes, [a, b], &mut out)?;
+            return Ok(CpuStorage::wrap(out));
+        }
+        // Gradients are added up.
+        let mut out = match op {
+            ConvOp::Forward => scratch(len)?,
+            ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
+        };
+        if op == ConvOp::Forward && self.is_by_lanes() {
+            self.run_by_lanes(a, b, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }
         if op == ConvOp::Input

@@ -3,14 +3,15 @@
 use crate::{BackwardOptions, ConvOptions, DType, Padding, Tensor};
 
 /// `[batch, channels, height, width]`, the output's channels and groups, the kernel, stride, padding and dilation.
-struct Case {
-    input: [usize; 4],
-    out: usize,
-    groups: usize,
-    kernel: [usize; 2],
-    stride: [usize; 2],
-    padding: [usize; 2],
-    dilation: [usize; 2],
+#[derive(Clone, Copy)]
+pub(super) struct Case {
+    pub(super) input: [usize; 4],
+    pub(super) out: usize,
+    pub(super) groups: usize,
+    pub(super) kernel: [usize; 2],
+    pub(super) stride: [usize; 2],
+    pub(super) padding: [usize; 2],
+    pub(super) dilation: [usize; 2],
 }
 
 impl Case {
@@ -49,6 +50,12 @@ impl Case {
                 }
             }
         }
+    }
+
+    /// Output and gradients in both types, by plain sums.
+    pub(super) fn check_plain(&self) {
+        self.check(DType::F32, 1e-6);
+        self.check(DType::F64, 1e-14);
     }
 
     fn check(&self, dtype: DType, tolerance: f64) {
@@ -122,8 +129,7 @@ fn depthwise_convolutions_are_their_sums_in_every_size() {
                         padding: [padding; 2],
                         dilation: [dilation; 2],
                     };
-                    case.check(DType::F32, 1e-6);
-                    case.check(DType::F64, 1e-14);
+                    case.check_plain();
                 }
             }
         }

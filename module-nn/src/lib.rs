@@ -58,7 +58,10 @@ pub mod prelude {
     pub use crate::layers::*;
     pub use crate::loss::*;
     pub use crate::optim::{
-        AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig, UpdateRule,
+        ASGD, ASGDConfig, Adadelta, AdadeltaConfig, Adagrad, AdagradConfig, Adam, AdamConfig,
+        AdamW, AdamWConfig, Adamax, AdamaxConfig, Lion, LionConfig, NAdam, NAdamConfig, Optimizer,
+        OptimizerError, RAdam, RAdamConfig, RMSprop, RMSpropConfig, Rprop, RpropConfig, SGD,
+        SGDConfig, UpdateRule,
     };
     pub use crate::{
         AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,

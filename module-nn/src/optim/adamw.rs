@@ -32,13 +32,13 @@ use crate::config::config;
 /// ```
 pub type AdamW = RuleOptimizer<AdamWConfig>;
 
-/// What [`AdamW`] keeps of one parameter: the number of its steps and the moments of its gradients.
-pub struct AdamWState {
+/// What [`Adam`](super::Adam) and [`AdamW`] keep of one parameter: the number of its steps and the moments of its gradients.
+pub struct AdamState {
     step: u64,
     moments: AdamWMoments,
 }
 
-impl AdamWState {
+impl AdamState {
     /// That of a parameter which was never moved.
     fn new(value: &Tensor, amsgrad: bool) -> Result<Self> {
         let zeros = || value.zeros_like();
@@ -51,7 +51,7 @@ impl AdamWState {
     }
 }
 
-impl ParamState for AdamWState {
+impl ParamState for AdamState {
     const UNLIKE_PARAMETER: &'static [&'static str] = &["step"];
 
     fn tensor(&self) -> Option<&Tensor> {
@@ -121,29 +121,14 @@ impl AdamW {
 
 impl UpdateRule for AdamWConfig {
     const NAME: &'static str = "AdamW";
-    type State = AdamWState;
+    type State = AdamState;
 
     fn check(&self) -> Result<()> {
-        at_least_0(Self::NAME, "lr", self.lr)?;
-        at_least_0(Self::NAME, "eps", self.eps)?;
-        below_1(Self::NAME, "betas.0", self.betas.0)?;
-        below_1(Self::NAME, "betas.1", self.betas.1)?;
-        at_least_0(Self::NAME, "weight_decay", self.weight_decay)
+        check_adam(Self::NAME, self.lr, self.betas, self.eps, self.weight_decay)
     }
 
-    fn check_states(&self, states: &[&AdamWState]) -> Result<()> {
-        let have_max = states.iter().filter(|s| s.moments.max_exp_avg_sq.is_some());
-        let (max, all) = (have_max.count(), states.len());
-        if max == if self.amsgrad { all } else { 0 } {
-            return Ok(());
-        }
-        let problem = format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
-        Err(Error::argument(
-            Self::NAME,
-            "amsgrad",
-            self.amsgrad,
-            problem,
-        ))
+    fn check_states(&self, states: &[&AdamState]) -> Result<()> {
+        check_amsgrad(Self::NAME, self.amsgrad, states)
     }
 
     fn lr(&self) -> f64 {
@@ -158,7 +143,7 @@ impl UpdateRule for AdamWConfig {
         &self,
         value: &Tensor,
         grad: &Tensor,
-        state: &mut Option<AdamWState>,
+        state: &mut Option<AdamState>,
     ) -> Result<Tensor> {
         let mut value = value.clone();
         step(self, &mut value, grad, state)?;
@@ -174,21 +159,63 @@ fn step(
     options: &AdamWConfig,
     value: &mut Tensor,
     grad: &Tensor,
-    state: &mut Option<AdamWState>,
+    state: &mut Option<AdamState>,
 ) -> Result<()> {
-    let state = match state {
-        Some(state) => state,
-        None => state.insert(AdamWState::new(value, options.amsgrad)?),
-    };
     let numbers = AdamWStep {
         lr: options.lr,
         betas: options.betas,
         eps: options.eps,
         weight_decay: options.weight_decay,
         maximize: options.maximize,
-        step: state.step.saturating_add(1),
+        step: 0,
     };
+    adam_step(value, grad, state, options.amsgrad, numbers)
+}
+
+/// Moves a parameter by the next step, whose number is the state's.
+pub(super) fn adam_step(
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<AdamState>,
+    amsgrad: bool,
+    mut numbers: AdamWStep,
+) -> Result<()> {
+    let state = match state {
+        Some(state) => state,
+        None => state.insert(AdamState::new(value, amsgrad)?),
+    };
+    numbers.step = state.step.saturating_add(1);
     adamw_step(value, grad, &mut state.moments, &numbers)?;
     state.step = numbers.step;
     Ok(())
+}
+
+/// Refuses a negative rate, epsilon or decay, and betas outside `[0, 1)`.
+pub(super) fn check_adam(
+    name: &'static str,
+    lr: f64,
+    betas: (f64, f64),
+    eps: f64,
+    weight_decay: f64,
+) -> Result<()> {
+    at_least_0(name, "lr", lr)?;
+    at_least_0(name, "eps", eps)?;
+    below_1(name, "betas.0", betas.0)?;
+    below_1(name, "betas.1", betas.1)?;
+    at_least_0(name, "weight_decay", weight_decay)
+}
+
+/// Refuses states with the greatest second moments where they are not used, and states without where they are.
+pub(super) fn check_amsgrad(
+    name: &'static str,
+    amsgrad: bool,
+    states: &[&AdamState],
+) -> Result<()> {
+    let have_max = states.iter().filter(|s| s.moments.max_exp_avg_sq.is_some());
+    let (max, all) = (have_max.count(), states.len());
+    if max == if amsgrad { all } else { 0 } {
+        return Ok(());
+    }
+    let problem = format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
+    Err(Error::argument(name, "amsgrad", amsgrad, problem))
 }

@@ -1,27 +1,49 @@
 //! Optimizers: they know parameters by their paths in the model.
 //!
-//! [`SGD`] and [`AdamW`] are update rules ([`UpdateRule`]) on one step loop ([`RuleOptimizer`]), and so is an
+//! [`SGD`], [`AdamW`] and the others are update rules ([`UpdateRule`]) on one step loop ([`RuleOptimizer`]), and so is an
 //! optimizer of another crate: its options and one function. One that steps in another way keeps its states in
 //! [`ParamStates`].
 
+mod adadelta;
+mod adagrad;
+mod adam;
+mod adamax;
 mod adamw;
+mod arithmetic;
+mod asgd;
 mod config_of;
 mod error;
 mod group_state;
+mod lion;
+mod nadam;
 mod optimizer;
 mod param_groups;
 mod param_state;
 mod param_states;
+mod radam;
 mod range;
+mod rmsprop;
+mod rprop;
 mod rule;
 mod rule_state;
 mod sgd;
+mod state_fields;
 
-pub use adamw::{AdamW, AdamWConfig, AdamWState};
+pub use adadelta::{Adadelta, AdadeltaConfig, AdadeltaState};
+pub use adagrad::{Adagrad, AdagradConfig, AdagradState};
+pub use adam::{Adam, AdamConfig};
+pub use adamax::{Adamax, AdamaxConfig, AdamaxState};
+pub use adamw::{AdamState, AdamW, AdamWConfig};
+pub use asgd::{ASGD, ASGDConfig, ASGDState};
 pub use error::OptimizerError;
+pub use lion::{Lion, LionConfig, LionState};
+pub use nadam::{NAdam, NAdamConfig, NAdamState};
 pub use optimizer::Optimizer;
 pub use param_groups::{ParamGroup, ParamGroups};
 pub use param_state::{ParamState, Slots};
 pub use param_states::{ParamInfo, ParamStates};
+pub use radam::{RAdam, RAdamConfig, RAdamState};
+pub use rmsprop::{RMSprop, RMSpropConfig, RMSpropState};
+pub use rprop::{Rprop, RpropConfig, RpropState};
 pub use rule::{RuleOptimizer, UpdateRule};
 pub use sgd::{SGD, SGDConfig};

@@ -13,6 +13,12 @@ pub(super) fn below_1(optimizer: &'static str, name: &'static str, value: f64) -
     check_range(optimizer, name, value, fits, "at least 0 and below 1")
 }
 
+/// Refuses an option outside `[0, 1]`, with its name and value.
+pub(super) fn from_0_to_1(optimizer: &'static str, name: &'static str, value: f64) -> Result<()> {
+    let fits = (0.0..=1.0).contains(&value);
+    check_range(optimizer, name, value, fits, "from 0 to 1")
+}
+
 fn check_range(
     optimizer: &'static str,
     name: &'static str,

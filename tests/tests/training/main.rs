@@ -1,6 +1,7 @@
 //! Optimizers, and training as a whole.
 
 mod golden_optim;
+mod optimizer_runs;
 mod optimizers;
 mod threads;
 mod training;

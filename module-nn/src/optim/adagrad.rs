@@ -1,0 +1,124 @@
+use module_core::{Module, Result, Tensor};
+
+use super::arithmetic::{add_product, add_quotient, decay_gradient};
+use super::range::at_least_0;
+use super::state_fields::param_state;
+use super::{RuleOptimizer, UpdateRule};
+use crate::config::config;
+
+/// Steps by the gradient over the root of the sum of all its squares so far.
+///
+/// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
+///
+/// ```text
+/// g ← g + λ·p                                  weight decay λ
+/// s ← s + g²                                   s ← τ at first, the initial accumulator value
+/// p ← p - γ/(1 + (t - 1)·η) · g/(√s + ε)       learning rate decay η
+/// ```
+///
+/// Source: `torch.optim.Adagrad`; Duchi, Hazan and Singer, *Adaptive Subgradient Methods for Online Learning and Stochastic Optimization* (2011).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = Adagrad::new(&model, 1e-2)?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// optimizer.step(&model)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub type Adagrad = RuleOptimizer<AdagradConfig>;
+
+config! {
+    /// The arguments of [`Adagrad`].
+    ///
+    /// No optimizer is built with a negative option.
+    pub struct AdagradConfig {
+        required {
+            /// The learning rate; PyTorch's is 1e-2 if none is given.
+            lr: f64,
+        }
+        optional {
+            /// How fast the learning rate decays.
+            lr_decay: f64 = 0.0,
+            /// How much of the parameter is added to its gradient.
+            weight_decay: f64 = 0.0,
+            /// What the sum of squares begins with.
+            initial_accumulator_value: f64 = 0.0,
+            /// What is added to the root of the sum.
+            eps: f64 = 1e-10,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
+        }
+    }
+}
+
+param_state! {
+    /// What [`Adagrad`] keeps of one parameter: the number of its steps and the sum of the squares of its gradients.
+    pub struct AdagradState {
+        /// The sum of squares.
+        sum: Tensor,
+        /// The number of steps.
+        step: u64,
+    }
+}
+
+impl Adagrad {
+    /// With PyTorch's defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        AdagradConfig::new(lr).build(model)
+    }
+}
+
+impl UpdateRule for AdagradConfig {
+    const NAME: &'static str = "Adagrad";
+    type State = AdagradState;
+
+    fn check(&self) -> Result<()> {
+        at_least_0(Self::NAME, "lr", self.lr)?;
+        at_least_0(Self::NAME, "lr_decay", self.lr_decay)?;
+        at_least_0(Self::NAME, "weight_decay", self.weight_decay)?;
+        at_least_0(
+            Self::NAME,
+            "initial_accumulator_value",
+            self.initial_accumulator_value,
+        )?;
+        at_least_0(Self::NAME, "eps", self.eps)
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.lr = lr;
+    }
+
+    fn update(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<AdagradState>,
+    ) -> Result<Tensor> {
+        let last = match state {
+            Some(state) => state.clone(),
+            None => AdagradState {
+                sum: value.zeros_like()?.add(self.initial_accumulator_value)?,
+                step: 0,
+            },
+        };
+        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
+        let rate = self.lr / (1.0 + last.step as f64 * self.lr_decay);
+        let sum = add_product(&last.sum, 1.0, &grad, &grad)?;
+        let value = add_quotient(value, -rate, &grad, &sum.sqrt()?.add(self.eps)?)?;
+        let step = last.step.saturating_add(1);
+        *state = Some(AdagradState { sum, step });
+        Ok(value)
+    }
+}

@@ -1,0 +1,128 @@
+use module_core::fused::AdamWStep;
+use module_core::{Module, Result, Tensor};
+
+use super::adamw::{adam_step, check_adam, check_amsgrad};
+use super::rule::UpdateInPlace;
+use super::{AdamState, RuleOptimizer, UpdateRule};
+use crate::config::config;
+
+/// Steps by the first moment of the gradient over the root of the second.
+///
+/// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
+///
+/// ```text
+/// g ← g + λ·p                                  weight decay λ
+/// m ← β₁·m + (1 - β₁)·g      v ← β₂·v + (1 - β₂)·g²
+/// p ← p - γ/(1 - β₁ᵗ) · m / (√v/√(1 - β₂ᵗ) + ε)
+/// ```
+///
+/// The weight decay passes through the moments; that of [`AdamW`](super::AdamW) does not.
+///
+/// Source: `torch.optim.Adam`; Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = AdamConfig::new(1e-3).weight_decay(1e-4).build(&model)?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// optimizer.step(&model)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub type Adam = RuleOptimizer<AdamConfig>;
+
+config! {
+    /// The arguments of [`Adam`].
+    ///
+    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    pub struct AdamConfig {
+        required {
+            /// The learning rate; PyTorch's is 1e-3 if none is given.
+            lr: f64,
+        }
+        optional {
+            /// How much of the first and the second moment is kept.
+            betas: (f64, f64) = (0.9, 0.999),
+            /// What is added to the root of the second moment.
+            eps: f64 = 1e-8,
+            /// How much of the parameter is added to its gradient.
+            weight_decay: f64 = 0.0,
+            /// Whether the greatest second moment so far is used.
+            amsgrad: bool = false,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
+        }
+    }
+}
+
+impl Adam {
+    /// With PyTorch's defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        AdamConfig::new(lr).build(model)
+    }
+}
+
+impl UpdateRule for AdamConfig {
+    const NAME: &'static str = "Adam";
+    type State = AdamState;
+
+    fn check(&self) -> Result<()> {
+        check_adam(Self::NAME, self.lr, self.betas, self.eps, self.weight_decay)
+    }
+
+    fn check_states(&self, states: &[&AdamState]) -> Result<()> {
+        check_amsgrad(Self::NAME, self.amsgrad, states)
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.lr = lr;
+    }
+
+    fn update(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<AdamState>,
+    ) -> Result<Tensor> {
+        let mut value = value.clone();
+        step(self, &mut value, grad, state)?;
+        Ok(value)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &AdamConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<AdamState>,
+) -> Result<()> {
+    let without_decay = AdamWStep {
+        lr: options.lr,
+        betas: options.betas,
+        eps: options.eps,
+        weight_decay: 0.0,
+        maximize: options.maximize,
+        step: 0,
+    };
+    if options.weight_decay == 0.0 {
+        return adam_step(value, grad, state, options.amsgrad, without_decay);
+    }
+    // The kernel negates what it is given, so that the decay is given to it negated.
+    let sign = if options.maximize { -1.0 } else { 1.0 };
+    let grad = grad.add_scaled(&*value, sign * options.weight_decay)?;
+    adam_step(value, &grad, state, options.amsgrad, without_decay)
+}

@@ -1,0 +1,127 @@
+use module_core::{Module, Result, Tensor};
+
+use super::arithmetic::{add_quotient, decay_gradient, lerp, power};
+use super::range::{at_least_0, below_1};
+use super::state_fields::param_state;
+use super::{RuleOptimizer, UpdateRule};
+use crate::config::config;
+
+/// [`Adam`](super::Adam) with the greatest gradient that decays in the place of the second moment.
+///
+/// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
+///
+/// ```text
+/// g ← g + λ·p                                  weight decay λ
+/// m ← β₁·m + (1 - β₁)·g      u ← max(β₂·u, |g| + ε)
+/// p ← p - γ/(1 - β₁ᵗ) · m/u
+/// ```
+///
+/// Source: `torch.optim.Adamax`; Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = Adamax::new(&model, 2e-3)?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// optimizer.step(&model)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub type Adamax = RuleOptimizer<AdamaxConfig>;
+
+config! {
+    /// The arguments of [`Adamax`].
+    ///
+    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    pub struct AdamaxConfig {
+        required {
+            /// The learning rate; PyTorch's is 2e-3 if none is given.
+            lr: f64,
+        }
+        optional {
+            /// How much of the first moment and of the greatest gradient is kept.
+            betas: (f64, f64) = (0.9, 0.999),
+            /// What is added to the size of the gradient.
+            eps: f64 = 1e-8,
+            /// How much of the parameter is added to its gradient.
+            weight_decay: f64 = 0.0,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
+        }
+    }
+}
+
+param_state! {
+    /// What [`Adamax`] keeps of one parameter: the number of its steps, the first moment and the greatest of its gradients.
+    pub struct AdamaxState {
+        /// The first moment.
+        exp_avg: Tensor,
+        /// The greatest gradient, which decays.
+        exp_inf: Tensor,
+        /// The number of steps.
+        step: u64,
+    }
+}
+
+impl Adamax {
+    /// With PyTorch's defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        AdamaxConfig::new(lr).build(model)
+    }
+}
+
+impl UpdateRule for AdamaxConfig {
+    const NAME: &'static str = "Adamax";
+    type State = AdamaxState;
+
+    fn check(&self) -> Result<()> {
+        at_least_0(Self::NAME, "lr", self.lr)?;
+        at_least_0(Self::NAME, "eps", self.eps)?;
+        below_1(Self::NAME, "betas.0", self.betas.0)?;
+        below_1(Self::NAME, "betas.1", self.betas.1)?;
+        at_least_0(Self::NAME, "weight_decay", self.weight_decay)
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.lr = lr;
+    }
+
+    fn update(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<AdamaxState>,
+    ) -> Result<Tensor> {
+        let last = match state {
+            Some(state) => state.clone(),
+            None => AdamaxState {
+                exp_avg: value.zeros_like()?,
+                exp_inf: value.zeros_like()?,
+                step: 0,
+            },
+        };
+        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
+        let step = last.step.saturating_add(1);
+        let exp_avg = lerp(&last.exp_avg, &grad, 1.0 - self.betas.0)?;
+        let size = grad.abs()?.add(self.eps)?;
+        let exp_inf = last.exp_inf.mul(self.betas.1)?.maximum(&size)?;
+        let rate = self.lr / (1.0 - power(self.betas.0, step));
+        let value = add_quotient(value, -rate, &exp_avg, &exp_inf)?;
+        *state = Some(AdamaxState {
+            exp_avg,
+            exp_inf,
+            step,
+        });
+        Ok(value)
+    }
+}

@@ -1,0 +1,115 @@
+use module_core::{Module, Result, Tensor};
+
+use super::arithmetic::decay_value;
+use super::range::{at_least_0, below_1};
+use super::state_fields::param_state;
+use super::{RuleOptimizer, UpdateRule};
+use crate::config::config;
+
+/// Steps by the sign of a momentum, with decoupled weight decay.
+///
+/// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
+///
+/// ```text
+/// p ← p - γ·λ·p                                weight decay λ
+/// p ← p - γ·sign(β₁·m + (1 - β₁)·g)
+/// m ← β₂·m + (1 - β₂)·g
+/// ```
+///
+/// Source: Chen et al., *Symbolic Discovery of Optimization Algorithms* (2023).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = Lion::new(&model, 1e-4)?;
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// optimizer.step(&model)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub type Lion = RuleOptimizer<LionConfig>;
+
+config! {
+    /// The arguments of [`Lion`].
+    ///
+    /// No optimizer is built with a negative rate or decay, or betas outside `[0, 1)`.
+    pub struct LionConfig {
+        required {
+            /// The learning rate; the paper's are a third to a tenth of AdamW's.
+            lr: f64,
+        }
+        optional {
+            /// How much of the momentum is in a step, and how much of it is kept.
+            betas: (f64, f64) = (0.9, 0.99),
+            /// How much of the parameter decays, times the learning rate.
+            weight_decay: f64 = 0.0,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
+        }
+    }
+}
+
+param_state! {
+    /// What [`Lion`] keeps of one parameter: the momentum.
+    pub struct LionState {
+        /// The momentum.
+        exp_avg: Tensor,
+    }
+}
+
+impl Lion {
+    /// With the paper's defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        LionConfig::new(lr).build(model)
+    }
+}
+
+impl UpdateRule for LionConfig {
+    const NAME: &'static str = "Lion";
+    type State = LionState;
+
+    fn check(&self) -> Result<()> {
+        at_least_0(Self::NAME, "lr", self.lr)?;
+        below_1(Self::NAME, "betas.0", self.betas.0)?;
+        below_1(Self::NAME, "betas.1", self.betas.1)?;
+        at_least_0(Self::NAME, "weight_decay", self.weight_decay)
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.lr = lr;
+    }
+
+    fn update(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<LionState>,
+    ) -> Result<Tensor> {
+        let momentum = match state {
+            Some(state) => state.exp_avg.clone(),
+            None => value.zeros_like()?,
+        };
+        let grad = if self.maximize {
+            grad.neg()?
+        } else {
+            grad.clone()
+        };
+        let (beta1, beta2) = self.betas;
+        let direction = momentum.mul(beta1)?.add_scaled(&grad, 1.0 - beta1)?;
+        let value = decay_value(value, self.lr, self.weight_decay)?;
+        let value = value.add_scaled(&direction.sign()?, -self.lr)?;
+        let exp_avg = momentum.mul(beta2)?.add_scaled(&grad, 1.0 - beta2)?;
+        *state = Some(LionState { exp_avg });
+        Ok(value)
+    }
+}

@@ -1,0 +1,124 @@
+//! States of optimizers that are written as a list of fields.
+
+use module_core::Tensor;
+
+use super::Slots;
+
+/// A field of an optimizer's state, as it is saved.
+pub(super) trait StateField: Sized {
+    /// Whether it is like the parameter in shape, dtype and device.
+    const LIKE_PARAMETER: bool;
+
+    /// The tensor that is saved; none of an optional field that is not there.
+    fn save(&self) -> Option<Tensor>;
+
+    /// The field, taken out of what was saved.
+    fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String>;
+}
+
+impl StateField for Tensor {
+    const LIKE_PARAMETER: bool = true;
+
+    fn save(&self) -> Option<Tensor> {
+        Some(self.clone())
+    }
+
+    fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String> {
+        slots.take(name)
+    }
+}
+
+impl StateField for Option<Tensor> {
+    const LIKE_PARAMETER: bool = true;
+
+    fn save(&self) -> Option<Tensor> {
+        self.clone()
+    }
+
+    fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String> {
+        Ok(slots.take_optional(name))
+    }
+}
+
+/// The number of steps.
+impl StateField for u64 {
+    const LIKE_PARAMETER: bool = false;
+
+    fn save(&self) -> Option<Tensor> {
+        // No run has 2⁶³ steps.
+        i64::try_from(*self).ok().map(Tensor::from)
+    }
+
+    fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String> {
+        let tensor = slots.take(name)?;
+        let number: i64 = tensor.item().map_err(|e| format!("`{name}`: {e}"))?;
+        Self::try_from(number).map_err(|_| format!("`{name}` is {number}"))
+    }
+}
+
+/// A number that PyTorch keeps as a tensor of its default dtype.
+impl StateField for f32 {
+    const LIKE_PARAMETER: bool = false;
+
+    fn save(&self) -> Option<Tensor> {
+        Some(Tensor::from(*self))
+    }
+
+    fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String> {
+        let tensor = slots.take(name)?;
+        tensor.item().map_err(|e| format!("`{name}`: {e}"))
+    }
+}
+
+/// Writes the struct of an optimizer's state and its [`ParamState`](super::ParamState): each field is saved under
+/// its name. The first one is like the parameter, which each step checks.
+macro_rules! param_state {
+    (
+        $(#[$doc:meta])*
+        pub struct $state:ident {
+            $(#[$first_doc:meta])* $first:ident: Tensor,
+            $($(#[$other_doc:meta])* $other:ident: $other_type:ty,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $state {
+            $(#[$first_doc])*
+            pub(super) $first: module_core::Tensor,
+            $($(#[$other_doc])* pub(super) $other: $other_type,)*
+        }
+
+        impl $crate::optim::ParamState for $state {
+            const UNLIKE_PARAMETER: &'static [&'static str] = &[$(
+                if <$other_type as $crate::optim::state_fields::StateField>::LIKE_PARAMETER {
+                    ""
+                } else {
+                    stringify!($other)
+                },
+            )*];
+
+            fn tensor(&self) -> Option<&module_core::Tensor> {
+                Some(&self.$first)
+            }
+
+            fn slots(&self) -> module_core::Result<Vec<(&'static str, module_core::Tensor)>> {
+                use $crate::optim::state_fields::StateField;
+                let fields = [
+                    (stringify!($first), StateField::save(&self.$first)),
+                    $((stringify!($other), StateField::save(&self.$other)),)*
+                ];
+                Ok(fields.into_iter().filter_map(|(name, x)| Some((name, x?))).collect())
+            }
+
+            fn from_slots(slots: &mut $crate::optim::Slots<'_>) -> Result<Self, String> {
+                use $crate::optim::state_fields::StateField;
+                Ok(Self {
+                    $first: StateField::take(slots, stringify!($first))?,
+                    $($other: StateField::take(slots, stringify!($other))?,)*
+                })
+            }
+        }
+    };
+}
+
+pub(super) use param_state;

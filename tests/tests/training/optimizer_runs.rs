@@ -1,0 +1,219 @@
+//! A hundred steps of every optimizer, with groups, as PyTorch makes them; and the same after a resume.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use module_nn::Snapshot;
+use module_nn::optim::*;
+use module_nn::prelude::*;
+use module_tests::golden::{self, Tolerance, compare};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+#[derive(Module)]
+struct Two {
+    p0: Parameter,
+    p1: Parameter,
+}
+
+/// Where the run that is resumed was stopped.
+const STOPPED: usize = 57;
+
+struct Recorded {
+    case: Value,
+    tensors: StateDict,
+}
+
+impl Recorded {
+    fn read() -> Self {
+        let (case, tensors) = golden::load("optimizer_runs.safetensors");
+        Self { case, tensors }
+    }
+
+    fn get(&self, name: &str) -> &Tensor {
+        let tensor = self.tensors.get(name);
+        tensor.unwrap_or_else(|| panic!("{name} is not recorded"))
+    }
+
+    fn model(&self, dtype: DType) -> Two {
+        let initial = |name: &str| {
+            let value = self.get(name).to_dtype(dtype).unwrap();
+            Parameter::new(value).unwrap()
+        };
+        Two {
+            p0: initial("init.p0"),
+            p1: initial("init.p1"),
+        }
+    }
+
+    fn set_gradients(&self, model: &Two, step: usize) {
+        let absent = self.case["absent"].as_array().expect("a list");
+        for (name, parameter) in model.named_parameters() {
+            parameter.zero_grad();
+            if name == "p1" && absent.contains(&Value::from(step)) {
+                continue;
+            }
+            let grads = self.get(&format!("grads.{name}"));
+            let grad = grads.narrow(0, step..step + 1).unwrap().squeeze(0).unwrap();
+            let grad = grad.to_dtype(parameter.detach().dtype()).unwrap();
+            parameter.set_grad(grad).unwrap();
+        }
+    }
+}
+
+fn options<R: DeserializeOwned>(arguments: &Value) -> R {
+    serde_json::from_value(arguments.clone()).unwrap_or_else(|e| panic!("{arguments}: {e}"))
+}
+
+fn build_rule<R: UpdateRule + 'static>(case: &Value, model: &Two) -> Box<dyn Optimizer> {
+    let mut changed = case["kwargs"].clone();
+    let changes = case["group"].as_object().expect("arguments");
+    for (name, value) in changes {
+        changed[name] = value.clone();
+    }
+    let groups = options::<R>(&case["kwargs"]).group("p1", |_| options(&changed));
+    Box::new(groups.build(model).unwrap())
+}
+
+fn build(case: &Value, model: &Two) -> Box<dyn Optimizer> {
+    let build = match case["optimizer"].as_str().expect("a name") {
+        "SGD" => build_rule::<SGDConfig>,
+        "Adam" => build_rule::<AdamConfig>,
+        "AdamW" => build_rule::<AdamWConfig>,
+        "NAdam" => build_rule::<NAdamConfig>,
+        "RAdam" => build_rule::<RAdamConfig>,
+        "Adamax" => build_rule::<AdamaxConfig>,
+        "Adagrad" => build_rule::<AdagradConfig>,
+        "Adadelta" => build_rule::<AdadeltaConfig>,
+        "RMSprop" => build_rule::<RMSpropConfig>,
+        "Rprop" => build_rule::<RpropConfig>,
+        "ASGD" => build_rule::<ASGDConfig>,
+        "Lion" => build_rule::<LionConfig>,
+        other => panic!("an unknown optimizer: {other}"),
+    };
+    build(case, model)
+}
+
+/// Compares a case with PyTorch's; the names of the tensors of the state too.
+fn check(recorded: &Recorded, number: usize, case: &Value) -> std::result::Result<(), String> {
+    let dtype = if case["dtype"] == "f64" {
+        DType::F64
+    } else {
+        DType::F32
+    };
+    let tolerance = Tolerance::CONTRACTION;
+    let steps = recorded.case["steps"].as_u64().expect("a number");
+    let at = recorded.case["recorded"].as_array().expect("a list");
+    let model = recorded.model(dtype);
+    let mut optimizer = build(case, &model);
+    let mut saved = None;
+    for step in 0..usize::try_from(steps).unwrap() {
+        if step == STOPPED {
+            saved = Some((optimizer.state().unwrap(), model.state_dict().unwrap()));
+        }
+        recorded.set_gradients(&model, step);
+        optimizer.step(&model).map_err(|error| error.to_string())?;
+        let Some(row) = at.iter().position(|at| *at == step + 1) else {
+            continue;
+        };
+        for (name, parameter) in model.named_parameters() {
+            let after = recorded.get(&format!("{number}/after.{name}"));
+            let after = after.narrow(0, row..row + 1).unwrap().squeeze(0).unwrap();
+            compare(&parameter.detach(), &after, tolerance)
+                .map_err(|text| format!("{name} after step {}: {text}", step + 1))?;
+        }
+    }
+    check_state(recorded, number, &optimizer.state().unwrap())?;
+
+    let (state, values) = saved.expect("stopped");
+    let resumed = recorded.model(dtype);
+    assert!(resumed.load_state_dict(&values).unwrap().is_complete());
+    let mut optimizer = build(case, &resumed);
+    optimizer
+        .load_state(&state)
+        .map_err(|error| error.to_string())?;
+    for step in STOPPED..usize::try_from(steps).unwrap() {
+        recorded.set_gradients(&resumed, step);
+        optimizer
+            .step(&resumed)
+            .map_err(|error| error.to_string())?;
+    }
+    let pairs = model.parameters().zip(resumed.parameters());
+    for (ours, resumed) in pairs {
+        compare(&resumed.detach(), &ours.detach(), Tolerance::EXACT)
+            .map_err(|text| format!("after a resume: {text}"))?;
+    }
+    Ok(())
+}
+
+fn check_state(
+    recorded: &Recorded,
+    number: usize,
+    state: &Snapshot,
+) -> std::result::Result<(), String> {
+    let prefix = format!("{number}/state.");
+    let mut names = Vec::new();
+    for (name, expected) in recorded.tensors.iter() {
+        let Some(name) = name.strip_prefix(&prefix) else {
+            continue;
+        };
+        let tensor = state.tensors().get(name);
+        let tensor = tensor.ok_or_else(|| format!("the state has no `{name}`"))?;
+        let tensor = tensor.to_dtype(expected.dtype()).unwrap();
+        compare(&tensor, expected, Tolerance::CONTRACTION)
+            .map_err(|text| format!("state {name}: {text}"))?;
+        names.push(name.to_owned());
+    }
+    let mut ours: Vec<String> = state.tensors().keys().map(ToString::to_string).collect();
+    names.sort();
+    ours.sort();
+    match ours == names {
+        true => Ok(()),
+        false => Err(format!("the state has {ours:?} instead of {names:?}")),
+    }
+}
+
+#[test]
+fn a_hundred_steps_are_those_of_pytorch_and_a_resume_changes_no_bit() {
+    let recorded = Recorded::read();
+    let cases = recorded.case["cases"].as_array().expect("cases");
+    assert!(cases.len() >= 64, "only {} cases", cases.len());
+    let results = cases.iter().enumerate().map(|(number, case)| {
+        check(&recorded, number, case).map_err(|problem| format!("{number}: {case}: {problem}"))
+    });
+    let failures: Vec<String> = results.filter_map(std::result::Result::err).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Options outside of the ranges that PyTorch accepts.
+#[test]
+fn options_out_of_range_are_refused() {
+    let model = Linear::new(2, 1).unwrap();
+    let errors = [
+        AdamConfig::new(-1.0).build(&model).err(),
+        AdamConfig::new(0.1).betas((1.0, 0.9)).build(&model).err(),
+        NAdamConfig::new(0.1)
+            .momentum_decay(-1.0)
+            .build(&model)
+            .err(),
+        RAdamConfig::new(0.1).betas((0.9, -0.1)).build(&model).err(),
+        AdamaxConfig::new(0.1).eps(-1.0).build(&model).err(),
+        AdagradConfig::new(0.1)
+            .initial_accumulator_value(-1.0)
+            .build(&model)
+            .err(),
+        AdadeltaConfig::new(0.1).rho(1.5).build(&model).err(),
+        RMSpropConfig::new(0.1).alpha(-0.5).build(&model).err(),
+        RpropConfig::new(0.1).etas((1.5, 2.0)).build(&model).err(),
+        ASGDConfig::new(0.1).lambd(f64::NAN).build(&model).err(),
+        LionConfig::new(0.1).weight_decay(-1.0).build(&model).err(),
+    ];
+    let messages: Vec<String> = errors.map(|e| e.expect("refused").to_string()).into();
+    let expected = [
+        "Adam: lr = -1: must be at least 0",
+        "Adam: betas.0 = 1: must be at least 0 and below 1",
+    ];
+    assert_eq!(messages[..2], expected);
+    assert_eq!(
+        messages[8],
+        "Rprop: etas = (1.5, 2): must be one factor between 0 and 1 and one above 1"
+    );
+}

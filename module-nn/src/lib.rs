@@ -61,7 +61,7 @@ pub mod prelude {
         ASGD, ASGDConfig, Adadelta, AdadeltaConfig, Adagrad, AdagradConfig, Adam, AdamConfig,
         AdamW, AdamWConfig, Adamax, AdamaxConfig, Lion, LionConfig, NAdam, NAdamConfig, Optimizer,
         OptimizerError, RAdam, RAdamConfig, RMSprop, RMSpropConfig, Rprop, RpropConfig, SGD,
-        SGDConfig, UpdateRule,
+        SGDConfig, UpdateRule, clip_grad_norm, clip_grad_value,
     };
     pub use crate::{
         AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,

@@ -20,6 +20,14 @@ pub enum OptimizerError {
         op: &'static str,
     },
 
+    /// A norm of gradients that is infinite or not a number, where that was to be an error.
+    NonFinite {
+        /// The norm.
+        total: f64,
+        /// The first parameter whose gradient is to blame; none if each norm is finite and only their sum is not.
+        path: Option<String>,
+    },
+
     /// A group whose selection selects no parameter.
     EmptyGroup {
         /// The selection.
@@ -69,6 +77,16 @@ impl fmt::Display for OptimizerError {
                 write!(
                     f,
                     "{op}: no parameter has a gradient; call `backward` first"
+                )
+            }
+            Self::NonFinite { total, path } => {
+                write!(f, "clip_grad_norm: the norm of the gradients is {total}")?;
+                if let Some(path) = path {
+                    write!(f, ", first that of `{}`", quote(path))?;
+                }
+                write!(
+                    f,
+                    "; leave the step out, or lower the learning rate or the loss scale"
                 )
             }
             Self::EmptyGroup {

@@ -1,5 +1,6 @@
 //! Optimizers, and training as a whole.
 
+mod clip_grads;
 mod golden_optim;
 mod optimizer_runs;
 mod optimizers;

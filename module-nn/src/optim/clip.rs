@@ -1,0 +1,253 @@
+//! Clipping of gradients, between `backward` and `step`.
+
+use module_core::{Error, Module, ModuleExt, Parameter, Result, Select, Tensor, no_grad};
+
+use super::OptimizerError;
+use crate::config::config;
+
+config! {
+    /// How gradients are clipped by their norm; [`clip_grad_norm`] with all options.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::optim::ClipGradNormConfig;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// model.call(Tensor::from([[3.0_f32, 4.0]]))?.sum(..)?.backward()?;
+    /// // The bias alone, whose gradient is 1.
+    /// let config = ClipGradNormConfig::new(0.5).norm_type(f64::INFINITY);
+    /// assert_eq!(config.clip_selected(&model, "bias")?, 1.0);
+    /// assert_eq!(model.weight().grad().unwrap().to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct ClipGradNormConfig {
+        required {
+            /// The norm that the gradients have at most afterwards.
+            max_norm: f64,
+        }
+        optional {
+            /// The order `p` of the norm, which may be infinite.
+            norm_type: f64 = 2.0,
+            /// Whether a norm that is infinite or not a number is an error, which leaves the gradients as they are.
+            error_if_nonfinite: bool = false,
+        }
+    }
+}
+
+/// Scales the gradients of a model so that their norm, over all of them as one vector, is at most `max_norm`, and
+/// returns the norm that they had:
+///
+/// ```text
+/// n = (Σ |g|ᵖ)^(1/p)      g ← g · min(max_norm / (n + 10⁻⁶), 1)
+/// ```
+///
+/// A parameter that is tied counts once. [`ClipGradNormConfig`] has other norms, clips a selection of the
+/// parameters, and can refuse norms that are not finite.
+///
+/// Source: `torch.nn.utils.clip_grad_norm_`; Pascanu, Mikolov and Bengio, *On the difficulty of training Recurrent
+/// Neural Networks* (2013).
+///
+/// # Errors
+///
+/// No gradient at all ([`OptimizerError::NoGradients`]), a `max_norm` that is negative or not a number.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::clip_grad_norm;
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// model.call(Tensor::from([[2.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// assert_eq!(clip_grad_norm(&model, 1.0)?, 3.0);
+/// let clipped = model.weight().grad().unwrap().to_vec::<f32>()?;
+/// assert!((clipped[0] - 2.0 / 3.0).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn clip_grad_norm(model: &dyn Module, max_norm: f64) -> Result<f64> {
+    ClipGradNormConfig::new(max_norm).clip(model)
+}
+
+/// Limits each element of each gradient of a model to `[-clip_value, clip_value]`.
+///
+/// Source: `torch.nn.utils.clip_grad_value_`.
+///
+/// # Errors
+///
+/// No gradient at all ([`OptimizerError::NoGradients`]), a `clip_value` that is negative or not a number.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::clip_grad_value;
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// model.call(Tensor::from([[2.0_f32, -0.5]]))?.sum(..)?.backward()?;
+/// clip_grad_value(&model, 1.0)?;
+/// assert_eq!(model.weight().grad().unwrap().to_vec::<f32>()?, [1.0, -0.5]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn clip_grad_value(model: &dyn Module, clip_value: f64) -> Result<()> {
+    const NAME: &str = "clip_grad_value";
+    check_limit(NAME, "clip_value", clip_value)?;
+    let gradients = gradients(NAME, model, &Select::all())?;
+    let clip = |gradient: &Gradient<'_>| gradient.grad.clamp(-clip_value, clip_value);
+    set_all(&gradients, clip)
+}
+
+/// The norm of order `norm_type` of all gradients of a model, as one vector: of none it is 0.
+///
+/// Source: `torch.nn.utils.get_total_norm`.
+///
+/// # Errors
+///
+/// An order that is not a number.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::get_total_norm;
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// assert_eq!(get_total_norm(&model, 2.0)?, 0.0);
+/// model.call(Tensor::from([[2.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// assert_eq!(get_total_norm(&model, 2.0)?, 3.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn get_total_norm(model: &dyn Module, norm_type: f64) -> Result<f64> {
+    let norms = norms(&find_gradients(model, &Select::all()), norm_type)?;
+    Ok(total(&norms, norm_type))
+}
+
+impl ClipGradNormConfig {
+    /// Scales the gradients of all parameters, and returns the norm that they had.
+    ///
+    /// # Errors
+    ///
+    /// As [`clip_grad_norm`]; with `error_if_nonfinite` a norm that is not finite
+    /// ([`OptimizerError::NonFinite`]).
+    pub fn clip(&self, model: &dyn Module) -> Result<f64> {
+        self.clip_selected(model, Select::all())
+    }
+
+    /// Scales the gradients of the parameters that `select` covers, and returns the norm that they had. Those of
+    /// other parameters are neither counted nor changed: what clipping each group by itself is made of.
+    ///
+    /// # Errors
+    ///
+    /// As [`clip`](Self::clip), and a selection that selects no parameter.
+    pub fn clip_selected(&self, model: &dyn Module, select: impl Into<Select>) -> Result<f64> {
+        self.clip_gradients(model, &select.into())
+    }
+
+    fn clip_gradients(&self, model: &dyn Module, select: &Select) -> Result<f64> {
+        const NAME: &str = "clip_grad_norm";
+        check_limit(NAME, "max_norm", self.max_norm)?;
+        let gradients = gradients(NAME, model, select)?;
+        let norms = norms(&gradients, self.norm_type)?;
+        let total = total(&norms, self.norm_type);
+        if self.error_if_nonfinite && !total.is_finite() {
+            let pairs = gradients.iter().zip(&norms);
+            let first = pairs.into_iter().find(|(_, norm)| !norm.is_finite());
+            let path = first.map(|(gradient, _)| gradient.path.clone());
+            return Err(OptimizerError::NonFinite { total, path }.into());
+        }
+        let factor = self.max_norm / (total + 1e-6);
+        // A factor that is not a number reaches the gradients, as in PyTorch.
+        if factor >= 1.0 {
+            return Ok(total);
+        }
+        set_all(&gradients, |gradient| gradient.grad.mul(factor))?;
+        Ok(total)
+    }
+}
+
+/// A gradient and whose it is.
+struct Gradient<'a> {
+    path: String,
+    parameter: &'a Parameter,
+    grad: Tensor,
+}
+
+/// The gradients of the parameters that `select` covers under any of their names.
+fn find_gradients<'a>(model: &'a dyn Module, select: &Select) -> Vec<Gradient<'a>> {
+    let covered = model
+        .named_parameters()
+        .filter(|(path, _)| select.covers(path));
+    let gradient = |(path, parameter): (String, &'a Parameter)| {
+        let grad = parameter.grad()?.detach();
+        Some(Gradient {
+            path,
+            parameter,
+            grad,
+        })
+    };
+    covered.filter_map(gradient).collect()
+}
+
+/// The same, of which there must be one.
+fn gradients<'a>(
+    op: &'static str,
+    model: &'a dyn Module,
+    select: &Select,
+) -> Result<Vec<Gradient<'a>>> {
+    let paths: Vec<String> = model.named_parameters().map(|(path, _)| path).collect();
+    select.resolve(paths.iter().map(String::as_str))?;
+    let found = find_gradients(model, select);
+    match found.is_empty() {
+        true => Err(OptimizerError::NoGradients { op }.into()),
+        false => Ok(found),
+    }
+}
+
+/// The norm of each gradient.
+fn norms(gradients: &[Gradient<'_>], norm_type: f64) -> Result<Vec<f64>> {
+    let norms = gradients.iter().map(|gradient| {
+        let norm = no_grad(|| gradient.grad.norm(norm_type, ..))?;
+        norm.to_dtype(module_core::DType::F64)?.item()
+    });
+    norms.collect()
+}
+
+/// The norm of the norms.
+fn total(norms: &[f64], norm_type: f64) -> f64 {
+    let norms = norms.iter().copied();
+    // A comparison would pass over what is not a number.
+    let greater = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+    match norm_type {
+        p if p == f64::INFINITY => norms.fold(0.0, greater),
+        p if p == f64::NEG_INFINITY => norms.reduce(|a, b| -greater(-a, -b)).unwrap_or(0.0),
+        p if p == 0.0 => norms.filter(|norm| *norm != 0.0).count() as f64,
+        p if p == 2.0 => norms.map(|norm| norm * norm).sum::<f64>().sqrt(),
+        p => norms.map(|norm| norm.powf(p)).sum::<f64>().powf(1.0 / p),
+    }
+}
+
+/// Sets every gradient anew, when all of them are computed.
+fn set_all(
+    gradients: &[Gradient<'_>],
+    change: impl Fn(&Gradient<'_>) -> Result<Tensor>,
+) -> Result<()> {
+    let changed: Vec<Tensor> = gradients
+        .iter()
+        .map(|gradient| no_grad(|| change(gradient)))
+        .collect::<Result<_>>()?;
+    let mut pairs = gradients.iter().zip(changed);
+    pairs.try_for_each(|(gradient, changed)| gradient.parameter.set_grad(changed))
+}
+
+fn check_limit(op: &'static str, name: &'static str, value: f64) -> Result<()> {
+    match value >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::argument(
+            op,
+            name,
+            value,
+            "must be at least 0".to_owned(),
+        )),
+    }
+}

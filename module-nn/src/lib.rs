@@ -58,10 +58,11 @@ pub mod prelude {
     pub use crate::layers::*;
     pub use crate::loss::*;
     pub use crate::optim::{
-        ASGD, ASGDConfig, Adadelta, AdadeltaConfig, Adagrad, AdagradConfig, Adam, AdamConfig,
-        AdamW, AdamWConfig, Adamax, AdamaxConfig, Lion, LionConfig, NAdam, NAdamConfig, Optimizer,
-        OptimizerError, RAdam, RAdamConfig, RMSprop, RMSpropConfig, Rprop, RpropConfig, SGD,
-        SGDConfig, UpdateRule, clip_grad_norm, clip_grad_value,
+        ASGD, ASGDConfig, Adadelta, AdadeltaConfig, Adafactor, AdafactorConfig, Adagrad,
+        AdagradConfig, Adam, AdamConfig, AdamW, AdamWConfig, Adamax, AdamaxConfig, Lion,
+        LionConfig, Muon, MuonConfig, NAdam, NAdamConfig, Optimizer, OptimizerError, RAdam,
+        RAdamConfig, RMSprop, RMSpropConfig, Rprop, RpropConfig, SGD, SGDConfig, UpdateRule,
+        clip_grad_norm, clip_grad_value,
     };
     pub use crate::{
         AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,

@@ -13,7 +13,7 @@ from common import DTYPES, random, write_safetensors
 STEPS = 100
 RECORDED = [1, 2, 3, 10, 57, 100]
 ABSENT = [0, 5, 6, 40]
-SHAPES = {"p0": [3, 5], "p1": [4]}
+SHAPES = {"p0": [3, 5], "p1": [4], "p2": [4, 2]}
 
 
 class Lion(torch.optim.Optimizer):
@@ -34,6 +34,27 @@ class Lion(torch.optim.Optimizer):
                 update = torch.sign(beta1 * m + (1 - beta1) * grad)
                 p.copy_(p - group["lr"] * (update + group["weight_decay"] * p))
                 m.copy_(beta2 * m + (1 - beta2) * grad)
+
+
+class Muon:
+    """PyTorch's Muon for the first group, and its AdamW with the same weight decay for the second."""
+
+    def __init__(self, groups, **arguments):
+        matrices, others = groups
+        lr = others.get("lr", arguments["lr"])
+        decay = arguments.get("weight_decay", 0.1)
+        self.optimizers = [
+            torch.optim.Muon(matrices["params"], **arguments),
+            torch.optim.AdamW(others["params"], lr=lr, weight_decay=decay),
+        ]
+
+    def step(self):
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+    @property
+    def state(self):
+        return {p: state for optimizer in self.optimizers for p, state in optimizer.state.items()}
 
 
 ALL = {
@@ -80,6 +101,16 @@ ALL = {
         dict(lr=0.05, lambd=0.01, alpha=0.5, t0=20, weight_decay=0.1),
         dict(lr=0.02, t0=50, maximize=True),
     ],
+    "Adafactor": [
+        dict(lr=0.1),
+        dict(lr=0.05, beta2_decay=-0.5, eps=[1e-3, 1e-2], d=2.0, weight_decay=0.1),
+        dict(lr=0.3, d=1.5, maximize=True),
+    ],
+    "Muon": [
+        dict(lr=0.02),
+        dict(lr=0.02, weight_decay=0.3, momentum=0.8, nesterov=False, adjust_lr_fn="match_rms_adamw"),
+        dict(lr=0.02, ns_steps=2, ns_coefficients=[2.0, -1.5, 0.5], eps=0.5, adjust_lr_fn="spectral_unclamped"),
+    ],
     "Lion": [dict(lr=0.01), dict(lr=0.02, betas=[0.8, 0.95], weight_decay=0.3, maximize=True)],
 }
 
@@ -89,8 +120,9 @@ def run(optimizer, kwargs, group, dtype, shared):
     kind = DTYPES[dtype]
     arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
     params = {key: shared[f"init.{key}"].to(kind).clone().requires_grad_() for key in SHAPES}
-    groups = [{"params": [params["p0"]]}, {"params": [params["p1"]], **group}]
-    opt = (Lion if optimizer == "Lion" else getattr(torch.optim, optimizer))(groups, **arguments)
+    groups = [{"params": [params["p0"], params["p2"]]}, {"params": [params["p1"]], **group}]
+    ours = {"Lion": Lion, "Muon": Muon}
+    opt = (ours.get(optimizer) or getattr(torch.optim, optimizer))(groups, **arguments)
     tensors = {f"after.{key}": [] for key in params}
     for step in range(STEPS):
         for key, p in params.items():
@@ -116,10 +148,17 @@ def write():
     shared = dict(tensors)
     for optimizer, variants in ALL.items():
         for i, kwargs in enumerate(variants):
-            group = dict(lr=kwargs["lr"] * 0.3, **({"weight_decay": 0.0} if "weight_decay" in kwargs else {})) if i else {}
+            group = {}
+            if i:
+                group = {"lr": kwargs["lr"] * 0.3}
+                if "weight_decay" in kwargs and optimizer != "Muon":
+                    group["weight_decay"] = 0.0
             for dtype in ("f32", "f64"):
                 for key, value in run(optimizer, kwargs, group, dtype, shared).items():
                     tensors[f"{len(cases)}/{key}"] = value
+                if optimizer == "Muon":
+                    cases.append({"optimizer": optimizer, "kwargs": kwargs, "group": {**group, "use_muon": False}, "dtype": dtype})
+                    continue
                 cases.append({"optimizer": optimizer, "kwargs": kwargs, "group": group, "dtype": dtype})
     case = {"steps": STEPS, "recorded": RECORDED, "absent": ABSENT, "cases": cases}
     write_safetensors("optimizer_runs.safetensors", tensors, case)

@@ -1,6 +1,11 @@
 //! Clipping of gradients, between `backward` and `step`.
 
-use module_core::{Error, Module, ModuleExt, Parameter, Result, Select, Tensor, no_grad};
+use std::collections::HashSet;
+
+use module_core::module::TensorId;
+use module_core::{
+    DType, Error, Module, ModuleExt, Parameter, Result, Select, Tensor, Walk, no_grad,
+};
 
 use super::OptimizerError;
 use crate::config::config;
@@ -175,18 +180,22 @@ struct Gradient<'a> {
 
 /// The gradients of the parameters that `select` covers under any of their names.
 fn find_gradients<'a>(model: &'a dyn Module, select: &Select) -> Vec<Gradient<'a>> {
-    let covered = model
-        .named_parameters()
-        .filter(|(path, _)| select.covers(path));
+    let every_name = Walk::new().remove_duplicate(false);
+    let names = model.named_parameters_with(every_name);
+    let covered: HashSet<TensorId> = names
+        .filter(|(path, _)| select.covers(path))
+        .map(|(_, parameter)| parameter.id())
+        .collect();
     let gradient = |(path, parameter): (String, &'a Parameter)| {
-        let grad = parameter.grad()?.detach();
+        let is_covered = covered.contains(&parameter.id());
+        let grad = parameter.grad().filter(|_| is_covered)?.detach();
         Some(Gradient {
             path,
             parameter,
             grad,
         })
     };
-    covered.filter_map(gradient).collect()
+    model.named_parameters().filter_map(gradient).collect()
 }
 
 /// The same, of which there must be one.
@@ -195,7 +204,9 @@ fn gradients<'a>(
     model: &'a dyn Module,
     select: &Select,
 ) -> Result<Vec<Gradient<'a>>> {
-    let paths: Vec<String> = model.named_parameters().map(|(path, _)| path).collect();
+    let every_name = Walk::new().remove_duplicate(false);
+    let names = model.named_parameters_with(every_name);
+    let paths: Vec<String> = names.map(|(path, _)| path).collect();
     select.resolve(paths.iter().map(String::as_str))?;
     let found = find_gradients(model, select);
     match found.is_empty() {
@@ -208,7 +219,7 @@ fn gradients<'a>(
 fn norms(gradients: &[Gradient<'_>], norm_type: f64) -> Result<Vec<f64>> {
     let norms = gradients.iter().map(|gradient| {
         let norm = no_grad(|| gradient.grad.norm(norm_type, ..))?;
-        norm.to_dtype(module_core::DType::F64)?.item()
+        norm.to_dtype(DType::F64)?.item()
     });
     norms.collect()
 }

@@ -2,9 +2,11 @@
 //!
 //! [`SGD`], [`AdamW`] and the others are update rules ([`UpdateRule`]) on one step loop ([`RuleOptimizer`]), and so is an
 //! optimizer of another crate: its options and one function. One that steps in another way keeps its states in
-//! [`ParamStates`].
+//! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and is given a closure. There is no `SparseAdam`, because
+//! there are no sparse gradients: `Adam` moves every row of an embedding.
 
 mod adadelta;
+mod adafactor;
 mod adagrad;
 mod adam;
 mod adamax;
@@ -15,8 +17,11 @@ mod clip;
 mod config_of;
 mod error;
 mod group_state;
+mod lbfgs;
 mod lion;
+mod muon;
 mod nadam;
+mod no_decay;
 mod optimizer;
 mod param_groups;
 mod param_state;
@@ -31,6 +36,7 @@ mod sgd;
 mod state_fields;
 
 pub use adadelta::{Adadelta, AdadeltaConfig, AdadeltaState};
+pub use adafactor::{Adafactor, AdafactorConfig, AdafactorState};
 pub use adagrad::{Adagrad, AdagradConfig, AdagradState};
 pub use adam::{Adam, AdamConfig};
 pub use adamax::{Adamax, AdamaxConfig, AdamaxState};
@@ -38,8 +44,11 @@ pub use adamw::{AdamState, AdamW, AdamWConfig};
 pub use asgd::{ASGD, ASGDConfig, ASGDState};
 pub use clip::{ClipGradNormConfig, clip_grad_norm, clip_grad_value, get_total_norm};
 pub use error::OptimizerError;
+pub use lbfgs::{LBFGS, LBFGSConfig, LineSearchFn};
 pub use lion::{Lion, LionConfig, LionState};
+pub use muon::{AdjustLr, Muon, MuonConfig, MuonState};
 pub use nadam::{NAdam, NAdamConfig, NAdamState};
+pub use no_decay::no_decay;
 pub use optimizer::Optimizer;
 pub use param_groups::{ParamGroup, ParamGroups};
 pub use param_state::{ParamState, Slots};

@@ -211,9 +211,10 @@ impl<S: ParamState> ParamStates<S> {
         }
     }
 
-    /// The states of a snapshot that was made of the same parameters, in this model's order.
-    pub(super) fn read(&self, snapshot: &Snapshot) -> Result<LoadedStates<S>> {
-        let fail = |path: &str, problem: String| {
+    /// Checks that a snapshot was made of the same parameters.
+    pub(super) fn check_paths(&self, snapshot: &Snapshot) -> Result<()> {
+        let fail = |path: &str, problem: &str| {
+            let problem = problem.to_owned();
             Err(Error::argument("load_state", "parameter", path, problem))
         };
         let paths: Vec<String> = snapshot.get("parameters")?;
@@ -221,16 +222,37 @@ impl<S: ParamState> ParamStates<S> {
         if let Some(path) = paths.iter().find(unknown) {
             return fail(
                 path,
-                "the saved model has this parameter and this model does not".to_owned(),
+                "the saved model has this parameter and this model does not",
             );
         }
         let paths: HashSet<&String> = paths.iter().collect();
         if let Some(path) = self.parameters.keys().find(|path| !paths.contains(path)) {
             return fail(
                 path,
-                "this model has this parameter and the saved model does not".to_owned(),
+                "this model has this parameter and the saved model does not",
             );
         }
+        Ok(())
+    }
+
+    /// Checks that a step is made on the model that the states are of.
+    pub(super) fn check_step(&self, model: &dyn Module) -> Result<()> {
+        let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
+        self.check_model(&parameters)
+    }
+
+    /// The paths and the values of the parameters, in the model's order.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, Tensor)> {
+        let entries = self.parameters.iter();
+        entries.map(|(path, entry)| (path.as_str(), entry.parameter.detach()))
+    }
+
+    /// The states of a snapshot that was made of the same parameters, in this model's order.
+    pub(super) fn read(&self, snapshot: &Snapshot) -> Result<LoadedStates<S>> {
+        let fail = |path: &str, problem: String| {
+            Err(Error::argument("load_state", "parameter", path, problem))
+        };
+        self.check_paths(snapshot)?;
         let mut slots: HashMap<&str, Slots<'_>> = HashMap::new();
         for (key, tensor) in snapshot.tensors().iter() {
             let (path, slot) = key.rsplit_once('.').unwrap_or((key, ""));

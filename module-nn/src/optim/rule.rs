@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use module_core::{Module, Result, Select, Tensor};
+use module_core::{Module, ModuleExt, Result, Select, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -71,6 +71,16 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         Ok(())
     }
 
+    /// Refuses a parameter that the rule cannot move. It is asked of each as an optimizer is built.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the parameter of this path.
+    fn check_parameter(&self, path: &str, value: &Tensor) -> Result<()> {
+        let _ = (path, value);
+        Ok(())
+    }
+
     /// Refuses states that were made with options that these cannot go on from. It is given those of all
     /// parameters that the options hold for, before options are set or loaded.
     ///
@@ -111,7 +121,7 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// Options that [`check`](Self::check) refuses.
+    /// Options that [`check`](Self::check) refuses, parameters that [`check_parameter`](Self::check_parameter) does.
     ///
     /// # Example
     ///
@@ -197,7 +207,7 @@ impl<R: UpdateRule> ParamGroups<R> {
     ///
     /// # Errors
     ///
-    /// Options that the rule refuses, and as [`resolve`](Self::resolve).
+    /// Options and parameters that the rule refuses, and as [`resolve`](Self::resolve).
     pub fn build(&self, model: &dyn Module) -> Result<RuleOptimizer<R>> {
         self.options().try_for_each(R::check)?;
         let groups = self.resolve(model)?;
@@ -208,6 +218,14 @@ impl<R: UpdateRule> ParamGroups<R> {
             paths.map(move |path| (path.as_str(), number))
         });
         let number: HashMap<&str, usize> = paths.collect();
+        for (path, parameter) in model.named_parameters() {
+            let group = number
+                .get(path.as_str())
+                .and_then(|&group| groups.get(group));
+            let check =
+                |group: &ParamGroup<R>| group.options.check_parameter(&path, &parameter.detach());
+            group.map_or(Ok(()), check)?;
+        }
         let group_of = states.paths().map(|path| number.get(path).copied());
         let mut optimizer = RuleOptimizer {
             group_of: group_of.map(Option::unwrap_or_default).collect(),

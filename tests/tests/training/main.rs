@@ -2,6 +2,7 @@
 
 mod clip_grads;
 mod golden_optim;
+mod lbfgs;
 mod optimizer_runs;
 mod optimizers;
 mod threads;

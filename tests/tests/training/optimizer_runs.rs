@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 #[derive(Module)]
-struct Two {
+struct Model {
     p0: Parameter,
     p1: Parameter,
+    p2: Parameter,
 }
 
 /// Where the run that is resumed was stopped.
@@ -33,18 +34,19 @@ impl Recorded {
         tensor.unwrap_or_else(|| panic!("{name} is not recorded"))
     }
 
-    fn model(&self, dtype: DType) -> Two {
+    fn model(&self, dtype: DType) -> Model {
         let initial = |name: &str| {
             let value = self.get(name).to_dtype(dtype).unwrap();
             Parameter::new(value).unwrap()
         };
-        Two {
+        Model {
             p0: initial("init.p0"),
             p1: initial("init.p1"),
+            p2: initial("init.p2"),
         }
     }
 
-    fn set_gradients(&self, model: &Two, step: usize) {
+    fn set_gradients(&self, model: &Model, step: usize) {
         let absent = self.case["absent"].as_array().expect("a list");
         for (name, parameter) in model.named_parameters() {
             parameter.zero_grad();
@@ -63,7 +65,7 @@ fn options<R: DeserializeOwned>(arguments: &Value) -> R {
     serde_json::from_value(arguments.clone()).unwrap_or_else(|e| panic!("{arguments}: {e}"))
 }
 
-fn build_rule<R: UpdateRule + 'static>(case: &Value, model: &Two) -> Box<dyn Optimizer> {
+fn build_rule<R: UpdateRule + 'static>(case: &Value, model: &Model) -> Box<dyn Optimizer> {
     let mut changed = case["kwargs"].clone();
     let changes = case["group"].as_object().expect("arguments");
     for (name, value) in changes {
@@ -73,7 +75,7 @@ fn build_rule<R: UpdateRule + 'static>(case: &Value, model: &Two) -> Box<dyn Opt
     Box::new(groups.build(model).unwrap())
 }
 
-fn build(case: &Value, model: &Two) -> Box<dyn Optimizer> {
+fn build(case: &Value, model: &Model) -> Box<dyn Optimizer> {
     let build = match case["optimizer"].as_str().expect("a name") {
         "SGD" => build_rule::<SGDConfig>,
         "Adam" => build_rule::<AdamConfig>,
@@ -86,6 +88,8 @@ fn build(case: &Value, model: &Two) -> Box<dyn Optimizer> {
         "RMSprop" => build_rule::<RMSpropConfig>,
         "Rprop" => build_rule::<RpropConfig>,
         "ASGD" => build_rule::<ASGDConfig>,
+        "Adafactor" => build_rule::<AdafactorConfig>,
+        "Muon" => build_rule::<MuonConfig>,
         "Lion" => build_rule::<LionConfig>,
         other => panic!("an unknown optimizer: {other}"),
     };
@@ -175,7 +179,7 @@ fn check_state(
 fn a_hundred_steps_are_those_of_pytorch_and_a_resume_changes_no_bit() {
     let recorded = Recorded::read();
     let cases = recorded.case["cases"].as_array().expect("cases");
-    assert!(cases.len() >= 64, "only {} cases", cases.len());
+    assert!(cases.len() >= 76, "only {} cases", cases.len());
     let results = cases.iter().enumerate().map(|(number, case)| {
         check(&recorded, number, case).map_err(|problem| format!("{number}: {case}: {problem}"))
     });

@@ -1,6 +1,6 @@
 //! Groups of parameters with options of their own.
 
-use module_nn::optim::ParamGroups;
+use module_nn::optim::{ParamGroups, no_decay};
 use module_nn::prelude::*;
 use serde_json::Value;
 
@@ -176,4 +176,28 @@ fn rates_of_groups_are_set_together_and_alone() {
     assert_eq!(optimizer.group_lrs(), [0.0, 3.0, 0.0]);
     optimizer.set_lr(1.0);
     assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
+}
+
+#[test]
+fn norms_biases_and_embeddings_are_kept_from_decay() {
+    #[derive(Module)]
+    struct Model {
+        words: Embedding,
+        blocks: Vec<Linear>,
+        norm: LayerNorm,
+        head: Linear,
+    }
+    let mut model = Model {
+        words: Embedding::new(5, 4).unwrap(),
+        blocks: vec![Linear::new(4, 4).unwrap()],
+        norm: LayerNorm::new(4).unwrap(),
+        head: Linear::new(4, 5).unwrap(),
+    };
+    let decayed = |model: &Model| {
+        let config = AdamWConfig::new(0.1).group(no_decay(model), |group| group.weight_decay(0.0));
+        config.build(model).unwrap().groups()[0].parameters.clone()
+    };
+    assert_eq!(decayed(&model), ["blocks.0.weight", "head.weight"]);
+    model.head.tie_weight(model.words.weight().share()).unwrap();
+    assert_eq!(decayed(&model), ["blocks.0.weight"]);
 }

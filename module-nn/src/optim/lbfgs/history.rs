@@ -1,0 +1,94 @@
+//! What L-BFGS keeps between iterations, and the direction that it makes of it.
+
+use std::collections::VecDeque;
+
+use module_core::{Result, Tensor};
+
+use super::item;
+
+/// The difference of two gradients, and the step between them.
+#[derive(Clone)]
+pub(super) struct Pair {
+    pub(super) grads: Tensor,
+    pub(super) step: Tensor,
+    /// The inverse of the product of both.
+    pub(super) rho: f64,
+}
+
+/// All that an iteration finds of those before it.
+#[derive(Clone)]
+pub(super) struct History {
+    pub(super) func_evals: u64,
+    pub(super) n_iter: u64,
+    pub(super) direction: Option<Tensor>,
+    pub(super) last_grad: Option<Tensor>,
+    /// The length of the last step.
+    pub(super) step: f64,
+    /// The estimate of the inverse of the Hessian's diagonal.
+    pub(super) diagonal: f64,
+    pub(super) pairs: VecDeque<Pair>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            func_evals: 0,
+            n_iter: 0,
+            direction: None,
+            last_grad: None,
+            step: 0.0,
+            diagonal: 1.0,
+            pairs: VecDeque::new(),
+        }
+    }
+}
+
+impl History {
+    /// Takes up a gradient, and finds the direction of the next step.
+    pub(super) fn turn(&mut self, grad: &Tensor, history_size: usize) -> Result<()> {
+        let direction = match (&self.last_grad, &self.direction) {
+            (Some(last_grad), Some(direction)) => {
+                let grads = grad.sub(last_grad)?;
+                let step = direction.mul(self.step)?;
+                self.add_pair(grads, step, history_size)?;
+                self.multiply(&grad.neg()?)?
+            }
+            _ => grad.neg()?,
+        };
+        self.direction = Some(direction);
+        self.last_grad = Some(grad.clone());
+        Ok(())
+    }
+
+    /// Keeps a pair, if the loss is convex along it.
+    fn add_pair(&mut self, grads: Tensor, step: Tensor, history_size: usize) -> Result<()> {
+        let product = item(&grads.dot(&step)?)?;
+        if product.is_nan() || product <= 1e-10 {
+            return Ok(());
+        }
+        self.diagonal = product / item(&grads.dot(&grads)?)?;
+        let rho = 1.0 / product;
+        while self.pairs.len() >= history_size.max(1) {
+            self.pairs.pop_front();
+        }
+        self.pairs.push_back(Pair { grads, step, rho });
+        Ok(())
+    }
+
+    /// The product with the estimated inverse of the Hessian, by the two-loop recursion.
+    fn multiply(&self, x: &Tensor) -> Result<Tensor> {
+        let mut q = x.clone();
+        let mut alphas = Vec::with_capacity(self.pairs.len());
+        for pair in self.pairs.iter().rev() {
+            let alpha = item(&pair.step.dot(&q)?)? * pair.rho;
+            q = q.add_scaled(&pair.grads, -alpha)?;
+            alphas.push(alpha);
+        }
+        let mut r = q.mul(self.diagonal)?;
+        for (pair, alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
+            let beta = item(&pair.grads.dot(&r)?)? * pair.rho;
+            r = r.add_scaled(&pair.step, alpha - beta)?;
+        }
+        Ok(r)
+    }
+}

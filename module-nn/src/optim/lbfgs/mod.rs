@@ -1,0 +1,304 @@
+//! L-BFGS.
+
+mod history;
+mod line_search;
+mod state;
+
+use module_core::{DType, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
+use serde::{Deserialize, Serialize};
+
+use self::history::History;
+use self::line_search::{LineSearch, Trial};
+use super::range::at_least_0;
+use super::{OptimizerError, ParamStates};
+use crate::config::config;
+
+/// A quasi-Newton method: steps along the gradient, turned by an estimate of the inverse of the Hessian that the last
+/// gradients and steps give.
+///
+/// ```text
+/// d = -H·g      p ← p + t·d
+/// ```
+///
+/// `H` is made of the last `history_size` differences of parameters and of gradients by the two-loop recursion. `t`
+/// is the learning rate, or fulfills the strong Wolfe conditions if a line search is asked for. It needs the loss of
+/// all samples, without dropout or other random numbers.
+///
+/// One call of [`step`](Self::step) evaluates the loss several times, so that it is given a closure, and is no
+/// [`Optimizer`](super::Optimizer), whose steps evaluate nothing. It has no groups.
+///
+/// Source: `torch.optim.LBFGS`; Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*
+/// (1989).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::functional::{Reduction, mse_loss};
+/// use module_nn::optim::{LBFGSConfig, LineSearchFn};
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(1, 1)?;
+/// let (x, y) = (Tensor::from([[0.0_f32], [1.0], [2.0]]), Tensor::from([[1.0_f32], [3.0], [5.0]]));
+/// let config = LBFGSConfig::new(1.0).line_search_fn(LineSearchFn::StrongWolfe);
+/// let mut optimizer = config.build(&model)?;
+/// optimizer.step(&model, || mse_loss(&model.call(x.clone())?, &y, Reduction::Mean))?;
+/// assert!((model.weight().tensor().item::<f32>()? - 2.0).abs() < 1e-3);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LBFGS {
+    config: LBFGSConfig,
+    parameters: ParamStates<()>,
+    history: History,
+}
+
+/// How [`LBFGS`] finds the length of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LineSearchFn {
+    /// It is the learning rate: PyTorch's `None`.
+    #[default]
+    Fixed,
+    /// By a search for a step that fulfills the strong Wolfe conditions.
+    StrongWolfe,
+}
+
+config! {
+    /// The arguments of [`LBFGS`].
+    pub struct LBFGSConfig {
+        required {
+            /// The learning rate, by which the first trial of a step is scaled; PyTorch's is 1 if none is given.
+            lr: f64,
+        }
+        optional {
+            /// How many iterations a step has at most.
+            max_iter: usize = 20,
+            /// How often a step evaluates the loss at most; `None` is 1.25 times `max_iter`.
+            max_eval: Option<usize> = None,
+            /// The greatest element of a gradient at which a step ends.
+            tolerance_grad: f64 = 1e-7,
+            /// The change of the parameters or of the loss at which a step ends.
+            tolerance_change: f64 = 1e-9,
+            /// How many differences are kept.
+            history_size: usize = 100,
+            /// How the length of a step is found.
+            line_search_fn: LineSearchFn = LineSearchFn::Fixed,
+            /// Whether to climb instead of to descend.
+            maximize: bool = false,
+        }
+    }
+}
+
+impl LBFGSConfig {
+    /// An optimizer of all parameters of a model.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn build(&self, model: &dyn Module) -> Result<LBFGS> {
+        at_least_0(LBFGS::NAME, "lr", self.lr)?;
+        Ok(LBFGS {
+            config: self.clone(),
+            parameters: ParamStates::new(model),
+            history: History::default(),
+        })
+    }
+
+    fn sign(&self) -> f64 {
+        if self.maximize { -1.0 } else { 1.0 }
+    }
+}
+
+impl LBFGS {
+    const NAME: &'static str = "LBFGS";
+
+    /// With PyTorch's defaults for the rest.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        LBFGSConfig::new(lr).build(model)
+    }
+
+    /// The learning rate.
+    pub fn lr(&self) -> f64 {
+        self.config.lr
+    }
+
+    /// Sets the learning rate.
+    pub fn set_lr(&mut self, lr: f64) {
+        self.config.lr = lr;
+    }
+
+    /// Moves the parameters by up to `max_iter` iterations, and returns the loss that `closure` gave before the
+    /// first. `closure` computes the loss of the model as it is; gradients are dropped before, and computed after
+    /// it. Those of the last evaluation stay.
+    ///
+    /// # Errors
+    ///
+    /// Other parameters than the optimizer was built with, several dtypes or devices among them, no gradient at all,
+    /// and what `closure` raises: then the parameters are those that it saw.
+    pub fn step(
+        &mut self,
+        model: &dyn Module,
+        mut closure: impl FnMut() -> Result<Tensor>,
+    ) -> Result<f64> {
+        self.parameters.check_step(model)?;
+        let mut problem = Problem {
+            model,
+            parameters: model.parameters().collect(),
+            sign: self.config.sign(),
+            closure: &mut closure,
+        };
+        iterate(&self.config, &mut self.history, &mut problem)
+    }
+}
+
+/// The loss as a function of all parameters as one vector.
+struct Problem<'a> {
+    model: &'a dyn Module,
+    parameters: Vec<&'a Parameter>,
+    /// -1 to climb.
+    sign: f64,
+    closure: &'a mut dyn FnMut() -> Result<Tensor>,
+}
+
+impl Problem<'_> {
+    /// The loss and its gradient, to descend.
+    fn evaluate(&mut self) -> Result<(f64, Tensor)> {
+        self.model.zero_grad();
+        let loss = (self.closure)()?;
+        loss.backward()?;
+        let loss: f64 = loss.detach().to_dtype(DType::F64)?.item()?;
+        if self.parameters.iter().all(|p| p.grad().is_none()) {
+            return Err(OptimizerError::NoGradients { op: "step" }.into());
+        }
+        let flat = self.parameters.iter().map(|parameter| {
+            let grad = match parameter.grad().filter(|_| parameter.requires_grad()) {
+                Some(grad) => grad.detach(),
+                None => parameter.detach().zeros_like()?,
+            };
+            grad.reshape([-1])
+        });
+        let flat = flat.collect::<Result<Vec<Tensor>>>()?;
+        let grad = Tensor::cat(&flat, 0)?;
+        let grad = if self.sign < 0.0 { grad.neg()? } else { grad };
+        Ok((self.sign * loss, grad))
+    }
+
+    fn values(&self) -> Vec<Tensor> {
+        self.parameters.iter().map(|p| p.detach()).collect()
+    }
+
+    /// Sets the parameters to `values + step·direction`.
+    fn set(&self, values: &[Tensor], step: f64, direction: &Tensor) -> Result<()> {
+        let mut start = 0;
+        for (parameter, value) in self.parameters.iter().zip(values) {
+            let end = start + value.numel();
+            let part = direction.narrow(0, start..end)?.reshape(value.shape())?;
+            if parameter.requires_grad() {
+                parameter.set(value.add_scaled(&part, step)?)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+/// A number of a tensor with one element.
+fn item(x: &Tensor) -> Result<f64> {
+    x.to_dtype(DType::F64)?.item()
+}
+
+/// The greatest size of an element.
+fn greatest(x: &Tensor) -> Result<f64> {
+    match x.numel() {
+        0 => Ok(0.0),
+        _ => item(&x.abs()?.max(..)?),
+    }
+}
+
+fn iterate(config: &LBFGSConfig, history: &mut History, problem: &mut Problem<'_>) -> Result<f64> {
+    let (mut loss, mut grad) = problem.evaluate()?;
+    let first_loss = config.sign() * loss;
+    let max_eval = config.max_eval.unwrap_or(config.max_iter * 5 / 4);
+    let mut evals = 1;
+    history.func_evals += 1;
+    if greatest(&grad)? <= config.tolerance_grad {
+        return Ok(first_loss);
+    }
+    for iteration in 1..=config.max_iter {
+        history.n_iter += 1;
+        no_grad(|| history.turn(&grad, config.history_size))?;
+        let last_loss = loss;
+        let is_first = history.n_iter == 1;
+        let scale = if is_first {
+            (1.0 / item(&grad.abs()?.sum(..)?)?).min(1.0)
+        } else {
+            1.0
+        };
+        let mut step = scale * config.lr;
+        let Some(direction) = history.direction.clone() else {
+            break;
+        };
+        let slope = item(&grad.dot(&direction)?)?;
+        history.step = step;
+        if slope > -config.tolerance_change {
+            break;
+        }
+        let values = problem.values();
+        let mut new_evals = 0;
+        match config.line_search_fn {
+            LineSearchFn::StrongWolfe => {
+                let mut evaluate = |step: f64| {
+                    problem.set(&values, step, &direction)?;
+                    let evaluated = problem.evaluate();
+                    problem.set(&values, 0.0, &direction)?;
+                    let (loss, grad) = evaluated?;
+                    let slope = item(&grad.dot(&direction)?)?;
+                    Ok(Trial {
+                        step,
+                        loss,
+                        grad,
+                        slope,
+                    })
+                };
+                let start = Trial {
+                    step: 0.0,
+                    loss,
+                    grad,
+                    slope,
+                };
+                let mut search = LineSearch {
+                    start,
+                    greatest: greatest(&direction)?,
+                    tolerance_change: config.tolerance_change,
+                    max_trials: max_eval.saturating_sub(evals),
+                    evaluate: &mut evaluate,
+                };
+                let (best, trials) = search.run(step)?;
+                (step, loss, grad, new_evals) = (best.step, best.loss, best.grad, trials);
+                problem.set(&values, step, &direction)?;
+            }
+            LineSearchFn::Fixed => {
+                problem.set(&values, step, &direction)?;
+                if iteration != config.max_iter {
+                    (loss, grad) = problem.evaluate()?;
+                    new_evals = 1;
+                }
+            }
+        }
+        history.step = step;
+        evals += new_evals;
+        history.func_evals += new_evals as u64;
+        let is_done = evals >= max_eval
+            || greatest(&grad)? <= config.tolerance_grad
+            || greatest(&direction.mul(step)?)? <= config.tolerance_change
+            || (loss - last_loss).abs() < config.tolerance_change;
+        if is_done {
+            break;
+        }
+    }
+    Ok(first_loss)
+}

@@ -1,0 +1,284 @@
+use module_core::{DType, Error, Module, Result, Tensor};
+
+use super::adamw::{adam_step, check_adam};
+use super::arithmetic::{decay_value, lerp};
+use super::range::at_least_0;
+use super::{AdamState, ParamState, RuleOptimizer, Slots, UpdateRule};
+use crate::config::config;
+use serde::{Deserialize, Serialize};
+
+/// Steps by the momentum with its singular values made about equal, for weights of hidden layers.
+///
+/// With gradient `g`, matrix `W [a, b]` and learning rate `γ`:
+///
+/// ```text
+/// B ← B + (1 - μ)·(g - B)                      momentum μ
+/// O = orthogonalize(g + μ·(B - g)) (Nesterov) or orthogonalize(B)
+/// W ← W - γ·λ·W - γ·f·O                        weight decay λ, f as `adjust_lr_fn` says
+/// ```
+///
+/// `orthogonalize` divides by the Frobenius norm and repeats `X ← a·X + (b·A + c·A²)·X` with `A = X·Xᵀ`, five times
+/// if not asked otherwise, in `bf16`.
+///
+/// Only matrices are moved so. A group with [`use_muon(false)`](MuonConfig::use_muon) is moved by
+/// [`AdamW`](super::AdamW), which is what biases, norms, embeddings and the last layer are for; any other parameter
+/// that is no matrix is refused as the optimizer is built.
+///
+/// Source: `torch.optim.Muon`; Jordan, *Muon: An optimizer for hidden layers in neural networks* (2024).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new()).push(Linear::new(8, 2)?);
+/// let config = MuonConfig::new(0.02).group("{**.bias,2}", |group| MuonConfig { lr: 1e-3, ..group.use_muon(false) });
+/// let mut optimizer = config.build(&model)?;
+/// model.call(Tensor::ones([3, 4], DType::F32)?)?.sum(..)?.backward()?;
+/// optimizer.step(&model)?;
+/// assert_eq!(optimizer.groups()[0].parameters, ["0.weight"]);
+/// # Ok::<(), Error>(())
+/// ```
+pub type Muon = RuleOptimizer<MuonConfig>;
+
+/// How [`Muon`] adapts the learning rate to the shape `[a, b]` of a matrix: by the factor `f`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AdjustLr {
+    /// `√max(1, a/b)`.
+    #[default]
+    Original,
+    /// `0.2·√max(a, b)`, with which the rates of AdamW fit.
+    MatchRmsAdamw,
+    /// `√(a/b)`.
+    SpectralUnclamped,
+}
+
+config! {
+    /// The arguments of [`Muon`].
+    ///
+    /// No optimizer is built with a negative rate, momentum, epsilon or decay, betas outside `[0, 1)`, or a hundred
+    /// repetitions or more.
+    pub struct MuonConfig {
+        required {
+            /// The learning rate; PyTorch's is 1e-3 if none is given.
+            lr: f64,
+        }
+        optional {
+            /// How much of the parameter decays, times the learning rate.
+            weight_decay: f64 = 0.1,
+            /// How much of the momentum is kept.
+            momentum: f64 = 0.95,
+            /// Whether the step looks ahead along the momentum.
+            nesterov: bool = true,
+            /// The coefficients `a`, `b` and `c`.
+            ns_coefficients: (f64, f64, f64) = (3.4445, -4.775, 2.0315),
+            /// The smallest norm that is divided by.
+            eps: f64 = 1e-7,
+            /// How often the orthogonalization repeats.
+            ns_steps: usize = 5,
+            /// How the learning rate goes by the shape.
+            adjust_lr_fn: AdjustLr = AdjustLr::Original,
+            /// Whether the parameters are moved by Muon; by AdamW otherwise.
+            use_muon: bool = true,
+            /// How much of the first and the second moment AdamW keeps.
+            betas: (f64, f64) = (0.9, 0.999),
+            /// What AdamW adds to the root of the second moment.
+            adamw_eps: f64 = 1e-8,
+        }
+    }
+}
+
+/// What [`Muon`] keeps of one parameter: the momentum, or AdamW's moments.
+pub struct MuonState(Kept);
+
+enum Kept {
+    Momentum(Tensor),
+    Moments(AdamState),
+}
+
+impl ParamState for MuonState {
+    const UNLIKE_PARAMETER: &'static [&'static str] = AdamState::UNLIKE_PARAMETER;
+
+    fn tensor(&self) -> Option<&Tensor> {
+        match &self.0 {
+            Kept::Momentum(momentum) => Some(momentum),
+            Kept::Moments(moments) => moments.tensor(),
+        }
+    }
+
+    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+        match &self.0 {
+            Kept::Momentum(momentum) => momentum.slots(),
+            Kept::Moments(moments) => moments.slots(),
+        }
+    }
+
+    fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String> {
+        let kept = match slots.take_optional("momentum_buffer") {
+            Some(momentum) => Kept::Momentum(momentum),
+            None => Kept::Moments(AdamState::from_slots(slots)?),
+        };
+        Ok(Self(kept))
+    }
+}
+
+impl Muon {
+    /// With PyTorch's defaults for the rest, of a model whose parameters are all matrices.
+    ///
+    /// # Errors
+    ///
+    /// A negative learning rate, a parameter that is no matrix.
+    pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
+        MuonConfig::new(lr).build(model)
+    }
+}
+
+impl UpdateRule for MuonConfig {
+    const NAME: &'static str = "Muon";
+    type State = MuonState;
+
+    fn check(&self) -> Result<()> {
+        check_adam(
+            Self::NAME,
+            self.lr,
+            self.betas,
+            self.adamw_eps,
+            self.weight_decay,
+        )?;
+        at_least_0(Self::NAME, "momentum", self.momentum)?;
+        at_least_0(Self::NAME, "eps", self.eps)?;
+        if self.ns_steps >= 100 {
+            let problem = "must be below 100".to_owned();
+            return Err(Error::argument(
+                Self::NAME,
+                "ns_steps",
+                self.ns_steps,
+                problem,
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_parameter(&self, path: &str, value: &Tensor) -> Result<()> {
+        if !self.use_muon || value.rank() == 2 {
+            return Ok(());
+        }
+        let problem = format!(
+            "its shape is {}, and only matrices are moved by Muon; put it in a group with `use_muon(false)`",
+            value.shape()
+        );
+        Err(Error::argument(Self::NAME, "parameter", path, problem))
+    }
+
+    fn check_states(&self, states: &[&MuonState]) -> Result<()> {
+        let by_muon = states
+            .iter()
+            .filter(|state| matches!(state.0, Kept::Momentum(_)));
+        let (by_muon, all) = (by_muon.count(), states.len());
+        if by_muon == if self.use_muon { all } else { 0 } {
+            return Ok(());
+        }
+        let problem = format!("the state has {by_muon} `momentum_buffer` for {all} parameters");
+        Err(Error::argument(
+            Self::NAME,
+            "use_muon",
+            self.use_muon,
+            problem,
+        ))
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.lr = lr;
+    }
+
+    fn update(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<MuonState>,
+    ) -> Result<Tensor> {
+        match self.use_muon {
+            true => self.update_matrix(value, grad, state),
+            false => self.update_by_adamw(value, grad, state),
+        }
+    }
+}
+
+impl MuonConfig {
+    fn update_matrix(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<MuonState>,
+    ) -> Result<Tensor> {
+        let last = match state {
+            Some(MuonState(Kept::Momentum(momentum))) => momentum.clone(),
+            _ => value.zeros_like()?,
+        };
+        let momentum = lerp(&last, grad, 1.0 - self.momentum)?;
+        let update = match self.nesterov {
+            true => self.orthogonalize(&lerp(grad, &momentum, self.momentum)?)?,
+            false => self.orthogonalize(&momentum)?,
+        };
+        let moved = decay_value(value, self.lr, self.weight_decay)?;
+        let lr = self.lr * self.lr_factor(value.size(0)? as f64, value.size(1)? as f64);
+        let moved = moved.add_scaled(&update.to_dtype(value.dtype())?, -lr)?;
+        *state = Some(MuonState(Kept::Momentum(momentum)));
+        Ok(moved)
+    }
+
+    fn update_by_adamw(
+        &self,
+        value: &Tensor,
+        grad: &Tensor,
+        state: &mut Option<MuonState>,
+    ) -> Result<Tensor> {
+        let numbers = module_core::fused::AdamWStep {
+            lr: self.lr,
+            betas: self.betas,
+            eps: self.adamw_eps,
+            weight_decay: self.weight_decay,
+            maximize: false,
+            step: 0,
+        };
+        let mut value = value.clone();
+        let mut moments = match state.take() {
+            Some(MuonState(Kept::Moments(moments))) => Some(moments),
+            _ => None,
+        };
+        let stepped = adam_step(&mut value, grad, &mut moments, false, numbers);
+        *state = moments.map(|moments| MuonState(Kept::Moments(moments)));
+        stepped.map(|()| value)
+    }
+
+    /// Newton and Schulz's iteration, on the side on which the product `X·Xᵀ` is smaller.
+    fn orthogonalize(&self, grad: &Tensor) -> Result<Tensor> {
+        let is_tall = grad.size(0)? > grad.size(1)?;
+        // Products of halves are summed in single precision, and each result is rounded to halves once.
+        let half = |x: Tensor| x.to_dtype(DType::BF16)?.to_dtype(DType::F32);
+        let mut x = half(if is_tall { grad.t()? } else { grad.clone() })?;
+        let norm = half(x.norm(2.0, ..)?)?.clamp_min(self.eps)?;
+        x = half(x.div(&half(norm)?)?)?;
+        let (a, b, c) = self.ns_coefficients;
+        for _ in 0..self.ns_steps {
+            let gram = half(x.matmul(&x.t()?)?)?;
+            let polynomial = half(gram.mul(b)?.add_scaled(&gram.matmul(&gram)?, c)?)?;
+            x = half(x.mul(a)?.add(&polynomial.matmul(&x)?)?)?;
+        }
+        if is_tall { x.t() } else { Ok(x) }
+    }
+
+    fn lr_factor(&self, rows: f64, columns: f64) -> f64 {
+        match self.adjust_lr_fn {
+            AdjustLr::Original => (rows / columns).max(1.0).sqrt(),
+            AdjustLr::MatchRmsAdamw => 0.2 * rows.max(columns).sqrt(),
+            AdjustLr::SpectralUnclamped => (rows / columns).sqrt(),
+        }
+    }
+}

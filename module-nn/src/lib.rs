@@ -58,7 +58,14 @@ pub mod prelude {
     pub use crate::layers::*;
     pub use crate::loss::*;
     pub use crate::optim::{
-        AdamW, AdamWConfig, Optimizer, OptimizerError, SGD, SGDConfig, UpdateRule,
+        AdamW, AdamWConfig, AnnealStrategy, ChainedScheduler, ConstantLR, ConstantLRConfig,
+        CosineAnnealingLR, CosineAnnealingLRConfig, CosineAnnealingWarmRestarts,
+        CosineAnnealingWarmRestartsConfig, CyclicLR, CyclicLRConfig, CyclicLRMode, CyclicScaleMode,
+        ExponentialLR, ExponentialLRConfig, LambdaLR, LinearLR, LinearLRConfig, MultiStepLR,
+        MultiStepLRConfig, MultiplicativeLR, OneCycleLR, OneCycleLRConfig, Optimizer,
+        OptimizerError, PlateauMode, PolynomialLR, PolynomialLRConfig, ReduceLROnPlateau,
+        ReduceLROnPlateauConfig, SGD, SGDConfig, Schedule, ScheduleRule, SequentialLR, StepLR,
+        StepLRConfig, ThresholdMode, UpdateRule, WarmupCosine, WarmupCosineConfig,
     };
     pub use crate::{
         AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,

@@ -2,5 +2,6 @@
 
 mod golden_optim;
 mod optimizers;
+mod schedules;
 mod threads;
 mod training;

@@ -7,7 +7,7 @@ use super::common::{Base, Core, Formula};
 use super::rates::check_momentums;
 use super::{Schedule, ScheduleStep, StepKind};
 use crate::OneOrEach;
-use crate::config::{check_above_zero, check_between, check_positive, config};
+use crate::config::{check_between, check_positive, config};
 use crate::optim::Optimizer;
 
 const NAME: &str = "OneCycleLR";
@@ -64,7 +64,7 @@ pub enum AnnealStrategy {
 config! {
     /// The arguments of [`OneCycleLR`].
     ///
-    /// No schedule is built with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are not above 0,
+    /// No schedule is built with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are not above 0 or infinite,
     /// or another number of values than there are groups.
     pub struct OneCycleLRConfig {
         required {
@@ -143,8 +143,8 @@ impl OneCycle {
     fn of(config: &OneCycleLRConfig, groups: usize) -> Result<Self> {
         check_positive(NAME, "total_steps", config.total_steps)?;
         check_between(NAME, "pct_start", config.pct_start, [0.0, 1.0])?;
-        check_above_zero(NAME, "div_factor", config.div_factor)?;
-        check_above_zero(NAME, "final_div_factor", config.final_div_factor)?;
+        check_divisor("div_factor", config.div_factor)?;
+        check_divisor("final_div_factor", config.final_div_factor)?;
         let max_lrs = config.max_lr.get(NAME, "max_lr", groups)?;
         let (mut base_momentums, mut max_momentums) = (Vec::new(), Vec::new());
         if config.cycle_momentum {
@@ -180,6 +180,15 @@ impl OneCycle {
             AnnealStrategy::Linear => (end - start) * part.min(1.0) + start,
         }
     }
+}
+
+/// Refuses what nothing is divided by; also infinity, which is not saved with the state.
+fn check_divisor(name: &'static str, value: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    let problem = "must be above 0 and finite";
+    Err(Error::argument(NAME, name, value, problem))
 }
 
 fn phases(config: &OneCycleLRConfig) -> Vec<Phase> {

@@ -59,10 +59,16 @@ pub mod prelude {
     pub use crate::loss::*;
     pub use crate::optim::{
         ASGD, ASGDConfig, Adadelta, AdadeltaConfig, Adafactor, AdafactorConfig, Adagrad,
-        AdagradConfig, Adam, AdamConfig, AdamW, AdamWConfig, Adamax, AdamaxConfig, Lion,
-        LionConfig, Muon, MuonConfig, NAdam, NAdamConfig, Optimizer, OptimizerError, RAdam,
-        RAdamConfig, RMSprop, RMSpropConfig, Rprop, RpropConfig, SGD, SGDConfig, UpdateRule,
-        clip_grad_norm, clip_grad_value,
+        AdagradConfig, Adam, AdamConfig, AdamW, AdamWConfig, Adamax, AdamaxConfig, AnnealStrategy,
+        ChainedScheduler, ConstantLR, ConstantLRConfig, CosineAnnealingLR, CosineAnnealingLRConfig,
+        CosineAnnealingWarmRestarts, CosineAnnealingWarmRestartsConfig, CyclicLR, CyclicLRConfig,
+        CyclicLRMode, CyclicScaleMode, ExponentialLR, ExponentialLRConfig, LambdaLR, LinearLR,
+        LinearLRConfig, Lion, LionConfig, MultiStepLR, MultiStepLRConfig, MultiplicativeLR, Muon,
+        MuonConfig, NAdam, NAdamConfig, OneCycleLR, OneCycleLRConfig, Optimizer, OptimizerError,
+        PlateauMode, PolynomialLR, PolynomialLRConfig, RAdam, RAdamConfig, RMSprop, RMSpropConfig,
+        ReduceLROnPlateau, ReduceLROnPlateauConfig, Rprop, RpropConfig, SGD, SGDConfig, Schedule,
+        ScheduleRule, SequentialLR, StepLR, StepLRConfig, ThresholdMode, UpdateRule, WarmupCosine,
+        WarmupCosineConfig, clip_grad_norm, clip_grad_value,
     };
     pub use crate::{
         AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
 use indexmap::IndexMap;
@@ -108,6 +109,51 @@ impl Snapshot {
             Error::argument("get", "name", name, problem)
         })?;
         serde_json::from_str(value.get()).map_err(|e| value_error("get", name, &e))
+    }
+
+    /// This state with another inside it, as that of a part, which [`nested`](Self::nested) gives back.
+    ///
+    /// # Errors
+    ///
+    /// As [`with`](Self::with).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Snapshot;
+    ///
+    /// let part = Snapshot::default().with("step", &7)?;
+    /// let whole = Snapshot::default().with_nested("part", &part)?;
+    /// assert_eq!(whole.nested("part")?.get::<u64>("step")?, 7);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn with_nested(mut self, name: &str, state: &Self) -> Result<Self> {
+        for (key, tensor) in &state.tensors {
+            self.tensors.insert(format!("{name}.{key}"), tensor.clone());
+        }
+        let values = state
+            .values
+            .iter()
+            .map(|(key, value)| (key.as_str(), value));
+        self.with(name, &values.collect::<BTreeMap<&str, &Box<RawValue>>>())
+    }
+
+    /// The state that [`with_nested`](Self::with_nested) put under a name.
+    ///
+    /// # Errors
+    ///
+    /// A name that the state lacks; a value that is no state.
+    pub fn nested(&self, name: &str) -> Result<Self> {
+        let values: BTreeMap<String, Box<RawValue>> = self.get(name)?;
+        let prefix = format!("{name}.");
+        let tensors = self.tensors.iter().filter_map(|(key, tensor)| {
+            let key = key.strip_prefix(&prefix)?;
+            Some((key.to_owned(), tensor.clone()))
+        });
+        Ok(Self {
+            tensors: tensors.collect(),
+            values: values.into_iter().collect(),
+        })
     }
 }
 

@@ -53,6 +53,24 @@ pub enum OptimizerError {
         /// How many there are.
         groups: usize,
     },
+
+    /// A momentum set in a group whose rule has none.
+    NoMomentum {
+        /// The operation, or the schedule.
+        op: &'static str,
+        /// The group.
+        group: usize,
+    },
+
+    /// An optimizer with other groups than a schedule was built for.
+    Groups {
+        /// The schedule.
+        schedule: &'static str,
+        /// How many groups it was built for.
+        expected: usize,
+        /// How many the optimizer has.
+        groups: usize,
+    },
 }
 
 /// The paths in words, and the verb that follows them.
@@ -113,6 +131,24 @@ impl fmt::Display for OptimizerError {
                 write!(
                     f,
                     "{op}: there is no group {group}; the optimizer has {groups}, counted from 0"
+                )
+            }
+            Self::NoMomentum { op, group } => {
+                write!(
+                    f,
+                    "{op}: group {group} of the optimizer has no momentum; set `cycle_momentum` to false, or \
+                     use an optimizer with a momentum, or betas"
+                )
+            }
+            Self::Groups {
+                schedule,
+                expected,
+                groups,
+            } => {
+                write!(
+                    f,
+                    "{schedule}: the optimizer has {groups} group(s) of parameters, and the schedule was \
+                     built for {expected}; build it for this optimizer"
                 )
             }
         }

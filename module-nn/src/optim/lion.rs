@@ -89,6 +89,14 @@ impl UpdateRule for LionConfig {
         self.lr = lr;
     }
 
+    fn momentum(&self) -> Option<f64> {
+        Some(self.betas.0)
+    }
+
+    fn set_momentum(&mut self, momentum: f64) {
+        self.betas.0 = momentum;
+    }
+
     fn update(
         &self,
         value: &Tensor,

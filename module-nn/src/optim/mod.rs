@@ -4,6 +4,8 @@
 //! optimizer of another crate: its options and one function. One that steps in another way keeps its states in
 //! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and is given a closure. There is no `SparseAdam`, because
 //! there are no sparse gradients: `Adam` moves every row of an embedding.
+//!
+//! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] by a metric.
 
 mod adadelta;
 mod adafactor;
@@ -32,6 +34,7 @@ mod rmsprop;
 mod rprop;
 mod rule;
 mod rule_state;
+mod schedule;
 mod sgd;
 mod state_fields;
 
@@ -57,4 +60,13 @@ pub use radam::{RAdam, RAdamConfig, RAdamState};
 pub use rmsprop::{RMSprop, RMSpropConfig, RMSpropState};
 pub use rprop::{Rprop, RpropConfig, RpropState};
 pub use rule::{RuleOptimizer, UpdateRule};
+pub use schedule::{
+    AnnealStrategy, ChainedScheduler, ConstantLR, ConstantLRConfig, CosineAnnealingLR,
+    CosineAnnealingLRConfig, CosineAnnealingWarmRestarts, CosineAnnealingWarmRestartsConfig,
+    CyclicLR, CyclicLRConfig, CyclicLRMode, CyclicScaleMode, ExponentialLR, ExponentialLRConfig,
+    LRLambda, LambdaLR, LinearLR, LinearLRConfig, MultiStepLR, MultiStepLRConfig, MultiplicativeLR,
+    OneCycleLR, OneCycleLRConfig, PlateauMode, PolynomialLR, PolynomialLRConfig, ReduceLROnPlateau,
+    ReduceLROnPlateauConfig, RuleSchedule, Schedule, ScheduleRule, ScheduleStep, SequentialLR,
+    StepKind, StepLR, StepLRConfig, ThresholdMode, WarmupCosine, WarmupCosineConfig,
+};
 pub use sgd::{SGD, SGDConfig};

@@ -197,6 +197,23 @@ impl UpdateRule for MuonConfig {
         self.lr = lr;
     }
 
+    fn momentum(&self) -> Option<f64> {
+        Some(if self.use_muon {
+            self.momentum
+        } else {
+            self.betas.0
+        })
+    }
+
+    fn set_momentum(&mut self, momentum: f64) {
+        let own = if self.use_muon {
+            &mut self.momentum
+        } else {
+            &mut self.betas.0
+        };
+        *own = momentum;
+    }
+
     fn update(
         &self,
         value: &Tensor,

@@ -70,6 +70,39 @@ pub trait Optimizer: Stateful {
         self.set_lr(lr);
         Ok(())
     }
+
+    /// The learning rate of each group from before the first schedule: PyTorch's
+    /// `param_groups[i]["initial_lr"]`. `None` if there was no schedule yet, and of an optimizer that keeps
+    /// none: then every schedule starts from the learning rates that it finds.
+    fn initial_lrs(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// Sets the learning rates that [`initial_lrs`](Self::initial_lrs) gives, as the first schedule does.
+    fn set_initial_lrs(&mut self, lrs: &[f64]) {
+        let _ = lrs;
+    }
+
+    /// The momentum of each group, or what a schedule moves in its place (`betas.0` of
+    /// [`AdamW`](super::AdamW)); `None` of a group that has none.
+    fn group_momentums(&self) -> Vec<Option<f64>> {
+        vec![None; self.group_lrs().len()]
+    }
+
+    /// Sets the momentum of one group, as a schedule does.
+    ///
+    /// # Errors
+    ///
+    /// A group that does not exist, one without momentum, a momentum outside its range; then nothing is
+    /// changed.
+    fn set_group_momentum(&mut self, group: usize, momentum: f64) -> Result<()> {
+        let (op, groups) = ("set_group_momentum", self.group_lrs().len());
+        if group >= groups {
+            return Err(OptimizerError::NoGroup { op, group, groups }.into());
+        }
+        let _ = momentum;
+        Err(OptimizerError::NoMomentum { op, group }.into())
+    }
 }
 
 impl Stateful for Box<dyn Optimizer> {

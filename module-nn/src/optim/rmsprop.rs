@@ -105,6 +105,14 @@ impl UpdateRule for RMSpropConfig {
         self.lr = lr;
     }
 
+    fn momentum(&self) -> Option<f64> {
+        Some(self.momentum)
+    }
+
+    fn set_momentum(&mut self, momentum: f64) {
+        self.momentum = momentum;
+    }
+
     fn update(
         &self,
         value: &Tensor,

@@ -98,6 +98,17 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     /// Sets the learning rate.
     fn set_lr(&mut self, lr: f64);
 
+    /// The momentum, if there is one: what [`CyclicLR`](super::CyclicLR) and
+    /// [`OneCycleLR`](super::OneCycleLR) move against the learning rate.
+    fn momentum(&self) -> Option<f64> {
+        None
+    }
+
+    /// Sets the momentum, where there is one.
+    fn set_momentum(&mut self, momentum: f64) {
+        let _ = momentum;
+    }
+
     /// The next value of a parameter, of its value, its gradient and its state, which is `None` at the first
     /// step, and after the parameter was frozen. Nothing is tracked.
     ///
@@ -197,6 +208,8 @@ pub struct RuleOptimizer<R: UpdateRule> {
     pub(super) groups: Vec<ParamGroup<R>>,
     /// The learning rate of each group as a multiple of that of the first.
     pub(super) lr_scales: Vec<f64>,
+    /// The learning rate of each group from before the first schedule.
+    initial_lrs: Option<Vec<f64>>,
     /// The number of the group of each parameter, in the model's order.
     group_of: Vec<usize>,
     pub(super) states: ParamStates<R::State>,
@@ -230,6 +243,7 @@ impl<R: UpdateRule> ParamGroups<R> {
         let mut optimizer = RuleOptimizer {
             group_of: group_of.map(Option::unwrap_or_default).collect(),
             lr_scales: vec![1.0; groups.len()],
+            initial_lrs: None,
             groups,
             states,
         };
@@ -338,6 +352,32 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
         let found = self.group_mut("set_group_lr", group)?;
         found.options.set_lr(lr);
         self.find_lr_scales(group);
+        Ok(())
+    }
+
+    fn initial_lrs(&self) -> Option<Vec<f64>> {
+        self.initial_lrs.clone()
+    }
+
+    fn set_initial_lrs(&mut self, lrs: &[f64]) {
+        self.initial_lrs = Some(lrs.to_vec());
+    }
+
+    fn group_momentums(&self) -> Vec<Option<f64>> {
+        let groups = self.groups.iter();
+        groups.map(|group| group.options.momentum()).collect()
+    }
+
+    fn set_group_momentum(&mut self, group: usize, momentum: f64) -> Result<()> {
+        let op = "set_group_momentum";
+        let found = self.group_mut(op, group)?;
+        if found.options.momentum().is_none() {
+            return Err(OptimizerError::NoMomentum { op, group }.into());
+        }
+        let mut options = found.options.clone();
+        options.set_momentum(momentum);
+        options.check()?;
+        found.options = options;
         Ok(())
     }
 }

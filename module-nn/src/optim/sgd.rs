@@ -98,6 +98,14 @@ impl UpdateRule for SGDConfig {
         self.lr = lr;
     }
 
+    fn momentum(&self) -> Option<f64> {
+        Some(self.momentum)
+    }
+
+    fn set_momentum(&mut self, momentum: f64) {
+        self.momentum = momentum;
+    }
+
     fn update(&self, value: &Tensor, grad: &Tensor, buffer: &mut Option<Tensor>) -> Result<Tensor> {
         let mut value = value.clone();
         step(self, &mut value, grad, buffer)?;

@@ -5,5 +5,6 @@ mod golden_optim;
 mod lbfgs;
 mod optimizer_runs;
 mod optimizers;
+mod schedules;
 mod threads;
 mod training;

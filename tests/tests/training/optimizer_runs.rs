@@ -221,3 +221,37 @@ fn options_out_of_range_are_refused() {
         "Rprop: etas = (1.5, 2): must be one factor between 0 and 1 and one above 1"
     );
 }
+
+/// What a schedule moves against the learning rate: PyTorch's `momentum`, or `betas[0]`.
+#[test]
+fn momentums_are_those_that_schedules_move() {
+    let model = Linear::new(2, 1).unwrap();
+    let muon = MuonConfig::new(0.1).group("bias", |group| group.use_muon(false));
+    let optimizers: [(Box<dyn Optimizer>, f64); 6] = [
+        (Box::new(Adam::new(&model, 0.1).unwrap()), 0.9),
+        (Box::new(NAdam::new(&model, 0.1).unwrap()), 0.9),
+        (Box::new(RAdam::new(&model, 0.1).unwrap()), 0.9),
+        (Box::new(Adamax::new(&model, 0.1).unwrap()), 0.9),
+        (Box::new(RMSprop::new(&model, 0.1).unwrap()), 0.0),
+        (Box::new(muon.build(&model).unwrap()), 0.95),
+    ];
+    for (mut optimizer, momentum) in optimizers {
+        assert_eq!(optimizer.group_momentums()[0], Some(momentum));
+        optimizer.set_group_momentum(0, 0.5).unwrap();
+        assert_eq!(optimizer.group_momentums()[0], Some(0.5));
+    }
+    let mut rprop = Rprop::new(&model, 0.1).unwrap();
+    assert_eq!(rprop.group_momentums(), [None]);
+    assert!(rprop.set_group_momentum(0, 0.5).is_err());
+}
+
+#[test]
+fn muon_refuses_what_is_no_matrix() {
+    let model = Linear::new(2, 1).unwrap();
+    let error = Muon::new(&model, 0.1).err().expect("refused");
+    assert_eq!(
+        error.to_string(),
+        "Muon: parameter = bias: its shape is [1], and only matrices are moved by Muon; put it in a group with \
+         `use_muon(false)`"
+    );
+}

@@ -1,0 +1,88 @@
+use module_core::{Result, Snapshot, Stateful};
+
+use crate::optim::Optimizer;
+
+/// Changes the learning rates of an optimizer from step to step, or from epoch to epoch.
+///
+/// A schedule is built for an optimizer, and sets its first learning rates then. [`step`](Self::step) sets the
+/// next ones; it is called after [`Optimizer::step`], as often as the schedule counts: its "epochs" are its own
+/// calls. As PyTorch's, most schedules multiply the learning rates that they find, so that several act together
+/// ([`ChainedScheduler`](super::ChainedScheduler)), and a rate that is changed by hand stays changed.
+///
+/// A run is resumed in three steps: build the optimizer and the schedules as before, then restore the optimizer,
+/// then the schedules. The rates of the moment are in the state of the optimizer, and building a schedule changes
+/// them.
+///
+/// A `Box<dyn Schedule>` is saved and restored as any other; [`ScheduleRule`](super::ScheduleRule) makes one of
+/// a formula.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = SGD::new(&model, 0.5)?;
+/// let mut schedule: Box<dyn Schedule> = Box::new(ExponentialLR::new(&mut optimizer, 0.5)?);
+/// for expected in [0.5, 0.25, 0.125] {
+///     assert_eq!(optimizer.lr(), expected);
+///     model.zero_grad();
+///     model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+///     optimizer.step(&model)?;
+///     schedule.step(&mut optimizer)?;
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Schedule: Stateful {
+    /// Sets the learning rates of the next epoch: PyTorch's `scheduler.step()`.
+    ///
+    /// # Errors
+    ///
+    /// An optimizer with another number of groups than the schedule was built for, and those of the schedule;
+    /// then nothing is changed.
+    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()>;
+
+    /// The learning rate of each group as this schedule set them last: PyTorch's `get_last_lr`.
+    fn last_lrs(&self) -> &[f64];
+
+    /// Goes back to epoch 0, from the learning rates that the optimizer has: the same that building it does.
+    ///
+    /// # Errors
+    ///
+    /// As [`step`](Self::step).
+    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()>;
+
+    /// Goes to epoch 0 when [`SequentialLR`](super::SequentialLR) reaches this schedule: from the learning rates
+    /// before the first schedule ([`Optimizer::initial_lrs`]), whatever the last one left.
+    ///
+    /// # Errors
+    ///
+    /// As [`step`](Self::step).
+    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        let before = super::rates::Rates::of(optimizer);
+        let initial = optimizer.initial_lrs();
+        let started = match initial {
+            Some(lrs) => super::rates::set_lrs(optimizer, &lrs),
+            None => Ok(()),
+        };
+        let started = started.and_then(|()| self.start(optimizer));
+        if started.is_err() {
+            before.restore(optimizer);
+        }
+        started
+    }
+}
+
+impl Stateful for Box<dyn Schedule> {
+    fn state(&self) -> Result<Snapshot> {
+        (**self).state()
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        (**self).load_state(state)
+    }
+
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        (**self).hyperparameters()
+    }
+}

@@ -1,0 +1,160 @@
+//! What the schedules by a formula have in common: the epoch, the base rates, and a step.
+
+use module_core::{Error, Result, Snapshot};
+
+use super::rates::{self, check_groups, check_lr};
+use super::{ScheduleStep, StepKind};
+use crate::optim::Optimizer;
+
+/// The learning rate and the momentum of a group at an epoch.
+pub(super) trait Formula {
+    fn lr(&self, at: &ScheduleStep) -> Result<f64>;
+
+    fn momentum(&self, at: &ScheduleStep) -> Option<f64> {
+        let _ = at;
+        None
+    }
+}
+
+/// Where the learning rates begin.
+pub(super) enum Base {
+    /// Those from before the first schedule, or those of now.
+    OfOptimizer,
+    /// These; those from before the first schedule stay if there are any.
+    Own(Vec<f64>),
+    /// These, also for the schedules that are built afterwards.
+    OwnForAll(Vec<f64>),
+}
+
+/// The state of a schedule by a formula.
+pub(super) struct Core {
+    name: &'static str,
+    epoch: usize,
+    base_lrs: Vec<f64>,
+    last_lrs: Vec<f64>,
+}
+
+impl Core {
+    /// Begins at epoch 0, and sets the learning rates of that.
+    pub(super) fn new(
+        name: &'static str,
+        base: Base,
+        optimizer: &mut dyn Optimizer,
+        formula: &dyn Formula,
+    ) -> Result<Self> {
+        let present = optimizer.group_lrs();
+        let kept = optimizer.initial_lrs();
+        let (base_lrs, initial) = match (base, kept) {
+            (Base::OfOptimizer, Some(kept)) => (kept, None),
+            (Base::OfOptimizer, None) => (present.clone(), Some(present)),
+            (Base::Own(own), Some(_)) => (own, None),
+            (Base::Own(own), None) | (Base::OwnForAll(own), _) => (own.clone(), Some(own)),
+        };
+        let mut core = Self {
+            name,
+            epoch: 0,
+            base_lrs,
+            last_lrs: Vec::new(),
+        };
+        core.go(0, StepKind::First, optimizer, formula)?;
+        if let Some(initial) = initial {
+            optimizer.set_initial_lrs(&initial);
+        }
+        Ok(core)
+    }
+
+    /// Sets the learning rates of the next epoch.
+    pub(super) fn step(
+        &mut self,
+        optimizer: &mut dyn Optimizer,
+        formula: &dyn Formula,
+    ) -> Result<()> {
+        let next = self.epoch.saturating_add(1);
+        self.go(next, StepKind::Next, optimizer, formula)
+    }
+
+    /// Goes to an epoch, and sets the learning rates of that.
+    pub(super) fn go(
+        &mut self,
+        epoch: usize,
+        kind: StepKind,
+        optimizer: &mut dyn Optimizer,
+        formula: &dyn Formula,
+    ) -> Result<()> {
+        check_groups(self.name, self.base_lrs.len(), optimizer)?;
+        let (mut lrs, mut momentums) = (Vec::new(), Vec::new());
+        let groups = optimizer.group_lrs().into_iter().zip(&self.base_lrs);
+        for (group, (lr, &base_lr)) in groups.enumerate() {
+            let at = ScheduleStep {
+                epoch,
+                kind,
+                group,
+                lr,
+                base_lr,
+            };
+            lrs.push(check_lr(self.name, formula.lr(&at)?, base_lr)?);
+            momentums.push(formula.momentum(&at));
+        }
+        rates::set(optimizer, &lrs, &momentums)?;
+        (self.epoch, self.last_lrs) = (epoch, lrs);
+        Ok(())
+    }
+
+    pub(super) fn epoch(&self) -> usize {
+        self.epoch
+    }
+
+    pub(super) fn last_lrs(&self) -> &[f64] {
+        &self.last_lrs
+    }
+
+    pub(super) fn groups(&self) -> usize {
+        self.base_lrs.len()
+    }
+
+    /// The snapshot with all of it.
+    pub(super) fn save(&self, snapshot: Snapshot) -> Result<Snapshot> {
+        snapshot
+            .with("schedule", &self.name)?
+            .with("last_epoch", &self.epoch)?
+            .with("base_lrs", &self.base_lrs)?
+            .with("last_lrs", &self.last_lrs)
+    }
+
+    /// What a snapshot of the same schedule of as many groups says.
+    pub(super) fn read(&self, state: &Snapshot) -> Result<Self> {
+        check_name(self.name, state)?;
+        let read = Self {
+            name: self.name,
+            epoch: state.get("last_epoch")?,
+            base_lrs: state.get("base_lrs")?,
+            last_lrs: state.get("last_lrs")?,
+        };
+        let (own, saved) = (self.base_lrs.len(), read.base_lrs.len());
+        if (saved, read.last_lrs.len()) == (own, own) {
+            return Ok(read);
+        }
+        let problem = format!(
+            "the state has {saved} group(s), and {} was built for {own}; build it for an optimizer with the \
+             groups that were saved",
+            self.name
+        );
+        let value = format!("{:?}", read.base_lrs);
+        Err(Error::argument("load_state", "base_lrs", value, problem))
+    }
+}
+
+/// Refuses the state of anything but the schedule of this name.
+pub(super) fn check_name(name: &'static str, state: &Snapshot) -> Result<()> {
+    let saved = state.get::<String>("schedule");
+    let (value, what) = match &saved {
+        Ok(saved) if saved == name => return Ok(()),
+        Ok(saved) => (saved.as_str(), format!("of {saved}")),
+        Err(_) => ("without `schedule`", "of no schedule".to_owned()),
+    };
+    let problem = format!(
+        "it is the state {what}, and this is {name}; build the schedule that was saved, or start this one \
+         without a state"
+    );
+    Err(Error::argument("load_state", "state", value, problem))
+}

@@ -1,0 +1,107 @@
+use module_core::{Result, Snapshot, Stateful};
+
+use super::common::{Base, Core, Formula};
+use super::lambdas::Lambdas;
+use super::{LRLambda, Schedule, ScheduleStep, StepKind};
+use crate::optim::Optimizer;
+
+const NAME: &str = "LambdaLR";
+
+/// Multiplies the base learning rates by a function of the epoch.
+///
+/// ```text
+/// η = η₀·f(t)          at epoch t
+/// ```
+///
+/// The function is not saved: a schedule is restored into one that was built with the same function.
+///
+/// Source: `torch.optim.lr_scheduler.LambdaLR`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+/// let mut schedule = LambdaLR::new(&mut optimizer, |epoch| 1.0 / (1 + epoch) as f64)?;
+/// schedule.step(&mut optimizer)?;
+/// assert_eq!(optimizer.lr(), 0.25);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LambdaLR {
+    lambdas: Lambdas,
+    core: Core,
+}
+
+impl LambdaLR {
+    /// One function for all groups.
+    ///
+    /// # Errors
+    ///
+    /// A learning rate that is negative or not finite; then the optimizer is as it was.
+    pub fn new(
+        optimizer: &mut dyn Optimizer,
+        lr_lambda: impl Fn(usize) -> f64 + Send + 'static,
+    ) -> Result<Self> {
+        Self::with(optimizer, Lambdas::One(Box::new(lr_lambda)))
+    }
+
+    /// A function for each group.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and another number of functions than groups.
+    pub fn each(optimizer: &mut dyn Optimizer, lr_lambdas: Vec<LRLambda>) -> Result<Self> {
+        Self::with(optimizer, Lambdas::Each(lr_lambdas))
+    }
+
+    fn with(optimizer: &mut dyn Optimizer, lambdas: Lambdas) -> Result<Self> {
+        lambdas.check(NAME, optimizer.group_lrs().len())?;
+        let core = Core::new(NAME, Base::OfOptimizer, optimizer, &OfBase(&lambdas))?;
+        Ok(Self { lambdas, core })
+    }
+
+    /// The epoch: how many steps there were.
+    pub fn last_epoch(&self) -> usize {
+        self.core.epoch()
+    }
+}
+
+struct OfBase<'a>(&'a Lambdas);
+
+impl Formula for OfBase<'_> {
+    fn lr(&self, at: &ScheduleStep) -> Result<f64> {
+        Ok(at.base_lr * self.0.factor(at.group, at.epoch))
+    }
+}
+
+impl Schedule for LambdaLR {
+    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.core.step(optimizer, &OfBase(&self.lambdas))
+    }
+
+    fn last_lrs(&self) -> &[f64] {
+        self.core.last_lrs()
+    }
+
+    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        let formula = OfBase(&self.lambdas);
+        self.core.go(0, StepKind::First, optimizer, &formula)
+    }
+
+    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.start(optimizer)
+    }
+}
+
+/// The epoch, and the learning rates that it began with and set last.
+impl Stateful for LambdaLR {
+    fn state(&self) -> Result<Snapshot> {
+        self.core.save(Snapshot::default())
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        self.core = self.core.read(state)?;
+        Ok(())
+    }
+}

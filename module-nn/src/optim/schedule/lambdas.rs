@@ -1,0 +1,33 @@
+use module_core::{Error, Result};
+
+/// A factor of the epoch, of [`LambdaLR`](super::LambdaLR) and [`MultiplicativeLR`](super::MultiplicativeLR).
+pub type LRLambda = Box<dyn Fn(usize) -> f64 + Send>;
+
+/// One function for all groups, or one for each. They are not saved with the state.
+pub(super) enum Lambdas {
+    One(LRLambda),
+    Each(Vec<LRLambda>),
+}
+
+impl Lambdas {
+    /// Refuses another number of functions than there are groups.
+    pub(super) fn check(&self, schedule: &'static str, groups: usize) -> Result<()> {
+        match self {
+            Self::Each(lambdas) if lambdas.len() != groups => {
+                let value = format!("{} functions", lambdas.len());
+                let problem = format!("must be one function or {groups}, one for each group");
+                Err(Error::argument(schedule, "lr_lambda", value, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The factor of a group at an epoch.
+    pub(super) fn factor(&self, group: usize, epoch: usize) -> f64 {
+        let lambda = match self {
+            Self::One(lambda) => Some(lambda),
+            Self::Each(lambdas) => lambdas.get(group),
+        };
+        lambda.map_or(f64::NAN, |lambda| lambda(epoch))
+    }
+}

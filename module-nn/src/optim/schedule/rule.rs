@@ -1,0 +1,183 @@
+//! A schedule by a formula of its arguments.
+
+use module_core::{Result, Snapshot, Stateful};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Schedule;
+use super::common::{Base, Core, Formula};
+use crate::optim::Optimizer;
+
+/// How a schedule came to the epoch of a [`ScheduleStep`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// It was built, or started again; the optimizer has the learning rates from before.
+    First,
+    /// By a step.
+    Next,
+    /// [`SequentialLR`](super::SequentialLR) has come to it; the learning rates are those that another schedule
+    /// left.
+    Restart,
+}
+
+/// The group and the epoch that a schedule computes a learning rate for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ScheduleStep {
+    /// The epoch: 0 when the schedule is built, and one more at each step.
+    pub epoch: usize,
+    /// How it came to be.
+    pub kind: StepKind,
+    /// The group, counted from 0.
+    pub group: usize,
+    /// The learning rate that the group has.
+    pub lr: f64,
+    /// The learning rate that the group had before the first schedule.
+    pub base_lr: f64,
+}
+
+/// The formula of a schedule and its arguments: all that a schedule of your own needs.
+///
+/// [`build`](Self::build) makes a schedule of it, with its state and all checks ([`RuleSchedule`]). The arguments
+/// are saved with the state, so they are `Serialize` and `Deserialize`.
+///
+/// # Example
+///
+/// A learning rate that falls as the root of the epoch:
+///
+/// ```
+/// use module_nn::optim::{ScheduleRule, ScheduleStep};
+/// use module_nn::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct InverseSqrt;
+///
+/// impl ScheduleRule for InverseSqrt {
+///     const NAME: &'static str = "InverseSqrt";
+///
+///     fn lr(&self, at: &ScheduleStep) -> Result<f64> {
+///         Ok(at.base_lr / (1.0 + at.epoch as f64).sqrt())
+///     }
+/// }
+///
+/// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+/// let mut schedule = InverseSqrt.build(&mut optimizer)?;
+/// for _ in 0..3 {
+///     schedule.step(&mut optimizer)?;
+/// }
+/// assert_eq!(optimizer.lr(), 0.25);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait ScheduleRule: Clone + Serialize + DeserializeOwned {
+    /// The name of the schedule, which is saved with its state: a state is loaded only by a schedule of this
+    /// name.
+    const NAME: &'static str;
+
+    /// Refuses arguments outside their ranges, of an optimizer with so many groups.
+    ///
+    /// # Errors
+    ///
+    /// The argument, its value and its range.
+    fn check(&self, groups: usize) -> Result<()> {
+        let _ = groups;
+        Ok(())
+    }
+
+    /// The learning rate of a group.
+    ///
+    /// # Errors
+    ///
+    /// An epoch that the schedule does not have.
+    fn lr(&self, at: &ScheduleStep) -> Result<f64>;
+
+    /// A schedule of the learning rates of an optimizer; it sets those of epoch 0.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that [`check`](Self::check) refuses; a learning rate that is negative or not finite. Then the
+    /// optimizer is as it was.
+    fn build(&self, optimizer: &mut dyn Optimizer) -> Result<RuleSchedule<Self>> {
+        self.check(optimizer.group_lrs().len())?;
+        let core = Core::new(Self::NAME, Base::OfOptimizer, optimizer, &ByRule(self))?;
+        let rule = self.clone();
+        Ok(RuleSchedule { rule, core })
+    }
+}
+
+/// The formula of a rule.
+struct ByRule<'a, R>(&'a R);
+
+impl<R: ScheduleRule> Formula for ByRule<'_, R> {
+    fn lr(&self, at: &ScheduleStep) -> Result<f64> {
+        self.0.lr(at)
+    }
+}
+
+/// The schedule that sets each learning rate by a [`ScheduleRule`], which [`ScheduleRule::build`] makes.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+/// let schedule = StepLRConfig::new(30_usize).gamma(0.5).build(&mut optimizer)?;
+/// assert_eq!((schedule.rule().step_size, schedule.last_epoch()), (30, 0));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct RuleSchedule<R: ScheduleRule> {
+    rule: R,
+    core: Core,
+}
+
+impl<R: ScheduleRule> RuleSchedule<R> {
+    /// The arguments.
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// The epoch: how many steps there were.
+    pub fn last_epoch(&self) -> usize {
+        self.core.epoch()
+    }
+}
+
+impl<R: ScheduleRule> Schedule for RuleSchedule<R> {
+    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.core.step(optimizer, &ByRule(&self.rule))
+    }
+
+    fn last_lrs(&self) -> &[f64] {
+        self.core.last_lrs()
+    }
+
+    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        let formula = ByRule(&self.rule);
+        self.core.go(0, StepKind::First, optimizer, &formula)
+    }
+
+    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        let formula = ByRule(&self.rule);
+        self.core.go(0, StepKind::Restart, optimizer, &formula)
+    }
+}
+
+/// The arguments, the epoch, and the learning rates that it began with and set last.
+impl<R: ScheduleRule> Stateful for RuleSchedule<R> {
+    fn state(&self) -> Result<Snapshot> {
+        self.core.save(self.hyperparameters()?)
+    }
+
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        Snapshot::default().with("config", &self.rule)
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        let core = self.core.read(state)?;
+        let rule: R = state.get("config")?;
+        rule.check(core.groups())?;
+        (self.rule, self.core) = (rule, core);
+        Ok(())
+    }
+}

@@ -230,10 +230,10 @@ fn total(norms: &[f64], norm_type: f64) -> f64 {
     // A comparison would pass over what is not a number.
     let greater = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
     match norm_type {
-        p if p == f64::INFINITY => norms.fold(0.0, greater),
-        p if p == f64::NEG_INFINITY => norms.reduce(|a, b| -greater(-a, -b)).unwrap_or(0.0),
-        p if p == 0.0 => norms.filter(|norm| *norm != 0.0).count() as f64,
-        p if p == 2.0 => norms.map(|norm| norm * norm).sum::<f64>().sqrt(),
+        f64::INFINITY => norms.fold(0.0, greater),
+        f64::NEG_INFINITY => norms.reduce(|a, b| -greater(-a, -b)).unwrap_or(0.0),
+        0.0 => norms.filter(|norm| *norm != 0.0).count() as f64,
+        2.0 => norms.map(|norm| norm * norm).sum::<f64>().sqrt(),
         p => norms.map(|norm| norm.powf(p)).sum::<f64>().powf(1.0 / p),
     }
 }

@@ -95,7 +95,7 @@ pub struct MuonState(Kept);
 
 enum Kept {
     Momentum(Tensor),
-    Moments(AdamState),
+    Moments(Box<AdamState>),
 }
 
 impl ParamState for MuonState {
@@ -118,7 +118,7 @@ impl ParamState for MuonState {
     fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String> {
         let kept = match slots.take_optional("momentum_buffer") {
             Some(momentum) => Kept::Momentum(momentum),
-            None => Kept::Moments(AdamState::from_slots(slots)?),
+            None => Kept::Moments(Box::new(AdamState::from_slots(slots)?)),
         };
         Ok(Self(kept))
     }
@@ -266,11 +266,11 @@ impl MuonConfig {
         };
         let mut value = value.clone();
         let mut moments = match state.take() {
-            Some(MuonState(Kept::Moments(moments))) => Some(moments),
+            Some(MuonState(Kept::Moments(moments))) => Some(*moments),
             _ => None,
         };
         let stepped = adam_step(&mut value, grad, &mut moments, false, numbers);
-        *state = moments.map(|moments| MuonState(Kept::Moments(moments)));
+        *state = moments.map(|moments| MuonState(Kept::Moments(Box::new(moments))));
         stepped.map(|()| value)
     }
 

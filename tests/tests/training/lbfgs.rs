@@ -127,7 +127,7 @@ fn what_cannot_be_meant_is_refused() {
     let model = Linear::new(2, 1).unwrap();
     assert!(LBFGS::new(&model, -1.0).is_err());
     let mut optimizer = LBFGS::new(&model, 1.0).unwrap();
-    let loss = || Tensor::from(1.0_f32).add(&Parameter::new(Tensor::from(1.0_f32))?.tensor());
+    let loss = || Tensor::from(1.0_f32).add(Parameter::new(Tensor::from(1.0_f32))?.tensor());
     let error = optimizer.step(&model, loss).unwrap_err();
     assert!(
         matches!(

@@ -81,12 +81,18 @@ SEQUENCES = [
         [20, 40, 60, 80, 110, 150],
     ),
     ([of("ExponentialLR", gamma=0.9), of("OneCycleLR", max_lr=0.5, total_steps=180)], [25]),
+    (
+        [of("ExponentialLR", gamma=0.9), of("MultiStepLR", milestones=[5]), of("StepLR", step_size=7), of("ConstantLR", total_iters=3),
+         of("CosineAnnealingLR", T_max=9), of("ExponentialLR", gamma=0.95)],
+        [20, 40, 60, 63, 120],
+    ),
     ([of("StepLR", step_size=3), of("LinearLR"), of("ConstantLR")], [0, 30]),
     ([of("StepLR", step_size=3), of("LinearLR"), of("ExponentialLR", gamma=0.98)], [30, 30]),
 ]
 CHAINS = [
     [of("ConstantLR", factor=0.1, total_iters=20), of("ExponentialLR", gamma=0.99)],
     [of("LinearLR", start_factor=0.2, total_iters=30), of("StepLR", step_size=40, gamma=0.5), of("MultiplicativeLR", lr_lambda=["nearly", "wave"])],
+    [of("StepLR", step_size=40), of("LambdaLR", lr_lambda="wave"), of("ConstantLR", total_iters=100)],
     [of("SequentialLR", schedulers=SEQUENCES[0][0], milestones=[10]), of("MultiStepLR", milestones=[70, 120])],
 ]
 CASES = (

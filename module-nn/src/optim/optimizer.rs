@@ -78,7 +78,8 @@ pub trait Optimizer: Stateful {
         None
     }
 
-    /// Sets the learning rates that [`initial_lrs`](Self::initial_lrs) gives, as the first schedule does.
+    /// Sets the learning rates that [`initial_lrs`](Self::initial_lrs) gives, as the first schedule does. Where
+    /// new schedules are to go on from the present learning rates after others, set these before.
     fn set_initial_lrs(&mut self, lrs: &[f64]) {
         let _ = lrs;
     }

@@ -35,8 +35,8 @@ pub type ConstantLR = RuleSchedule<ConstantLRConfig>;
 config! {
     /// The arguments of [`ConstantLR`].
     ///
-    /// No schedule is built with a factor outside `[0, 1]`. From a factor of 0 there is no way back: the step to
-    /// `total_iters` is an error.
+    /// No schedule is built with a factor outside `[0, 1]`. With a factor of 0 the learning rates cannot be
+    /// restored: the step to `total_iters` is an error.
     pub struct ConstantLRConfig {
         optional {
             /// What the learning rates are multiplied by.

@@ -168,7 +168,7 @@ impl CosineAnnealingWarmRestarts {
                 t_i: t_0 * longer,
             }
         };
-        // A number of floating point becomes the nearest integer that there is.
+        // An epoch beyond the greatest integer becomes that.
         self.go(wave, epoch.floor() as usize, StepKind::Next, optimizer)
     }
 

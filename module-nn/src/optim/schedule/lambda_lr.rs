@@ -51,6 +51,20 @@ impl LambdaLR {
     /// # Errors
     ///
     /// As [`new`](Self::new), and another number of functions than groups.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = SGDConfig::new(0.5).group("bias", |g| g);
+    /// let mut optimizer = config.build(&Linear::new(2, 1)?)?;
+    /// let falls = |epoch| 1.0 / (1 + epoch) as f64;
+    /// let mut schedule = LambdaLR::each(&mut optimizer, vec![Box::new(falls), Box::new(|_| 1.0)])?;
+    /// schedule.step(&mut optimizer)?;
+    /// assert_eq!(schedule.last_lrs(), [0.25, 0.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn each(optimizer: &mut dyn Optimizer, lr_lambdas: Vec<LRLambda>) -> Result<Self> {
         Self::with(optimizer, Lambdas::Each(lr_lambdas))
     }

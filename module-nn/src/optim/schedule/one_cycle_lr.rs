@@ -37,9 +37,9 @@ const NAME: &str = "OneCycleLR";
 /// use module_nn::prelude::*;
 ///
 /// let mut optimizer = AdamW::new(&Linear::new(2, 1)?, 0.1)?;
-/// let config = OneCycleLRConfig::new(0.5, 11_usize).pct_start(0.5);
+/// let config = OneCycleLRConfig::new(0.5, 11_usize).div_factor(4.0);
 /// let mut schedule = config.build(&mut optimizer)?;
-/// assert_eq!((optimizer.lr(), optimizer.group_momentums()), (0.02, vec![Some(0.95)]));
+/// assert_eq!((optimizer.lr(), optimizer.group_momentums()), (0.125, vec![Some(0.95)]));
 /// for _ in 0..11 {
 ///     schedule.step(&mut optimizer)?;
 /// }

@@ -78,7 +78,7 @@ config! {
             mode: PlateauMode = PlateauMode::Min,
             /// What the learning rates are multiplied by.
             factor: f64 = 0.1,
-            /// How many epochs without a better metric are endured.
+            /// How many epochs without a better metric change nothing.
             patience: usize = 10,
             /// By how much a metric must be better.
             threshold: f64 = 1e-4,

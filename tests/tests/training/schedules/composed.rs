@@ -62,3 +62,35 @@ fn composed_schedules_act_inside_a_sequence() {
     assert_eq!(first, [0.5, 0.75, 1.0, 0.5, 0.25, 0.25, 0.125]);
     assert!(lrs.iter().all(|lrs| lrs[1] == 0.5 * lrs[0]));
 }
+
+#[test]
+fn a_sequence_goes_through_a_checkpoint_on_disk() {
+    let name = format!("schedules-{}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    let build = || {
+        let mut optimizer = optimizer("SGD", &[0.1, 0.02]);
+        let rises = LinearLR::new(optimizer.as_mut()).unwrap();
+        let falls = CosineAnnealingLR::new(optimizer.as_mut(), 50).unwrap();
+        let parts: Vec<Box<dyn Schedule>> = vec![Box::new(rises), Box::new(falls)];
+        let sequence = SequentialLR::new(optimizer.as_mut(), parts, [5]).unwrap();
+        let schedule: Box<dyn Schedule> = Box::new(sequence);
+        (optimizer, schedule)
+    };
+    let (mut optimizer, mut schedule) = build();
+    for _ in 0..17 {
+        schedule.step(optimizer.as_mut()).unwrap();
+    }
+    let checkpoint = TrainingCheckpoint::new(0, 17).with("optimizer", &optimizer);
+    let checkpoint = checkpoint.unwrap().with("schedule", &schedule).unwrap();
+    checkpoint.save(&directory).unwrap();
+    let (mut resumed, mut again) = build();
+    let checkpoint = TrainingCheckpoint::load(&directory).unwrap();
+    checkpoint.restore("optimizer", &mut resumed).unwrap();
+    checkpoint.restore("schedule", &mut again).unwrap();
+    for _ in 17..80 {
+        schedule.step(optimizer.as_mut()).unwrap();
+        again.step(resumed.as_mut()).unwrap();
+        assert_eq!(resumed.group_lrs(), optimizer.group_lrs());
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -64,11 +64,11 @@ config! {
 /// use module_nn::optim::clip_grad_norm;
 /// use module_nn::prelude::*;
 ///
-/// let model = Linear::new(2, 1)?;
-/// model.call(Tensor::from([[2.0_f32, 2.0]]))?.sum(..)?.backward()?;
-/// assert_eq!(clip_grad_norm(&model, 1.0)?, 3.0);
+/// let model = LinearConfig::new(2, 1).bias(false).build()?;
+/// model.call(Tensor::from([[3.0_f32, 4.0]]))?.sum(..)?.backward()?;
+/// assert_eq!(clip_grad_norm(&model, 1.0)?, 5.0);
 /// let clipped = model.weight().grad().unwrap().to_vec::<f32>()?;
-/// assert!((clipped[0] - 2.0 / 3.0).abs() < 1e-6);
+/// assert!((clipped[0] - 0.6).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn clip_grad_norm(model: &dyn Module, max_norm: f64) -> Result<f64> {
@@ -117,10 +117,10 @@ pub fn clip_grad_value(model: &dyn Module, clip_value: f64) -> Result<()> {
 /// use module_nn::optim::get_total_norm;
 /// use module_nn::prelude::*;
 ///
-/// let model = Linear::new(2, 1)?;
+/// let model = LinearConfig::new(2, 1).bias(false).build()?;
 /// assert_eq!(get_total_norm(&model, 2.0)?, 0.0);
-/// model.call(Tensor::from([[2.0_f32, 2.0]]))?.sum(..)?.backward()?;
-/// assert_eq!(get_total_norm(&model, 2.0)?, 3.0);
+/// model.call(Tensor::from([[3.0_f32, 4.0]]))?.sum(..)?.backward()?;
+/// assert_eq!(get_total_norm(&model, 2.0)?, 5.0);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn get_total_norm(model: &dyn Module, norm_type: f64) -> Result<f64> {

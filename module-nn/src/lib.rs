@@ -28,6 +28,7 @@
 extern crate self as module_nn;
 
 pub mod config;
+pub mod data;
 pub mod functional;
 pub mod init;
 pub mod inspect;

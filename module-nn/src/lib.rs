@@ -1,4 +1,4 @@
-//! PyTorch's layers, losses, initializers and optimizers, on the module contract of
+//! PyTorch's layers, losses, initializers, optimizers and data loading, on the module contract of
 //! [`module_core`], which this crate re-exports: one dependency is enough.
 //!
 //! # Example
@@ -28,6 +28,7 @@
 extern crate self as module_nn;
 
 pub mod config;
+pub mod data;
 pub mod functional;
 pub mod init;
 pub mod inspect;

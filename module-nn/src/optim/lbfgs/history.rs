@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use module_core::{Result, Tensor};
-
-use super::item;
+use module_core::{DType, Result, Tensor};
 
 /// The difference of two gradients, and the step between them.
 #[derive(Clone)]
@@ -91,4 +89,9 @@ impl History {
         }
         Ok(r)
     }
+}
+
+/// A number of a tensor with one element.
+pub(super) fn item(x: &Tensor) -> Result<f64> {
+    x.to_dtype(DType::F64)?.item()
 }

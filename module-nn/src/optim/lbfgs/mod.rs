@@ -7,7 +7,7 @@ mod state;
 use module_core::{DType, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
 use serde::{Deserialize, Serialize};
 
-use self::history::History;
+use self::history::{History, item};
 use self::line_search::{LineSearch, Trial};
 use super::range::at_least_0;
 use super::{OptimizerError, ParamStates};
@@ -204,11 +204,6 @@ impl Problem<'_> {
         }
         Ok(())
     }
-}
-
-/// A number of a tensor with one element.
-fn item(x: &Tensor) -> Result<f64> {
-    x.to_dtype(DType::F64)?.item()
 }
 
 /// The greatest size of an element.

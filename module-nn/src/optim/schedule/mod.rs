@@ -21,6 +21,7 @@ mod polynomial_lr;
 mod rates;
 mod reduce_lr_on_plateau;
 mod rule;
+mod schedule_step;
 mod sequential_lr;
 mod step_lr;
 mod warmup_cosine;
@@ -44,7 +45,8 @@ pub use polynomial_lr::{PolynomialLR, PolynomialLRConfig};
 pub use reduce_lr_on_plateau::{
     PlateauMode, ReduceLROnPlateau, ReduceLROnPlateauConfig, ThresholdMode,
 };
-pub use rule::{RuleSchedule, ScheduleRule, ScheduleStep, StepKind};
+pub use rule::{RuleSchedule, ScheduleRule};
+pub use schedule_step::{ScheduleStep, StepKind};
 pub use sequential_lr::SequentialLR;
 pub use step_lr::{StepLR, StepLRConfig};
 pub use warmup_cosine::{WarmupCosine, WarmupCosineConfig};

@@ -1,0 +1,40 @@
+//! What samplers and loaders draw from a generator.
+
+use module_core::rng::{Distribution, Generator};
+use module_core::{DType, Layout, Result, Tensor};
+
+/// `torch.empty((), dtype=torch.int64).random_()`: a seed from zero to `i64::MAX`.
+pub(super) fn seed(generator: &Generator) -> Result<u64> {
+    // The 2⁶³ values of this range are the remainders of PyTorch's, moved by `i64::MIN`.
+    let (low, high) = (i64::MIN, 0);
+    let drawn = integers(generator, Distribution::Integers { low, high }, 1)?;
+    let drawn = drawn.first().copied().unwrap_or(low);
+    Ok(drawn.wrapping_sub(low) as u64)
+}
+
+/// `torch.randperm(n)`.
+pub(super) fn permutation(generator: &Generator, n: usize) -> Result<Vec<usize>> {
+    indices(generator, Distribution::Permutation, n)
+}
+
+/// `torch.randint(high=n, size=(count,))`.
+pub(super) fn below(generator: &Generator, n: usize, count: usize) -> Result<Vec<usize>> {
+    let (low, high) = (0, i64::try_from(n).unwrap_or(i64::MAX));
+    indices(generator, Distribution::Integers { low, high }, count)
+}
+
+/// Non-negative integers as indices.
+pub(super) fn as_indices(drawn: Vec<i64>) -> Vec<usize> {
+    let all = drawn.into_iter();
+    all.map(|i| usize::try_from(i).unwrap_or(usize::MAX))
+        .collect()
+}
+
+fn indices(generator: &Generator, of: Distribution, count: usize) -> Result<Vec<usize>> {
+    Ok(as_indices(integers(generator, of, count)?))
+}
+
+fn integers(generator: &Generator, of: Distribution, count: usize) -> Result<Vec<i64>> {
+    let drawn = generator.draw(of, count, DType::I64)?;
+    Tensor::from_storage(drawn, Layout::contiguous(count.into())).to_vec::<i64>()
+}

@@ -1,0 +1,67 @@
+//! Data sets, samplers and the loader that makes batches of them: PyTorch's `torch.utils.data`.
+//!
+//! A [`Dataset`] gives a sample for an index, a [`Sampler`] the indices of an epoch, a [`Collate`] makes one
+//! batch of several samples, and a [`DataLoader`] puts them together. From a seed the order is PyTorch's.
+//!
+//! # Example
+//!
+//! ```
+//! use module_nn::data::{DataLoaderConfig, TensorDataset};
+//! use module_nn::prelude::*;
+//!
+//! let images = Tensor::zeros([10, 3], DType::F32)?;
+//! let labels = Tensor::arange(0, 10, DType::I64)?;
+//! let dataset = TensorDataset::new((images, labels))?;
+//! let loader = DataLoaderConfig::new().batch_size(4).shuffle(true).seed(0).build(dataset)?;
+//! for batch in &loader {
+//!     let (images, labels) = batch?;
+//!     assert_eq!(images.shape()[0], labels.shape()[0]);
+//! }
+//! assert_eq!(loader.len(), 3);
+//! # Ok::<(), Error>(())
+//! ```
+
+mod batch_sampler;
+mod collate;
+mod concat;
+mod dataset;
+mod dataset_ext;
+mod distributed;
+mod draw;
+mod epoch;
+mod error;
+mod load;
+mod loader;
+mod loader_config;
+mod plan;
+mod position;
+mod random;
+mod sample;
+mod sampler;
+mod sequential;
+mod split;
+mod subset;
+mod subset_random;
+mod tensor_dataset;
+mod weighted;
+mod workers;
+
+pub use batch_sampler::BatchSampler;
+pub use collate::{Collate, DefaultCollate};
+pub use concat::ConcatDataset;
+pub use dataset::Dataset;
+pub use dataset_ext::{DatasetExt, MapDataset};
+pub use distributed::DistributedSampler;
+pub use epoch::Epoch;
+pub use error::DataError;
+pub use loader::DataLoader;
+pub use loader_config::DataLoaderConfig;
+pub use random::RandomSampler;
+pub use sample::Sample;
+pub use sampler::Sampler;
+pub use sequential::SequentialSampler;
+pub use split::{SplitLengths, random_split};
+pub use subset::Subset;
+pub use subset_random::SubsetRandomSampler;
+pub use tensor_dataset::{TensorDataset, TensorRows};
+pub use weighted::WeightedRandomSampler;

@@ -1,0 +1,114 @@
+use std::sync::Arc;
+
+use module_core::{Error, Result};
+
+/// The indices of an epoch: PyTorch's `Sampler`.
+///
+/// `Index` is `usize`, or `Vec<usize>` of one that gives whole batches ([`BatchSampler`](super::BatchSampler)).
+/// All indices of an epoch are drawn at once. PyTorch's samplers draw as they go on, which leaves a generator
+/// elsewhere if a loop is left early, and in the same state if it is not.
+///
+/// An `Arc` of a sampler is one, so that a program can keep a handle.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{DataLoaderConfig, Sampler};
+/// use module_nn::prelude::*;
+///
+/// /// Every second sample.
+/// struct Even(usize);
+///
+/// impl Sampler for Even {
+///     type Index = usize;
+///
+///     fn len(&self) -> usize {
+///         self.0.div_ceil(2)
+///     }
+///
+///     fn indices(&self) -> Result<Vec<usize>> {
+///         Ok((0..self.0).step_by(2).collect())
+///     }
+/// }
+///
+/// let loader = DataLoaderConfig::new().sampler(Even(5)).batch_size(3).build(vec![10_i64, 11, 12, 13, 14])?;
+/// for batch in &loader {
+///     assert_eq!(batch?.to_vec::<i64>()?, [10, 12, 14]);
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Sampler: Send + Sync {
+    /// What it gives: the index of a sample, or the indices of a batch.
+    type Index: Send;
+
+    /// How many an epoch has.
+    fn len(&self) -> usize;
+
+    /// Those of the next epoch, in order.
+    ///
+    /// # Errors
+    ///
+    /// A draw that fails.
+    fn indices(&self) -> Result<Vec<Self::Index>>;
+
+    /// Whether an epoch has none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What decides the epochs to come besides the default generator, of which a
+    /// [`DataLoader`](super::DataLoader) takes care: the state of a generator of its own, the number of the
+    /// epoch.
+    fn get_state(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes up what [`get_state`](Self::get_state) gave.
+    ///
+    /// # Errors
+    ///
+    /// The state of something else; then nothing is changed.
+    fn set_state(&self, state: &[u8]) -> Result<()> {
+        match state.is_empty() {
+            true => Ok(()),
+            false => Err(other_state(state)),
+        }
+    }
+}
+
+/// The error of a state that a sampler cannot take up.
+pub(super) fn other_state(state: &[u8]) -> Error {
+    let problem = "is not the state of this sampler; build it as the one whose state was saved";
+    let length = format_args!("{} bytes", state.len());
+    Error::argument("sampler", "state", length, problem)
+}
+
+macro_rules! sampler_of_pointers {
+    ($($pointer:ident)+) => {$(
+        impl<S: Sampler + ?Sized> Sampler for $pointer<S> {
+            type Index = S::Index;
+
+            fn len(&self) -> usize {
+                (**self).len()
+            }
+
+            fn indices(&self) -> Result<Vec<S::Index>> {
+                (**self).indices()
+            }
+
+            fn is_empty(&self) -> bool {
+                (**self).is_empty()
+            }
+
+            fn get_state(&self) -> Vec<u8> {
+                (**self).get_state()
+            }
+
+            fn set_state(&self, state: &[u8]) -> Result<()> {
+                (**self).set_state(state)
+            }
+        }
+    )+};
+}
+
+sampler_of_pointers! { Arc Box }

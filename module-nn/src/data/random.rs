@@ -26,7 +26,7 @@ use super::{Sampler, draw};
 /// ```
 #[derive(Clone, Debug)]
 pub struct RandomSampler {
-    len: usize,
+    dataset_len: usize,
     replacement: bool,
     num_samples: usize,
     generator: Option<Generator>,
@@ -44,7 +44,7 @@ impl RandomSampler {
             return Err(Error::argument("random_sampler", "len", len, problem));
         }
         Ok(Self {
-            len,
+            dataset_len: len,
             replacement: false,
             num_samples: len,
             generator: None,
@@ -108,15 +108,15 @@ impl Sampler for RandomSampler {
             None => Generator::new(draw::seed(&default_generator())?),
         };
         if self.replacement {
-            return draw::below(&generator, self.len, self.num_samples);
+            return draw::below(&generator, self.dataset_len, self.num_samples);
         }
         let mut all = Vec::new();
-        for _ in 0..self.num_samples / self.len {
-            all.extend(draw::permutation(&generator, self.len)?);
+        for _ in 0..self.num_samples / self.dataset_len {
+            all.extend(draw::permutation(&generator, self.dataset_len)?);
         }
         // PyTorch draws the last permutation also where nothing of it is taken.
-        let last = draw::permutation(&generator, self.len)?;
-        all.extend(last.into_iter().take(self.num_samples % self.len));
+        let last = draw::permutation(&generator, self.dataset_len)?;
+        all.extend(last.into_iter().take(self.num_samples % self.dataset_len));
         Ok(all)
     }
 

@@ -138,7 +138,8 @@ impl LBFGS {
     /// # Errors
     ///
     /// Other parameters than the optimizer was built with, several dtypes or devices among them, no gradient at all,
-    /// and what `closure` raises: then the parameters are those that it saw.
+    /// and what `closure` raises: then the parameters are those of the last iteration that it was called for, and
+    /// further steps go on from there.
     pub fn step(
         &mut self,
         model: &dyn Module,

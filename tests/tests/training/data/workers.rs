@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use module_nn::Error;
 use module_nn::data::{DataError, DataLoaderConfig};
@@ -51,17 +51,14 @@ fn data_order_is_the_same_for_every_number_of_workers() {
     }
 }
 
-/// Waits until `count` has not changed for a while.
-fn settled(count: &AtomicUsize) -> usize {
-    let mut last = count.load(Ordering::SeqCst);
-    loop {
-        sleep(Duration::from_millis(50));
-        let now = count.load(Ordering::SeqCst);
-        if now == last {
-            return now;
-        }
-        last = now;
+/// The count a while after it has come to `least`, which may take long on a machine that is busy.
+fn settled(count: &AtomicUsize, least: usize) -> usize {
+    let begun = Instant::now();
+    while count.load(Ordering::SeqCst) < least && begun.elapsed() < Duration::from_secs(20) {
+        sleep(Duration::from_millis(1));
     }
+    sleep(Duration::from_millis(50));
+    count.load(Ordering::SeqCst)
 }
 
 #[test]
@@ -80,12 +77,9 @@ fn data_workers_wait_when_they_are_far_enough_ahead() {
         let loader = config.build(Of(60, counting)).unwrap();
         let mut epoch = loader.iter();
         for given in 0..5 {
-            let ahead = settled(&loaded) - 2 * given;
-            assert_eq!(
-                ahead,
-                2 * num_workers * prefetch_factor,
-                "after {given} batches"
-            );
+            let expected = 2 * (given + num_workers * prefetch_factor);
+            let found = settled(&loaded, expected);
+            assert_eq!(found, expected, "after {given} batches");
             epoch.next().unwrap().unwrap();
         }
     }
@@ -171,7 +165,7 @@ fn data_workers_end_when_the_loop_is_left() {
         drop(epoch);
         // The threads have ended: nothing is loaded any more.
         let now = loaded.load(Ordering::SeqCst);
-        assert_eq!(settled(&loaded), now);
+        assert_eq!(settled(&loaded, now), now);
         assert!(now < 600, "{now}");
     }
 }

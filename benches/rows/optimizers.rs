@@ -15,6 +15,15 @@ fn model() -> Result<Sequential> {
     Ok(model)
 }
 
+/// Steps with rate 1e-6 and the defaults for the rest.
+fn add_rule<R: UpdateRule + 'static>(rows: &mut Rows, rule: R) {
+    rows.add(&format!("{}, 7.1 million parameters", R::NAME), move || {
+        let model = model()?;
+        let mut optimizer = rule.build(&model)?;
+        work(move || optimizer.step(&model))
+    });
+}
+
 pub(crate) fn add(rows: &mut Rows) {
     rows.add("SGD, 7.1 million parameters", || {
         let model = model()?;
@@ -30,5 +39,24 @@ pub(crate) fn add(rows: &mut Rows) {
         let model = model()?;
         let mut optimizer = AdamW::new(&model, 1e-6)?;
         work(move || optimizer.step(&model))
+    });
+    add_rule(rows, AdamConfig::new(1e-6));
+    add_rule(rows, NAdamConfig::new(1e-6));
+    add_rule(rows, RAdamConfig::new(1e-6));
+    add_rule(rows, AdamaxConfig::new(1e-6));
+    add_rule(rows, AdagradConfig::new(1e-6));
+    add_rule(rows, AdadeltaConfig::new(1e-6));
+    add_rule(rows, RMSpropConfig::new(1e-6));
+    add_rule(rows, RpropConfig::new(1e-6));
+    add_rule(rows, ASGDConfig::new(1e-6));
+    add_rule(rows, AdafactorConfig::new(1e-6));
+    rows.add("clip_grad_norm, 7.1 million parameters", || {
+        let model = model()?;
+        // A thousandth less than the norm, so that each time scales.
+        let mut max_norm = clip_grad_norm(&model, 1e9)?;
+        work(move || {
+            max_norm *= 0.999;
+            clip_grad_norm(&model, max_norm).map(drop)
+        })
     });
 }

@@ -26,6 +26,27 @@ def optimizers(rows):
             f"{name}, 7.1 million parameters",
             lambda optimizer=optimizer: fastest(*(optimizer(layers(), **o).step for o in WAYS)),
         )
+    for name in ("Adam", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "Adafactor"):
+        optimizer = getattr(torch.optim, name)
+        ways = WAYS if name in ("Adam", "Adagrad") else WAYS[1:]
+        rows.add(
+            f"{name}, 7.1 million parameters",
+            lambda optimizer=optimizer, ways=ways: fastest(*(optimizer(layers(), 1e-6, **o).step for o in ways)),
+        )
+    rows.add("clip_grad_norm, 7.1 million parameters", lambda: fastest(clip(True), clip(False)))
+
+
+def clip(foreach):
+    """Scales gradients to a norm that is a thousandth less each time."""
+    parameters = list(layers())
+    max_norm = torch.nn.utils.clip_grad_norm_(parameters, 1e9, foreach=foreach).item()
+
+    def run():
+        nonlocal max_norm
+        max_norm *= 0.999
+        torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=foreach)
+
+    return run
 
 
 # The ways in which PyTorch runs an optimizer.

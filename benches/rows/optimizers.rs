@@ -17,7 +17,7 @@ fn model() -> Result<Sequential> {
 
 /// Steps with rate 1e-6 and the defaults for the rest.
 fn add_rule<R: UpdateRule + 'static>(rows: &mut Rows, rule: R) {
-    rows.add(&format!("{}, 7.1 million parameters", R::NAME), move || {
+    rows.add(format!("{}, 7.1 million parameters", R::NAME), move || {
         let model = model()?;
         let mut optimizer = rule.build(&model)?;
         work(move || optimizer.step(&model))

@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 
-use module_core::module::TensorId;
-use module_core::{
-    DType, Error, Module, ModuleExt, Parameter, Result, Select, Tensor, Walk, no_grad,
-};
+use module_core::{DType, Module, ModuleExt, Parameter, Result, Select, Tensor, Walk, no_grad};
 
 use super::OptimizerError;
+use super::range::at_least_0;
 use crate::config::config;
 
 config! {
@@ -97,7 +95,7 @@ pub fn clip_grad_norm(model: &dyn Module, max_norm: f64) -> Result<f64> {
 /// ```
 pub fn clip_grad_value(model: &dyn Module, clip_value: f64) -> Result<()> {
     const NAME: &str = "clip_grad_value";
-    check_limit(NAME, "clip_value", clip_value)?;
+    at_least_0(NAME, "clip_value", clip_value)?;
     let gradients = gradients(NAME, model, &Select::all())?;
     let clip = |gradient: &Gradient<'_>| gradient.grad.clamp(-clip_value, clip_value);
     set_all(&gradients, clip)
@@ -124,7 +122,8 @@ pub fn clip_grad_value(model: &dyn Module, clip_value: f64) -> Result<()> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn get_total_norm(model: &dyn Module, norm_type: f64) -> Result<f64> {
-    let norms = norms(&find_gradients(model, &Select::all()), norm_type)?;
+    let gradients: Vec<Gradient<'_>> = model.named_parameters().filter_map(Gradient::of).collect();
+    let norms = norms(&gradients, norm_type)?;
     Ok(total(&norms, norm_type))
 }
 
@@ -151,7 +150,7 @@ impl ClipGradNormConfig {
 
     fn clip_gradients(&self, model: &dyn Module, select: &Select) -> Result<f64> {
         const NAME: &str = "clip_grad_norm";
-        check_limit(NAME, "max_norm", self.max_norm)?;
+        at_least_0(NAME, "max_norm", self.max_norm)?;
         let gradients = gradients(NAME, model, select)?;
         let norms = norms(&gradients, self.norm_type)?;
         let total = total(&norms, self.norm_type);
@@ -178,37 +177,30 @@ struct Gradient<'a> {
     grad: Tensor,
 }
 
-/// The gradients of the parameters that `select` covers under any of their names.
-fn find_gradients<'a>(model: &'a dyn Module, select: &Select) -> Vec<Gradient<'a>> {
-    let every_name = Walk::new().remove_duplicate(false);
-    let names = model.named_parameters_with(every_name);
-    let covered: HashSet<TensorId> = names
-        .filter(|(path, _)| select.covers(path))
-        .map(|(_, parameter)| parameter.id())
-        .collect();
-    let gradient = |(path, parameter): (String, &'a Parameter)| {
-        let is_covered = covered.contains(&parameter.id());
-        let grad = parameter.grad().filter(|_| is_covered)?.detach();
-        Some(Gradient {
+impl<'a> Gradient<'a> {
+    fn of((path, parameter): (String, &'a Parameter)) -> Option<Self> {
+        let grad = parameter.grad()?.detach();
+        Some(Self {
             path,
             parameter,
             grad,
         })
-    };
-    model.named_parameters().filter_map(gradient).collect()
+    }
 }
 
-/// The same, of which there must be one.
+/// The gradients of the parameters that `select` covers under any of their names, of which there must be one.
 fn gradients<'a>(
     op: &'static str,
     model: &'a dyn Module,
     select: &Select,
 ) -> Result<Vec<Gradient<'a>>> {
     let every_name = Walk::new().remove_duplicate(false);
-    let names = model.named_parameters_with(every_name);
-    let paths: Vec<String> = names.map(|(path, _)| path).collect();
-    select.resolve(paths.iter().map(String::as_str))?;
-    let found = find_gradients(model, select);
+    let named: Vec<(String, &Parameter)> = model.named_parameters_with(every_name).collect();
+    select.resolve(named.iter().map(|(path, _)| path.as_str()))?;
+    let covered = named.into_iter().filter(|(path, _)| select.covers(path));
+    let mut seen = HashSet::new();
+    let untied = covered.filter(|(_, parameter)| seen.insert(parameter.id()));
+    let found: Vec<Gradient<'a>> = untied.filter_map(Gradient::of).collect();
     match found.is_empty() {
         true => Err(OptimizerError::NoGradients { op }.into()),
         false => Ok(found),
@@ -249,16 +241,4 @@ fn set_all(
         .collect::<Result<_>>()?;
     let mut pairs = gradients.iter().zip(changed);
     pairs.try_for_each(|(gradient, changed)| gradient.parameter.set_grad(changed))
-}
-
-fn check_limit(op: &'static str, name: &'static str, value: f64) -> Result<()> {
-    match value >= 0.0 {
-        true => Ok(()),
-        false => Err(Error::argument(
-            op,
-            name,
-            value,
-            "must be at least 0".to_owned(),
-        )),
-    }
 }

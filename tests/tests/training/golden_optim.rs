@@ -34,11 +34,15 @@ fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Optimizer>> {
 }
 
 /// Every tensor of the state has PyTorch's name and value, so that a resumed run, or another program,
-/// finds what it looks for.
-fn compare_states(state: &Snapshot, tensors: &StateDict) -> std::result::Result<(), String> {
+/// finds what it looks for. The recorded names begin with `prefix`.
+pub(super) fn compare_states(
+    state: &Snapshot,
+    tensors: &StateDict,
+    prefix: &str,
+) -> std::result::Result<(), String> {
     let recorded = tensors
         .iter()
-        .filter_map(|(name, tensor)| Some((name.strip_prefix("state.")?, tensor)));
+        .filter_map(|(name, tensor)| Some((name.strip_prefix(prefix)?, tensor)));
     let mut names = Vec::new();
     for (name, expected) in recorded {
         let Some(tensor) = state.tensors().get(name) else {
@@ -102,7 +106,7 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
                 }
             }
         }
-        Ok(compare_states(&optimizer.state()?, tensors))
+        Ok(compare_states(&optimizer.state()?, tensors, "state."))
     };
     run().map_err(|error| error.to_string())?
 }

@@ -1,12 +1,13 @@
 //! A hundred steps of every optimizer, with groups, as PyTorch makes them; and the same after a resume.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use module_nn::Snapshot;
 use module_nn::optim::*;
 use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use super::golden_optim::compare_states;
 
 #[derive(Module)]
 struct Model {
@@ -125,7 +126,8 @@ fn check(recorded: &Recorded, number: usize, case: &Value) -> std::result::Resul
                 .map_err(|text| format!("{name} after step {}: {text}", step + 1))?;
         }
     }
-    check_state(recorded, number, &optimizer.state().unwrap())?;
+    let prefix = format!("{number}/state.");
+    compare_states(&optimizer.state().unwrap(), &recorded.tensors, &prefix)?;
 
     let (state, values) = saved.expect("stopped");
     let resumed = recorded.model(dtype);
@@ -146,33 +148,6 @@ fn check(recorded: &Recorded, number: usize, case: &Value) -> std::result::Resul
             .map_err(|text| format!("after a resume: {text}"))?;
     }
     Ok(())
-}
-
-fn check_state(
-    recorded: &Recorded,
-    number: usize,
-    state: &Snapshot,
-) -> std::result::Result<(), String> {
-    let prefix = format!("{number}/state.");
-    let mut names = Vec::new();
-    for (name, expected) in recorded.tensors.iter() {
-        let Some(name) = name.strip_prefix(&prefix) else {
-            continue;
-        };
-        let tensor = state.tensors().get(name);
-        let tensor = tensor.ok_or_else(|| format!("the state has no `{name}`"))?;
-        let tensor = tensor.to_dtype(expected.dtype()).unwrap();
-        compare(&tensor, expected, Tolerance::CONTRACTION)
-            .map_err(|text| format!("state {name}: {text}"))?;
-        names.push(name.to_owned());
-    }
-    let mut ours: Vec<String> = state.tensors().keys().map(ToString::to_string).collect();
-    names.sort();
-    ours.sort();
-    match ours == names {
-        true => Ok(()),
-        false => Err(format!("the state has {ours:?} instead of {names:?}")),
-    }
 }
 
 #[test]

@@ -58,8 +58,6 @@ pub use tensor::{
 /// Fused kernels that layers and optimizers call as free functions; they are not methods of
 /// [`Tensor`].
 pub mod fused {
-    pub use crate::backend::{AdamWStep, RecurrentOp, SGDStep};
-    pub use crate::ops::{
-        AdamWMoments, RecurrentOptions, RecurrentOutput, adamw_step, recurrent, sgd_step,
-    };
+    pub use crate::backend::{Real, RecurrentOp, UpdateFormula};
+    pub use crate::ops::{RecurrentOptions, RecurrentOutput, recurrent, update_elements};
 }

@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{add_product, average_square, decay_gradient};
+use super::arithmetic::{average_square, decay_gradient};
 use super::range::{at_least_0, from_0_to_1};
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -103,27 +105,41 @@ impl UpdateRule for AdadeltaConfig {
         grad: &Tensor,
         state: &mut Option<AdadeltaState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => AdadeltaState {
-                square_avg: value.zeros_like()?,
-                acc_delta: value.zeros_like()?,
-                step: 0,
-            },
-        };
-        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
-        let square_avg = average_square(&last.square_avg, &grad, self.rho)?;
-        let std = square_avg.add(self.eps)?.sqrt()?;
-        let delta = last.acc_delta.add(self.eps)?.sqrt()?;
-        let delta = delta.div(&std)?.mul(&grad)?;
-        let kept = last.acc_delta.mul(self.rho)?;
-        let acc_delta = add_product(&kept, 1.0 - self.rho, &delta, &delta)?;
-        let value = value.add_scaled(&delta, -self.lr)?;
-        *state = Some(AdadeltaState {
-            square_avg,
-            acc_delta,
-            step: last.step.saturating_add(1),
-        });
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &AdadeltaConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<AdadeltaState>,
+) -> Result<()> {
+    let state = or_first(state, value)?;
+    let written = [value, &mut state.square_avg, &mut state.acc_delta];
+    update_elements(written, [grad], Step { options })?;
+    state.step = state.step.saturating_add(1);
+    Ok(())
+}
+
+/// The parameter, and the averages of its squared gradients and steps.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a AdadeltaConfig,
+}
+
+impl UpdateFormula<3, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, v, u]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let AdadeltaConfig { lr, rho, eps, .. } = *self.options;
+        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
+        let v = average_square(v, g, rho);
+        let delta = (u + eps).sqrt() / (v + eps).sqrt() * g;
+        let u = average_square(u, delta, rho);
+        [p.add_scaled(delta, -lr), v, u]
     }
 }

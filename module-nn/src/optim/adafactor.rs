@@ -1,6 +1,6 @@
 use module_core::{DType, Error, Module, Result, Tensor};
 
-use super::arithmetic::{decay_value, lerp};
+use super::arithmetic::{DecayAndMove, lerp};
 use super::range::at_least_0;
 use super::state_fields::StateField;
 use super::{ParamState, RuleOptimizer, Slots, UpdateRule};
@@ -185,7 +185,6 @@ impl UpdateRule for AdafactorConfig {
         let weight = t.powf(self.beta2_decay);
         let rate = self.lr.min(1.0 / t.sqrt());
         let alpha = self.eps.1.max(root_mean_square(value)?) * rate;
-        let value = decay_value(value, self.lr, self.weight_decay)?;
         let (variance, estimate) = match &last.variance {
             Variance::Factored { row, col } => {
                 let row = lerp(row, &mean_square(&grad, -1)?, weight)?;
@@ -204,7 +203,12 @@ impl UpdateRule for AdafactorConfig {
             .rsqrt()?
             .mul(&grad)?;
         let scale = (root_mean_square(&update)? / self.d).max(1.0);
-        let value = value.add_scaled(&update, -alpha / scale)?;
+        let step_of_value = DecayAndMove {
+            lr: self.lr,
+            weight_decay: self.weight_decay,
+            factor: -alpha / scale,
+        };
+        let value = step_of_value.apply_to(value, &update)?;
         *state = Some(AdafactorState { step, variance });
         Ok(value)
     }

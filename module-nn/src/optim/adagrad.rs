@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{add_product, add_quotient, decay_gradient};
+use super::arithmetic::decay_gradient;
 use super::range::at_least_0;
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{or_insert_with, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -106,19 +108,45 @@ impl UpdateRule for AdagradConfig {
         grad: &Tensor,
         state: &mut Option<AdagradState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => AdagradState {
-                sum: value.zeros_like()?.add(self.initial_accumulator_value)?,
-                step: 0,
-            },
-        };
-        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
-        let rate = self.lr / (1.0 + last.step as f64 * self.lr_decay);
-        let sum = add_product(&last.sum, 1.0, &grad, &grad)?;
-        let value = add_quotient(value, -rate, &grad, &sum.sqrt()?.add(self.eps)?)?;
-        let step = last.step.saturating_add(1);
-        *state = Some(AdagradState { sum, step });
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &AdagradConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<AdagradState>,
+) -> Result<()> {
+    let state = or_insert_with(state, || {
+        Ok(AdagradState {
+            sum: value.zeros_like()?.add(options.initial_accumulator_value)?,
+            step: 0,
+        })
+    })?;
+    let rate = options.lr / (1.0 + state.step as f64 * options.lr_decay);
+    update_elements([value, &mut state.sum], [grad], Step { options, rate })?;
+    state.step = state.step.saturating_add(1);
+    Ok(())
+}
+
+/// The parameter and the sum of its squared gradients.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a AdagradConfig,
+    rate: f64,
+}
+
+impl UpdateFormula<2, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, sum]: [T; 2], [g]: [T; 1]) -> [T; 2] {
+        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
+        let sum = sum.add_product(1.0, g, g);
+        let root = sum.sqrt() + self.options.eps;
+        [p.add_quotient(-self.rate, g, root), sum]
     }
 }

@@ -1,8 +1,7 @@
-use module_core::fused::AdamWStep;
 use module_core::{Module, Result, Tensor};
 
-use super::adamw::{adam_step, check_adam, check_amsgrad};
-use super::rule::UpdateInPlace;
+use super::adam_step::{AdamNumbers, adam_step, check_adam, check_amsgrad};
+use super::rule::{UpdateInPlace, update_copy};
 use super::{AdamState, RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -102,9 +101,7 @@ impl UpdateRule for AdamConfig {
         grad: &Tensor,
         state: &mut Option<AdamState>,
     ) -> Result<Tensor> {
-        let mut value = value.clone();
-        step(self, &mut value, grad, state)?;
-        Ok(value)
+        update_copy(step, self, value, grad, state)
     }
 
     fn update_in_place() -> Option<UpdateInPlace<Self>> {
@@ -118,19 +115,13 @@ fn step(
     grad: &Tensor,
     state: &mut Option<AdamState>,
 ) -> Result<()> {
-    let without_decay = AdamWStep {
+    let numbers = AdamNumbers {
         lr: options.lr,
         betas: options.betas,
         eps: options.eps,
-        weight_decay: 0.0,
+        decay: 1.0,
+        weight_decay: options.weight_decay,
         maximize: options.maximize,
-        step: 0,
     };
-    if options.weight_decay == 0.0 {
-        return adam_step(value, grad, state, options.amsgrad, without_decay);
-    }
-    // The kernel negates what it is given, so that the decay is given to it negated.
-    let sign = if options.maximize { -1.0 } else { 1.0 };
-    let grad = grad.add_scaled(&*value, sign * options.weight_decay)?;
-    adam_step(value, &grad, state, options.amsgrad, without_decay)
+    adam_step(value, grad, state, options.amsgrad, numbers)
 }

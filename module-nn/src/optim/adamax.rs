@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{add_quotient, decay_gradient, lerp, power};
+use super::arithmetic::{decay_gradient, power};
 use super::range::{at_least_0, below_1};
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -110,26 +112,43 @@ impl UpdateRule for AdamaxConfig {
         grad: &Tensor,
         state: &mut Option<AdamaxState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => AdamaxState {
-                exp_avg: value.zeros_like()?,
-                exp_inf: value.zeros_like()?,
-                step: 0,
-            },
-        };
-        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
-        let step = last.step.saturating_add(1);
-        let exp_avg = lerp(&last.exp_avg, &grad, 1.0 - self.betas.0)?;
-        let size = grad.abs()?.add(self.eps)?;
-        let exp_inf = last.exp_inf.mul(self.betas.1)?.maximum(&size)?;
-        let rate = self.lr / (1.0 - power(self.betas.0, step));
-        let value = add_quotient(value, -rate, &exp_avg, &exp_inf)?;
-        *state = Some(AdamaxState {
-            exp_avg,
-            exp_inf,
-            step,
-        });
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &AdamaxConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<AdamaxState>,
+) -> Result<()> {
+    let state = or_first(state, value)?;
+    let step = state.step.saturating_add(1);
+    let rate = options.lr / (1.0 - power(options.betas.0, step));
+    let written = [value, &mut state.exp_avg, &mut state.exp_inf];
+    update_elements(written, [grad], Step { options, rate })?;
+    state.step = step;
+    Ok(())
+}
+
+/// The parameter, its first moment and its greatest gradient.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a AdamaxConfig,
+    rate: f64,
+}
+
+impl UpdateFormula<3, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, m, u]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let AdamaxConfig { betas, eps, .. } = *self.options;
+        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
+        let m = m.lerp(g, 1.0 - betas.0);
+        let u = (u * betas.1).maximum(g.abs() + eps);
+        [p.add_quotient(-self.rate, m, u), m, u]
     }
 }

@@ -1,9 +1,8 @@
-use module_core::fused::{AdamWMoments, AdamWStep, adamw_step};
-use module_core::{Error, Module, Result, Tensor};
+use module_core::{Module, Result, Tensor};
 
-use super::range::{at_least_0, below_1};
-use super::rule::UpdateInPlace;
-use super::{ParamState, RuleOptimizer, Slots, UpdateRule};
+use super::adam_step::{AdamNumbers, adam_step, check_adam, check_amsgrad};
+use super::rule::{UpdateInPlace, update_copy};
+use super::{AdamState, RuleOptimizer, UpdateRule};
 use crate::config::config;
 
 /// Adam with weight decay that does not pass through the moments.
@@ -31,58 +30,6 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 pub type AdamW = RuleOptimizer<AdamWConfig>;
-
-/// What [`Adam`](super::Adam) and [`AdamW`] keep of one parameter: the number of its steps and the moments of its gradients.
-pub struct AdamState {
-    step: u64,
-    moments: AdamWMoments,
-}
-
-impl AdamState {
-    /// That of a parameter which was never moved.
-    fn new(value: &Tensor, amsgrad: bool) -> Result<Self> {
-        let zeros = || value.zeros_like();
-        let moments = AdamWMoments {
-            exp_avg: zeros()?,
-            exp_avg_sq: zeros()?,
-            max_exp_avg_sq: amsgrad.then(zeros).transpose()?,
-        };
-        Ok(Self { step: 0, moments })
-    }
-}
-
-impl ParamState for AdamState {
-    const UNLIKE_PARAMETER: &'static [&'static str] = &["step"];
-
-    fn tensor(&self) -> Option<&Tensor> {
-        Some(&self.moments.exp_avg)
-    }
-
-    fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
-        let moments = self.moments.clone();
-        let too_large = |_| Error::argument("state", "step", self.step, "exceeds 2⁶³ - 1");
-        let step = i64::try_from(self.step).map_err(too_large)?;
-        let mut slots = vec![
-            ("step", Tensor::from(step)),
-            ("exp_avg", moments.exp_avg),
-            ("exp_avg_sq", moments.exp_avg_sq),
-        ];
-        slots.extend(moments.max_exp_avg_sq.map(|max| ("max_exp_avg_sq", max)));
-        Ok(slots)
-    }
-
-    fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String> {
-        let step = slots.take("step")?;
-        let number = step.item::<i64>().map_err(|e| format!("`step`: {e}"))?;
-        let moments = AdamWMoments {
-            exp_avg: slots.take("exp_avg")?,
-            exp_avg_sq: slots.take("exp_avg_sq")?,
-            max_exp_avg_sq: slots.take_optional("max_exp_avg_sq"),
-        };
-        let step = u64::try_from(number).map_err(|_| format!("`step` is {number}"))?;
-        Ok(Self { step, moments })
-    }
-}
 
 config! {
     /// The arguments of [`AdamW`].
@@ -153,9 +100,7 @@ impl UpdateRule for AdamWConfig {
         grad: &Tensor,
         state: &mut Option<AdamState>,
     ) -> Result<Tensor> {
-        let mut value = value.clone();
-        step(self, &mut value, grad, state)?;
-        Ok(value)
+        update_copy(step, self, value, grad, state)
     }
 
     fn update_in_place() -> Option<UpdateInPlace<Self>> {
@@ -169,61 +114,13 @@ fn step(
     grad: &Tensor,
     state: &mut Option<AdamState>,
 ) -> Result<()> {
-    let numbers = AdamWStep {
+    let numbers = AdamNumbers {
         lr: options.lr,
         betas: options.betas,
         eps: options.eps,
-        weight_decay: options.weight_decay,
+        decay: 1.0 - options.lr * options.weight_decay,
+        weight_decay: 0.0,
         maximize: options.maximize,
-        step: 0,
     };
     adam_step(value, grad, state, options.amsgrad, numbers)
-}
-
-/// Moves a parameter by the next step, whose number is the state's.
-pub(super) fn adam_step(
-    value: &mut Tensor,
-    grad: &Tensor,
-    state: &mut Option<AdamState>,
-    amsgrad: bool,
-    mut numbers: AdamWStep,
-) -> Result<()> {
-    let state = match state {
-        Some(state) => state,
-        None => state.insert(AdamState::new(value, amsgrad)?),
-    };
-    numbers.step = state.step.saturating_add(1);
-    adamw_step(value, grad, &mut state.moments, &numbers)?;
-    state.step = numbers.step;
-    Ok(())
-}
-
-/// Refuses a negative rate, epsilon or decay, and betas outside `[0, 1)`.
-pub(super) fn check_adam(
-    name: &'static str,
-    lr: f64,
-    betas: (f64, f64),
-    eps: f64,
-    weight_decay: f64,
-) -> Result<()> {
-    at_least_0(name, "lr", lr)?;
-    at_least_0(name, "eps", eps)?;
-    below_1(name, "betas.0", betas.0)?;
-    below_1(name, "betas.1", betas.1)?;
-    at_least_0(name, "weight_decay", weight_decay)
-}
-
-/// Refuses states with the greatest second moments where they are not used, and states without where they are.
-pub(super) fn check_amsgrad(
-    name: &'static str,
-    amsgrad: bool,
-    states: &[&AdamState],
-) -> Result<()> {
-    let have_max = states.iter().filter(|s| s.moments.max_exp_avg_sq.is_some());
-    let (max, all) = (have_max.count(), states.len());
-    if max == if amsgrad { all } else { 0 } {
-        return Ok(());
-    }
-    let problem = format!("the state has {max} `max_exp_avg_sq` for {all} parameters");
-    Err(Error::argument(name, "amsgrad", amsgrad, problem))
 }

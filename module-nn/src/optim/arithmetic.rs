@@ -1,51 +1,73 @@
 //! The arithmetic that optimizers share, in PyTorch's order of operations, which gives its roundings.
 
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Result, Tensor};
 
 /// The gradient, negated to climb, with the weight decay `λ·p` added.
-pub(super) fn decay_gradient(
-    grad: &Tensor,
-    value: &Tensor,
-    weight_decay: f64,
-    maximize: bool,
-) -> Result<Tensor> {
-    let grad = if maximize { grad.neg()? } else { grad.clone() };
+#[inline]
+pub(super) fn decay_gradient<T: Real>(grad: T, value: T, weight_decay: f64, maximize: bool) -> T {
+    let grad = if maximize { -grad } else { grad };
     match weight_decay == 0.0 {
-        true => Ok(grad),
+        true => grad,
         false => grad.add_scaled(value, weight_decay),
     }
 }
 
 /// The parameter after decoupled weight decay, `p·(1 - γ·λ)`.
-pub(super) fn decay_value(value: &Tensor, lr: f64, weight_decay: f64) -> Result<Tensor> {
+#[inline]
+pub(super) fn decay_value<T: Real>(value: T, lr: f64, weight_decay: f64) -> T {
     match weight_decay == 0.0 {
-        true => Ok(value.clone()),
-        false => value.mul(1.0 - lr * weight_decay),
+        true => value,
+        false => value * (1.0 - lr * weight_decay),
     }
-}
-
-/// `x + w·(y - x)`, from the side that rounds less.
-pub(super) fn lerp(x: &Tensor, y: &Tensor, weight: f64) -> Result<Tensor> {
-    let difference = y.sub(x)?;
-    match weight < 0.5 {
-        true => x.add_scaled(&difference, weight),
-        false => y.add_scaled(&difference, weight - 1.0),
-    }
-}
-
-/// `x + f·a·b`.
-pub(super) fn add_product(x: &Tensor, factor: f64, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    x.add(&a.mul(factor)?.mul(b)?)
-}
-
-/// `x + f·a/b`.
-pub(super) fn add_quotient(x: &Tensor, factor: f64, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    x.add(&a.mul(factor)?.div(b)?)
 }
 
 /// The average of squares, `β·v + (1 - β)·g²`.
-pub(super) fn average_square(average: &Tensor, grad: &Tensor, beta: f64) -> Result<Tensor> {
-    add_product(&average.mul(beta)?, 1.0 - beta, grad, grad)
+#[inline]
+pub(super) fn average_square<T: Real>(average: T, grad: T, beta: f64) -> T {
+    (average * beta).add_product(1.0 - beta, grad, grad)
+}
+
+/// `x + w·(y - x)` of tensors.
+pub(super) fn lerp(x: &Tensor, y: &Tensor, weight: f64) -> Result<Tensor> {
+    let mut out = x.clone();
+    update_elements([&mut out], [y], Lerp(weight))?;
+    Ok(out)
+}
+
+#[derive(Clone, Copy)]
+struct Lerp(f64);
+
+impl UpdateFormula<1, 1> for Lerp {
+    #[inline]
+    fn apply<T: Real>(self, [x]: [T; 1], [y]: [T; 1]) -> [T; 1] {
+        [x.lerp(y, self.0)]
+    }
+}
+
+/// A parameter after decoupled weight decay and a step.
+#[derive(Clone, Copy)]
+pub(super) struct DecayAndMove {
+    pub(super) lr: f64,
+    pub(super) weight_decay: f64,
+    /// By how much of the update the parameter is moved.
+    pub(super) factor: f64,
+}
+
+impl DecayAndMove {
+    /// `p·(1 - γ·λ) + f·u`
+    pub(super) fn apply_to(self, value: &Tensor, update: &Tensor) -> Result<Tensor> {
+        let mut out = value.clone();
+        update_elements([&mut out], [update], self)?;
+        Ok(out)
+    }
+}
+
+impl UpdateFormula<1, 1> for DecayAndMove {
+    #[inline]
+    fn apply<T: Real>(self, [p]: [T; 1], [u]: [T; 1]) -> [T; 1] {
+        [decay_value(p, self.lr, self.weight_decay).add_scaled(u, self.factor)]
+    }
 }
 
 /// `βᵗ`.

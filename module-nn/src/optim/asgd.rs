@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
 use super::arithmetic::decay_gradient;
 use super::range::at_least_0;
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{FirstState, or_insert_with, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -109,35 +111,61 @@ impl UpdateRule for ASGDConfig {
         grad: &Tensor,
         state: &mut Option<ASGDState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => ASGDState {
-                ax: value.zeros_like()?,
-                step: 0,
-                // PyTorch keeps both in single precision.
-                eta: self.lr as f32,
-                mu: 1.0,
-            },
-        };
-        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
-        let step = last.step.saturating_add(1);
-        let eta = f64::from(last.eta);
-        let value = value.mul(1.0 - self.lambd * eta)?;
-        let value = value.add_scaled(&grad, -eta)?;
-        let ax = match last.mu == 1.0 {
-            true => value.clone(),
-            false => last
-                .ax
-                .add_scaled(&value.sub(&last.ax)?, f64::from(last.mu))?,
-        };
-        let t = step as f64;
-        let slowed = (1.0 + self.lambd * self.lr * t).powf(self.alpha);
-        *state = Some(ASGDState {
-            ax,
-            step,
-            eta: (self.lr / slowed) as f32,
-            mu: (1.0 / (t - self.t0).max(1.0)) as f32,
-        });
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &ASGDConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<ASGDState>,
+) -> Result<()> {
+    let state = or_insert_with(state, || {
+        Ok(ASGDState {
+            // PyTorch keeps both in single precision.
+            eta: options.lr as f32,
+            mu: 1.0,
+            ..ASGDState::first(value)?
+        })
+    })?;
+    let step = state.step.saturating_add(1);
+    let (eta, mu) = (f64::from(state.eta), f64::from(state.mu));
+    update_elements([value, &mut state.ax], [grad], Step { options, eta, mu })?;
+    let t = step as f64;
+    let slowed = (1.0 + options.lambd * options.lr * t).powf(options.alpha);
+    state.step = step;
+    state.eta = (options.lr / slowed) as f32;
+    state.mu = (1.0 / (t - options.t0).max(1.0)) as f32;
+    Ok(())
+}
+
+/// The parameter and its average.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a ASGDConfig,
+    eta: f64,
+    mu: f64,
+}
+
+impl UpdateFormula<2, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, ax]: [T; 2], [g]: [T; 1]) -> [T; 2] {
+        let ASGDConfig {
+            lambd,
+            weight_decay,
+            maximize,
+            ..
+        } = *self.options;
+        let g = decay_gradient(g, p, weight_decay, maximize);
+        let p = (p * (1.0 - lambd * self.eta)).add_scaled(g, -self.eta);
+        match self.mu == 1.0 {
+            true => [p, p],
+            false => [p, ax.add_scaled(p - ax, self.mu)],
+        }
     }
 }

@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::decay_value;
+use super::arithmetic::{decay_gradient, decay_value};
 use super::range::{at_least_0, below_1};
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -103,21 +105,43 @@ impl UpdateRule for LionConfig {
         grad: &Tensor,
         state: &mut Option<LionState>,
     ) -> Result<Tensor> {
-        let momentum = match state {
-            Some(state) => state.exp_avg.clone(),
-            None => value.zeros_like()?,
-        };
-        let grad = if self.maximize {
-            grad.neg()?
-        } else {
-            grad.clone()
-        };
-        let (beta1, beta2) = self.betas;
-        let direction = momentum.mul(beta1)?.add_scaled(&grad, 1.0 - beta1)?;
-        let value = decay_value(value, self.lr, self.weight_decay)?;
-        let value = value.add_scaled(&direction.sign()?, -self.lr)?;
-        let exp_avg = momentum.mul(beta2)?.add_scaled(&grad, 1.0 - beta2)?;
-        *state = Some(LionState { exp_avg });
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &LionConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<LionState>,
+) -> Result<()> {
+    let state = or_first(state, value)?;
+    update_elements([value, &mut state.exp_avg], [grad], Step { options })
+}
+
+/// The parameter and its momentum.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a LionConfig,
+}
+
+impl UpdateFormula<2, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, m]: [T; 2], [g]: [T; 1]) -> [T; 2] {
+        let LionConfig {
+            lr,
+            betas,
+            weight_decay,
+            maximize,
+        } = *self.options;
+        let g = decay_gradient(g, p, 0.0, maximize);
+        let direction = (m * betas.0).add_scaled(g, 1.0 - betas.0);
+        let p = decay_value(p, lr, weight_decay);
+        let m = (m * betas.1).add_scaled(g, 1.0 - betas.1);
+        [p.add_scaled(direction.sign(), -lr), m]
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{DType, Error, Module, Result, Tensor};
 
-use super::adamw::{adam_step, check_adam};
-use super::arithmetic::{decay_value, lerp};
+use super::adam_step::{AdamNumbers, adam_step, check_adam};
+use super::arithmetic::{DecayAndMove, lerp};
 use super::range::at_least_0;
 use super::{AdamState, ParamState, RuleOptimizer, Slots, UpdateRule};
 use crate::config::config;
@@ -243,9 +243,14 @@ impl MuonConfig {
             true => self.orthogonalize(&lerp(grad, &momentum, self.momentum)?)?,
             false => self.orthogonalize(&momentum)?,
         };
-        let moved = decay_value(value, self.lr, self.weight_decay)?;
         let lr = self.lr * self.lr_factor(value.size(0)? as f64, value.size(1)? as f64);
-        let moved = moved.add_scaled(&update.to_dtype(value.dtype())?, -lr)?;
+        let update = update.to_dtype(value.dtype())?;
+        let step = DecayAndMove {
+            lr: self.lr,
+            weight_decay: self.weight_decay,
+            factor: -lr,
+        };
+        let moved = step.apply_to(value, &update)?;
         *state = Some(MuonState(Kept::Momentum(momentum)));
         Ok(moved)
     }
@@ -256,13 +261,13 @@ impl MuonConfig {
         grad: &Tensor,
         state: &mut Option<MuonState>,
     ) -> Result<Tensor> {
-        let numbers = module_core::fused::AdamWStep {
+        let numbers = AdamNumbers {
             lr: self.lr,
             betas: self.betas,
             eps: self.adamw_eps,
-            weight_decay: self.weight_decay,
+            decay: 1.0 - self.lr * self.weight_decay,
+            weight_decay: 0.0,
             maximize: false,
-            step: 0,
         };
         let mut value = value.clone();
         let mut moments = match state.take() {

@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{add_quotient, average_square, decay_gradient, decay_value, lerp, power};
+use super::arithmetic::{average_square, decay_gradient, decay_value, power};
 use super::range::{at_least_0, below_1};
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{FirstState, or_insert_with, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -119,48 +121,70 @@ impl UpdateRule for NAdamConfig {
         grad: &Tensor,
         state: &mut Option<NAdamState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => NAdamState {
-                exp_avg: value.zeros_like()?,
-                exp_avg_sq: value.zeros_like()?,
-                step: 0,
-                mu_product: 1.0,
-            },
-        };
+        update_copy(step, self, value, grad, state)
+    }
 
-        let decoupled = if self.decoupled_weight_decay {
-            self.weight_decay
-        } else {
-            0.0
-        };
-        let value = decay_value(value, self.lr, decoupled)?;
-        let through_gradient = self.weight_decay - decoupled;
-        let grad = decay_gradient(grad, &value, through_gradient, self.maximize)?;
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
 
-        let step = last.step.saturating_add(1);
-        let mu = |step: u64| {
-            let decay = 0.96_f64.powf(step as f64 * self.momentum_decay);
-            self.betas.0 * (1.0 - 0.5 * decay)
+fn step(
+    options: &NAdamConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<NAdamState>,
+) -> Result<()> {
+    let state = or_insert_with(state, || {
+        Ok(NAdamState {
+            mu_product: 1.0,
+            ..NAdamState::first(value)?
+        })
+    })?;
+    let step = state.step.saturating_add(1);
+    let mu = |step: u64| {
+        let decay = 0.96_f64.powf(step as f64 * options.momentum_decay);
+        options.betas.0 * (1.0 - 0.5 * decay)
+    };
+    let (now, next) = (mu(step), mu(step.saturating_add(1)));
+    // PyTorch keeps the product in single precision.
+    let mu_product = state.mu_product * now as f32;
+    let product = f64::from(mu_product);
+    let formula = Step {
+        options,
+        correction2: 1.0 - power(options.betas.1, step),
+        by_gradient: -options.lr * (1.0 - now) / (1.0 - product),
+        by_moment: (-options.lr * next) / (1.0 - product * next),
+    };
+    let written = [value, &mut state.exp_avg, &mut state.exp_avg_sq];
+    update_elements(written, [grad], formula)?;
+    (state.step, state.mu_product) = (step, mu_product);
+    Ok(())
+}
+
+/// The parameter and its moments.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a NAdamConfig,
+    correction2: f64,
+    by_gradient: f64,
+    by_moment: f64,
+}
+
+impl UpdateFormula<3, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, m, v]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let NAdamConfig { lr, betas, .. } = *self.options;
+        let (decoupled, coupled) = match self.options.decoupled_weight_decay {
+            true => (self.options.weight_decay, 0.0),
+            false => (0.0, self.options.weight_decay),
         };
-        let (now, next) = (mu(step), mu(step.saturating_add(1)));
-        // PyTorch keeps the product in single precision.
-        let mu_product = last.mu_product * now as f32;
-        let product = f64::from(mu_product);
-        let exp_avg = lerp(&last.exp_avg, &grad, 1.0 - self.betas.0)?;
-        let exp_avg_sq = average_square(&last.exp_avg_sq, &grad, self.betas.1)?;
-        let corrected = exp_avg_sq.div(1.0 - power(self.betas.1, step))?;
-        let root = corrected.sqrt()?.add(self.eps)?;
-        let by_gradient = -self.lr * (1.0 - now) / (1.0 - product);
-        let value = add_quotient(&value, by_gradient, &grad, &root)?;
-        let by_moment = (-self.lr * next) / (1.0 - product * next);
-        let value = add_quotient(&value, by_moment, &exp_avg, &root)?;
-        *state = Some(NAdamState {
-            exp_avg,
-            exp_avg_sq,
-            step,
-            mu_product,
-        });
-        Ok(value)
+        let p = decay_value(p, lr, decoupled);
+        let g = decay_gradient(g, p, coupled, self.options.maximize);
+        let m = m.lerp(g, 1.0 - betas.0);
+        let v = average_square(v, g, betas.1);
+        let root = (v / self.correction2).sqrt() + self.options.eps;
+        let p = p.add_quotient(self.by_gradient, g, root);
+        [p.add_quotient(self.by_moment, m, root), m, v]
     }
 }

@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{average_square, decay_gradient, decay_value, lerp, power};
+use super::arithmetic::{average_square, decay_gradient, decay_value, power};
 use super::range::{at_least_0, below_1};
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -115,47 +117,67 @@ impl UpdateRule for RAdamConfig {
         grad: &Tensor,
         state: &mut Option<RAdamState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => RAdamState {
-                exp_avg: value.zeros_like()?,
-                exp_avg_sq: value.zeros_like()?,
-                step: 0,
-            },
-        };
+        update_copy(step, self, value, grad, state)
+    }
 
-        let decoupled = if self.decoupled_weight_decay {
-            self.weight_decay
-        } else {
-            0.0
-        };
-        let value = decay_value(value, self.lr, decoupled)?;
-        let through_gradient = self.weight_decay - decoupled;
-        let grad = decay_gradient(grad, &value, through_gradient, self.maximize)?;
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
 
-        let step = last.step.saturating_add(1);
-        let exp_avg = lerp(&last.exp_avg, &grad, 1.0 - self.betas.0)?;
-        let exp_avg_sq = average_square(&last.exp_avg_sq, &grad, self.betas.1)?;
-        let beta2 = self.betas.1;
-        let correction2 = 1.0 - power(beta2, step);
-        let moved = exp_avg.div(1.0 - power(self.betas.0, step))?.mul(self.lr)?;
-        let rho_inf = 2.0 / (1.0 - beta2) - 1.0;
-        let rho = rho_inf - 2.0 * step as f64 * power(beta2, step) / correction2;
-        let moved = if rho > 5.0 {
-            let rest = (rho_inf - 4.0) * (rho_inf - 2.0) * rho;
-            let rectified = ((rho - 4.0) * (rho - 2.0) * rho_inf / rest).sqrt();
-            let root = exp_avg_sq.sqrt()?.add(self.eps)?;
-            let rate = root.reciprocal()?.mul(correction2.sqrt())?;
-            moved.mul(&rate)?.mul(rectified)?
-        } else {
-            moved
+fn step(
+    options: &RAdamConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<RAdamState>,
+) -> Result<()> {
+    let state = or_first(state, value)?;
+    let step = state.step.saturating_add(1);
+    let (beta1, beta2) = options.betas;
+    let correction2 = 1.0 - power(beta2, step);
+    let rho_inf = 2.0 / (1.0 - beta2) - 1.0;
+    let rho = rho_inf - 2.0 * step as f64 * power(beta2, step) / correction2;
+    let rest = (rho_inf - 4.0) * (rho_inf - 2.0) * rho;
+    let formula = Step {
+        options,
+        correction1: 1.0 - power(beta1, step),
+        root_correction2: correction2.sqrt(),
+        rho,
+        rectified: ((rho - 4.0) * (rho - 2.0) * rho_inf / rest).sqrt(),
+    };
+    let written = [value, &mut state.exp_avg, &mut state.exp_avg_sq];
+    update_elements(written, [grad], formula)?;
+    state.step = step;
+    Ok(())
+}
+
+/// The parameter and its moments.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a RAdamConfig,
+    correction1: f64,
+    root_correction2: f64,
+    rho: f64,
+    rectified: f64,
+}
+
+impl UpdateFormula<3, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, m, v]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let RAdamConfig { lr, betas, .. } = *self.options;
+        let (decoupled, coupled) = match self.options.decoupled_weight_decay {
+            true => (self.options.weight_decay, 0.0),
+            false => (0.0, self.options.weight_decay),
         };
-        let value = value.sub(&moved)?;
-        *state = Some(RAdamState {
-            exp_avg,
-            exp_avg_sq,
-            step,
-        });
-        Ok(value)
+        let p = decay_value(p, lr, decoupled);
+        let g = decay_gradient(g, p, coupled, self.options.maximize);
+        let m = m.lerp(g, 1.0 - betas.0);
+        let v = average_square(v, g, betas.1);
+        let moved = m / self.correction1 * lr;
+        if self.rho <= 5.0 {
+            return [p - moved, m, v];
+        }
+        let rate = (v.sqrt() + self.options.eps).recip() * self.root_correction2;
+        [p - moved * rate * self.rectified, m, v]
     }
 }

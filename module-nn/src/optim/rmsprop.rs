@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{add_product, add_quotient, average_square, decay_gradient, lerp};
+use super::arithmetic::{average_square, decay_gradient};
 use super::range::at_least_0;
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{keep_if, or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -119,47 +121,110 @@ impl UpdateRule for RMSpropConfig {
         grad: &Tensor,
         state: &mut Option<RMSpropState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => RMSpropState {
-                square_avg: value.zeros_like()?,
-                momentum_buffer: None,
-                grad_avg: None,
-                step: 0,
-            },
-        };
-        let grad = decay_gradient(grad, value, self.weight_decay, self.maximize)?;
-        let mut next = RMSpropState {
-            square_avg: average_square(&last.square_avg, &grad, self.alpha)?,
-            momentum_buffer: None,
-            grad_avg: None,
-            step: last.step.saturating_add(1),
-        };
-        let or_zeros = |x: &Option<Tensor>| match x {
-            Some(x) => Ok(x.clone()),
-            None => value.zeros_like(),
-        };
-        let square = match self.centered {
-            true => {
-                let average = lerp(&or_zeros(&last.grad_avg)?, &grad, 1.0 - self.alpha)?;
-                let square = add_product(&next.square_avg, -1.0, &average, &average)?;
-                next.grad_avg = Some(average);
-                square
-            }
-            false => next.square_avg.clone(),
-        };
-        let root = square.sqrt()?.add(self.eps)?;
-        let value = match self.momentum > 0.0 {
-            true => {
-                let kept = or_zeros(&last.momentum_buffer)?.mul(self.momentum)?;
-                let buffer = add_quotient(&kept, 1.0, &grad, &root)?;
-                let value = value.add_scaled(&buffer, -self.lr)?;
-                next.momentum_buffer = Some(buffer);
-                value
-            }
-            false => add_quotient(value, -self.lr, &grad, &root)?,
-        };
-        *state = Some(next);
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &RMSpropConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<RMSpropState>,
+) -> Result<()> {
+    let state = or_first(state, value)?;
+    // What an option leaves out is not kept.
+    let average = keep_if(&mut state.grad_avg, options.centered, value)?;
+    let momentum = keep_if(&mut state.momentum_buffer, options.momentum > 0.0, value)?;
+    let (square, formula) = (&mut state.square_avg, Step { options });
+    match (average, momentum) {
+        (None, None) => update_elements([value, square], [grad], Plain(formula)),
+        (None, Some(b)) => update_elements([value, square, b], [grad], WithMomentum(formula)),
+        (Some(a), None) => update_elements([value, square, a], [grad], Centered(formula)),
+        (Some(a), Some(b)) => update_elements([value, square, a, b], [grad], formula),
+    }?;
+    state.step = state.step.saturating_add(1);
+    Ok(())
+}
+
+/// The parameter, the averages of its squared gradients and of its gradients, and its momentum.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a RMSpropConfig,
+}
+
+impl UpdateFormula<4, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, v, a, b]: [T; 4], [g]: [T; 1]) -> [T; 4] {
+        let (g, v) = self.square(p, v, g);
+        let (a, root) = self.center(v, a, g);
+        let (p, b) = self.move_along(p, b, g, root);
+        [p, v, a, b]
+    }
+}
+
+impl Step<'_> {
+    /// The gradient with the decay, and the next average of squares.
+    #[inline]
+    fn square<T: Real>(self, p: T, v: T, g: T) -> (T, T) {
+        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
+        (g, average_square(v, g, self.options.alpha))
+    }
+
+    #[inline]
+    fn root<T: Real>(self, square: T) -> T {
+        square.sqrt() + self.options.eps
+    }
+
+    /// The next average of gradients, and the root of the squares without its own.
+    #[inline]
+    fn center<T: Real>(self, v: T, a: T, g: T) -> (T, T) {
+        let a = a.lerp(g, 1.0 - self.options.alpha);
+        (a, self.root(v.add_product(-1.0, a, a)))
+    }
+
+    /// The parameter and the momentum after a step by the momentum.
+    #[inline]
+    fn move_along<T: Real>(self, p: T, b: T, g: T, root: T) -> (T, T) {
+        let b = (b * self.options.momentum).add_quotient(1.0, g, root);
+        (p.add_scaled(b, -self.options.lr), b)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plain<'a>(Step<'a>);
+
+impl UpdateFormula<2, 1> for Plain<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, v]: [T; 2], [g]: [T; 1]) -> [T; 2] {
+        let (g, v) = self.0.square(p, v, g);
+        [p.add_quotient(-self.0.options.lr, g, self.0.root(v)), v]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct WithMomentum<'a>(Step<'a>);
+
+impl UpdateFormula<3, 1> for WithMomentum<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, v, b]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let (g, v) = self.0.square(p, v, g);
+        let (p, b) = self.0.move_along(p, b, g, self.0.root(v));
+        [p, v, b]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Centered<'a>(Step<'a>);
+
+impl UpdateFormula<3, 1> for Centered<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, v, a]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let (g, v) = self.0.square(p, v, g);
+        let (a, root) = self.0.center(v, a, g);
+        [p.add_quotient(-self.0.options.lr, g, root), v, a]
     }
 }

@@ -1,8 +1,10 @@
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Error, Module, Result, Tensor};
 
-use super::arithmetic::{add_product, decay_gradient};
+use super::arithmetic::decay_gradient;
 use super::range::at_least_0;
-use super::state_fields::param_state;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::{or_insert_with, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -110,30 +112,55 @@ impl UpdateRule for RpropConfig {
         grad: &Tensor,
         state: &mut Option<RpropState>,
     ) -> Result<Tensor> {
-        let last = match state {
-            Some(state) => state.clone(),
-            None => RpropState {
-                prev: value.zeros_like()?,
-                step_size: value.zeros_like()?.add(self.lr)?,
-                step: 0,
-            },
-        };
-        let grad = decay_gradient(grad, value, 0.0, self.maximize)?;
-        let product = grad.mul(&last.prev)?;
-        let (grows, shrinks) = (product.gt(0.0)?, product.lt(0.0)?);
-        let (eta_minus, eta_plus) = self.etas;
-        let (smallest, largest) = self.step_sizes;
-        let sizes = &last.step_size;
-        let grown = grows.where_(&sizes.mul(eta_plus)?, sizes)?;
-        let sizes = shrinks.where_(&sizes.mul(eta_minus)?, &grown)?;
-        let step_size = sizes.clamp(smallest, largest)?;
-        let prev = shrinks.where_(&grad.zeros_like()?, &grad)?;
-        let value = add_product(value, -1.0, &prev.sign()?, &step_size)?;
-        *state = Some(RpropState {
-            prev,
-            step_size,
-            step: last.step.saturating_add(1),
-        });
-        Ok(value)
+        update_copy(step, self, value, grad, state)
+    }
+
+    fn update_in_place() -> Option<UpdateInPlace<Self>> {
+        Some(UpdateInPlace(step))
+    }
+}
+
+fn step(
+    options: &RpropConfig,
+    value: &mut Tensor,
+    grad: &Tensor,
+    state: &mut Option<RpropState>,
+) -> Result<()> {
+    let state = or_insert_with(state, || {
+        let zeros = value.zeros_like()?;
+        Ok(RpropState {
+            step_size: zeros.add(options.lr)?,
+            prev: zeros,
+            step: 0,
+        })
+    })?;
+    let written = [value, &mut state.prev, &mut state.step_size];
+    update_elements(written, [grad], Step { options })?;
+    state.step = state.step.saturating_add(1);
+    Ok(())
+}
+
+/// The parameter, its last gradient and the size of its step.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a RpropConfig,
+}
+
+impl UpdateFormula<3, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, prev, size]: [T; 3], [g]: [T; 1]) -> [T; 3] {
+        let RpropConfig {
+            etas,
+            step_sizes,
+            maximize,
+            ..
+        } = *self.options;
+        let g = decay_gradient(g, p, 0.0, maximize);
+        let (same, turned) = (g * prev, -(g * prev));
+        let grown = same.where_positive(size * etas.1, size);
+        let size = turned.where_positive(size * etas.0, grown);
+        let size = size.clamp(step_sizes.0, step_sizes.1);
+        let prev = turned.where_positive(turned.clamp(0.0, 0.0), g);
+        [p.add_product(-1.0, prev.sign(), size), prev, size]
     }
 }

@@ -186,6 +186,19 @@ pub struct UpdateInPlace<R: UpdateRule>(pub(super) StepInPlace<R>);
 type StepInPlace<R> =
     fn(&R, &mut Tensor, &Tensor, &mut Option<<R as UpdateRule>::State>) -> Result<()>;
 
+/// A step in place, of a copy of the value.
+pub(super) fn update_copy<R: UpdateRule>(
+    step: StepInPlace<R>,
+    rule: &R,
+    value: &Tensor,
+    grad: &Tensor,
+    state: &mut Option<R::State>,
+) -> Result<Tensor> {
+    let mut value = value.clone();
+    step(rule, &mut value, grad, state)?;
+    Ok(value)
+}
+
 /// The optimizer that moves each parameter by an [`UpdateRule`], with the options of its group.
 ///
 /// [`SGD`](super::SGD) and [`AdamW`](super::AdamW) are such optimizers. [`ParamGroups::build`] makes one.

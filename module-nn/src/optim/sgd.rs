@@ -1,8 +1,10 @@
-use module_core::fused::{SGDStep, sgd_step};
+use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Error, Module, Result, Tensor};
 
+use super::arithmetic::decay_gradient;
 use super::range::at_least_0;
-use super::rule::UpdateInPlace;
+use super::rule::{UpdateInPlace, update_copy};
+use super::state_fields::keep_if;
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
@@ -107,9 +109,7 @@ impl UpdateRule for SGDConfig {
     }
 
     fn update(&self, value: &Tensor, grad: &Tensor, buffer: &mut Option<Tensor>) -> Result<Tensor> {
-        let mut value = value.clone();
-        step(self, &mut value, grad, buffer)?;
-        Ok(value)
+        update_copy(step, self, value, grad, buffer)
     }
 
     fn update_in_place() -> Option<UpdateInPlace<Self>> {
@@ -123,13 +123,54 @@ fn step(
     grad: &Tensor,
     buffer: &mut Option<Tensor>,
 ) -> Result<()> {
-    let numbers = SGDStep {
-        lr: options.lr,
-        momentum: options.momentum,
-        dampening: options.dampening,
-        weight_decay: options.weight_decay,
-        nesterov: options.nesterov,
-        maximize: options.maximize,
+    let is_first = buffer.is_none();
+    let formula = Step { options, is_first };
+    let done = match keep_if(buffer, options.momentum != 0.0, value)? {
+        Some(buffer) => update_elements([value, buffer], [grad], formula),
+        None => update_elements([value], [grad], formula),
     };
-    sgd_step(value, grad, buffer, &numbers)
+    if is_first && done.is_err() {
+        *buffer = None;
+    }
+    done
+}
+
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    options: &'a SGDConfig,
+    /// Whether the momentum begins with this gradient.
+    is_first: bool,
+}
+
+impl UpdateFormula<1, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p]: [T; 1], [g]: [T; 1]) -> [T; 1] {
+        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
+        [p.add_scaled(g, -self.options.lr)]
+    }
+}
+
+/// With momentum.
+impl UpdateFormula<2, 1> for Step<'_> {
+    #[inline]
+    fn apply<T: Real>(self, [p, b]: [T; 2], [g]: [T; 1]) -> [T; 2] {
+        let SGDConfig {
+            lr,
+            momentum,
+            dampening,
+            nesterov,
+            ..
+        } = *self.options;
+        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
+        let b = match self.is_first {
+            true => g,
+            false => (b * momentum).add_scaled(g, 1.0 - dampening),
+        };
+        let step = if nesterov {
+            g.add_scaled(b, momentum)
+        } else {
+            b
+        };
+        [p.add_scaled(step, -lr), b]
+    }
 }

@@ -1,6 +1,6 @@
 //! States of optimizers that are written as a list of fields.
 
-use module_core::Tensor;
+use module_core::{Result, Tensor};
 
 use super::Slots;
 
@@ -9,6 +9,9 @@ pub(super) trait StateField: Sized {
     /// Whether it is like the parameter in shape, dtype and device.
     const LIKE_PARAMETER: bool;
 
+    /// That of a parameter which was never moved: zero, or none of an optional field.
+    fn first(value: &Tensor) -> Result<Self>;
+
     /// The tensor that is saved; none of an optional field that is not there.
     fn save(&self) -> Option<Tensor>;
 
@@ -16,8 +19,50 @@ pub(super) trait StateField: Sized {
     fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String>;
 }
 
+/// A state that begins with the fields' [first values](StateField::first).
+pub(super) trait FirstState: Sized {
+    /// The state of a parameter that was never moved.
+    fn first(value: &Tensor) -> Result<Self>;
+}
+
+/// The state, the first one if there is none.
+pub(super) fn or_first<'a, S: FirstState>(
+    state: &'a mut Option<S>,
+    value: &Tensor,
+) -> Result<&'a mut S> {
+    or_insert_with(state, || S::first(value))
+}
+
+/// What is there, or what it begins with.
+pub(super) fn or_insert_with<T>(
+    state: &mut Option<T>,
+    first: impl FnOnce() -> Result<T>,
+) -> Result<&mut T> {
+    Ok(match state {
+        Some(state) => state,
+        None => state.insert(first()?),
+    })
+}
+
+/// The tensor of an optional field, zeros if it begins now; it is dropped where it is not kept.
+pub(super) fn keep_if<'a>(
+    field: &'a mut Option<Tensor>,
+    is_kept: bool,
+    value: &Tensor,
+) -> Result<Option<&'a mut Tensor>> {
+    if !is_kept {
+        *field = None;
+        return Ok(None);
+    }
+    or_insert_with(field, || value.zeros_like()).map(Some)
+}
+
 impl StateField for Tensor {
     const LIKE_PARAMETER: bool = true;
+
+    fn first(value: &Tensor) -> Result<Self> {
+        value.zeros_like()
+    }
 
     fn save(&self) -> Option<Tensor> {
         Some(self.clone())
@@ -31,6 +76,10 @@ impl StateField for Tensor {
 impl StateField for Option<Tensor> {
     const LIKE_PARAMETER: bool = true;
 
+    fn first(_: &Tensor) -> Result<Self> {
+        Ok(None)
+    }
+
     fn save(&self) -> Option<Tensor> {
         self.clone()
     }
@@ -43,6 +92,10 @@ impl StateField for Option<Tensor> {
 /// The number of steps.
 impl StateField for u64 {
     const LIKE_PARAMETER: bool = false;
+
+    fn first(_: &Tensor) -> Result<Self> {
+        Ok(0)
+    }
 
     fn save(&self) -> Option<Tensor> {
         // No run has 2⁶³ steps.
@@ -59,6 +112,10 @@ impl StateField for u64 {
 /// A number that PyTorch keeps as a tensor of its default dtype.
 impl StateField for f32 {
     const LIKE_PARAMETER: bool = false;
+
+    fn first(_: &Tensor) -> Result<Self> {
+        Ok(0.0)
+    }
 
     fn save(&self) -> Option<Tensor> {
         Some(Tensor::from(*self))
@@ -86,6 +143,16 @@ macro_rules! param_state {
             $(#[$first_doc])*
             pub(super) $first: module_core::Tensor,
             $($(#[$other_doc])* pub(super) $other: $other_type,)*
+        }
+
+        impl $crate::optim::state_fields::FirstState for $state {
+            fn first(value: &module_core::Tensor) -> module_core::Result<Self> {
+                use $crate::optim::state_fields::StateField;
+                Ok(Self {
+                    $first: StateField::first(value)?,
+                    $($other: StateField::first(value)?,)*
+                })
+            }
         }
 
         impl $crate::optim::ParamState for $state {

@@ -2,8 +2,8 @@
 //! return.
 
 use super::{
-    AttentionGeometry, CrossEntropyGeometry, NormGeometry, Operand, RecurrentGeometry, Saved,
-    SoftmaxOp, Storage,
+    AttentionGeometry, CrossEntropyGeometry, Formula, NormGeometry, Operand, RecurrentGeometry,
+    Saved, SoftmaxOp, Storage,
 };
 use crate::{DType, Result};
 
@@ -109,25 +109,22 @@ pub trait RecurrentKernels {
     ) -> Result<RecurrentGradients>;
 }
 
-/// The step of AdamW. It fails as [`Backend::unary`](super::Backend::unary).
-pub trait AdamWKernels {
-    /// Whether there is a step for parameters of a dtype. What is not served is composed of other
-    /// operations, with a rounding after each of PyTorch's.
+/// Elementwise formulas over several tensors, in one pass, as optimizers need them. They fail as
+/// [`Backend::unary`](super::Backend::unary).
+pub trait UpdateKernels {
+    /// Whether tensors of a dtype are updated. What is not served is composed of other operations, with a rounding
+    /// after each step of the formula.
     fn serves(&self, dtype: DType) -> bool;
 
-    /// Moves a parameter. It and the moments, which have its dtype, are changed where they lie, or replaced
-    /// where other handles share their memory; an error leaves them as they were.
-    fn step(&self, memory: AdamWMemory<'_>, grad: Operand, step: &AdamWStep) -> Result<()>;
-}
-
-/// The step of SGD. It fails as [`Backend::unary`](super::Backend::unary).
-pub trait SGDKernels {
-    /// Whether there is a step for parameters of a dtype, as [`AdamWKernels::serves`].
-    fn serves(&self, dtype: DType) -> bool;
-
-    /// Moves a parameter. It and the momentum, which has its dtype, are changed where they lie, or replaced
-    /// where other handles share their memory; an error leaves them as they were.
-    fn step(&self, memory: SGDMemory<'_>, grad: Operand, step: &SGDStep) -> Result<()>;
+    /// Writes the results of a formula over its first tensors. Those and the tensors that it reads have one dtype and
+    /// number of elements, in the same order: what is written lies from the start of its memory. It is changed where
+    /// it lies, or replaced where other handles share its memory; an error leaves it as it was.
+    fn update(
+        &self,
+        written: &mut [&mut Storage],
+        read: &[Operand],
+        formula: &Formula,
+    ) -> Result<()>;
 }
 
 /// The inputs of [`NormKernels`].
@@ -172,92 +169,6 @@ pub struct CrossEntropyInputs {
     pub target: Operand,
     /// A weight for each class.
     pub weight: Option<Operand>,
-}
-
-/// The memory that [`AdamWKernels`] changes: all of it begins with as many elements as the parameter has, in
-/// the same order.
-pub struct AdamWMemory<'a> {
-    /// The parameter.
-    pub value: &'a mut Storage,
-    /// The first moment.
-    pub exp_avg: &'a mut Storage,
-    /// The second moment.
-    pub exp_avg_sq: &'a mut Storage,
-    /// The greatest second moment so far, with AMSGrad only.
-    pub max_exp_avg_sq: Option<&'a mut Storage>,
-}
-
-/// The numbers of one step of AdamW, with PyTorch's names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AdamWStep {
-    /// The learning rate.
-    pub lr: f64,
-    /// The decay rates of the first and the second moment.
-    pub betas: (f64, f64),
-    /// The number that is added to the root of the second moment.
-    pub eps: f64,
-    /// The weight decay, which is multiplied by the learning rate.
-    pub weight_decay: f64,
-    /// Whether to climb instead of to descend.
-    pub maximize: bool,
-    /// The number of the step; the first is 1.
-    pub step: u64,
-}
-
-impl AdamWStep {
-    /// The factor `w` of the first moment, `m + w·(g - m)`, and whether it is `g + w·(g - m)`, which
-    /// rounds less where the gradient is the larger part.
-    pub fn lerp(&self) -> (f64, bool) {
-        let part = 1.0 - self.betas.0;
-        if part < 0.5 {
-            (part, false)
-        } else {
-            (part - 1.0, true)
-        }
-    }
-
-    /// The factor by which the parameter is multiplied first.
-    pub fn decay(&self) -> f64 {
-        1.0 - self.lr * self.weight_decay
-    }
-
-    /// The rate over the correction of the first moment, `γ / (1 - β₁ᵗ)`.
-    pub fn step_size(&self) -> f64 {
-        self.lr / (1.0 - self.betas.0.powf(self.step as f64))
-    }
-
-    /// The root of the correction of the second moment, `√(1 - β₂ᵗ)`.
-    pub fn root_correction(&self) -> f64 {
-        (1.0 - self.betas.1.powf(self.step as f64)).sqrt()
-    }
-}
-
-/// The memory that [`SGDKernels`] changes: all of it begins with as many elements as the parameter has, in
-/// the same order.
-pub struct SGDMemory<'a> {
-    /// The parameter.
-    pub value: &'a mut Storage,
-    /// The momentum; none where [`SGDStep::momentum`] is 0.
-    pub momentum_buffer: Option<&'a mut Storage>,
-    /// Whether the momentum begins with this gradient: what its memory holds is not read.
-    pub is_first: bool,
-}
-
-/// The numbers of one step of SGD, with PyTorch's names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SGDStep {
-    /// The learning rate.
-    pub lr: f64,
-    /// The factor of the momentum.
-    pub momentum: f64,
-    /// How much less of a gradient enters the momentum.
-    pub dampening: f64,
-    /// The factor by which the parameter is added to its gradient.
-    pub weight_decay: f64,
-    /// Whether the step looks ahead along the momentum.
-    pub nesterov: bool,
-    /// Whether to climb instead of to descend.
-    pub maximize: bool,
 }
 
 /// The inputs of [`AttentionKernels`].

@@ -3,11 +3,11 @@
 use std::any::Any;
 
 use super::{
-    AdamWKernels, ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp,
-    CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp,
-    NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
-    SGDKernels, SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
-    UnfoldGeometry, UnfoldOp,
+    ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
+    DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,
+    PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry, SampleGeometry,
+    SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp,
+    UpdateKernels,
 };
 use crate::layout::Layout;
 use crate::{DType, Result, Scalar};
@@ -346,13 +346,8 @@ pub trait Backend: Any + Send + Sync {
         None
     }
 
-    /// The step of AdamW.
-    fn adamw(&self) -> Option<&dyn AdamWKernels> {
-        None
-    }
-
-    /// The step of SGD.
-    fn sgd(&self) -> Option<&dyn SGDKernels> {
+    /// Elementwise formulas over several tensors.
+    fn updates(&self) -> Option<&dyn UpdateKernels> {
         None
     }
 }

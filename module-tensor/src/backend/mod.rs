@@ -13,6 +13,7 @@ mod absent;
 pub(crate) mod cpu;
 mod device;
 mod dispatch;
+mod formula;
 mod fused;
 mod geometry;
 mod host;
@@ -21,6 +22,7 @@ mod memory;
 mod ops;
 mod packed;
 mod random;
+mod real;
 mod saved;
 mod shared;
 mod storage;
@@ -28,14 +30,16 @@ mod unary;
 
 pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
-pub(crate) use cpu::{check_host_allocatable, cpu_bytes, cpu_storage, cpu_view};
+pub(crate) use cpu::{
+    check_host_allocatable, cpu_bytes, cpu_computes, cpu_storage, cpu_view, update_cpu,
+};
 pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
+pub use formula::{Formula, FormulaOp, FormulaStep};
 pub use fused::{
-    AdamWKernels, AdamWMemory, AdamWStep, AttentionInputs, AttentionKernels, CrossEntropyInputs,
-    CrossEntropyKernels, NormGradients, NormInputs, NormKernels, Normalized, RecurrentGradients,
-    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SGDKernels, SGDMemory,
-    SGDStep, SoftmaxKernels,
+    AttentionInputs, AttentionKernels, CrossEntropyInputs, CrossEntropyKernels, NormGradients,
+    NormInputs, NormKernels, Normalized, RecurrentGradients, RecurrentInputs, RecurrentKernels,
+    RecurrentNeeds, RecurrentStates, SoftmaxKernels, UpdateKernels,
 };
 pub use geometry::{
     AttentionGeometry, ConvGeometry, CrossEntropyGeometry, GatherAlongGeometry, GatherDim,
@@ -51,6 +55,7 @@ pub use ops::{
 };
 pub use packed::Packed;
 pub use random::{DeviceGenerator, Distribution};
+pub use real::{Real, UpdateFormula};
 pub use saved::Saved;
 pub use shared::SharedBytes;
 pub use storage::{Operand, Storage};

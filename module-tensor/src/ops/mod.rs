@@ -1,7 +1,6 @@
 //! Operations, a file for each family: the method and its gradient side by side.
 
 mod accumulate;
-mod adamw;
 mod adaptive_pool;
 mod addmm;
 mod angle;
@@ -80,7 +79,6 @@ mod scan;
 mod scatter;
 mod scatter_reduce;
 mod search;
-mod sgd;
 mod sign;
 mod sign_bit;
 mod sizes;
@@ -95,11 +93,11 @@ mod trigonometric;
 mod unfold;
 mod unique;
 mod unpool;
+mod update;
 mod value;
 mod view;
 mod window;
 
-pub use adamw::{AdamWMoments, adamw_step};
 pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
 pub use avg_pool::AvgPoolOptions;
@@ -122,11 +120,11 @@ pub use reduce_dim::ReduceDim;
 pub use repeat_interleave::Repeats;
 pub use scatter_reduce::ScatterReduce;
 pub use search::SearchSortedOptions;
-pub use sgd::sgd_step;
 pub use sizes::{Padding, Sizes};
 pub use tensordot::TensordotDims;
 pub use unfold::UnfoldOptions;
 pub use unique::Unique;
+pub use update::update_elements;
 pub use value::Value;
 
 use crate::backend::{Storage, UnaryOp};

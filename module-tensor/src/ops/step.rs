@@ -1,6 +1,6 @@
 //! What the steps of optimizers share: they write over the parameter where nobody else holds its memory.
 
-use crate::tensor::{NoGradient, Tensor};
+use crate::tensor::Tensor;
 use crate::{Result, ShapeError};
 
 impl Tensor {
@@ -20,28 +20,6 @@ impl Tensor {
             }
         }
         Ok(())
-    }
-
-    /// Moves this parameter by a step, which has no gradient. `step` is given it untracked, and leaves it as it
-    /// was if it fails.
-    pub(super) fn step(
-        &mut self,
-        op: &'static str,
-        grad: &Self,
-        step: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        // No other handle must hold the memory while it is written.
-        let edge = self.edge.take();
-        let done = step(self);
-        let before = Self {
-            edge,
-            ..self.clone()
-        };
-        match done {
-            Ok(()) => *self = self.clone().record([&before, grad], |_| NoGradient(op)),
-            Err(_) => *self = before,
-        }
-        done
     }
 
     /// Has the elements lie from the start of the storage, in row-major order, as kernels write them.

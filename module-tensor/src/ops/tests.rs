@@ -582,9 +582,8 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = &sources!(
     "accumulate",
-    "adamw",
-    "sgd",
     "step",
+    "update",
     "adaptive_pool",
     "addmm",
     "angle",

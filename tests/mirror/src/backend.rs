@@ -1,11 +1,11 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use module_tensor::backend::{
-    AdamWKernels, ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry,
-    ConvOp, CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData,
-    LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
-    ResampleGeometry, SGDKernels, SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp,
-    Storage, UnaryOp, UnfoldGeometry, UnfoldOp,
+    ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
+    CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp,
+    NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
+    SampleGeometry, SampleOp, Saved, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry,
+    UnfoldOp, UpdateKernels,
 };
 use module_tensor::{DType, Device, DeviceError, Error, Layout, Result, Scalar, Tensor};
 
@@ -428,11 +428,7 @@ impl Backend for Mirror {
         self.has(Family::Recurrent).then_some(self)
     }
 
-    fn adamw(&self) -> Option<&dyn AdamWKernels> {
-        self.has(Family::AdamW).then_some(self)
-    }
-
-    fn sgd(&self) -> Option<&dyn SGDKernels> {
-        self.has(Family::SGD).then_some(self)
+    fn updates(&self) -> Option<&dyn UpdateKernels> {
+        self.has(Family::Updates).then_some(self)
     }
 }

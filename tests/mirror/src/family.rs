@@ -11,21 +11,18 @@ pub enum Family {
     Attention,
     /// `recurrent` and its gradient.
     Recurrent,
-    /// `adamw`.
-    AdamW,
-    /// `sgd`.
-    SGD,
+    /// `updates`.
+    Updates,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::Softmax,
         Self::Norm,
         Self::CrossEntropy,
         Self::Attention,
         Self::Recurrent,
-        Self::AdamW,
-        Self::SGD,
+        Self::Updates,
     ];
 }

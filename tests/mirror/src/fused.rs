@@ -1,16 +1,14 @@
 //! The fused families, behind the mirror.
 
 use module_tensor::backend::{
-    AdamWKernels, AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, AttentionKernels,
-    Backend, CrossEntropyGeometry, CrossEntropyInputs, CrossEntropyKernels, NormGeometry,
-    NormGradients, NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry,
-    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates,
-    SGDKernels, SGDMemory, SGDStep, Saved, SoftmaxKernels, SoftmaxOp, Storage,
+    AttentionGeometry, AttentionInputs, AttentionKernels, Backend, CrossEntropyGeometry,
+    CrossEntropyInputs, CrossEntropyKernels, NormGeometry, NormGradients, NormInputs, NormKernels,
+    Normalized, Operand, RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels,
+    RecurrentNeeds, RecurrentStates, Saved, SoftmaxKernels, SoftmaxOp, Storage,
 };
-use module_tensor::{DType, Device, Result};
+use module_tensor::{Device, Result};
 
 use crate::inputs::Inputs;
-use crate::storage::MirrorStorage;
 use crate::{Family, Mirror};
 
 /// The CPU's kernels of a family, which it has.
@@ -169,66 +167,5 @@ impl RecurrentKernels for Mirror {
             bias: hide(grads.bias),
             projection: hide(grads.projection),
         })
-    }
-}
-
-impl AdamWKernels for Mirror {
-    fn serves(&self, dtype: DType) -> bool {
-        of_cpu(|cpu| cpu.adamw()).is_ok_and(|cpu| cpu.serves(dtype))
-    }
-
-    fn step(&self, memory: AdamWMemory<'_>, grad: Operand, step: &AdamWStep) -> Result<()> {
-        let grad = self.read(grad)?;
-        let mut value = self.behind("adamw", memory.value)?;
-        let mut exp_avg = self.behind("adamw", memory.exp_avg)?;
-        let mut exp_avg_sq = self.behind("adamw", memory.exp_avg_sq)?;
-        let most = memory.max_exp_avg_sq.as_deref();
-        let mut most = most.map(|x| self.behind("adamw", x)).transpose()?;
-        let inner = AdamWMemory {
-            value: &mut value,
-            exp_avg: &mut exp_avg,
-            exp_avg_sq: &mut exp_avg_sq,
-            max_exp_avg_sq: most.as_mut(),
-        };
-        of_cpu(|cpu| cpu.adamw())?.step(inner, grad, step)?;
-        *memory.value = self.hide(value);
-        *memory.exp_avg = self.hide(exp_avg);
-        *memory.exp_avg_sq = self.hide(exp_avg_sq);
-        if let (Some(to), Some(most)) = (memory.max_exp_avg_sq, most) {
-            *to = self.hide(most);
-        }
-        Ok(())
-    }
-}
-
-impl SGDKernels for Mirror {
-    fn serves(&self, dtype: DType) -> bool {
-        of_cpu(|cpu| cpu.sgd()).is_ok_and(|cpu| cpu.serves(dtype))
-    }
-
-    fn step(&self, memory: SGDMemory<'_>, grad: Operand, step: &SGDStep) -> Result<()> {
-        let grad = self.read(grad)?;
-        let mut value = self.behind("sgd", memory.value)?;
-        let buffer = memory.momentum_buffer.as_deref();
-        let mut buffer = buffer.map(|x| self.behind("sgd", x)).transpose()?;
-        let inner = SGDMemory {
-            value: &mut value,
-            momentum_buffer: buffer.as_mut(),
-            is_first: memory.is_first,
-        };
-        of_cpu(|cpu| cpu.sgd())?.step(inner, grad, step)?;
-        *memory.value = self.hide(value);
-        if let (Some(to), Some(buffer)) = (memory.momentum_buffer, buffer) {
-            *to = self.hide(buffer);
-        }
-        Ok(())
-    }
-}
-
-impl Mirror {
-    /// The CPU's memory behind that of this device, to be written.
-    fn behind(&self, op: &'static str, x: &Storage) -> Result<Storage> {
-        let data: &MirrorStorage = x.data(op, self.device())?;
-        Ok(data.behind.clone())
     }
 }

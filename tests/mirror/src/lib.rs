@@ -11,6 +11,7 @@ mod fused;
 mod generator;
 mod inputs;
 mod storage;
+mod updates;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,8 +1,8 @@
 //! The backend of host memory.
 
 use super::super::{
-    AdamWKernels, AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels,
-    RecurrentKernels, SGDKernels, SoftmaxKernels,
+    AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels, RecurrentKernels,
+    SoftmaxKernels,
 };
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
@@ -339,14 +339,6 @@ impl Backend for CpuBackend {
     }
 
     fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
-        Some(self)
-    }
-
-    fn adamw(&self) -> Option<&dyn AdamWKernels> {
-        Some(self)
-    }
-
-    fn sgd(&self) -> Option<&dyn SGDKernels> {
         Some(self)
     }
 }

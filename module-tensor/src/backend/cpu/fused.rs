@@ -1,20 +1,18 @@
 //! The families of kernels that do several steps at once.
 
 use super::super::{
-    AdamWKernels, AttentionKernels, CrossEntropyKernels, NormKernels, RecurrentKernels, SGDKernels,
-    SoftmaxKernels,
+    AttentionKernels, CrossEntropyKernels, NormKernels, RecurrentKernels, SoftmaxKernels,
 };
 use super::backend::CpuBackend;
 use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
-    AdamWMemory, AdamWStep, AttentionGeometry, AttentionInputs, CrossEntropyGeometry,
-    CrossEntropyInputs, NormGeometry, NormGradients, NormInputs, Normalized, Operand,
-    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates,
-    SGDMemory, SGDStep, Saved, SoftmaxOp, Storage,
+    AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
+    NormGradients, NormInputs, Normalized, Operand, RecurrentGeometry, RecurrentGradients,
+    RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved, SoftmaxOp, Storage,
 };
-use super::{adamw, attention, cross_entropy, logsumexp, map, normalize, recurrent, sgd, softmax};
+use super::{attention, cross_entropy, logsumexp, map, normalize, recurrent, softmax};
+use crate::Result;
 use crate::layout::Layout;
-use crate::{DType, Result};
 
 impl SoftmaxKernels for CpuBackend {
     fn softmax_backward(
@@ -182,27 +180,5 @@ impl RecurrentKernels for CpuBackend {
             bias: rounded_if(grads.bias, bias)?,
             projection: rounded_if(grads.projection, projection)?,
         })
-    }
-}
-
-impl AdamWKernels for CpuBackend {
-    /// Half precision is rounded after each step, as in PyTorch, which is composed.
-    fn serves(&self, dtype: DType) -> bool {
-        matches!(dtype, DType::F32 | DType::F64)
-    }
-
-    fn step(&self, memory: AdamWMemory<'_>, grad: Operand, step: &AdamWStep) -> Result<()> {
-        adamw::adamw(memory, &grad, step)
-    }
-}
-
-impl SGDKernels for CpuBackend {
-    /// As for AdamW.
-    fn serves(&self, dtype: DType) -> bool {
-        matches!(dtype, DType::F32 | DType::F64)
-    }
-
-    fn step(&self, memory: SGDMemory<'_>, grad: Operand, step: &SGDStep) -> Result<()> {
-        sgd::sgd(memory, &grad, step)
     }
 }

@@ -1,6 +1,5 @@
 //! The CPU backend: host memory, and the kernels on it.
 
-mod adamw;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;
@@ -26,6 +25,7 @@ mod half_precision;
 mod half_product;
 mod index;
 mod interleave;
+mod lane;
 mod lanes;
 mod lock;
 mod logsumexp;
@@ -51,7 +51,6 @@ mod resample_axis;
 pub(crate) mod rng;
 mod sample;
 mod scan;
-mod sgd;
 mod softmax;
 mod sort;
 mod special;
@@ -64,6 +63,7 @@ mod threads;
 mod transpose;
 mod unary;
 mod unfold;
+mod update;
 mod update_in_place;
 mod vector;
 mod view;
@@ -74,20 +74,20 @@ pub(super) use backend::CPU;
 pub(crate) use memory::check_allocatable as check_host_allocatable;
 pub(crate) use storage::cpu_storage;
 pub use threads::{num_threads, set_num_threads};
+pub(crate) use update::{cpu_computes, update_cpu};
 pub(crate) use view::{array_view as cpu_view, le_bytes as cpu_bytes};
 pub use winograd::{exact_convolutions, set_exact_convolutions};
 
 use super::dispatch;
 use super::unary::unary_ops;
 use super::{
-    AdamWMemory, AdamWStep, ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CompareOp,
-    ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange,
-    GatherAlongGeometry, GatherDim, HostData, LinearOp, NormGeometry, NormGradients, NormInputs,
-    NormOver, Normalized, Operand, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
-    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp,
-    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SGDMemory, SGDStep, SampleGeometry,
-    SampleOp, Saved, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry,
-    UnfoldOp,
+    ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CompareOp, ConvGeometry, ConvOp,
+    CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange, GatherAlongGeometry,
+    GatherDim, HostData, LinearOp, NormGeometry, NormGradients, NormInputs, NormOver, Normalized,
+    Operand, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, Real, RecurrentGeometry,
+    RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp, RecurrentStates, ReduceOp,
+    ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved, SharedBytes, SoftmaxOp,
+    Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
 };
 use crate::simd;
 use memory::{check_allocatable, scratch};

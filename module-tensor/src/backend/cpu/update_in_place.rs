@@ -14,52 +14,51 @@ pub(super) const LANES: usize = 64;
 const TURN: usize = 4;
 
 /// What becomes of elements that lie side by side.
-pub(super) trait Update<T, const N: usize>: Copy + Sync {
+pub(super) trait Update<T, const N: usize, const R: usize>: Copy + Sync {
     /// To be marked `#[inline(always)]`.
-    fn update(self, written: &mut [[T; LANES]; N], read: &[T; LANES]);
+    fn update(self, written: &mut [[T; LANES]; N], read: &[&[T; LANES]; R]);
 }
 
 /// Updates all elements, of which each takes about `ns` nanoseconds; the slices have one length.
-pub(super) fn update_in_place<T: Number, const N: usize>(
+pub(super) fn update_in_place<T: Number, const N: usize, const R: usize>(
     written: [&mut [T]; N],
-    read: &[T],
+    read: [&[T]; R],
     ns: usize,
-    update: impl Update<T, N>,
+    update: impl Update<T, N, R>,
 ) -> Result<()> {
-    parallel_for(
-        read.len(),
-        ns,
-        Slices(written),
-        &|range, Slices(written)| {
-            let (chunks, rest) = read[range].as_chunks::<LANES>();
-            let split = written.map(|slice| slice.as_chunks_mut::<LANES>());
-            let mut last = [[T::zero(); LANES]; N];
-            let mut rests = [(); N].map(|()| <&mut [T]>::default());
-            let mut all = [(); N].map(|()| <&mut [[T; LANES]]>::default());
-            for (i, (chunks, rest)) in split.into_iter().enumerate() {
-                last[i][..rest.len()].copy_from_slice(rest);
-                (all[i], rests[i]) = (chunks, rest);
-            }
+    let len = written.first().map_or(0, |x| x.len());
+    parallel_for(len, ns, Slices(written), &|range, Slices(written)| {
+        let mut last = [[T::zero(); LANES]; N];
+        let mut rests = [(); N].map(|()| <&mut [T]>::default());
+        let mut all = [(); N].map(|()| <&mut [[T; LANES]]>::default());
+        for (i, slice) in written.into_iter().enumerate() {
+            let (chunks, rest) = slice.as_chunks_mut::<LANES>();
+            last[i][..rest.len()].copy_from_slice(rest);
+            (all[i], rests[i]) = (chunks, rest);
+        }
+        let split = read.map(|x| x[range.clone()].as_chunks::<LANES>());
+        run_at_best_level(Chunks {
+            written: all,
+            read: split.map(|(chunks, _)| chunks),
+            update,
+        });
+        if range.len() % LANES != 0 {
+            let read = split.map(|(_, rest)| {
+                let mut chunk = [T::zero(); LANES];
+                chunk[..rest.len()].copy_from_slice(rest);
+                chunk
+            });
             run_at_best_level(Chunks {
-                written: all,
-                read: chunks,
+                written: last.each_mut().map(std::slice::from_mut),
+                read: read.each_ref().map(std::slice::from_ref),
                 update,
             });
-            if !rest.is_empty() {
-                let mut read = [T::zero(); LANES];
-                read[..rest.len()].copy_from_slice(rest);
-                run_at_best_level(Chunks {
-                    written: last.each_mut().map(std::slice::from_mut),
-                    read: &[read],
-                    update,
-                });
-                for (slice, last) in rests.into_iter().zip(&last) {
-                    slice.copy_from_slice(&last[..slice.len()]);
-                }
+            for (slice, last) in rests.into_iter().zip(&last) {
+                slice.copy_from_slice(&last[..slice.len()]);
             }
-            Ok(())
-        },
-    )
+        }
+        Ok(())
+    })
 }
 
 struct Slices<'a, T, const N: usize>([&'a mut [T]; N]);
@@ -76,13 +75,15 @@ impl<T: Send, const N: usize> SplitAt for Slices<'_, T, N> {
     }
 }
 
-struct Chunks<'a, T, U, const N: usize> {
+struct Chunks<'a, T, U, const N: usize, const R: usize> {
     written: [&'a mut [[T; LANES]]; N],
-    read: &'a [[T; LANES]],
+    read: [&'a [[T; LANES]]; R],
     update: U,
 }
 
-impl<T: Number, U: Update<T, N>, const N: usize> Loop for Chunks<'_, T, U, N> {
+impl<T: Number, U: Update<T, N, R>, const N: usize, const R: usize> Loop
+    for Chunks<'_, T, U, N, R>
+{
     type Output = ();
 
     // Both halves in turns: a processor fetches more at once from two places than from one.
@@ -90,7 +91,8 @@ impl<T: Number, U: Update<T, N>, const N: usize> Loop for Chunks<'_, T, U, N> {
     #[inline(always)]
     #[allow(clippy::inline_always, clippy::needless_range_loop)]
     fn run(self) {
-        let (written, count) = (self.written, self.read.len());
+        let written = self.written;
+        let count = written.first().map_or(0, |x| x.len());
         let half = count / 2;
         // Copies, which no write to one of the memories can change.
         let mut own = [[T::zero(); LANES]; N];
@@ -100,7 +102,7 @@ impl<T: Number, U: Update<T, N>, const N: usize> Loop for Chunks<'_, T, U, N> {
                     for k in 0..N {
                         own[k] = written[k][i];
                     }
-                    self.update.update(&mut own, &self.read[i]);
+                    self.update.update(&mut own, &self.read.map(|x| &x[i]));
                     for k in 0..N {
                         written[k][i] = own[k];
                     }
@@ -137,10 +139,10 @@ mod tests {
     #[derive(Clone, Copy)]
     struct AddAndCount;
 
-    impl Update<i64, 2> for AddAndCount {
+    impl Update<i64, 2, 1> for AddAndCount {
         #[inline(always)]
         #[allow(clippy::inline_always)]
-        fn update(self, written: &mut [[i64; LANES]; 2], read: &[i64; LANES]) {
+        fn update(self, written: &mut [[i64; LANES]; 2], [read]: &[&[i64; LANES]; 1]) {
             let [sums, counts] = written;
             for i in 0..LANES {
                 sums[i] += read[i];
@@ -163,7 +165,7 @@ mod tests {
         ] {
             let read: Vec<i64> = (0..len as i64).collect();
             let (mut sums, mut counts) = (read.clone(), vec![0; len]);
-            update_in_place([&mut sums, &mut counts], &read, 1, AddAndCount).unwrap();
+            update_in_place([&mut sums, &mut counts], [&read], 1, AddAndCount).unwrap();
             assert!(sums.iter().zip(&read).all(|(sum, v)| *sum == 2 * v));
             assert!(counts.iter().all(|&count| count == 1), "{len}");
         }

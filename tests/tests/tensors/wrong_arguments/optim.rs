@@ -1,45 +1,30 @@
 //! Steps of optimizers.
 
 use super::fuzz;
-use module_core::fused::{AdamWMoments, AdamWStep, SGDStep, adamw_step, sgd_step};
+use module_core::fused::{Real, UpdateFormula, update_elements};
+
+#[derive(Clone, Copy)]
+struct Step {
+    numbers: [f64; 3],
+}
+
+impl UpdateFormula<2, 1> for Step {
+    fn apply<T: Real>(self, [value, square]: [T; 2], [grad]: [T; 1]) -> [T; 2] {
+        let [lr, beta, eps] = self.numbers;
+        let square = (square * beta).add_product(1.0 - beta, grad, grad);
+        let root = square.sqrt() + eps;
+        [value.add_quotient(-lr, grad, root), square]
+    }
+}
 
 #[test]
 fn steps() {
-    fuzz("adamw_step", |d| {
-        let x = d.maybe_huge();
-        let like = |d: &mut super::Draw| if d.often() { x.clone() } else { d.like(&x) };
-        let grad = like(d);
-        let mut moments = AdamWMoments {
-            exp_avg: like(d),
-            exp_avg_sq: like(d),
-            max_exp_avg_sq: if d.often() { None } else { Some(like(d)) },
-        };
-        let step = AdamWStep {
-            lr: d.number(),
-            betas: (d.number(), d.number()),
-            eps: d.number(),
-            weight_decay: d.number(),
-            maximize: d.often(),
-            step: d.size() as u64,
-        };
-        let mut x = x.clone();
-        adamw_step(&mut x, &grad, &mut moments, &step)?;
-        Ok(x)
-    });
-    fuzz("sgd_step", |d| {
+    fuzz("update_elements", |d| {
         let mut x = d.maybe_huge();
         let like = |d: &mut super::Draw| if d.often() { x.clone() } else { d.like(&x) };
-        let grad = like(d);
-        let mut buffer = if d.often() { Some(like(d)) } else { None };
-        let step = SGDStep {
-            lr: d.number(),
-            momentum: d.number(),
-            dampening: d.number(),
-            weight_decay: d.number(),
-            nesterov: d.often(),
-            maximize: d.often(),
-        };
-        sgd_step(&mut x, &grad, &mut buffer, &step)?;
+        let (grad, mut square) = (like(d), like(d));
+        let numbers = [d.number(), d.number(), d.number()];
+        update_elements([&mut x, &mut square], [&grad], Step { numbers })?;
         Ok(x)
     });
 }

@@ -1,0 +1,73 @@
+//! Elementwise formulas, which a kernel computes in one pass over several tensors.
+
+/// An operation of a [`Formula`], of up to three elements `a`, `b` and `c`.
+///
+/// Each rounds once to the dtype of the elements, but for the roundings within that its formula has in PyTorch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FormulaOp {
+    /// `-a`
+    Neg,
+    /// `|a|`
+    Abs,
+    /// `1/a`
+    Recip,
+    /// `√a`
+    Sqrt,
+    /// 1, -1 or 0, as `a` is above, below or neither.
+    Sign,
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a · b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// The greater one; NaN if either is.
+    Maximum,
+    /// `a + s`
+    AddNumber(f64),
+    /// `a · s`
+    MulNumber(f64),
+    /// `a / s`
+    DivNumber(f64),
+    /// `a`, at least the first and at most the second number; NaN stays.
+    Clamp(f64, f64),
+    /// `a + s·b`
+    AddScaled(f64),
+    /// `a + (s·b)·c`
+    AddProduct(f64),
+    /// `a + (s·b)/c`
+    AddQuotient(f64),
+    /// `a + w·(b - a)`, or `b + (w - 1)·(b - a)` where `w` is at least a half, which rounds less.
+    Lerp(f64),
+    /// `b` where `a` is above 0, else `c`.
+    WherePositive,
+}
+
+/// A step of a [`Formula`]: its operation, and the numbers of the values that it takes. What an operation does not
+/// take repeats the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FormulaStep {
+    /// What is computed.
+    pub op: FormulaOp,
+    /// The numbers of `a`, `b` and `c`.
+    pub inputs: [usize; 3],
+}
+
+/// An elementwise formula of several tensors of one shape and dtype.
+///
+/// Its values are numbered: first the elements of the tensors that are written, then of those that are read, then
+/// the results of the steps, each of which takes earlier values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    /// How many tensors are written.
+    pub written: usize,
+    /// How many tensors are only read.
+    pub read: usize,
+    /// The steps, in order.
+    pub steps: Vec<FormulaStep>,
+    /// The numbers of the values that are written, one for each written tensor.
+    pub results: Vec<usize>,
+}

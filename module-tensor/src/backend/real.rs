@@ -1,0 +1,64 @@
+//! Numbers that formulas are written with.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A number that an [`UpdateFormula`](UpdateFormula) computes with: an element of a tensor, or a result of
+/// elements.
+///
+/// It is a number of the CPU or the record of a computation, which other devices carry out; a formula does not
+/// know which. Each operation has the rounding of the [`Tensor`](crate::Tensor)'s operation of its name; a number beside it is
+/// rounded to the dtype first.
+pub trait Real:
+    Copy
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+    + Div<f64, Output = Self>
+{
+    /// `|x|`
+    fn abs(self) -> Self;
+
+    /// `1/x`
+    fn recip(self) -> Self;
+
+    /// `√x`
+    fn sqrt(self) -> Self;
+
+    /// 1, -1 or 0, as it is above 0, below or neither.
+    fn sign(self) -> Self;
+
+    /// The greater one; NaN if either is.
+    fn maximum(self, other: Self) -> Self;
+
+    /// At least `min` and at most `max`; NaN stays.
+    fn clamp(self, min: f64, max: f64) -> Self;
+
+    /// `x + s·y`
+    fn add_scaled(self, y: Self, s: f64) -> Self;
+
+    /// `x + (s·y)·z`, PyTorch's `addcmul`.
+    fn add_product(self, s: f64, y: Self, z: Self) -> Self;
+
+    /// `x + (s·y)/z`, PyTorch's `addcdiv`.
+    fn add_quotient(self, s: f64, y: Self, z: Self) -> Self;
+
+    /// `x + w·(y - x)`, from the side that rounds less.
+    fn lerp(self, y: Self, w: f64) -> Self;
+
+    /// `y` where this is above 0, else `z`.
+    fn where_positive(self, y: Self, z: Self) -> Self;
+}
+
+/// A formula for [`update_elements`](crate::fused::update_elements): what becomes of the elements of `W` tensors that are written, by themselves and
+/// those of `R` tensors that are read.
+///
+/// It holds the numbers of the formula. Its result must depend on them and on the elements alone.
+pub trait UpdateFormula<const W: usize, const R: usize>: Copy + Sync {
+    /// The elements that are written. Mark it `#[inline]`, so that it becomes one loop of vector instructions.
+    fn apply<T: Real>(self, written: [T; W], read: [T; R]) -> [T; W];
+}

@@ -1,0 +1,160 @@
+//! Elementwise formulas that change several tensors in one pass.
+
+mod expr;
+
+use crate::Result;
+use crate::backend::{Formula, FormulaOp, FormulaStep, UpdateFormula, cpu_computes, update_cpu};
+use crate::tensor::{NoGradient, Tensor};
+
+const NAME: &str = "update_elements";
+
+/// Changes tensors element by element, by a formula of them and of others, in one pass over all of them: the step of an
+/// optimizer, which would wait for memory at each operation otherwise.
+///
+/// The results have no gradient. The memory of the written tensors is overwritten if nothing else shares it, so
+/// that no other tensor changes; an error leaves them as they were. In half precision each operation rounds its
+/// result.
+///
+/// # Errors
+///
+/// Tensors of different shapes, dtypes or devices; a dtype that is not floating-point.
+///
+/// # Example
+///
+/// A step of SGD with momentum:
+///
+/// ```
+/// use module_tensor::Tensor;
+/// use module_tensor::fused::{Real, UpdateFormula, update_elements};
+///
+/// #[derive(Clone, Copy)]
+/// struct Momentum {
+///     lr: f64,
+///     kept: f64,
+/// }
+///
+/// impl UpdateFormula<2, 1> for Momentum {
+///     #[inline]
+///     fn apply<T: Real>(self, [value, momentum]: [T; 2], [grad]: [T; 1]) -> [T; 2] {
+///         let momentum = momentum * self.kept + grad;
+///         [value.add_scaled(momentum, -self.lr), momentum]
+///     }
+/// }
+///
+/// let (mut value, mut momentum) = (Tensor::from([1.0, 2.0]), Tensor::from([0.5, 0.0]));
+/// let grad = Tensor::from([1.0, -1.0]);
+/// let formula = Momentum { lr: 0.5, kept: 0.5 };
+/// update_elements([&mut value, &mut momentum], [&grad], formula)?;
+/// assert_eq!(momentum.to_vec::<f64>()?, [1.25, -1.0]);
+/// assert_eq!(value.to_vec::<f64>()?, [0.375, 2.5]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn update_elements<const W: usize, const R: usize>(
+    mut written: [&mut Tensor; W],
+    read: [&Tensor; R],
+    formula: impl UpdateFormula<W, R>,
+) -> Result<()> {
+    check(&written.each_ref().map(|x| &**x), &read)?;
+    // No other handle must hold the memory while it is written.
+    let edges = written.each_mut().map(|x| x.edge.take());
+    let done = update(&mut written, &read, formula);
+    let is_tracked = edges.iter().chain(read.iter().map(|x| &x.edge));
+    if is_tracked.flatten().next().is_some() {
+        let mut edges = edges.into_iter();
+        let before = written.each_ref().map(|x| Tensor {
+            edge: edges.next().flatten(),
+            ..(**x).clone()
+        });
+        for (x, before_x) in written.into_iter().zip(&before) {
+            let inputs = before.iter().chain(read.iter().copied());
+            *x = match done {
+                Ok(()) => x.clone().record(inputs, |_| NoGradient(NAME)),
+                Err(_) => before_x.clone(),
+            };
+        }
+    }
+    done
+}
+
+fn check(written: &[&Tensor], read: &[&Tensor]) -> Result<()> {
+    let Some((first, others)) = written.split_first() else {
+        return Ok(());
+    };
+    first.check_step(NAME, others.iter().chain(read).copied())
+}
+
+fn update<const W: usize, const R: usize>(
+    written: &mut [&mut Tensor; W],
+    read: &[&Tensor; R],
+    formula: impl UpdateFormula<W, R>,
+) -> Result<()> {
+    let Some((device, dtype, numel)) = written.first().map(|x| (x.device(), x.dtype(), x.numel()))
+    else {
+        return Ok(());
+    };
+    let kernels = device.backend().updates();
+    let kernels = kernels.filter(|kernels| kernels.serves(dtype));
+    let by_cpu = cpu_computes(device, dtype);
+    if !by_cpu && kernels.is_none() {
+        return update_composed(written, read, &expr::record(formula));
+    }
+    written.iter_mut().try_for_each(|x| x.lie_from_start())?;
+    let operands = read.map(Tensor::operand);
+    let mut storages = written.each_mut().map(|x| &mut x.storage);
+    match kernels.filter(|_| !by_cpu) {
+        Some(kernels) => kernels.update(&mut storages, &operands, &expr::record(formula)),
+        None => update_cpu(NAME, storages, &operands, numel, formula),
+    }
+}
+
+fn update_composed(written: &mut [&mut Tensor], read: &[&Tensor], formula: &Formula) -> Result<()> {
+    let Some(dtype) = written.first().map(|x| x.dtype()) else {
+        return Ok(());
+    };
+    let inputs = written.iter().map(|x| &**x).chain(read.iter().copied());
+    let values = inputs.map(|x| x.detach().widened());
+    let mut values = values.collect::<Result<Vec<Tensor>>>()?;
+    for FormulaStep { op, inputs } in &formula.steps {
+        let [a, b, c] = inputs.map(|i| &values[i]);
+        values.push(compute(*op, a, b, c)?.to_dtype(dtype)?.widened()?);
+    }
+    let results = formula.results.iter().map(|&i| values[i].to_dtype(dtype));
+    let results = results.collect::<Result<Vec<Tensor>>>()?;
+    for (x, result) in written.iter_mut().zip(results) {
+        **x = result;
+    }
+    Ok(())
+}
+
+fn compute(op: FormulaOp, a: &Tensor, b: &Tensor, c: &Tensor) -> Result<Tensor> {
+    match op {
+        FormulaOp::Neg => a.neg(),
+        FormulaOp::Abs => a.abs(),
+        FormulaOp::Recip => a.reciprocal(),
+        FormulaOp::Sqrt => a.sqrt(),
+        FormulaOp::Sign => a.sign(),
+        FormulaOp::Add => a.add(b),
+        FormulaOp::Sub => a.sub(b),
+        FormulaOp::Mul => a.mul(b),
+        FormulaOp::Div => a.div(b),
+        FormulaOp::Maximum => a.maximum(b),
+        FormulaOp::AddNumber(s) => a.add(s),
+        FormulaOp::MulNumber(s) => a.mul(s),
+        FormulaOp::DivNumber(s) => a.div(s),
+        FormulaOp::Clamp(min, max) => a.clamp(min, max),
+        FormulaOp::AddScaled(s) => a.add_scaled(b, s),
+        FormulaOp::AddProduct(s) => a.add(&b.mul(s)?.mul(c)?),
+        FormulaOp::AddQuotient(s) => a.add(&b.mul(s)?.div(c)?),
+        FormulaOp::Lerp(weight) => {
+            let difference = b.sub(a)?;
+            match weight < 0.5 {
+                true => a.add_scaled(&difference, weight),
+                false => b.add_scaled(&difference, weight - 1.0),
+            }
+        }
+        FormulaOp::WherePositive => a.gt(0.0)?.where_(b, c),
+    }
+}
+
+#[cfg(test)]
+mod tests;

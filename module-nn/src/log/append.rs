@@ -49,7 +49,11 @@ impl Append {
     pub(super) fn open(path: &Path, len: u64) -> Result<Self> {
         let open = || {
             let mut options = OpenOptions::new();
-            let mut file = options.write(true).create(true).truncate(false).open(path)?;
+            let mut file = options
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
             file.set_len(len)?;
             file.seek(SeekFrom::Start(len))?;
             Ok(file)

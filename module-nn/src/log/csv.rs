@@ -151,7 +151,11 @@ fn fields(record: &[u8]) -> Vec<String> {
     let record = String::from_utf8_lossy(record);
     let mut fields = vec![String::new()];
     let mut quoted = false;
-    let mut letters = record.strip_suffix('\r').unwrap_or(&record).chars().peekable();
+    let mut letters = record
+        .strip_suffix('\r')
+        .unwrap_or(&record)
+        .chars()
+        .peekable();
     while let Some(letter) = letters.next() {
         match letter {
             '"' if quoted && letters.peek() == Some(&'"') => letters.next(),

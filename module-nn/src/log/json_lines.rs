@@ -51,9 +51,8 @@ impl Logger for JSONLinesLogger {
         check_names(values)?;
         let mut line = format!("{{\"{STEP}\":{step}");
         for (name, value) in values {
-            let error = |error: serde_json::Error| {
-                Error::argument("log", "name", name, error.to_string())
-            };
+            let error =
+                |error: serde_json::Error| Error::argument("log", "name", name, error.to_string());
             let name = serde_json::to_string(name).map_err(error)?;
             let value = match value {
                 value if value.is_nan() => "\"NaN\"".to_owned(),

@@ -76,8 +76,11 @@ impl Progress {
 
     /// Shows named values beside the bar.
     pub fn show(&self, values: &[(&str, f64)]) {
-        let shown = values.iter().map(|(name, value)| format!("{name} {value:.4}"));
-        self.bar.set_message(shown.collect::<Vec<String>>().join("  "));
+        let shown = values
+            .iter()
+            .map(|(name, value)| format!("{name} {value:.4}"));
+        self.bar
+            .set_message(shown.collect::<Vec<String>>().join("  "));
     }
 
     /// Prints a line above the bar; where no bar is shown, on the standard output.

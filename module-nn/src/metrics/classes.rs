@@ -2,9 +2,7 @@
 
 use module_core::{DType, Error, Result, Tensor};
 
-use super::read::{
-    check_classes, check_same_shape, check_scores_shape, integers, probabilities,
-};
+use super::read::{check_classes, check_same_shape, check_scores_shape, integers, probabilities};
 use super::{MetricError, Task};
 use crate::config::check_between;
 
@@ -97,7 +95,10 @@ impl Classes {
     fn given(&self, preds: &Tensor, target: &Tensor) -> Result<Vec<i64>> {
         check_same_shape(self.metric, preds, target)?;
         if self.top_k != 1 {
-            let problem = format!("needs scores of all classes, and preds are {}", preds.dtype());
+            let problem = format!(
+                "needs scores of all classes, and preds are {}",
+                preds.dtype()
+            );
             return Err(Error::argument(self.metric, "top_k", self.top_k, problem));
         }
         integers(self.metric, "preds", preds)
@@ -111,7 +112,7 @@ impl Classes {
     }
 
     /// The true class where fewer than `top_k` scores are before its own, else the best one. Of equal scores
-    /// that of the lower class is before, and a score that is not a number is behind all others.
+    /// that of the lower class is before.
     fn among_top(
         &self,
         preds: &Tensor,
@@ -132,7 +133,9 @@ impl Classes {
         let ones = preds.shape()[2..].iter().map(|_| 1);
         let shape: Vec<usize> = [1, classes].into_iter().chain(ones).collect();
         let later = order.reshape(shape)?.ge(&inside)?;
-        let behind = preds.lt(&own)?.logical_or(&preds.eq(&own)?.logical_and(&later)?)?;
+        let behind = preds
+            .lt(&own)?
+            .logical_or(&preds.eq(&own)?.logical_and(&later)?)?;
         let behind = behind.sum(1)?.to_dtype(DType::I64)?.to_vec::<i64>()?;
         let least = (classes - self.top_k) as i64;
         let chosen = truth.iter().zip(best).zip(behind);

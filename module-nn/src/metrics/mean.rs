@@ -146,7 +146,13 @@ impl MeanSquaredError {
 
 impl MeanAbsoluteError {
     fn add(&mut self, preds: &Tensor, target: &Tensor) -> Result<()> {
-        add("MeanAbsoluteError", &mut self.totals, preds, target, f64::abs)
+        add(
+            "MeanAbsoluteError",
+            &mut self.totals,
+            preds,
+            target,
+            f64::abs,
+        )
     }
 
     fn result(&self) -> Result<Tensor> {

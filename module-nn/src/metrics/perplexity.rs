@@ -1,9 +1,9 @@
 use module_core::{Result, Tensor};
 
+use super::MetricError;
 use super::metric::metric;
 use super::read::{check_classes, floats, integers, shapes};
 use super::totals::Sums;
-use super::MetricError;
 use crate::config::{Build, config};
 
 /// How many tokens a model hesitates between, on average:
@@ -103,7 +103,9 @@ impl Perplexity {
         let counts: Vec<bool> = truth.iter().map(|&class| Some(class) != ignored).collect();
         // An ignored class may be none: any other holds its place.
         let inside = truth.iter().zip(&counts);
-        let inside: Vec<i64> = inside.map(|(&c, &counts)| if counts { c } else { 0 }).collect();
+        let inside: Vec<i64> = inside
+            .map(|(&c, &counts)| if counts { c } else { 0 })
+            .collect();
         let inside = Tensor::from_vec(inside, target.shape().clone())?.unsqueeze(-1)?;
         let inside = inside.to_device(&preds.device())?;
         let own = preds.detach().log_softmax(-1)?.gather(-1, &inside)?;

@@ -55,23 +55,22 @@ pub(super) struct Variation {
 impl Variation {
     /// Of rows of `width` numbers.
     fn of(preds: &[f64], target: &[f64], width: usize) -> Self {
-        let mut all = Self {
-            count: 0.0,
-            mean: vec![0.0; width],
-            around_mean: vec![0.0; width],
-            errors: vec![0.0; width],
-        };
-        let rows = preds.chunks_exact(width).zip(target.chunks_exact(width));
-        for (preds, target) in rows {
-            all.count += 1.0;
-            for (column, (pred, target)) in preds.iter().zip(target).enumerate() {
-                let before = target - all.mean[column];
-                all.mean[column] += before / all.count;
-                all.around_mean[column] += before * (target - all.mean[column]);
-                all.errors[column] += (target - pred).powi(2);
-            }
+        let rows = (target.len() / width) as f64;
+        let column = |column: usize| target.iter().skip(column).step_by(width);
+        let means = (0..width).map(|number| column(number).sum::<f64>() / rows);
+        let mean: Vec<f64> = means.collect();
+        let (mut around_mean, mut errors) = (vec![0.0; width], vec![0.0; width]);
+        for (place, (pred, target)) in preds.iter().zip(target).enumerate() {
+            let column = place % width;
+            around_mean[column] += (target - mean[column]).powi(2);
+            errors[column] += (target - pred).powi(2);
         }
-        all
+        Self {
+            count: rows,
+            mean,
+            around_mean,
+            errors,
+        }
     }
 }
 

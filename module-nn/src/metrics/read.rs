@@ -25,7 +25,11 @@ pub(super) fn integers(
 }
 
 /// The elements of floating-point numbers, or of integers as such.
-pub(super) fn floats(metric: &'static str, what: &'static str, tensor: &Tensor) -> Result<Vec<f64>> {
+pub(super) fn floats(
+    metric: &'static str,
+    what: &'static str,
+    tensor: &Tensor,
+) -> Result<Vec<f64>> {
     let dtype = tensor.dtype();
     if dtype.is_complex() {
         let expected = "real numbers";

@@ -65,7 +65,10 @@ impl Totals for Window {
     fn tensors(&self) -> Result<StateDict> {
         let (sums, weights): (Vec<f64>, Vec<f64>) = self.0.iter().copied().unzip();
         let named = [("sum", sums), ("weight", weights)];
-        Ok(named.map(|(name, of)| (name, of.into())).into_iter().collect())
+        Ok(named
+            .map(|(name, of)| (name, of.into()))
+            .into_iter()
+            .collect())
     }
 
     fn read(&self, op: &'static str, tensors: &StateDict) -> Result<Self> {

@@ -24,8 +24,9 @@ impl Axis {
         }
         // Halves, because the difference of two numbers may be none.
         let step = nice((high / TICKS - low / TICKS).max(f64::MIN_POSITIVE));
-        if wide {
-            (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+        let wider = ((low / step).floor() * step, (high / step).ceil() * step);
+        if wide && wider.0.is_finite() && wider.1.is_finite() {
+            (low, high) = wider;
         }
         let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
         let ticks = (first..=last).map(|n| n as f64 * step);

@@ -49,11 +49,17 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
     }
     let names = match names.is_empty() {
         true => (0..classes).map(|class| class.to_string()).collect(),
-        false => names.iter().map(|name| escape(name)).collect::<Vec<String>>(),
+        false => names
+            .iter()
+            .map(|name| escape(name))
+            .collect::<Vec<String>>(),
     };
     let is_count = !matrix.dtype().is_floating_point();
     let entries: Vec<f64> = matrix.detach().to_dtype(DType::F64)?.to_vec()?;
-    if let Some(wrong) = entries.iter().find(|entry| !(entry.is_finite() && **entry >= 0.0)) {
+    if let Some(wrong) = entries
+        .iter()
+        .find(|entry| !(entry.is_finite() && **entry >= 0.0))
+    {
         let problem = "must have finite entries of at least 0";
         return Err(Error::argument(OP, "matrix", wrong, problem));
     }

@@ -177,16 +177,25 @@ impl Curves {
     }
 
     fn draw_labels(&self, svg: &mut String, area: &Area) {
-        let (x, y) = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+        let (x, y) = (
+            (area.left + area.right) / 2.0,
+            (area.top + area.bottom) / 2.0,
+        );
         let centered = "text-anchor=\"middle\"";
         if !self.title.is_empty() {
             let title = escape(&self.title);
-            let _ = writeln!(svg, "<text class=\"title\" {centered} x=\"{x:.2}\" y=\"24\">{title}</text>");
+            let _ = writeln!(
+                svg,
+                "<text class=\"title\" {centered} x=\"{x:.2}\" y=\"24\">{title}</text>"
+            );
         }
         let [x_label, y_label] = self.labels.each_ref().map(|label| escape(label));
         if !x_label.is_empty() {
             let y = area.bottom + 42.0;
-            let _ = writeln!(svg, "<text {centered} x=\"{x:.2}\" y=\"{y:.2}\">{x_label}</text>");
+            let _ = writeln!(
+                svg,
+                "<text {centered} x=\"{x:.2}\" y=\"{y:.2}\">{x_label}</text>"
+            );
         }
         if !y_label.is_empty() {
             let _ = writeln!(
@@ -263,8 +272,11 @@ fn line(index: usize) -> String {
 
 /// The points on the page, apart where there is a gap.
 fn runs(area: &Area, points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
-    let placed = points.iter().map(|&(x, y)| area.across(x).zip(area.down(y)));
+    let placed = points
+        .iter()
+        .map(|&(x, y)| area.across(x).zip(area.down(y)));
     let placed: Vec<Option<(f64, f64)>> = placed.collect();
     let runs = placed.split(Option::is_none).filter(|run| !run.is_empty());
-    runs.map(|run| run.iter().flatten().copied().collect()).collect()
+    runs.map(|run| run.iter().flatten().copied().collect())
+        .collect()
 }

@@ -1,13 +1,13 @@
 //! Metrics: the values of torchmetrics and scikit-learn, saving and joining, and what is refused.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_nn::Snapshot;
 use module_nn::metrics::{
     AUROC, AUROCConfig, Accuracy, AccuracyConfig, Average, ConfusionMatrix, ConfusionMatrixConfig,
     F1ScoreConfig, MeanAbsoluteError, MeanMetric, MeanSquaredError, MeanSquaredErrorConfig, Metric,
     MetricError, Perplexity, PerplexityConfig, Precision, PrecisionConfig, R2Score, Recall,
     RecallConfig, RunningMean, Task,
 };
-use module_nn::Snapshot;
 use module_nn::prelude::*;
 use module_tests::golden;
 use serde_json::{Map, Value, json};
@@ -123,7 +123,12 @@ fn metrics_are_those_of_torchmetrics_and_scikit_learn() {
     let mut compared = 0;
     for case in cases() {
         let batches = batches(&case);
-        for entry in case["expected"].as_array().unwrap().iter().filter(is_metric) {
+        for entry in case["expected"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(is_metric)
+        {
             let mut all = metric(entry);
             for (preds, target) in &batches {
                 all.update(preds, target).unwrap();
@@ -132,7 +137,10 @@ fn metrics_are_those_of_torchmetrics_and_scikit_learn() {
             if entry["metric"] == "ConfusionMatrix" && entry["kwargs"]["normalize"].is_null() {
                 let (_, shape) = flat(&entry["sklearn"]);
                 let matrix = all.compute().unwrap();
-                assert_eq!((matrix.shape(), matrix.dtype()), (&shape.into(), DType::I64));
+                assert_eq!(
+                    (matrix.shape(), matrix.dtype()),
+                    (&shape.into(), DType::I64)
+                );
             }
 
             // Forgotten, half of it seen, saved and taken up by another, which a third joins.
@@ -164,7 +172,8 @@ fn means_are_those_of_torchmetrics() {
     let mut after = Vec::new();
     for (values, weights) in batches(case) {
         let mut part = MeanMetric::default();
-        part.update_weighted(values.clone(), weights.clone()).unwrap();
+        part.update_weighted(values.clone(), weights.clone())
+            .unwrap();
         joined.merge(&part);
         mean.update_weighted(values.clone(), weights).unwrap();
         let mut next = RunningMean::new(2).unwrap();
@@ -194,7 +203,10 @@ fn means_are_those_of_torchmetrics() {
 
 fn problem(result: Result<()>) -> MetricError {
     let error = result.unwrap_err();
-    error.downcast_ref::<MetricError>().expect("a MetricError").clone()
+    error
+        .downcast_ref::<MetricError>()
+        .expect("a MetricError")
+        .clone()
 }
 
 #[test]
@@ -209,8 +221,14 @@ fn wrong_predictions_are_refused_and_change_nothing() {
         num_classes: 3,
     };
     let wrong = Tensor::from([1_i64, 3]);
-    assert_eq!(problem(accuracy.update(&classes, &wrong)), class("target", 3));
-    assert_eq!(problem(accuracy.update(&wrong, &classes)), class("preds", 3));
+    assert_eq!(
+        problem(accuracy.update(&classes, &wrong)),
+        class("target", 3)
+    );
+    assert_eq!(
+        problem(accuracy.update(&wrong, &classes)),
+        class("preds", 3)
+    );
     let negative = Tensor::from([-1_i64, 0]);
     let error = accuracy.update(&classes, &negative).unwrap_err();
     assert_eq!(
@@ -227,13 +245,26 @@ fn wrong_predictions_are_refused_and_change_nothing() {
     let floats = Tensor::from([0.0_f32, 1.0]);
     assert!(matches!(
         problem(accuracy.update(&classes, &floats)),
-        MetricError::DType { what: "target", dtype: DType::F32, .. }
+        MetricError::DType {
+            what: "target",
+            dtype: DType::F32,
+            ..
+        }
     ));
     assert!(accuracy.update(&Tensor::from([0_i64]), &classes).is_err());
     let mut matrix = ConfusionMatrix::new(3).unwrap();
     matrix.update(&classes, &classes).unwrap();
     assert!(matrix.update(&wrong, &classes).is_err());
-    assert_eq!(matrix.compute().unwrap().sum(..).unwrap().item::<i64>().unwrap(), 2);
+    assert_eq!(
+        matrix
+            .compute()
+            .unwrap()
+            .sum(..)
+            .unwrap()
+            .item::<i64>()
+            .unwrap(),
+        2
+    );
     assert_eq!(accuracy.value().unwrap(), 1.0);
 
     // Logits that are given as probabilities, and what is neither.
@@ -249,11 +280,26 @@ fn wrong_predictions_are_refused_and_change_nothing() {
         }
     }
     let too_large = Tensor::from([5_i64, 0]);
-    assert!(Perplexity::default().update(&Tensor::zeros([2, 4], DType::F32).unwrap(), &too_large).is_err());
+    assert!(
+        Perplexity::default()
+            .update(&Tensor::zeros([2, 4], DType::F32).unwrap(), &too_large)
+            .is_err()
+    );
     assert!(Perplexity::default().update(&classes, &classes).is_err());
-    let both = (Tensor::from([1.0_f32, 2.0]), Tensor::from([[1.0_f32], [2.0]]));
-    assert!(MeanSquaredError::default().update(&both.0, &both.1).is_err());
-    assert!(R2Score::default().update(&Tensor::from(1.0_f32), &Tensor::from(1.0_f32)).is_err());
+    let both = (
+        Tensor::from([1.0_f32, 2.0]),
+        Tensor::from([[1.0_f32], [2.0]]),
+    );
+    assert!(
+        MeanSquaredError::default()
+            .update(&both.0, &both.1)
+            .is_err()
+    );
+    assert!(
+        R2Score::default()
+            .update(&Tensor::from(1.0_f32), &Tensor::from(1.0_f32))
+            .is_err()
+    );
 }
 
 #[test]
@@ -270,11 +316,18 @@ fn a_value_of_nothing_is_an_error() {
     ];
     for metric in all {
         let error = problem(metric.compute().map(drop));
-        assert_eq!(error, MetricError::Empty { metric: metric.name() });
+        assert_eq!(
+            error,
+            MetricError::Empty {
+                metric: metric.name()
+            }
+        );
     }
     assert_eq!(
         problem(MeanMetric::default().compute().map(drop)),
-        MetricError::Empty { metric: "MeanMetric" }
+        MetricError::Empty {
+            metric: "MeanMetric"
+        }
     );
     let mut ignored = AccuracyConfig::new(2).ignore_index(1).build().unwrap();
     let ones = Tensor::from([1_i64, 1]);
@@ -291,7 +344,14 @@ fn a_value_of_nothing_is_an_error() {
     let mut score = R2Score::default();
     let one = Tensor::from([1.0_f32]);
     score.update(&one, &one).unwrap();
-    assert!(matches!(problem(score.compute().map(drop)), MetricError::TooFew { samples: 1, least: 2, .. }));
+    assert!(matches!(
+        problem(score.compute().map(drop)),
+        MetricError::TooFew {
+            samples: 1,
+            least: 2,
+            ..
+        }
+    ));
 }
 
 #[test]
@@ -305,8 +365,18 @@ fn arguments_without_meaning_are_refused() {
         );
     }
     assert!(AccuracyConfig::new(Task::Binary).top_k(2).build().is_err());
-    assert!(PrecisionConfig::new(Task::Binary).threshold(1.5).build().is_err());
-    assert!(RecallConfig::new(3).zero_division(f64::NAN).build().is_err());
+    assert!(
+        PrecisionConfig::new(Task::Binary)
+            .threshold(1.5)
+            .build()
+            .is_err()
+    );
+    assert!(
+        RecallConfig::new(3)
+            .zero_division(f64::NAN)
+            .build()
+            .is_err()
+    );
     assert!(AUROCConfig::new(3).average(Average::Micro).build().is_err());
     assert!(RunningMean::new(0).is_err());
     let mut top = AccuracyConfig::new(3).top_k(2).build().unwrap();
@@ -336,13 +406,16 @@ fn a_state_is_taken_up_by_the_same_metric_only() {
 }
 
 #[test]
-fn scores_that_are_equal_or_not_numbers_have_a_place_among_the_best() {
+fn scores_that_are_equal_have_a_place_among_the_best() {
     let top = |logits: [f32; 3], class: i64| {
         let mut top = AccuracyConfig::new(3).top_k(2).build().unwrap();
-        top.update(&Tensor::from([logits]), &Tensor::from([class])).unwrap();
+        top.update(&Tensor::from([logits]), &Tensor::from([class]))
+            .unwrap();
         top.value().unwrap()
     };
     // Constant scores are right for two classes of three, not for all.
     assert_eq!([0, 1, 2].map(|class| top([1.0; 3], class)), [1.0, 1.0, 0.0]);
-    assert_eq!(top([f32::NAN, 1.0, 0.0], 0), 0.0);
+    // What is not a number is above all numbers, as in PyTorch.
+    assert_eq!(top([1.0, f32::NAN, 0.0], 0), 1.0);
+    assert_eq!(top([1.0, f32::NAN, f32::NAN], 0), 0.0);
 }

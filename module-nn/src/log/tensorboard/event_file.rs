@@ -28,7 +28,8 @@ impl EventFile {
             let name = format!("events.out.tfevents.{seconds:010}.{host}.{process}.{number}");
             if let Some(file) = Append::create_new(&directory.join(name))? {
                 let mut file = Self(file);
-                let writer = Message::new().text(1, concat!("module-nn ", env!("CARGO_PKG_VERSION")));
+                let writer =
+                    Message::new().text(1, concat!("module-nn ", env!("CARGO_PKG_VERSION")));
                 let first = Message::new().double(1, now()).text(3, "brain.Event:2");
                 file.write(&first.message(10, &writer))?;
                 return Ok(file);

@@ -13,7 +13,10 @@ fn edges() -> Vec<f64> {
         edge *= 1.1;
     }
     let negative = positive.iter().rev().map(|edge| -edge);
-    negative.chain([0.0]).chain(positive.iter().copied()).collect()
+    negative
+        .chain([0.0])
+        .chain(positive.iter().copied())
+        .collect()
 }
 
 /// The message `HistogramProto` of the elements of a tensor.
@@ -47,7 +50,10 @@ pub(super) fn histogram(tag: &str, values: &Tensor) -> Result<Message> {
         return refuse(&format_args!("{} elements", values.len()), problem);
     };
     // Only right edges are written: an empty bin before the first one gives its left edge.
-    let buckets: Vec<f64> = [0.0].into_iter().chain(counts[first..=end].iter().copied()).collect();
+    let buckets: Vec<f64> = [0.0]
+        .into_iter()
+        .chain(counts[first..=end].iter().copied())
+        .collect();
     let extreme = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of).unwrap_or_default();
     Ok(Message::new()
         .double(1, extreme(f64::min))

@@ -19,9 +19,10 @@ pub(super) fn image(image: &Tensor) -> Result<Message> {
     };
     let side = |size: usize| {
         let problem = "each side must fit 31 bits";
-        u32::try_from(size).ok().filter(|&size| size < 1 << 31).ok_or_else(|| {
-            Error::argument(OP, "image", shape, problem)
-        })
+        u32::try_from(size)
+            .ok()
+            .filter(|&size| size < 1 << 31)
+            .ok_or_else(|| Error::argument(OP, "image", shape, problem))
     };
     let (height32, width32) = (side(height)?, side(width)?);
     let rows = image.detach().permute([1, 2, 0])?;
@@ -29,7 +30,10 @@ pub(super) fn image(image: &Tensor) -> Result<Message> {
         DType::U8 => rows.to_vec()?,
         dtype if dtype.is_floating_point() => {
             let values = rows.to_dtype(DType::F32)?.to_vec::<f32>()?;
-            values.into_iter().map(|value| (value * 255.0) as u8).collect()
+            values
+                .into_iter()
+                .map(|value| (value * 255.0) as u8)
+                .collect()
         }
         dtype => {
             let problem = "must be U8 from 0 to 255, or floating-point from 0 to 1";

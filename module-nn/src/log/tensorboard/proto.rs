@@ -75,7 +75,10 @@ impl Message {
 
     #[must_use]
     pub(super) fn doubles(self, field: u64, values: &[f64]) -> Self {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
         self.bytes(field, &bytes)
     }
 }

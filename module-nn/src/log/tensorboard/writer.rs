@@ -159,10 +159,14 @@ impl SummaryWriter {
         let plugin = Message::new().text(1, "text");
         let metadata = Message::new().message(1, &plugin);
         let shape = Message::new().message(2, &Message::new().varint(1, 1));
-        let tensor = Message::new().varint(1, DT_STRING).message(2, &shape).text(8, text);
+        let tensor = Message::new()
+            .varint(1, DT_STRING)
+            .message(2, &shape)
+            .text(8, text);
         let value = Message::new().text(1, &format!("{tag}/text_summary"));
         let value = value.message(8, &tensor).message(9, &metadata);
-        self.file.event(step, SUMMARY, &Message::new().message(1, &value))
+        self.file
+            .event(step, SUMMARY, &Message::new().message(1, &value))
     }
 
     /// The hyper-parameters of a run and the metrics that it ended with, for TensorBoard's tab HPARAMS, which compares
@@ -225,9 +229,8 @@ impl SummaryWriter {
 impl Logger for SummaryWriter {
     fn log(&mut self, step: u64, values: &[(&str, f64)]) -> Result<()> {
         check_names(values)?;
-        let add = |summary: Message, (tag, value): &(&str, f64)| {
-            summary.message(1, &scalar(tag, *value))
-        };
+        let add =
+            |summary: Message, (tag, value): &(&str, f64)| summary.message(1, &scalar(tag, *value));
         let summary = values.iter().fold(Message::new(), add);
         self.file.event(step, SUMMARY, &summary)
     }

@@ -4,7 +4,7 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::svg::{begin, escape, width};
 
-/// The side of a cell.
+/// The least side of a cell.
 const CELL: f64 = 48.0;
 
 /// The color of a share of 0, and that of a share of 1, in red, green and blue.
@@ -65,7 +65,14 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
     }
 
     let named = names.iter().map(|name| width(name)).fold(16.0, f64::max);
-    let side = CELL * classes as f64;
+    let shown = entries.iter().map(|&entry| match is_count {
+        true => format!("{entry}"),
+        false => format!("{entry:.2}"),
+    });
+    let shown: Vec<String> = shown.collect();
+    let cell = shown.iter().map(|entry| width(entry) + 12.0);
+    let cell = cell.fold(CELL, f64::max);
+    let side = cell * classes as f64;
     let (left, top) = (44.0 + named, 16.0);
     // Names of columns run down to the left.
     let below = 24.0 + named * 0.71;
@@ -74,19 +81,16 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
         let sum: f64 = entries.iter().sum();
         for (column, &entry) in entries.iter().enumerate() {
             let share = if sum > 0.0 { entry / sum } else { 0.0 };
-            let shown = match is_count {
-                true => format!("{entry}"),
-                false => format!("{entry:.2}"),
-            };
-            let (x, y) = (left + CELL * column as f64, top + CELL * row as f64);
-            let (middle, base) = (x + CELL / 2.0, y + CELL / 2.0 + 4.0);
+            let shown = &shown[row * classes + column];
+            let (x, y) = (left + cell * column as f64, top + cell * row as f64);
+            let (middle, base) = (x + cell / 2.0, y + cell / 2.0 + 4.0);
             let (truth, predicted) = (&names[row], &names[column]);
-            let ink = if share > 0.5 { "#fff" } else { "#1f2937" };
+            let ink = if share > 0.7 { "#fff" } else { "#1f2937" };
             let percent = 100.0 * share;
             let _ = writeln!(
                 svg,
                 "<g><title>true {truth}, predicted {predicted}: {shown} ({percent:.1} %)</title>\
-                 <rect class=\"cell\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{CELL:.2}\" height=\"{CELL:.2}\" \
+                 <rect class=\"cell\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{cell:.2}\" height=\"{cell:.2}\" \
                  fill=\"{}\"/><text class=\"count\" text-anchor=\"middle\" x=\"{middle:.2}\" y=\"{base:.2}\" \
                  style=\"fill:{ink}\">{shown}</text></g>",
                 color(share)
@@ -94,7 +98,7 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
         }
     }
     for (class, name) in names.iter().enumerate() {
-        let middle = CELL * class as f64 + CELL / 2.0;
+        let middle = cell * class as f64 + cell / 2.0;
         let (x, y) = (left + middle, top + middle + 4.0);
         let (before, under) = (left - 8.0, top + side + 14.0);
         let _ = writeln!(

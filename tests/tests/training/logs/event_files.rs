@@ -137,7 +137,7 @@ fn crc(bytes: &[u8], polynomial: u32) -> u32 {
 
 fn masked(bytes: &[u8]) -> u32 {
     let crc = crc(bytes, 0x82f6_3b78);
-    (crc >> 15 | crc << 17).wrapping_add(0xa282_ead8)
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 /// The whole records of a file; one that was cut off ends it.
@@ -418,7 +418,7 @@ fn truth_values_are_hyper_parameters_and_a_run_may_have_its_own() {
         let values = found
             .iter()
             .flat_map(|event| event["values"].as_array().unwrap());
-        values.cloned().find(|value| value["tag"] == tag).unwrap()["hparams"].clone()
+        values.rfind(|value| value["tag"] == tag).unwrap()["hparams"].clone()
     };
     assert_eq!(
         of("_hparams_/experiment")["infos"],

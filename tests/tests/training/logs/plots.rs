@@ -369,7 +369,7 @@ fn a_confusion_matrix_has_rows_of_true_classes() {
     let shares = counts
         .to_dtype(DType::F64)
         .unwrap()
-        .mul(&Tensor::from(0.25_f64))
+        .mul(Tensor::from(0.25_f64))
         .unwrap();
     assert!(
         plot::confusion_matrix(&shares, &[])

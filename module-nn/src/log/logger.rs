@@ -1,7 +1,9 @@
+#[cfg(feature = "fs")]
 use std::collections::HashSet;
 
-use module_core::error::quote;
-use module_core::{Error, Result};
+use module_core::Result;
+#[cfg(feature = "fs")]
+use module_core::{Error, error::quote};
 
 /// Takes the named values of a step, as losses and metrics.
 ///
@@ -37,9 +39,11 @@ pub trait Logger {
 }
 
 /// The name of the step in rows.
+#[cfg(feature = "fs")]
 pub(super) const STEP: &str = "step";
 
 /// Refuses names that stand twice, or are that of the step.
+#[cfg(feature = "fs")]
 pub(super) fn check_names(values: &[(&str, f64)]) -> Result<()> {
     let mut seen = HashSet::from([STEP]);
     match values.iter().find(|(name, _)| !seen.insert(name)) {

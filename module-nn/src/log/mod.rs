@@ -1,7 +1,7 @@
 //! Records of a training: files of numbers, event files for TensorBoard, progress bars.
 //!
-//! A [`Logger`] takes named values of a step. [`CSVLogger`] and [`JSONLinesLogger`] write them as text (feature `fs`),
-//! [`SummaryWriter`] for TensorBoard, which it also gives histograms, images, texts and hyper-parameters (feature
+//! A [`Logger`] takes named values of a step. `CSVLogger` and `JSONLinesLogger` write them as text (feature `fs`),
+//! `SummaryWriter` for TensorBoard, which it also gives histograms, images, texts and hyper-parameters (feature
 //! `tensorboard`). `Progress` shows bars (feature `progress`). Drawings are in [`plot`](crate::plot).
 //!
 //! What is logged is in the hands of the operating system when the call returns: a program that is killed loses

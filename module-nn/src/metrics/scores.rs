@@ -14,7 +14,6 @@ pub(super) type Scores = Sums<3>;
 pub(super) struct Score {
     pub(super) tp: f64,
     pub(super) fp: f64,
-    #[allow(clippy::struct_field_names)]
     pub(super) fn_: f64,
 }
 

@@ -1,5 +1,6 @@
 //! Counts of values in the bins that PyTorch and TensorFlow use.
 
+use module_core::error::quote;
 use module_core::{DType, Error, Result, Tensor};
 
 use super::proto::Message;
@@ -22,7 +23,7 @@ fn edges() -> Vec<f64> {
 /// The message `HistogramProto` of the elements of a tensor.
 pub(super) fn histogram(tag: &str, values: &Tensor) -> Result<Message> {
     let refuse = |value: &dyn std::fmt::Display, problem: &str| {
-        let problem = format!("{problem}, in the histogram `{tag}`");
+        let problem = format!("{problem}, in the histogram `{}`", quote(tag));
         Err(Error::argument("add_histogram", "values", value, problem))
     };
     if values.dtype().is_complex() {

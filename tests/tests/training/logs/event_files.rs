@@ -415,7 +415,7 @@ fn truth_values_are_hyper_parameters_and_a_run_may_have_its_own() {
         .map(|event| described(event, &StateDict::default(), 0))
         .collect();
     let of = |tag: &str| {
-        let values = found
+        let mut values = found
             .iter()
             .flat_map(|event| event["values"].as_array().unwrap());
         values.rfind(|value| value["tag"] == tag).unwrap()["hparams"].clone()

@@ -397,6 +397,14 @@ fn a_state_is_taken_up_by_the_same_metric_only() {
         assert!(accuracy.merge_state(&wrong).is_err());
     }
     assert_eq!(accuracy.value().unwrap(), 1.0);
+    // Two with arguments of the same names.
+    let mut precision = Precision::new(3).unwrap();
+    let recall = Recall::new(3).unwrap().state().unwrap();
+    let error = precision.load_state(&recall).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "load_state: metric = Recall: this is Precision; give the state of one"
+    );
     let mut other = Accuracy::new(3).unwrap();
     other.update(&classes, &Tensor::from([1_i64, 1])).unwrap();
     other.merge(&accuracy).unwrap();

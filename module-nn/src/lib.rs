@@ -33,9 +33,12 @@ pub mod functional;
 pub mod init;
 pub mod inspect;
 pub mod layers;
+pub mod log;
 pub mod loss;
+pub mod metrics;
 pub mod optim;
 pub mod parametrize;
+pub mod plot;
 pub mod rnn;
 
 pub use config::{Argument, Build, OneOrEach, Weights};

@@ -4,6 +4,8 @@ mod clip_grads;
 mod data;
 mod golden_optim;
 mod lbfgs;
+mod logs;
+mod metrics;
 mod optimizer_runs;
 mod optimizers;
 mod schedules;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::graph::{Graph, Node, Role};
 use super::layout::{LETTER, Layout, Rect, Route, layout};
+use crate::plot::escape;
 
 /// Fills and frames of boxes that learn, one pair for each type.
 const COLORS: [(&str, &str); 8] = [
@@ -217,20 +218,4 @@ fn draw_line(svg: &mut String, labels: &mut String, line: &Line<'_>, route: Rout
             }
         }
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // What XML has no place for.
-            letter if letter.is_control() && letter != '\n' => escaped.push('\u{fffd}'),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }

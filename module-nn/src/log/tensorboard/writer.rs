@@ -1,0 +1,241 @@
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+use module_core::{Error, Result, Tensor};
+
+use super::HParam;
+use super::event_file::EventFile;
+use super::histogram::histogram;
+use super::hparams;
+use super::png;
+use super::proto::Message;
+use crate::log::Logger;
+use crate::log::logger::check_names;
+
+/// Writes event files for TensorBoard: PyTorch's `torch.utils.tensorboard.SummaryWriter`.
+///
+/// `tensorboard --logdir runs` shows what was written below `runs`. Each writer makes a file of its own,
+/// `events.out.tfevents.<seconds>.<host>.<process>.<number>`, so that several may write into one directory. A
+/// record has its length and checks: TensorBoard reads a file whose end was cut off up to there.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::log::SummaryWriter;
+/// use module_nn::prelude::*;
+///
+/// let runs = std::env::temp_dir().join("doc-runs");
+/// let mut writer = SummaryWriter::new(runs.join("first"))?;
+/// for step in 0..3 {
+///     writer.add_scalar("train/loss", 1.0 / (step + 1) as f64, step)?;
+/// }
+/// writer.add_histogram("weights", &Tensor::randn([100], DType::F32)?, 2)?;
+/// writer.add_text("note", "a *small* run", 2)?;
+/// writer.flush()?;
+/// # std::fs::remove_dir_all(runs).unwrap();
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SummaryWriter {
+    log_dir: PathBuf,
+    file: EventFile,
+    /// Those of [`add_scalars`](Self::add_scalars), by the names of their directories.
+    others: IndexMap<String, EventFile>,
+}
+
+/// The numbers of the fields of an event.
+const SUMMARY: u64 = 5;
+const SESSION_LOG: u64 = 7;
+
+fn scalar(tag: &str, value: f64) -> Message {
+    Message::new().text(1, tag).float(2, value as f32)
+}
+
+/// A summary of one value, whose content is the field `field`.
+fn summary(tag: &str, field: u64, content: &Message) -> Message {
+    let value = Message::new().text(1, tag).message(field, content);
+    Message::new().message(1, &value)
+}
+
+impl SummaryWriter {
+    /// Begins a file in the directory of a run, which is made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// A directory or file that cannot be made.
+    pub fn new(log_dir: impl AsRef<Path>) -> Result<Self> {
+        let log_dir = log_dir.as_ref().to_owned();
+        let file = EventFile::create(&log_dir)?;
+        let others = IndexMap::new();
+        Ok(Self {
+            log_dir,
+            file,
+            others,
+        })
+    }
+
+    /// Goes on with a run from a step, as from a checkpoint: TensorBoard no longer shows what earlier writers
+    /// wrote for `purge_step` and later steps.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn resume(log_dir: impl AsRef<Path>, purge_step: u64) -> Result<Self> {
+        const START: u64 = 1;
+        let mut writer = Self::new(log_dir)?;
+        let log = Message::new().varint(1, START);
+        writer.file.event(purge_step, SESSION_LOG, &log)?;
+        Ok(writer)
+    }
+
+    /// The directory of the run.
+    pub fn log_dir(&self) -> &Path {
+        &self.log_dir
+    }
+
+    /// A number, which is written in single precision. Names with a slash are grouped by what is before it.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be written.
+    pub fn add_scalar(&mut self, tag: &str, value: f64, step: u64) -> Result<()> {
+        let summary = Message::new().message(1, &scalar(tag, value));
+        self.file.event(step, SUMMARY, &summary)
+    }
+
+    /// Several numbers in one chart. Each is a run of its own, `<log_dir>/<main_tag>_<name>`.
+    ///
+    /// # Errors
+    ///
+    /// A name that stands twice; a directory or file that cannot be made or written.
+    pub fn add_scalars(&mut self, main_tag: &str, values: &[(&str, f64)], step: u64) -> Result<()> {
+        check_names(values)?;
+        for (name, value) in values {
+            let run = format!("{}_{name}", main_tag.replace('/', "_"));
+            let file = match self.others.entry(run) {
+                indexmap::map::Entry::Occupied(entry) => entry.into_mut(),
+                indexmap::map::Entry::Vacant(entry) => {
+                    let file = EventFile::create(&self.log_dir.join(entry.key()))?;
+                    entry.insert(file)
+                }
+            };
+            let summary = Message::new().message(1, &scalar(main_tag, *value));
+            file.event(step, SUMMARY, &summary)?;
+        }
+        Ok(())
+    }
+
+    /// How the elements of a tensor are distributed, in the bins of PyTorch's default: 0, and powers of 1.1 from 10⁻¹²
+    /// to 10²⁰ to both sides.
+    ///
+    /// # Errors
+    ///
+    /// Elements that are not finite, none between the outer edges, complex numbers; a file that cannot be written.
+    pub fn add_histogram(&mut self, tag: &str, values: &Tensor, step: u64) -> Result<()> {
+        const HISTO: u64 = 5;
+        let summary = summary(tag, HISTO, &histogram(tag, values)?);
+        self.file.event(step, SUMMARY, &summary)
+    }
+
+    /// An image `[C, H, W]` of 1 (gray), 3 (RGB) or 4 (RGBA) channels: U8, or floating-point from 0 to 1, beyond which
+    /// it is cut off.
+    ///
+    /// # Errors
+    ///
+    /// Other shapes and dtypes; a file that cannot be written.
+    pub fn add_image(&mut self, tag: &str, image: &Tensor, step: u64) -> Result<()> {
+        const IMAGE: u64 = 4;
+        let summary = summary(tag, IMAGE, &png::image(image)?);
+        self.file.event(step, SUMMARY, &summary)
+    }
+
+    /// A text, which is shown as Markdown.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be written.
+    pub fn add_text(&mut self, tag: &str, text: &str, step: u64) -> Result<()> {
+        const DT_STRING: u64 = 7;
+        let plugin = Message::new().text(1, "text");
+        let metadata = Message::new().message(1, &plugin);
+        let shape = Message::new().message(2, &Message::new().varint(1, 1));
+        let tensor = Message::new()
+            .varint(1, DT_STRING)
+            .message(2, &shape)
+            .text(8, text);
+        let value = Message::new().text(1, &format!("{tag}/text_summary"));
+        let value = value.message(8, &tensor).message(9, &metadata);
+        self.file
+            .event(step, SUMMARY, &Message::new().message(1, &value))
+    }
+
+    /// The hyper-parameters of a run and the metrics that it ended with, for TensorBoard's tab HPARAMS, which compares
+    /// runs. They are a run of their own, `<log_dir>/<run_name>`; the name `.` stands for this one.
+    ///
+    /// PyTorch writes a truth value as a number; here it is one.
+    ///
+    /// # Errors
+    ///
+    /// A metric that stands twice; a directory or file that cannot be made or written.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::log::SummaryWriter;
+    /// use module_nn::prelude::*;
+    ///
+    /// let runs = std::env::temp_dir().join("doc-hparams");
+    /// let mut writer = SummaryWriter::new(&runs)?;
+    /// let hparams = [("lr", 0.1.into()), ("optimizer", "SGD".into()), ("nesterov", true.into())];
+    /// writer.add_hparams(&hparams, &[("hparam/accuracy", 0.98)], "lr_0.1")?;
+    /// # std::fs::remove_dir_all(runs).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn add_hparams(
+        &mut self,
+        hparams: &[(&str, HParam)],
+        metrics: &[(&str, f64)],
+        run_name: &str,
+    ) -> Result<()> {
+        check_names(metrics)?;
+        let mut seen = std::collections::HashSet::new();
+        if let Some((name, _)) = hparams.iter().find(|(name, _)| !seen.insert(name)) {
+            let problem = "stands twice; give each hyper-parameter once";
+            return Err(Error::argument("add_hparams", "hparams", name, problem));
+        }
+        let mut file = EventFile::create(&self.log_dir.join(run_name))?;
+        for summary in hparams::summaries(hparams, metrics) {
+            file.event(0, SUMMARY, &summary)?;
+        }
+        for (tag, value) in metrics {
+            let summary = Message::new().message(1, &scalar(tag, *value));
+            file.event(0, SUMMARY, &summary)?;
+        }
+        Ok(())
+    }
+
+    /// Forces what was written to the disk. A program that ends, or is killed, loses nothing without it.
+    ///
+    /// # Errors
+    ///
+    /// A disk that fails.
+    pub fn flush(&mut self) -> Result<()> {
+        self.file.sync()?;
+        self.others.values().try_for_each(EventFile::sync)
+    }
+}
+
+/// Each value is a scalar of its name; those of one call are one record.
+impl Logger for SummaryWriter {
+    fn log(&mut self, step: u64, values: &[(&str, f64)]) -> Result<()> {
+        check_names(values)?;
+        let add =
+            |summary: Message, (tag, value): &(&str, f64)| summary.message(1, &scalar(tag, *value));
+        let summary = values.iter().fold(Message::new(), add);
+        self.file.event(step, SUMMARY, &summary)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        SummaryWriter::flush(self)
+    }
+}

@@ -1,0 +1,128 @@
+use module_core::{Result, Tensor};
+
+use super::classes::Classes;
+use super::metric::metric;
+use super::scores::{Scores, divide};
+use super::{Average, MetricError, Task};
+use crate::config::{Build, config};
+
+/// The share of samples whose class is predicted: with `top_k` among the `k` best.
+///
+/// ```text
+/// micro: right / all        of a class: right of it / all of it
+/// ```
+///
+/// # Shapes
+///
+/// Of a binary task predictions and targets of one shape; else targets `[N, …]`, and predictions `[N, C, …]` of
+/// scores (logits or probabilities, of which the highest counts) or `[N, …]` of classes. Targets have any integer dtype.
+/// The value has no dimensions, or `[C]` with [`Average::None`].
+///
+/// Source: torchmetrics' `Accuracy`.
+///
+/// # Errors
+///
+/// Those of [`MetricError`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::metrics::{AccuracyConfig, Metric};
+/// use module_nn::prelude::*;
+///
+/// let mut accuracy = AccuracyConfig::new(3).top_k(2).ignore_index(-100).build()?;
+/// let logits = Tensor::from([[3.0_f32, 2.0, 1.0], [3.0, 2.0, 1.0], [0.0, 0.0, 1.0]]);
+/// accuracy.update(&logits, &Tensor::from([1_i64, 2, -100]))?;
+/// assert_eq!(accuracy.value()?, 0.5);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Accuracy {
+    config: AccuracyConfig,
+    totals: Scores,
+}
+
+config! {
+    /// The arguments of [`Accuracy`].
+    pub struct AccuracyConfig => Accuracy {
+        required {
+            /// What is predicted; a number stands for that many classes.
+            task: Task,
+        }
+        optional {
+            /// How the accuracies of classes become one.
+            average: Average = Average::Micro,
+            /// Among how many best scores the class must be. Of equal scores that of the lower class is better.
+            top_k: usize = 1,
+            /// The probability above which a binary task predicts 1.
+            threshold: f64 = 0.5,
+            /// Whether predictions of a binary task are logits.
+            from_logits: bool = false,
+            /// A target that does not count.
+            ignore_index: Option<i64> = None,
+        }
+    }
+}
+
+impl AccuracyConfig {
+    fn classes(&self) -> Classes {
+        Classes {
+            metric: "Accuracy",
+            task: self.task,
+            threshold: self.threshold,
+            from_logits: self.from_logits,
+            top_k: self.top_k,
+            ignore_index: self.ignore_index,
+        }
+    }
+}
+
+impl Build for AccuracyConfig {
+    type Output = Accuracy;
+
+    /// # Errors
+    ///
+    /// Fewer than two classes, a `top_k` that is 0 or above their number, a threshold outside `[0, 1]`.
+    fn build(&self) -> Result<Accuracy> {
+        self.classes().check()?;
+        Ok(Accuracy {
+            totals: Scores::of_task(self.task),
+            config: self.clone(),
+        })
+    }
+}
+
+impl Accuracy {
+    fn add(&mut self, preds: &Tensor, target: &Tensor) -> Result<()> {
+        let pairs = self.config.classes().pairs(preds, target)?;
+        self.totals.add(&pairs);
+        Ok(())
+    }
+
+    fn result(&self) -> Result<Tensor> {
+        let AccuracyConfig {
+            task,
+            average,
+            top_k,
+            ..
+        } = self.config;
+        if task == Task::Binary {
+            let whole = self.totals.whole();
+            return match whole.support() {
+                0.0 => Err(MetricError::Empty { metric: "Accuracy" }.into()),
+                all => Ok((whole.tp / all).into()),
+            };
+        }
+        // With `top_k` a class that is only predicted does not count, as in torchmetrics.
+        let predicted = f64::from(u8::from(top_k == 1));
+        self.totals.averaged(
+            "Accuracy",
+            task,
+            average,
+            |class| class.support() + predicted * class.fp > 0.0,
+            |class| divide(class.tp, class.support(), 0.0),
+        )
+    }
+}
+
+metric!(Accuracy, AccuracyConfig, Scores);

@@ -1,0 +1,130 @@
+use module_core::{Error, Result, Snapshot, Tensor};
+
+use super::MetricError;
+use super::metric::{Accumulator, stateful};
+use super::read::floats;
+use super::totals::{Sums, Totals};
+
+/// The mean of values, each with its weight: of the losses of batches, by their sizes.
+///
+/// A value that is not a number makes the mean one that is not.
+///
+/// Source: torchmetrics' `MeanMetric`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::metrics::MeanMetric;
+/// use module_nn::prelude::*;
+///
+/// let mut loss = MeanMetric::default();
+/// loss.update_weighted(0.5, 32)?;
+/// loss.update_weighted(Tensor::from(2.0_f32), 16)?;
+/// assert_eq!(loss.compute()?, 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MeanMetric {
+    config: (),
+    totals: Sums<2>,
+}
+
+impl Default for MeanMetric {
+    fn default() -> Self {
+        Self {
+            config: (),
+            totals: Sums::new(["sum", "weight"], 1),
+        }
+    }
+}
+
+/// The sum of the elements of `value`, each `weight` times, and the sum of the weights.
+pub(super) fn weighted(
+    metric: &'static str,
+    value: &Tensor,
+    weight: &Tensor,
+) -> Result<(f64, f64)> {
+    let weight = weight.detach().expand(value.shape().clone())?;
+    let values = floats(metric, "value", value)?;
+    let weights = floats(metric, "weight", &weight)?;
+    let right = |weight: &f64| weight.is_finite() && *weight >= 0.0;
+    if let Some(wrong) = weights.iter().find(|weight| !right(weight)) {
+        let problem = "must be at least 0, and finite";
+        return Err(Error::argument(metric, "weight", wrong, problem));
+    }
+    let products = values.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
+    let sum: f64 = products.map(|(value, weight)| value * weight).sum();
+    Ok((sum, weights.iter().sum()))
+}
+
+impl MeanMetric {
+    /// Adds the elements of a tensor, or a number, each with the weight 1.
+    ///
+    /// # Errors
+    ///
+    /// Complex numbers.
+    pub fn update(&mut self, value: impl Into<Tensor>) -> Result<()> {
+        self.add(&value.into(), &Tensor::from(1.0_f64))
+    }
+
+    /// Adds the elements of a tensor, or a number, with weights, which may be one for all. A value of weight 0
+    /// does not count, whatever it is.
+    ///
+    /// # Errors
+    ///
+    /// Weights that are negative or not finite, or that do not expand to the shape of the values; then nothing was
+    /// added.
+    pub fn update_weighted(
+        &mut self,
+        value: impl Into<Tensor>,
+        weight: impl Into<Tensor>,
+    ) -> Result<()> {
+        self.add(&value.into(), &weight.into())
+    }
+
+    fn add(&mut self, value: &Tensor, weight: &Tensor) -> Result<()> {
+        let added = weighted("MeanMetric", value, weight)?;
+        let [sum, total] = &mut self.totals.of;
+        sum[0] += added.0;
+        total[0] += added.1;
+        Ok(())
+    }
+
+    /// The mean.
+    ///
+    /// # Errors
+    ///
+    /// Nothing seen, or only weights of 0 ([`MetricError::Empty`]).
+    pub fn compute(&self) -> Result<f64> {
+        let [sum, weight] = &self.totals.of;
+        if weight[0] == 0.0 {
+            let metric = "MeanMetric";
+            return Err(MetricError::Empty { metric }.into());
+        }
+        Ok(sum[0] / weight[0])
+    }
+
+    /// Forgets all values.
+    pub fn reset(&mut self) {
+        self.totals.reset();
+    }
+
+    /// Adds what another one has seen.
+    pub fn merge(&mut self, other: &Self) {
+        for (sums, more) in self.totals.of.iter_mut().zip(&other.totals.of) {
+            sums[0] += more[0];
+        }
+    }
+
+    /// Adds what another one has seen, by its [`state`](module_core::Stateful::state): on another worker or rank.
+    ///
+    /// # Errors
+    ///
+    /// The state of something else.
+    pub fn merge_state(&mut self, state: &Snapshot) -> Result<()> {
+        let other = self.read("merge_state", state)?;
+        self.totals.merge(other)
+    }
+}
+
+stateful!(MeanMetric, (), Sums<2>);

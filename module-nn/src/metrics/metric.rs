@@ -1,0 +1,192 @@
+use std::fmt;
+
+use module_core::{Error, Result, Snapshot, Stateful, Tensor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::totals::Totals;
+
+/// A number, or several, that says how good predictions are, over all batches since the last reset.
+///
+/// The state is the configuration and what was added up. A metric takes up only a state of its own name and
+/// configuration.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::metrics::{MeanAbsoluteError, Metric};
+/// use module_nn::prelude::*;
+///
+/// // What two ranks have seen, as one.
+/// let (mut here, mut there) = (MeanAbsoluteError::default(), MeanAbsoluteError::default());
+/// here.update(&Tensor::from([1.0_f32, 2.0]), &Tensor::from([1.0_f32, 1.0]))?;
+/// there.update(&Tensor::from([5.0_f32]), &Tensor::from([0.0_f32]))?;
+/// here.merge_state(&there.state()?)?;
+/// assert_eq!(here.value()?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Metric: Stateful {
+    /// The name, as `Accuracy`.
+    fn name(&self) -> &'static str;
+
+    /// Adds a batch.
+    ///
+    /// # Errors
+    ///
+    /// Predictions and targets that do not belong together, dtypes and classes that there are not; then nothing
+    /// was added.
+    fn update(&mut self, preds: &Tensor, target: &Tensor) -> Result<()>;
+
+    /// The value over all batches.
+    ///
+    /// # Errors
+    ///
+    /// Nothing seen ([`MetricError::Empty`](super::MetricError::Empty)), or too little for it to be defined.
+    fn compute(&self) -> Result<Tensor>;
+
+    /// The value as one number.
+    ///
+    /// # Errors
+    ///
+    /// As [`compute`](Self::compute); a value of several numbers.
+    fn value(&self) -> Result<f64> {
+        self.compute()?.item()
+    }
+
+    /// Forgets all batches.
+    fn reset(&mut self);
+
+    /// Adds what another metric of the same configuration has seen, by its [`state`](Stateful::state): on
+    /// another worker or rank.
+    ///
+    /// # Errors
+    ///
+    /// The state of something else; then nothing was added.
+    fn merge_state(&mut self, state: &Snapshot) -> Result<()>;
+
+    /// Adds what another metric of the same configuration has seen.
+    ///
+    /// # Errors
+    ///
+    /// Another configuration; then nothing was added.
+    fn merge(&mut self, other: &Self) -> Result<()>
+    where
+        Self: Sized,
+    {
+        self.merge_state(&other.state()?)
+    }
+}
+
+const METRIC: &str = "metric";
+const CONFIG: &str = "config";
+
+/// What [`Stateful`] is made of, and merging.
+pub(super) trait Accumulator {
+    const NAME: &'static str;
+
+    type Config: Serialize + DeserializeOwned + PartialEq + fmt::Debug;
+    type Totals: Totals;
+
+    fn parts(&self) -> (&Self::Config, &Self::Totals);
+
+    fn snapshot(&self) -> Result<Snapshot> {
+        let (config, totals) = self.parts();
+        Snapshot::new(totals.tensors()?)
+            .with(METRIC, &Self::NAME)?
+            .with(CONFIG, config)
+    }
+
+    fn options(&self) -> Result<Snapshot> {
+        Snapshot::default().with(CONFIG, self.parts().0)
+    }
+
+    /// What a snapshot of the same configuration has added up.
+    fn read(&self, op: &'static str, snapshot: &Snapshot) -> Result<Self::Totals> {
+        let (config, totals) = self.parts();
+        let name: String = snapshot.get(METRIC)?;
+        if name != Self::NAME {
+            let problem = format!("this is {}; give the state of one", Self::NAME);
+            return Err(Error::argument(op, METRIC, name, problem));
+        }
+        let saved: Self::Config = snapshot.get(CONFIG)?;
+        if saved != *config {
+            let problem = format!("this one has {config:?}; build both alike");
+            return Err(Error::argument(
+                op,
+                CONFIG,
+                format_args!("{saved:?}"),
+                problem,
+            ));
+        }
+        totals.read(op, snapshot.tensors())
+    }
+}
+
+/// [`Stateful`] by the [`Accumulator`] whose fields are `config` and `totals`.
+macro_rules! stateful {
+    ($metric:ident, $config:ty, $totals:ty) => {
+        impl $crate::metrics::metric::Accumulator for $metric {
+            const NAME: &'static str = stringify!($metric);
+
+            type Config = $config;
+            type Totals = $totals;
+
+            fn parts(&self) -> (&$config, &$totals) {
+                (&self.config, &self.totals)
+            }
+        }
+
+        /// The configuration, and what was added up.
+        impl module_core::Stateful for $metric {
+            fn state(&self) -> module_core::Result<module_core::Snapshot> {
+                $crate::metrics::metric::Accumulator::snapshot(self)
+            }
+
+            fn load_state(&mut self, state: &module_core::Snapshot) -> module_core::Result<()> {
+                self.totals =
+                    $crate::metrics::metric::Accumulator::read(self, "load_state", state)?;
+                Ok(())
+            }
+
+            fn hyperparameters(&self) -> module_core::Result<module_core::Snapshot> {
+                $crate::metrics::metric::Accumulator::options(self)
+            }
+        }
+    };
+}
+
+/// [`Metric`] by the [`Accumulator`] and the functions `add` and `result`.
+macro_rules! metric {
+    ($metric:ident, $config:ty, $totals:ty) => {
+        $crate::metrics::metric::stateful!($metric, $config, $totals);
+
+        impl $crate::metrics::Metric for $metric {
+            fn name(&self) -> &'static str {
+                stringify!($metric)
+            }
+
+            fn update(
+                &mut self,
+                preds: &module_core::Tensor,
+                target: &module_core::Tensor,
+            ) -> module_core::Result<()> {
+                module_core::no_grad(|| self.add(preds, target))
+            }
+
+            fn compute(&self) -> module_core::Result<module_core::Tensor> {
+                self.result()
+            }
+
+            fn reset(&mut self) {
+                $crate::metrics::totals::Totals::reset(&mut self.totals);
+            }
+
+            fn merge_state(&mut self, state: &module_core::Snapshot) -> module_core::Result<()> {
+                let other = $crate::metrics::metric::Accumulator::read(self, "merge_state", state)?;
+                $crate::metrics::totals::Totals::merge(&mut self.totals, other)
+            }
+        }
+    };
+}
+
+pub(super) use {metric, stateful};

@@ -1,0 +1,152 @@
+use std::collections::VecDeque;
+
+use module_core::{Error, Result, StateDict, Tensor};
+
+use super::MetricError;
+use super::mean_metric::weighted;
+use super::metric::stateful;
+use super::totals::{Totals, numbers};
+use crate::config::{Build, check_positive, config};
+
+/// The mean of the values of the last `window` updates: what a progress bar shows of a loss.
+///
+/// Windows of several workers are in no order, so that there is no merging.
+///
+/// Source: torchmetrics' `RunningMean`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::metrics::RunningMean;
+/// use module_nn::prelude::*;
+///
+/// let mut loss = RunningMean::new(2)?;
+/// for value in [9.0, 3.0, 1.0] {
+///     loss.update(value)?;
+/// }
+/// assert_eq!(loss.compute()?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RunningMean {
+    config: RunningMeanConfig,
+    totals: Window,
+}
+
+config! {
+    /// The arguments of [`RunningMean`].
+    pub struct RunningMeanConfig => RunningMean {
+        required {
+            /// How many updates count.
+            window: usize,
+        }
+    }
+}
+
+impl Build for RunningMeanConfig {
+    type Output = RunningMean;
+
+    /// # Errors
+    ///
+    /// A `window` of 0.
+    fn build(&self) -> Result<RunningMean> {
+        check_positive("RunningMean", "window", self.window)?;
+        let config = self.clone();
+        let totals = Window::default();
+        Ok(RunningMean { config, totals })
+    }
+}
+
+/// The sum and the weight of each update.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window(VecDeque<(f64, f64)>);
+
+impl Totals for Window {
+    fn tensors(&self) -> Result<StateDict> {
+        let (sums, weights): (Vec<f64>, Vec<f64>) = self.0.iter().copied().unzip();
+        let named = [("sum", sums), ("weight", weights)];
+        Ok(named
+            .map(|(name, of)| (name, of.into()))
+            .into_iter()
+            .collect())
+    }
+
+    fn read(&self, op: &'static str, tensors: &StateDict) -> Result<Self> {
+        let (sums, weights) = (
+            numbers(op, "sum", tensors)?,
+            numbers(op, "weight", tensors)?,
+        );
+        if sums.len() != weights.len() {
+            let problem = format!("there must be as many as of `weight`, {}", weights.len());
+            return Err(Error::argument(op, "sum", sums.len(), problem));
+        }
+        Ok(Self(sums.into_iter().zip(weights).collect()))
+    }
+
+    fn merge(&mut self, other: Self) -> Result<()> {
+        self.0.extend(other.0);
+        Ok(())
+    }
+
+    fn reset(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl RunningMean {
+    /// Adds the elements of a tensor, or a number, each with the weight 1, and forgets the update that is `window`
+    /// before this one.
+    ///
+    /// # Errors
+    ///
+    /// Complex numbers.
+    pub fn update(&mut self, value: impl Into<Tensor>) -> Result<()> {
+        self.add(&value.into(), &Tensor::from(1.0_f64))
+    }
+
+    /// As [`update`](Self::update) with weights, which may be one for all.
+    ///
+    /// # Errors
+    ///
+    /// Weights that are negative or not finite, or that do not expand to the shape of the values; then nothing has
+    /// changed.
+    pub fn update_weighted(
+        &mut self,
+        value: impl Into<Tensor>,
+        weight: impl Into<Tensor>,
+    ) -> Result<()> {
+        self.add(&value.into(), &weight.into())
+    }
+
+    fn add(&mut self, value: &Tensor, weight: &Tensor) -> Result<()> {
+        let added = weighted("RunningMean", value, weight)?;
+        let updates = &mut self.totals.0;
+        while updates.len() >= self.config.window {
+            updates.pop_front();
+        }
+        updates.push_back(added);
+        Ok(())
+    }
+
+    /// The mean over the window, which may not be full yet.
+    ///
+    /// # Errors
+    ///
+    /// Nothing seen, or only weights of 0 ([`MetricError::Empty`]).
+    pub fn compute(&self) -> Result<f64> {
+        let updates = &self.totals.0;
+        let weight: f64 = updates.iter().map(|update| update.1).sum();
+        if weight == 0.0 {
+            let metric = "RunningMean";
+            return Err(MetricError::Empty { metric }.into());
+        }
+        Ok(updates.iter().map(|update| update.0).sum::<f64>() / weight)
+    }
+
+    /// Forgets all values.
+    pub fn reset(&mut self) {
+        self.totals.reset();
+    }
+}
+
+stateful!(RunningMean, RunningMeanConfig, Window);

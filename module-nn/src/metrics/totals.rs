@@ -1,0 +1,81 @@
+//! What metrics add up, and how it is saved.
+
+use module_core::{Error, Result, StateDict, Tensor};
+
+/// What a metric has seen, in a form that can be saved and joined.
+pub(super) trait Totals: Sized {
+    fn tensors(&self) -> Result<StateDict>;
+
+    /// Those of the tensors, which must fit this metric.
+    fn read(&self, op: &'static str, tensors: &StateDict) -> Result<Self>;
+
+    fn merge(&mut self, other: Self) -> Result<()>;
+
+    fn reset(&mut self);
+}
+
+/// `N` lists of numbers under names, which add up element by element. Counts are exact up to 2⁵³.
+#[derive(Clone, Debug)]
+pub(super) struct Sums<const N: usize> {
+    names: [&'static str; N],
+    pub(super) of: [Vec<f64>; N],
+}
+
+impl<const N: usize> Sums<N> {
+    /// Zeros, `len` of each name.
+    pub(super) fn new(names: [&'static str; N], len: usize) -> Self {
+        let of = std::array::from_fn(|_| vec![0.0; len]);
+        Self { names, of }
+    }
+}
+
+impl<const N: usize> Totals for Sums<N> {
+    fn tensors(&self) -> Result<StateDict> {
+        let named = self.names.iter().zip(&self.of);
+        let tensors = named.map(|(name, values)| {
+            let tensor = Tensor::from_vec(values.clone(), values.len())?;
+            Ok(((*name).to_owned(), tensor))
+        });
+        tensors.collect()
+    }
+
+    fn read(&self, op: &'static str, tensors: &StateDict) -> Result<Self> {
+        let mut read = self.clone();
+        for (name, values) in self.names.iter().zip(&mut read.of) {
+            let found = numbers(op, name, tensors)?;
+            if found.len() != values.len() {
+                let problem = format!("there must be {} numbers", values.len());
+                return Err(Error::argument(op, name, found.len(), problem));
+            }
+            *values = found;
+        }
+        Ok(read)
+    }
+
+    fn merge(&mut self, other: Self) -> Result<()> {
+        for (values, more) in self.of.iter_mut().zip(other.of) {
+            for (value, more) in values.iter_mut().zip(more) {
+                *value += more;
+            }
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self) {
+        self.of.iter_mut().for_each(|values| values.fill(0.0));
+    }
+}
+
+/// The numbers under a name.
+pub(super) fn numbers(
+    op: &'static str,
+    name: &'static str,
+    tensors: &StateDict,
+) -> Result<Vec<f64>> {
+    let Some(tensor) = tensors.get(name) else {
+        let keys: Vec<&str> = tensors.keys().collect();
+        let problem = "the state has no such tensor";
+        return Err(Error::argument(op, name, format_args!("{keys:?}"), problem));
+    };
+    tensor.to_vec()
+}

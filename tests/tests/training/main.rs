@@ -1,6 +1,7 @@
 //! Optimizers, and training as a whole.
 
 mod clip_grads;
+mod curves;
 mod data;
 mod golden_optim;
 mod lbfgs;

@@ -7,6 +7,7 @@ mod golden_optim;
 mod lbfgs;
 mod optimizer_runs;
 mod optimizers;
+mod resumed;
 mod schedules;
 mod threads;
 mod training;

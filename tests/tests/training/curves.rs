@@ -113,7 +113,7 @@ fn images(dtype: DType) -> Result<TensorDataset<(Tensor, Tensor)>> {
 
 /// The loop of every user.
 fn train(
-    model: &(impl Module + Forward<Output = Tensor>),
+    model: &impl Forward<Output = Tensor>,
     loader: &Pairs,
     optimizer: &mut dyn Optimizer,
     schedule: &mut dyn Schedule,

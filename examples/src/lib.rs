@@ -3,6 +3,7 @@
 mod digits_net;
 
 pub use digits_net::DigitsNet;
+use module_nn::data::TensorDataset;
 use module_nn::prelude::*;
 
 /// 1,797 handwritten digits, part of the program, so that nothing is downloaded.
@@ -72,18 +73,12 @@ impl Digits {
         })
     }
 
-    /// A random fifth, and the rest.
+    /// The pairs of an image and its label.
     ///
     /// # Errors
     ///
     /// None for the data of [`read`](Self::read).
-    pub fn split(&self) -> Result<(Self, Self)> {
-        let order = Tensor::randperm(self.len(), ())?;
-        let fifth = self.len() / 5;
-        let held_back = self.select(&order.narrow(0, 0..fifth)?)?;
-        Ok((
-            held_back,
-            self.select(&order.narrow(0, fifth..self.len())?)?,
-        ))
+    pub fn dataset(self) -> Result<TensorDataset<(Tensor, Tensor)>> {
+        TensorDataset::new((self.images, self.labels))
     }
 }

@@ -13,6 +13,7 @@ import sys
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
 
@@ -78,9 +79,9 @@ def accuracy(model, images, labels):
 
 
 def learning_rate(step, steps, peak, warmup, final):
-    """Linear warm-up over the first `warmup` steps, then a cosine down to `final * peak`."""
+    """Linear warm-up from 0 over the first `warmup` steps, then a cosine down to `final * peak`."""
     if step < warmup:
-        return peak * (step + 1) / warmup
+        return peak * step / warmup
     t = (step - warmup) / max(1, steps - warmup)
     return peak * (final + (1 - final) * 0.5 * (1 + math.cos(math.pi * t)))
 
@@ -102,8 +103,8 @@ def train(
 ):
     """Train one network; returns it and the held-back accuracy after every epoch.
 
-    The generator's stream after `manual_seed(seed)`: the weights, then for every epoch one randperm
-    over the training images and, batch by batch, one dropout mask.
+    The generator's stream after `manual_seed(seed)`: the weights, then for every epoch the two seeds that
+    the loader draws and, batch by batch, one dropout mask. It is that of the example.
     """
     images, labels = load_data()
     train_ids, test_ids = split(len(images), split_seed)
@@ -115,24 +116,24 @@ def train(
         opt = torch.optim.SGD(
             model.parameters(), lr=lr, momentum=0.9, nesterov=True, weight_decay=weight_decay
         )
-    per_epoch = math.ceil(len(train_ids) / batch)
+    loader = DataLoader(TensorDataset(images[train_ids], labels[train_ids]), batch, shuffle=True)
+    per_epoch = len(loader)
     step, history = 0, []
     for epoch in range(epochs):
         model.train()
-        order = train_ids[torch.randperm(len(train_ids))]
         total = 0.0
-        for ids in order.split(batch):
+        for x, y in loader:
             for group in opt.param_groups:
                 group["lr"] = learning_rate(step, epochs * per_epoch, lr, warmup, final)
-            loss = F.cross_entropy(model(images[ids]), labels[ids], label_smoothing=smoothing)
+            loss = F.cross_entropy(model(x), y, label_smoothing=smoothing)
             opt.zero_grad()
             loss.backward()
             opt.step()
-            total += loss.item() * len(ids)
+            total += loss.item()
             step += 1
         history.append(accuracy(model, images[test_ids], labels[test_ids]))
         if verbose:
-            print(f"epoch {epoch + 1:2}  loss {total / len(train_ids):.4f}  held back {history[-1]:.4f}")
+            print(f"epoch {epoch + 1:2}  loss {total / per_epoch:.4f}  held back {history[-1]:.4f}")
     return model, history
 
 

@@ -27,6 +27,7 @@ def encoder_layer(family):
     name, src = "TransformerEncoderLayer", [3, 2, 4]
     family.case(name, arguments(), [src])
     family.case(name, arguments(dim_feedforward=3, dropout=0.3), [src], seed=4, label="four masks, in PyTorch's order")
+    family.case(name, arguments(dropout=0.3, batch_first=True), [[2, 3, 4]], seed=4, label="the mask of the attention's output is drawn in its order in memory")
     family.case(name, arguments(dropout=0.3, norm_first=True), [src], mode="eval")
     family.case(name, arguments(norm_first=True, activation="gelu"), [src])
     family.case(name, arguments(bias=False, layer_norm_eps=0.1, batch_first=True), [[2, 3, 4]])
@@ -51,6 +52,7 @@ def decoder_layer(family):
     memory_padding = torch.tensor([[False] * 5, [True, False, False, True, False]])
     family.case(name, arguments(), pair)
     family.case(name, arguments(dropout=0.3), pair, seed=4)
+    family.case(name, arguments(dropout=0.3, batch_first=True), [[2, 3, 4], [2, 5, 4]], seed=4)
     family.case(name, arguments(dropout=0.3), pair, mode="eval")
     family.case(name, arguments(norm_first=True, activation="gelu"), pair)
     family.case(name, arguments(bias=False, batch_first=True, layer_norm_eps=0.1), [[2, 3, 4], [2, 5, 4]])

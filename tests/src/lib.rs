@@ -3,6 +3,7 @@
 pub mod digits;
 pub mod files;
 pub mod layers;
+pub mod long_run;
 pub mod memory;
 pub mod processes;
 pub mod resnet;

@@ -5,6 +5,7 @@ mod feature_memory;
 mod formats_of_users;
 mod gradient_memory;
 mod hook_memory;
+mod killed_training;
 mod naive;
 mod num_threads;
 mod pass_memory;

@@ -1,6 +1,7 @@
 //! Optimizers, and training as a whole.
 
 mod clip_grads;
+mod curves;
 mod data;
 mod golden_optim;
 mod lbfgs;
@@ -8,6 +9,7 @@ mod logs;
 mod metrics;
 mod optimizer_runs;
 mod optimizers;
+mod resumed;
 mod schedules;
 mod threads;
 mod training;

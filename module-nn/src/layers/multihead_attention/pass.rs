@@ -61,10 +61,14 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
                 None,
             )
         };
-        let joined = attended.permute(sizes.out_of_heads())?;
-        let (a, b) = sizes.leading_sizes(sizes.queries);
-        let joined = joined.reshape([a, b, self.config.embed_dim])?;
+        // The sequence comes first in memory, as in PyTorch, also where the batch comes first in the shape: a dropout of
+        // the output draws its mask in this order.
+        let joined = attended.permute([2, 0, 1, 3])?;
+        let joined = joined.reshape([sizes.queries, sizes.batch, self.config.embed_dim])?;
         let mut output = self.out_proj.call(joined)?;
+        if sizes.batch_first {
+            output = output.transpose(0, 1)?;
+        }
         let mut weights = match weights {
             Some(weights) if input.average_attn_weights => Some(weights.mean(1)?),
             weights => weights,
@@ -164,14 +168,6 @@ impl Sizes {
         match self.batch_first {
             true => [0, 2, 1, 3],
             false => [1, 2, 0, 3],
-        }
-    }
-
-    /// The way back.
-    fn out_of_heads(&self) -> [isize; 4] {
-        match self.batch_first {
-            true => [0, 2, 1, 3],
-            false => [2, 0, 1, 3],
         }
     }
 }

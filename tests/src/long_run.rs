@@ -1,0 +1,229 @@
+//! A training with everything that a checkpoint holds, for tests that interrupt it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use module_core::Snapshot;
+use module_core::rng::{Generator, default_generator};
+use module_nn::data::{DataLoader, DataLoaderConfig, DatasetExt, MapDataset, TensorDataset};
+use module_nn::optim::no_decay;
+use module_nn::prelude::*;
+
+type Pair = (Tensor, Tensor);
+type Data = MapDataset<TensorDataset<Pair>, fn(Pair) -> Result<Pair>>;
+
+const FEATURES: usize = 6;
+/// Ten batches of four, of which the last has two.
+const SAMPLES: usize = 38;
+
+/// Statistics, which are buffers, and dropout, which draws from the default generator.
+#[derive(Module)]
+struct Net {
+    hidden: Linear,
+    norm: BatchNorm1d,
+    dropout: Dropout,
+    head: Linear,
+}
+
+impl Forward for Net {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let x = self.norm.call(self.hidden.call(x)?)?.relu()?;
+        self.head.call(self.dropout.call(x)?)
+    }
+}
+
+/// The loss of each step: a state of the user's own.
+#[derive(Default)]
+struct Losses(Vec<f32>);
+
+impl Stateful for Losses {
+    fn state(&self) -> Result<Snapshot> {
+        Snapshot::default().with("losses", &self.0)
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        self.0 = state.get("losses")?;
+        Ok(())
+    }
+}
+
+/// A training of [`STEPS`](Self::STEPS) steps.
+pub struct LongRun {
+    model: Net,
+    optimizer: AdamW,
+    schedule: WarmupCosine,
+    loader: DataLoader<Data>,
+    /// What dropout draws from.
+    default_generator: Generator,
+    /// What noise is drawn from.
+    noise: Generator,
+    losses: Losses,
+    step: u64,
+}
+
+impl LongRun {
+    /// How long it is.
+    pub const STEPS: u64 = 100;
+
+    /// From the beginning; it seeds the default generator.
+    ///
+    /// # Errors
+    ///
+    /// None that is expected.
+    pub fn new(seed: u64) -> Result<Self> {
+        manual_seed(seed);
+        let model = Net {
+            hidden: Linear::new(FEATURES, 8)?,
+            norm: BatchNorm1d::new(8)?,
+            dropout: Dropout::new(0.2)?,
+            head: Linear::new(8, 3)?,
+        };
+        let config = AdamWConfig::new(0.01).weight_decay(0.1);
+        let config = config.group(no_decay(&model), |group| group.weight_decay(0.0));
+        let mut optimizer = config.build(&model)?;
+        let schedule = WarmupCosine::new(&mut optimizer, 10, Self::STEPS as usize)?;
+        // The data are no part of a checkpoint: they are those of every run.
+        let (x, y) = fork_rng(0, || {
+            let x = Tensor::randn([SAMPLES, FEATURES], DType::F32)?;
+            Ok::<_, Error>((x, Tensor::randint(0, 3, [SAMPLES], DType::I64)?))
+        })?;
+        let augment: fn(Pair) -> Result<Pair> = |(x, y)| Ok((x.add(&x.rand_like()?)?, y));
+        let data = TensorDataset::new((x, y))?.map(augment);
+        Ok(Self {
+            model,
+            optimizer,
+            schedule,
+            loader: DataLoaderConfig::new()
+                .batch_size(4)
+                .shuffle(true)
+                .seed(seed + 1)
+                .build(data)?,
+            default_generator: default_generator(),
+            noise: Generator::new(seed + 2),
+            losses: Losses::default(),
+            step: 0,
+        })
+    }
+
+    /// All that goes into a checkpoint: what has a state of its own has a line here.
+    fn parts(&mut self) -> Vec<(&'static str, &mut dyn Stateful)> {
+        vec![
+            ("model", &mut self.model),
+            ("optimizer", &mut self.optimizer),
+            ("schedule", &mut self.schedule),
+            ("data", &mut self.loader),
+            ("default_generator", &mut self.default_generator),
+            ("noise", &mut self.noise),
+            ("losses", &mut self.losses),
+        ]
+    }
+
+    /// How many steps were made.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The state as it is now.
+    ///
+    /// # Errors
+    ///
+    /// None that is expected.
+    pub fn checkpoint(&mut self) -> Result<TrainingCheckpoint> {
+        let epoch = self.step / self.loader.len() as u64;
+        let mut checkpoint = TrainingCheckpoint::new(epoch, self.step);
+        for (name, part) in self.parts() {
+            checkpoint = checkpoint.with(name, part)?;
+        }
+        Ok(checkpoint)
+    }
+
+    /// Goes on from the checkpoint of a directory.
+    ///
+    /// # Errors
+    ///
+    /// A directory without a whole checkpoint.
+    pub fn restore(&mut self, directory: &Path) -> Result<()> {
+        let checkpoint = TrainingCheckpoint::load(directory)?;
+        for (name, part) in self.parts() {
+            checkpoint.restore(name, part)?;
+        }
+        self.step = checkpoint.step();
+        Ok(())
+    }
+
+    /// Trains until so many steps were made, and calls a function after each of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the function.
+    pub fn train(
+        &mut self,
+        until: u64,
+        mut after: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        while self.step < until {
+            for batch in self.loader.iter() {
+                let (x, y) = batch?;
+                self.train_step(x, &y)?;
+                after(self)?;
+                if self.step == until {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn train_step(&mut self, x: Tensor, y: &Tensor) -> Result<()> {
+        let noise = Tensor::normal(x.shape().clone(), 0.0, 0.1, DType::F32, &self.noise)?;
+        let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
+        let loss = criterion.loss(&self.model.call(x.add(&noise)?)?, y)?;
+        self.model.zero_grad();
+        loss.backward()?;
+        clip_grad_norm(&self.model, 1.0)?;
+        self.optimizer.step(&self.model)?;
+        self.schedule.step(&mut self.optimizer)?;
+        self.losses.0.push(loss.item()?);
+        self.step += 1;
+        Ok(())
+    }
+}
+
+/// Saves two checkpoints, whose parts are equal bytes if they are equal, and names the files that differ.
+///
+/// # Errors
+///
+/// Files that cannot be written or read.
+pub fn differences(
+    found: &TrainingCheckpoint,
+    expected: &TrainingCheckpoint,
+) -> Result<Vec<String>> {
+    let (found, expected) = (files(found)?, files(expected)?);
+    let names: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+    let differ = |name: &&&String| found.get(**name) != expected.get(**name);
+    Ok(names
+        .iter()
+        .filter(differ)
+        .map(|name| (*name).clone())
+        .collect())
+}
+
+/// The contents of the files of a checkpoint.
+fn files(checkpoint: &TrainingCheckpoint) -> Result<BTreeMap<String, Vec<u8>>> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("long-run-{}-{number}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    checkpoint.save(&directory)?;
+    let mut files = BTreeMap::new();
+    for file in std::fs::read_dir(&directory)? {
+        let file = file?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        files.insert(name, std::fs::read(file.path())?);
+    }
+    std::fs::remove_dir_all(&directory)?;
+    Ok(files)
+}

@@ -21,9 +21,13 @@ pub use __private::{
     MayBeSkipped, NumbersField, OptionField, OptionSettingField, Skip, Skippable, TensorField,
     may_be_skipped,
 };
-#[cfg(feature = "fs")]
-pub use checkpoint::{ChangedSetting, RestoreReport, SaveHandle, TrainingCheckpoint};
+#[cfg(feature = "torch-files")]
+pub use checkpoint::TorchObject;
+#[cfg(any(feature = "fs", feature = "torch-files"))]
+pub use checkpoint::{ChangedSetting, RestoreReport};
 pub use checkpoint::{ReadOptions, Snapshot, Stateful};
+#[cfg(feature = "fs")]
+pub use checkpoint::{SaveHandle, TrainingCheckpoint};
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };

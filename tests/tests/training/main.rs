@@ -8,4 +8,5 @@ mod optimizer_runs;
 mod optimizers;
 mod schedules;
 mod threads;
+mod torch_optimizers;
 mod training;

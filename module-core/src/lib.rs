@@ -5,6 +5,7 @@ extern crate self as module_core;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod activation_checkpoint;
 pub mod checkpoint;
 mod containers;
 pub mod error;
@@ -21,6 +22,7 @@ pub use __private::{
     MayBeSkipped, NumbersField, OptionField, OptionSettingField, Skip, Skippable, TensorField,
     may_be_skipped,
 };
+pub use activation_checkpoint::CheckpointedSequential;
 #[cfg(feature = "torch-files")]
 pub use checkpoint::TorchObject;
 #[cfg(any(feature = "fs", feature = "torch-files"))]

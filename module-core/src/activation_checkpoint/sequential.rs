@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::checkpoint;
+use super::function::checkpoint;
 use crate::module::{Visitor, VisitorMut, fmt_tree};
 use crate::{Call, Describe, Error, FieldInfo, Forward, Module, Result, Sequential, Tensor};
 

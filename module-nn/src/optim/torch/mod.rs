@@ -4,6 +4,7 @@
 //! the state that ours would have saved, and is taken up as that is, so that it is checked in the same way.
 
 mod layouts;
+mod options;
 mod read;
 mod values;
 mod write;
@@ -13,11 +14,11 @@ use std::path::Path;
 
 #[cfg(feature = "fs")]
 use module_core::ReadOptions;
-use module_core::{Error, RestoreReport, Result, Stateful, TorchObject};
-use serde_json::{Map, Value};
+use module_core::{RestoreReport, Result, Stateful, TorchObject};
 
-use super::{Optimizer, OptimizerError, RuleOptimizer, UpdateRule};
+use super::{Optimizer, RuleOptimizer, UpdateRule};
 use layouts::{Layout, layout_of};
+use options::torch_error;
 
 impl<R: UpdateRule> RuleOptimizer<R> {
     /// PyTorch's `optimizer.state_dict()`, with which PyTorch's optimizer of this name goes on.
@@ -147,40 +148,4 @@ impl<R: UpdateRule> RuleOptimizer<R> {
 fn layout<R: UpdateRule>(op: &'static str) -> Result<&'static Layout> {
     let problem = || "PyTorch has no such optimizer; save it with `TrainingCheckpoint`".to_owned();
     layout_of(R::NAME).ok_or_else(|| torch_error::<R>(op, problem()))
-}
-
-fn torch_error<R: UpdateRule>(op: &'static str, problem: String) -> Error {
-    let optimizer = R::NAME;
-    OptimizerError::TorchState {
-        op,
-        optimizer,
-        problem,
-    }
-    .into()
-}
-
-/// The options of a group by name.
-fn options_of<R: UpdateRule>(op: &'static str, options: &R) -> Result<Map<String, Value>> {
-    match serde_json::to_value(options) {
-        Ok(Value::Object(options)) => Ok(options),
-        Ok(other) => Err(torch_error::<R>(op, format!("its options are {other}"))),
-        Err(error) => Err(torch_error::<R>(op, format!("its options: {error}"))),
-    }
-}
-
-/// Refuses a group that moves its parameters by what PyTorch has another optimizer for.
-fn check_only_if<R: UpdateRule>(
-    op: &'static str,
-    layout: &Layout,
-    ours: &Map<String, Value>,
-) -> Result<()> {
-    match layout.only_if {
-        Some((name, value)) if ours.get(name) != Some(&Value::Bool(value)) => {
-            let problem = format!(
-                "PyTorch's has no groups with `{name}` other than {value}; use two optimizers, as there"
-            );
-            Err(torch_error::<R>(op, problem))
-        }
-        _ => Ok(()),
-    }
 }

@@ -6,8 +6,8 @@ use module_core::{Result, Shape, Snapshot, StateDict, Tensor, TorchObject};
 use serde_json::{Map, Value};
 
 use super::layouts::{Layout, Setting, Slot};
+use super::options::{check_only_if, options_of, torch_error};
 use super::values::{number, steps, to_json};
-use super::{check_only_if, options_of, torch_error};
 use crate::optim::{ParamGroup, RuleOptimizer, UpdateRule};
 
 const OP: &str = "load_torch";

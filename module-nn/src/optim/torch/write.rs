@@ -4,8 +4,8 @@ use module_core::{DType, Result, Tensor, TorchObject};
 use serde_json::Value;
 
 use super::layouts::{Layout, Setting, Slot};
+use super::options::{check_only_if, options_of, torch_error};
 use super::values::{from_json, steps, steps_tensor};
-use super::{options_of, torch_error};
 use crate::optim::{Optimizer, ParamState, RuleOptimizer, UpdateRule};
 
 const OP: &str = "torch_state_dict";
@@ -53,7 +53,7 @@ type Named = Vec<(&'static str, TorchObject)>;
 /// The options of a group.
 fn options<R: UpdateRule>(options: &R, layout: &Layout) -> Result<Named> {
     let ours = options_of(OP, options)?;
-    super::check_only_if::<R>(OP, layout, &ours)?;
+    check_only_if::<R>(OP, layout, &ours)?;
     let option = |&(name, setting): &(&'static str, Setting)| {
         let value = match setting {
             Setting::Execution(default) => default.map_or(TorchObject::None, TorchObject::Bool),

@@ -550,8 +550,11 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let accepted = changed(&accepted, true, "decoupled_weight_decay", None);
     let accepted = changed(&accepted, true, "maximize", None);
     let accepted = changed(&accepted, false, "step", Some(int(10)));
+    let other = AdamWConfig::new(0.3).maximize(true);
+    optimizer.set_group_options(0, other).unwrap();
     optimizer.load_torch_state_dict(&accepted).unwrap();
     assert_eq!(optimizer.lr(), 0.25);
+    assert!(!optimizer.groups()[0].options.maximize);
 
     let lion = Lion::new(&model, 0.1).unwrap();
     let error = lion.torch_state_dict().unwrap_err();

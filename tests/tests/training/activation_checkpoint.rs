@@ -355,7 +355,7 @@ impl Forward for Counter {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         self.calls.set(self.calls.tensor().add(1.0)?)?;
-        x.mul(&self.calls.tensor())?.exp()
+        x.mul(self.calls.tensor())?.exp()
     }
 }
 

@@ -5,6 +5,7 @@ extern crate self as module_core;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod activation_checkpoint;
 pub mod checkpoint;
 mod containers;
 pub mod error;
@@ -21,9 +22,14 @@ pub use __private::{
     MayBeSkipped, NumbersField, OptionField, OptionSettingField, Skip, Skippable, TensorField,
     may_be_skipped,
 };
-#[cfg(feature = "fs")]
-pub use checkpoint::{ChangedSetting, RestoreReport, SaveHandle, TrainingCheckpoint};
+pub use activation_checkpoint::CheckpointedSequential;
+#[cfg(feature = "torch-files")]
+pub use checkpoint::TorchObject;
+#[cfg(any(feature = "fs", feature = "torch-files"))]
+pub use checkpoint::{ChangedSetting, RestoreReport};
 pub use checkpoint::{ReadOptions, Snapshot, Stateful};
+#[cfg(feature = "fs")]
+pub use checkpoint::{SaveHandle, TrainingCheckpoint};
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };

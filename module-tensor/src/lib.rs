@@ -52,7 +52,7 @@ pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,
     NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad,
-    is_grad_enabled, no_grad,
+    is_grad_enabled, no_grad, recompute_in_backward,
 };
 
 /// Fused kernels that layers and optimizers call as free functions; they are not methods of

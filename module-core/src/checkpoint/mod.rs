@@ -33,7 +33,7 @@ mod read_file;
 mod reader;
 #[cfg(feature = "fs")]
 mod regular;
-#[cfg(feature = "fs")]
+#[cfg(any(feature = "fs", feature = "torch-files"))]
 mod restored;
 mod safetensors;
 #[cfg(feature = "fs")]
@@ -43,7 +43,15 @@ mod stateful;
 #[cfg(feature = "fs")]
 mod temporary;
 #[cfg(feature = "torch-files")]
+mod torch_file;
+#[cfg(feature = "torch-files")]
+mod torch_io;
+#[cfg(feature = "torch-files")]
 mod torch_legacy;
+#[cfg(feature = "torch-files")]
+mod torch_object;
+#[cfg(feature = "torch-files")]
+mod torch_write;
 #[cfg(feature = "torch-files")]
 mod torch_zip;
 #[cfg(feature = "fs")]
@@ -62,9 +70,11 @@ pub use format_error::FormatError;
 pub use formats::register_format;
 pub use options::ReadOptions;
 pub use reader::{CheckpointReader, TensorPlace};
-#[cfg(feature = "fs")]
+#[cfg(any(feature = "fs", feature = "torch-files"))]
 pub use restored::{ChangedSetting, RestoreReport};
 pub use stateful::{Snapshot, Stateful};
+#[cfg(feature = "torch-files")]
+pub use torch_object::TorchObject;
 #[cfg(feature = "fs")]
 pub use training::TrainingCheckpoint;
 

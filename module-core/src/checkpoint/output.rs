@@ -23,6 +23,18 @@ impl<'a> Output<'a> {
         file_error(self.path, source)
     }
 
+    /// What it writes to.
+    #[cfg(feature = "torch-files")]
+    pub(super) fn writer(&mut self) -> &mut impl Write {
+        &mut self.file
+    }
+
+    /// The file that errors name.
+    #[cfg(feature = "torch-files")]
+    pub(super) fn path(&self) -> &'a Path {
+        self.path
+    }
+
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.file.write_all(bytes);
         written.map_err(|error| self.error(error))

@@ -57,8 +57,8 @@ pub struct ChangedSetting {
 }
 
 impl RestoreReport {
-    /// Compares what something was configured with to the state that it has taken up.
-    pub(super) fn new(before: &Snapshot, state: &Snapshot) -> Self {
+    /// Compares what something was [configured](crate::Stateful::hyperparameters) with to the state that it has taken up.
+    pub fn new(before: &Snapshot, state: &Snapshot) -> Self {
         let mut changed = Vec::new();
         for (name, before) in &before.values {
             let after = state.values.get(name);

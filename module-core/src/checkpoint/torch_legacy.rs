@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::pickle::{Budget, Pickle, Storages};
+use super::torch_file::{Make, TorchFile};
 use super::words::shorten;
-use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchLegacy;
@@ -33,6 +34,32 @@ impl Format for TorchLegacy {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
+        self.read_pickle(file, options, &mut |pickle, storages| {
+            pickle.state(options, storages)
+        })
+    }
+}
+
+impl TorchFile for TorchLegacy {
+    fn read_object(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<TorchObject, FormatError> {
+        self.read_pickle(file, options, &mut |pickle, storages| {
+            pickle.object(options, storages)
+        })
+    }
+}
+
+impl TorchLegacy {
+    /// What `make` makes of the pickle and the storages that it names.
+    fn read_pickle<T>(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+        make: Make<'_, T>,
+    ) -> Result<T, FormatError> {
         let contents = &file.contents()?;
         let budget = Budget::of(contents.bytes());
         let mut rest = Rest {
@@ -75,7 +102,7 @@ impl Format for TorchLegacy {
             }
         }
         match contents.bytes().len() - rest.at {
-            0 => pickle.state(options, &LegacyStorages { contents, places }),
+            0 => make(&pickle, &LegacyStorages { contents, places }),
             more => Err(format!("{more} bytes follow the last storage").into()),
         }
     }

@@ -3,9 +3,10 @@
 
 use super::byte_order::big_endian_tensor;
 use super::pickle::{Budget, Pickle, Storages};
+use super::torch_file::{Make, TorchFile};
 use super::words::shorten;
 use super::zip::{ZipEntries, ZipEntry, directory};
-use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, foreign};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject, foreign};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchZip;
@@ -27,6 +28,32 @@ impl Format for TorchZip {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
+        self.read_pickle(file, options, &mut |pickle, storages| {
+            pickle.state(options, storages)
+        })
+    }
+}
+
+impl TorchFile for TorchZip {
+    fn read_object(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<TorchObject, FormatError> {
+        self.read_pickle(file, options, &mut |pickle, storages| {
+            pickle.object(options, storages)
+        })
+    }
+}
+
+impl TorchZip {
+    /// What `make` makes of the pickle and the storages that it names.
+    fn read_pickle<T>(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+        make: Make<'_, T>,
+    ) -> Result<T, FormatError> {
         let contents = &file.contents()?;
         let bytes = contents.bytes();
         let entries = directory(bytes)?;
@@ -80,8 +107,8 @@ impl Format for TorchZip {
             return Err(format!("{more} bytes follow the end of the pickle").into());
         }
         match big_endian {
-            true => pickle.state(options, &BigEndian(archive)),
-            false => pickle.state(options, &archive),
+            true => make(&pickle, &BigEndian(archive)),
+            false => make(&pickle, &archive),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use super::fmt_tensor::fmt_tensor;
+use super::journal::{self, Cell};
 use super::parameter::check_shape;
 use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
 use crate::{Result, Tensor};
@@ -32,6 +33,17 @@ struct Inner {
     keeps_dtype: AtomicBool,
 }
 
+impl Cell for Inner {
+    fn get(&self) -> Tensor {
+        let value = self.value.read();
+        value.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put(&self, value: Tensor) {
+        *self.value.write().unwrap_or_else(PoisonError::into_inner) = value;
+    }
+}
+
 impl Buffer {
     /// A persistent buffer.
     pub fn new(value: Tensor) -> Self {
@@ -55,11 +67,7 @@ impl Buffer {
 
     /// The value; a buffer has no gradient.
     pub fn tensor(&self) -> Tensor {
-        self.0
-            .value
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.get()
     }
 
     /// Replaces the value by another of the same shape and dtype.
@@ -77,7 +85,8 @@ impl Buffer {
 
     /// Replaces the value by a cast or moved copy of it.
     pub(crate) fn replace(&self, value: Tensor) {
-        *self.0.value.write().unwrap_or_else(PoisonError::into_inner) = value.detach();
+        journal::note(self.id(), &self.0);
+        self.0.put(value.detach());
     }
 
     /// Whether the state dict holds the buffer.

@@ -15,6 +15,7 @@ pub(crate) mod freeze;
 mod history;
 mod identity;
 mod init;
+pub(crate) mod journal;
 mod list;
 mod marker;
 mod maybe;

@@ -62,6 +62,16 @@ pub enum OptimizerError {
         group: usize,
     },
 
+    /// A state that PyTorch's optimizer of this name does not have, or cannot go on from.
+    TorchState {
+        /// The operation.
+        op: &'static str,
+        /// The optimizer.
+        optimizer: &'static str,
+        /// What is wrong, and where.
+        problem: String,
+    },
+
     /// An optimizer with other groups than a schedule was built for.
     Groups {
         /// The schedule.
@@ -140,6 +150,11 @@ impl fmt::Display for OptimizerError {
                      use an optimizer with a momentum, or betas"
                 )
             }
+            Self::TorchState {
+                op,
+                optimizer,
+                problem,
+            } => write!(f, "{op}: {optimizer}: {problem}"),
             Self::Groups {
                 schedule,
                 expected,

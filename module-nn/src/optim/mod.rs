@@ -38,6 +38,8 @@ mod rule_state;
 mod schedule;
 mod sgd;
 mod state_fields;
+#[cfg(feature = "torch-files")]
+mod torch;
 
 pub use adadelta::{Adadelta, AdadeltaConfig, AdadeltaState};
 pub use adafactor::{Adafactor, AdafactorConfig, AdafactorState};

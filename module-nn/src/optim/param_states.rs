@@ -247,6 +247,14 @@ impl<S: ParamState> ParamStates<S> {
         entries.map(|(path, entry)| (path.as_str(), entry.parameter.detach()))
     }
 
+    /// The paths of the parameters that are trained now.
+    #[cfg(feature = "torch-files")]
+    pub(super) fn trained(&self) -> impl Iterator<Item = &str> {
+        let entries = self.parameters.iter();
+        let trained = entries.filter(|(_, entry)| entry.parameter.requires_grad());
+        trained.map(|(path, _)| path.as_str())
+    }
+
     /// The states of a snapshot that was made of the same parameters, in this model's order.
     pub(super) fn read(&self, snapshot: &Snapshot) -> Result<LoadedStates<S>> {
         let fail = |path: &str, problem: String| {

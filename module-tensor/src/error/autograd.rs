@@ -67,6 +67,14 @@ pub enum AutogradError {
         got: usize,
     },
 
+    /// Operations that are computed again in the backward pass, and are not those of the first time.
+    Recomputed {
+        /// The operation whose gradient was asked for.
+        op: &'static str,
+        /// The first difference.
+        problem: String,
+    },
+
     /// A gradient that differs from the central difference.
     GradCheck {
         /// The index of the input.
@@ -101,6 +109,11 @@ impl fmt::Display for AutogradError {
                 f,
                 "backward: the saved values of `{op}` were freed by an earlier backward; keep them \
                  with `retain_graph`"
+            ),
+            Self::Recomputed { op, problem } => write!(
+                f,
+                "backward of `{op}`: what is computed again gave {problem}; it must do the same each \
+                 time"
             ),
             Self::NoGradient { op } => write!(
                 f,

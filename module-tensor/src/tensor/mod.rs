@@ -18,6 +18,7 @@ mod options;
 mod packed;
 mod post_accumulate;
 mod read;
+mod recompute;
 mod record;
 mod sequence;
 mod values;
@@ -35,6 +36,7 @@ pub(crate) use node::{Input, Node, NodeKind, Op, lock};
 pub use options::TensorOptions;
 pub use post_accumulate::PostAccumulateHookHandle;
 pub(crate) use post_accumulate::post_accumulate_hooks_exist;
+pub use recompute::recompute_in_backward;
 
 use crate::backend::{Operand, Storage};
 use crate::layout::Layout;

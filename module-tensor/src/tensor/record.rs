@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::node::{Input, Inputs};
-use super::{Edge, Function, Node, Tensor, is_grad_enabled};
+use super::{Edge, Function, Tensor, is_grad_enabled, recompute};
 
 impl Tensor {
     /// Records this tensor as the output of an operation on `inputs` with the gradient `function`.
@@ -40,7 +40,7 @@ impl Tensor {
     }
 
     fn with_node(mut self, function: Arc<dyn Function>, inputs: Inputs) -> Self {
-        self.edge = Some(Edge::first(Node::op(function, inputs, 1)));
+        self.edge = Some(Edge::first(recompute::node(function, inputs, 1)));
         self
     }
 
@@ -87,7 +87,7 @@ impl Tensor {
             return outputs;
         }
         if let Some(inputs) = tracked(&mut inputs.into_iter()) {
-            let node = Node::op(Arc::new(function(all)), inputs, all.len());
+            let node = recompute::node(Arc::new(function(all)), inputs, all.len());
             for (i, output) in all.iter_mut().enumerate() {
                 output.edge = output.is_differentiable().then(|| Edge {
                     node: node.clone(),

@@ -4,6 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use module_nn::CheckpointedSequential;
 use module_nn::prelude::*;
 use module_tests::processes::ran_in_a_child;
 
@@ -125,4 +126,50 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
         peak < product + slack,
         "{peak} bytes, a product of {product}"
     );
+}
+
+/// The most bytes that a forward and a backward pass take beyond what was held before, with gradients that are there
+/// already.
+fn peak_of_a_step(net: &impl Forward<Tensor, Output = Tensor>, x: &Tensor) -> usize {
+    let step = || {
+        let loss = net.call(x.clone()).unwrap().mean(..).unwrap();
+        loss.backward().unwrap();
+    };
+    step();
+    Device::cpu().empty_cache();
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    step();
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn checkpointed_segments_take_a_part_of_the_memory() {
+    if ran_in_a_child("gradient_memory::checkpointed_segments_take_a_part_of_the_memory") {
+        return;
+    }
+    let mlp = || {
+        let pairs = (0..32).map(|_| Linear::new(64, 64).unwrap());
+        let empty = Sequential::new();
+        pairs.fold(empty, |net, linear| net.push(linear).push(Tanh::new()))
+    };
+    let encoder = || {
+        let layer = || TransformerEncoderLayerConfig::new(32, 4).dim_feedforward(64);
+        let layer = || layer().batch_first(true).build().unwrap();
+        (0..16).map(|_| layer()).collect::<Sequential>()
+    };
+    let x = Tensor::ones([1024, 64], DType::F32).unwrap();
+    let sequences = Tensor::ones([8, 32, 32], DType::F32).unwrap();
+    let rows = [
+        ("MLP", mlp as fn() -> Sequential, x, 8, 0.5),
+        ("transformer encoder", encoder, sequences, 4, 0.4),
+    ];
+    for (name, net, x, segments, part) in rows {
+        let plain = peak_of_a_step(&net(), &x);
+        let net = CheckpointedSequential::new(net(), segments).unwrap();
+        let checkpointed = peak_of_a_step(&net, &x);
+        let ratio = checkpointed as f64 / plain as f64;
+        println!("{name}: {plain} bytes, {checkpointed} in {segments} segments: {ratio:.2}");
+        assert!(ratio < part, "{name}: {ratio}");
+    }
 }

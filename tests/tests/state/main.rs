@@ -8,6 +8,7 @@ mod interchange;
 mod killed;
 mod state_dict;
 mod stored_dtypes;
+mod torch_objects;
 
 use module_tests::memory::Counting;
 

@@ -1,5 +1,6 @@
 //! Optimizers, and training as a whole.
 
+mod activation_checkpoint;
 mod clip_grads;
 mod curves;
 mod data;
@@ -12,4 +13,5 @@ mod optimizers;
 mod resumed;
 mod schedules;
 mod threads;
+mod torch_optimizers;
 mod training;

@@ -33,7 +33,8 @@ pub(super) enum Global {
 pub(super) enum Kind {
     None,
     Bool(bool),
-    Float,
+    /// A whole number that fits no `i128`.
+    Number,
     Bytes,
     Set,
     Complex,
@@ -48,7 +49,7 @@ impl Kind {
         match self {
             Self::None => "None",
             Self::Bool(_) => "a truth value",
-            Self::Float => "a number",
+            Self::Number => "a number",
             Self::Bytes => "bytes",
             Self::Set => "a set",
             Self::Complex => "a complex number",
@@ -168,6 +169,14 @@ fn of_dtype(module: &str, name: &str) -> Option<Global> {
     dtype
         .map(Global::DType)
         .or(storage.map(|scalars| Global::Storage(Some(scalars))))
+}
+
+/// PyTorch's class of storages for a dtype of ours; `Some(None)` if there is none, `None` if PyTorch does not have the
+/// dtype.
+pub(super) fn storage_class(dtype: DType) -> Option<Option<&'static str>> {
+    let mut dtypes = DTYPES.iter();
+    let (_, class, _) = dtypes.find(|(name, ..)| *name == dtype.name())?;
+    Some((!class.is_empty()).then_some(*class))
 }
 
 /// Tensors that are not supported, by the function of `torch._utils` that makes them, with what to save

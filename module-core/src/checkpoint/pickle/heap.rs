@@ -15,6 +15,7 @@ pub(super) enum Value {
     Int(i32),
     /// A number that fits no `i32`.
     Long(u32),
+    Float(u32),
     Text(u32),
     Tuple(u32),
     List(u32),
@@ -55,6 +56,7 @@ pub(super) struct Rebuild {
 pub(super) struct Heap<'a> {
     budget: &'a Budget,
     longs: Vec<i128>,
+    floats: Vec<f64>,
     texts: Vec<&'a str>,
     tuples: Vec<(u32, u32)>,
     items: Vec<Value>,
@@ -79,6 +81,7 @@ impl<'a> Heap<'a> {
         Self {
             budget,
             longs: Vec::new(),
+            floats: Vec::new(),
             texts: Vec::new(),
             tuples: Vec::new(),
             items: Vec::new(),
@@ -99,6 +102,10 @@ impl<'a> Heap<'a> {
             Ok(number) => Ok(Value::Int(number)),
             Err(_) => push(self.budget, &mut self.longs, number).map(Value::Long),
         }
+    }
+
+    pub(super) fn new_float(&mut self, number: f64) -> Result<Value, String> {
+        push(self.budget, &mut self.floats, number).map(Value::Float)
     }
 
     pub(super) fn new_text(&mut self, text: &'a str) -> Result<Value, String> {
@@ -197,6 +204,13 @@ impl<'a> Heap<'a> {
         }
     }
 
+    pub(super) fn float(&self, value: Value) -> Option<f64> {
+        match value {
+            Value::Float(place) => Some(self.floats[place as usize]),
+            _ => None,
+        }
+    }
+
     pub(super) fn text(&self, value: Value) -> Option<&'a str> {
         match value {
             Value::Text(place) => Some(self.texts[place as usize]),
@@ -230,6 +244,11 @@ impl<'a> Heap<'a> {
         self.tensors[place as usize]
     }
 
+    /// How many tensors the pickle makes.
+    pub(super) fn tensor_count(&self) -> usize {
+        self.tensors.len()
+    }
+
     pub(super) fn storage(&self, value: Value) -> Option<(&'a str, Storage)> {
         match value {
             Value::Storage(place) => {
@@ -249,7 +268,7 @@ impl<'a> Heap<'a> {
     pub(super) fn describe(&self, value: Value) -> String {
         match value {
             Value::Int(number) => format!("the number {number}"),
-            Value::Long(_) => "a number".to_owned(),
+            Value::Long(_) | Value::Float(_) => "a number".to_owned(),
             Value::Text(_) => "a text".to_owned(),
             Value::Tuple(_) => "a tuple".to_owned(),
             Value::List(_) => "a list".to_owned(),

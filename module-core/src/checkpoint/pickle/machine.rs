@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
             b'M' => Value::Int(u16::from_le_bytes(reader.array()?).into()),
             0x8a => self.long(reader.read_counted::<1>()?)?,
             0x8b => self.long(reader.read_counted::<4>()?)?,
-            b'G' => reader.take(8).map(|_| Value::Other(Kind::Float))?,
+            b'G' => self.heap.new_float(f64::from_be_bytes(reader.array()?))?,
             b'X' => self.text(reader.read_counted::<4>()?)?,
             0x8c => self.text(reader.read_counted::<1>()?)?,
             0x8d => self.text(reader.read_counted::<8>()?)?,
@@ -270,7 +270,7 @@ impl<'a> Machine<'a> {
                 low.copy_from_slice(bytes);
                 self.heap.new_int(i128::from_le_bytes(number))
             }
-            None => Ok(Value::Other(Kind::Float)),
+            None => Ok(Value::Other(Kind::Number)),
         }
     }
 

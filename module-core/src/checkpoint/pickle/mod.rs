@@ -6,9 +6,11 @@ mod call;
 mod globals;
 mod heap;
 mod machine;
+mod objects;
 mod reader;
 mod select;
 mod tensors;
+mod write;
 
 pub(super) use budget::Budget;
 pub(super) use heap::Storage;
@@ -17,8 +19,9 @@ use indexmap::IndexMap;
 use machine::Machine;
 use reader::Reader;
 pub(super) use tensors::Storages;
+pub(super) use write::pickle;
 
-use super::{FormatError, ReadOptions};
+use super::{FormatError, ReadOptions, TorchObject};
 use crate::StateDict;
 
 /// The object that a pickle describes.
@@ -87,5 +90,14 @@ impl<'a> Pickle<'a> {
         storages: &dyn Storages,
     ) -> Result<StateDict, FormatError> {
         select::state(&self.heap, self.root, options, storages)
+    }
+
+    /// The object, or that at the entry of the options.
+    pub(super) fn object(
+        &self,
+        options: &ReadOptions,
+        storages: &dyn Storages,
+    ) -> Result<TorchObject, FormatError> {
+        objects::object(&self.heap, self.root, options, storages)
     }
 }

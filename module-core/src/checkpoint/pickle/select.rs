@@ -76,7 +76,7 @@ fn tensors_in<'a>(heap: &'a Heap<'_>, dict: u32) -> impl Iterator<Item = (Value,
 }
 
 /// A key as it is written in a path.
-fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
+pub(super) fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
     match key {
         Value::Int(number) => Some(number.to_string().into()),
         _ => heap.text(key).map(Cow::Borrowed),
@@ -84,7 +84,7 @@ fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
 }
 
 /// The value at a path of keys. A key may contain dots itself: the longest that fits is taken.
-fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, FormatError> {
+pub(super) fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, FormatError> {
     let (mut value, mut rest) = (root, path);
     loop {
         let pairs = match value {

@@ -82,13 +82,28 @@ impl<'a> TensorBuilder<'a> {
 
     /// Puts a tensor under a name that is still free.
     pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), FormatError> {
+        self.insert_at(name, name, rebuild)
+    }
+
+    /// Puts a tensor that lies at `path` in the pickle under a name that is still free.
+    pub(super) fn insert_at(
+        &mut self,
+        name: &str,
+        path: &str,
+        rebuild: Rebuild,
+    ) -> Result<(), FormatError> {
         let tensor = self.make(rebuild);
-        let tensor = tensor.map_err(|problem| problem.in_part(&shorten(name)))?;
+        let tensor = tensor.map_err(|problem| problem.in_part(&shorten(path)))?;
         self.heap.budget().bytes(name.len())?;
         match self.state.insert(name, tensor) {
             Some(_) => Err(format!("the key `{}` appears twice", shorten(name)).into()),
             None => Ok(()),
         }
+    }
+
+    /// The tensors so far.
+    pub(super) fn state(&self) -> &StateDict {
+        &self.state
     }
 
     /// The state, unless its views have far more elements together than the file holds.

@@ -1,0 +1,104 @@
+use std::sync::{Arc, OnceLock};
+
+use super::surroundings::Surroundings;
+use crate::hooks::Tensors;
+use crate::module::journal::{self, Journal};
+use crate::{AutogradError, DType, Result, Shape, is_grad_enabled, recompute_in_backward};
+
+/// What `function` gives of `inputs`, without keeping what its operations save for the backward pass, which runs
+/// `function` again: `torch.utils.checkpoint.checkpoint(function, *inputs, use_reentrant=False)`.
+///
+/// All gradients are, to the bit, those of `function(inputs)`: of the inputs, and of parameters and other tensors
+/// that `function` captures. A backward pass may be repeated (`retain_graph`), take gradients of some tensors only
+/// (`autograd::grad`), or be differentiated itself (`create_graph`). Several tensors are passed and returned
+/// in tuples, vectors or structs. Modules are captured in an `Arc`.
+///
+/// When it runs again:
+///
+/// - Random numbers are those of the first time: default generators, of the CPU and of the devices of the inputs, have the
+///   state that they had, and private ones of this thread are drawn from, so that nothing else is disturbed. Generators that `function` names itself are not put back.
+/// - Buffers that it sets, as the running statistics of a batch norm, have the values that they had, and keep those
+///   of the first time afterwards: they move once. (PyTorch moves them twice.)
+/// - Forward hooks of the modules run again, as in PyTorch.
+/// - Parameters have their present values, and modules their present mode. Change neither before the backward pass.
+///
+/// `checkpoint` inside of another saves memory in the run again of the outer one. Without gradients to record it just
+/// calls `function`.
+///
+/// # Errors
+///
+/// Those of `function`. In the backward pass also [`AutogradError::Recomputed`], where `function` does not do the same
+/// again: other operations, or outputs of another number, shape or dtype.
+pub fn checkpoint<I, O, F>(function: F, inputs: I) -> Result<O>
+where
+    I: Tensors + Clone + Send + Sync + 'static,
+    O: Tensors,
+    F: Fn(I) -> Result<O> + Send + Sync + 'static,
+{
+    if !is_grad_enabled() {
+        return function(inputs);
+    }
+    let function = Arc::new(function);
+    let first = Arc::new(OnceLock::new());
+    let surroundings = Surroundings::of(&inputs);
+    let (kept, again, known) = (inputs.clone(), function.clone(), first.clone());
+    let again = move || {
+        let run = || Outputs::of(&again(kept.clone())?).check(known.get());
+        surroundings.restored(|| match known.get() {
+            Some(FirstRun { changed, .. }) => changed.replay(run),
+            None => run(),
+        })
+    };
+    recompute_in_backward(
+        move || {
+            let (output, changed) = journal::record(|| function(inputs));
+            let output = output?;
+            let outputs = Outputs::of(&output);
+            // Set once, because this runs once.
+            let _ = first.set(FirstRun { changed, outputs });
+            Ok(output)
+        },
+        again,
+    )
+}
+
+/// What the first run leaves to the next.
+struct FirstRun {
+    changed: Journal,
+    outputs: Outputs,
+}
+
+/// What the outputs are like.
+struct Outputs(Vec<(DType, Shape)>);
+
+impl Outputs {
+    fn of(output: &dyn Tensors) -> Self {
+        let mut outputs = Vec::new();
+        output.for_each(&mut |x| outputs.push((x.dtype(), x.shape().clone())));
+        Self(outputs)
+    }
+
+    fn check(&self, first: Option<&FirstRun>) -> Result<()> {
+        match first {
+            Some(FirstRun { outputs, .. }) if outputs.0 != self.0 => {
+                let problem = format!("the outputs {self}, and {outputs} at first");
+                Err(AutogradError::Recomputed {
+                    op: "checkpoint",
+                    problem,
+                }
+                .into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Display for Outputs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let each = self
+            .0
+            .iter()
+            .map(|(dtype, shape)| format!("{dtype} {shape}"));
+        f.write_str(&each.collect::<Vec<_>>().join(" and "))
+    }
+}

@@ -1,0 +1,49 @@
+//! What a call finds around it, and is to find again.
+
+use crate::hooks::Tensors;
+use crate::rng::{default_generator, initial_seed};
+use crate::{Device, Result, fork_rng};
+
+/// The scopes of the thread in which a call runs for the first time.
+///
+/// **Any scope of a thread that changes what operations compute belongs here**, such as the dtype of autocast: it is
+/// kept by `of`, and entered by `restored`.
+pub(super) struct Surroundings {
+    /// The states of the generators that are drawn from by default: the CPU's, and those of other devices.
+    cpu: Vec<u8>,
+    others: Vec<(Device, Vec<u8>)>,
+}
+
+impl Surroundings {
+    /// Those of a call with these inputs.
+    pub(super) fn of(inputs: &dyn Tensors) -> Self {
+        let mut devices = Vec::new();
+        inputs.for_each(&mut |x| {
+            let device = x.device();
+            if device != Device::cpu() && !devices.contains(&device) {
+                devices.push(device);
+            }
+        });
+        let state = |device: Device| {
+            let generator = device.default_generator();
+            // A device without a generator is drawn for by the CPU's.
+            let own = generator.device() == device;
+            own.then(|| (device, generator.get_state()))
+        };
+        Self {
+            cpu: default_generator().get_state(),
+            others: devices.into_iter().filter_map(state).collect(),
+        }
+    }
+
+    /// Runs `f` as the call was run.
+    pub(super) fn restored(&self, f: impl FnOnce() -> Result<()>) -> Result<()> {
+        fork_rng(initial_seed(), || {
+            default_generator().set_state(&self.cpu)?;
+            for (device, state) in &self.others {
+                device.default_generator().set_state(state)?;
+            }
+            f()
+        })
+    }
+}

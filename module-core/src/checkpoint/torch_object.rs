@@ -1,0 +1,123 @@
+//! What `torch.save` saves.
+
+use std::fmt;
+
+use crate::{StateDict, Tensor};
+
+/// An object of a file of `torch.save`: tensors, numbers and texts in dicts, lists and tuples.
+///
+/// It is what a training script saves beside the weights, such as `{"model": …, "optimizer": …, "epoch": 3}`. A
+/// state dict alone is read by [`StateDict::load`].
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Tensor, checkpoint::TorchObject};
+///
+/// let weights = TorchObject::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
+/// let saved = TorchObject::from_iter([("model", weights), ("epoch", 3.into())]);
+/// let bytes = saved.to_bytes()?;
+///
+/// // `torch.load` reads these bytes, and so does this.
+/// let read = TorchObject::from_bytes(bytes)?;
+/// assert!(matches!(read.get("epoch"), Some(TorchObject::Int(3))));
+/// let Some(TorchObject::Tensor(weight)) = read.get("model").and_then(|model| model.get("weight")) else {
+///     panic!("no weight");
+/// };
+/// assert_eq!(weight.to_vec::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum TorchObject {
+    /// `None`.
+    #[default]
+    None,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// A tuple.
+    Tuple(Vec<Self>),
+    /// A dict, in its order.
+    Dict(Vec<(Self, Self)>),
+    /// A tensor.
+    Tensor(Tensor),
+    /// Anything else, such as a set or an object of a class, in words; it is read and cannot be saved.
+    Other(String),
+}
+
+impl TorchObject {
+    /// The value of a dict under a text, if there is one; of equal keys the last, as in Python.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let Self::Dict(pairs) = self else { return None };
+        let mut pairs = pairs.iter().rev();
+        let found = pairs.find(|(name, _)| matches!(name, Self::Text(text) if text == key));
+        found.map(|(_, value)| value)
+    }
+
+    /// What it is, in words: `a dict`.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::None => "None".to_owned(),
+            Self::Bool(true) => "True".to_owned(),
+            Self::Bool(false) => "False".to_owned(),
+            Self::Int(number) => format!("the number {number}"),
+            Self::Float(number) => format!("the number {number}"),
+            Self::Text(text) => format!("the text `{}`", super::words::shorten(text)),
+            Self::List(_) => "a list".to_owned(),
+            Self::Tuple(_) => "a tuple".to_owned(),
+            Self::Dict(_) => "a dict".to_owned(),
+            Self::Tensor(tensor) => {
+                format!("a tensor {} of shape {}", tensor.dtype(), tensor.shape())
+            }
+            Self::Other(what) => what.clone(),
+        }
+    }
+}
+
+impl fmt::Display for TorchObject {
+    /// What [`describe`](Self::describe) says.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => |$value:ident| $made:expr;)*) => {$(
+        impl From<$type> for TorchObject {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        }
+    )*};
+}
+
+from! {
+    bool => |value| Self::Bool(value);
+    i64 => |value| Self::Int(value);
+    f64 => |value| Self::Float(value);
+    &str => |value| Self::Text(value.to_owned());
+    String => |value| Self::Text(value);
+    Tensor => |value| Self::Tensor(value);
+    StateDict => |value| value.into_iter().collect();
+    Vec<Self> => |value| Self::List(value);
+}
+
+/// A dict of these pairs.
+impl<K: Into<Self>, V: Into<Self>> FromIterator<(K, V)> for TorchObject {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        let pairs = pairs.into_iter();
+        Self::Dict(
+            pairs
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,151 @@
+//! States that are exchanged with PyTorch: `optimizer.state_dict()` both ways.
+//!
+//! [`layouts`] is what PyTorch's optimizers save, beside which ours have all names in common. What is read becomes
+//! the state that ours would have saved, and is taken up as that is, so that it is checked in the same way.
+
+mod layouts;
+mod options;
+mod read;
+mod values;
+mod write;
+
+#[cfg(feature = "fs")]
+use std::path::Path;
+
+#[cfg(feature = "fs")]
+use module_core::ReadOptions;
+use module_core::{RestoreReport, Result, Stateful, TorchObject};
+
+use super::{Optimizer, RuleOptimizer, UpdateRule};
+use layouts::{Layout, layout_of};
+use options::torch_error;
+
+impl<R: UpdateRule> RuleOptimizer<R> {
+    /// PyTorch's `optimizer.state_dict()`, with which PyTorch's optimizer of this name goes on.
+    ///
+    /// The position of a parameter is its place in the first group, which has the parameters that no group selects, then
+    /// in the second one, and so on; within a group the order is that of `named_parameters()`. That is the order of
+    /// `torch.optim.AdamW(model.parameters())`.
+    ///
+    /// The options `foreach`, `fused`, `capturable` and `differentiable` have PyTorch's defaults.
+    ///
+    /// # Errors
+    ///
+    /// An optimizer that PyTorch does not have, as [`Lion`](super::Lion), and [`Muon`](super::Muon) with a group that
+    /// AdamW moves, for which PyTorch has two optimizers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::TorchObject;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = AdamW::new(&model, 1e-3)?;
+    /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+    /// optimizer.step(&model)?;
+    ///
+    /// // What a training script of PyTorch saves.
+    /// let saved = TorchObject::from_iter([
+    ///     ("model", model.state_dict()?.into()),
+    ///     ("optimizer", optimizer.torch_state_dict()?),
+    ///     ("epoch", 3.into()),
+    /// ]);
+    /// let saved = TorchObject::from_bytes(saved.to_bytes()?)?;
+    ///
+    /// let mut resumed = AdamW::new(&model, 1e-2)?;
+    /// let report = resumed.load_torch_state_dict(saved.get("optimizer").unwrap())?;
+    /// assert_eq!(report.to_string(), "restored; lr was 0.01 and is 0.001");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn torch_state_dict(&self) -> Result<TorchObject> {
+        write::state_dict(self, layout::<R>("torch_state_dict")?)
+    }
+
+    /// Takes up a state of PyTorch's optimizer of this name, and says which options it has changed.
+    ///
+    /// Positions are those of [`torch_state_dict`](Self::torch_state_dict); in a group of a script that gave PyTorch
+    /// only what is trained, those of the parameters that [are trained](module_core::Parameter::requires_grad). A state is cast to the dtype of its
+    /// parameter, as PyTorch casts it. Parameters may lack a state.
+    ///
+    /// Of what is in a group, `initial_lr` is taken up for schedules; `foreach`, `fused`, `capturable` and
+    /// `differentiable` change no result, and what the optimizer does not know, as the limits of a schedule, is left
+    /// out, as by PyTorch.
+    ///
+    /// # Errors
+    ///
+    /// A state of another optimizer, other groups, numbers or shapes of parameters, options that are refused. Then
+    /// nothing is changed.
+    pub fn load_torch_state_dict(&mut self, state: &TorchObject) -> Result<RestoreReport> {
+        let before = self.hyperparameters()?;
+        let read = read::read(self, layout::<R>("load_torch")?, state)?;
+        self.load_state(&read.snapshot)?;
+        if !read.initial_lrs.is_empty() {
+            let lrs = self.group_lrs().into_iter().enumerate();
+            let lrs = lrs.map(|(number, lr)| read.initial_lrs.get(&number).copied().unwrap_or(lr));
+            self.set_initial_lrs(&lrs.collect::<Vec<f64>>());
+        }
+        Ok(RestoreReport::new(&before, &read.snapshot))
+    }
+
+    /// Takes up the state in a file of `torch.save(optimizer.state_dict(), path)`, as
+    /// [`load_torch_state_dict`](Self::load_torch_state_dict) does.
+    ///
+    /// # Errors
+    ///
+    /// As there; a file that cannot be read or is none of `torch.save`.
+    #[cfg(feature = "fs")]
+    pub fn load_torch(&mut self, path: impl AsRef<Path>) -> Result<RestoreReport> {
+        self.load_torch_with(path, &ReadOptions::new())
+    }
+
+    /// [`load_torch`](Self::load_torch) with options: `ReadOptions::new().entry("optimizer")` for a file of
+    /// `torch.save({"model": …, "optimizer": optimizer.state_dict(), …}, path)`.
+    ///
+    /// # Errors
+    ///
+    /// As there; an entry that the file does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::TorchObject;
+    /// use module_nn::prelude::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-torch-{}.pt", std::process::id()));
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// TorchObject::from_iter([("optimizer", optimizer.torch_state_dict()?)]).save(&path)?;
+    ///
+    /// let error = optimizer.load_torch(&path).unwrap_err();
+    /// assert!(error.to_string().contains("name the entry"));
+    /// optimizer.load_torch_with(&path, &ReadOptions::new().entry("optimizer"))?;
+    /// std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "fs")]
+    pub fn load_torch_with(
+        &mut self,
+        path: impl AsRef<Path>,
+        options: &ReadOptions,
+    ) -> Result<RestoreReport> {
+        self.load_torch_state_dict(&TorchObject::load_with(path, options)?)
+    }
+
+    /// Writes a file that PyTorch's `optimizer.load_state_dict(torch.load(path))` takes up.
+    ///
+    /// # Errors
+    ///
+    /// As [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is as it
+    /// was.
+    #[cfg(feature = "fs")]
+    pub fn save_torch(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.torch_state_dict()?.save(path)
+    }
+}
+
+/// What PyTorch's optimizer of this name saves.
+fn layout<R: UpdateRule>(op: &'static str) -> Result<&'static Layout> {
+    let problem = || "PyTorch has no such optimizer; save it with `TrainingCheckpoint`".to_owned();
+    layout_of(R::NAME).ok_or_else(|| torch_error::<R>(op, problem()))
+}

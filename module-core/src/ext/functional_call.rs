@@ -15,7 +15,8 @@ use crate::{Result, Tensor};
 ///
 /// The module stays as it is, also where the call fails or panics: buffers that the pass sets, such as running
 /// statistics, are set in the place of its own, given or not, and forgotten; [`FunctionalCall::call_with_buffers`]
-/// returns them. PyTorch sets those that are not given in the module.
+/// returns them. PyTorch sets those that are not given in the module. Gradients, modes and what else is no value are the
+/// module's: what the pass does to them it does to the module.
 ///
 /// The values are seen by the calling thread only, in the place of the module's own and for as long as the call
 /// takes; other threads that use the module meanwhile see its own. So do threads that its `forward` starts. Hooks run

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use module_core::{Error, Module, ModuleExt, Result, Snapshot, StateDict, Stateful};
+use module_core::{Error, ErrorKind, Module, ModuleExt, Result, Snapshot, StateDict, Stateful};
 use module_core::{SwappedState, Tensor, no_grad};
 
 use super::tensors::{Kept, Role, Tensors};
@@ -58,9 +58,9 @@ impl<R: AveragingRule> AveragedModel<R> {
     pub(super) fn of(rule: R, model: &dyn Module) -> Result<Self> {
         let tensors = Tensors::of(model);
         check_own(R::NAME, &tensors)?;
-        // Every value must be there to be kept.
-        for kept in &tensors.kept {
-            let _elements = kept.value.contiguous()?;
+        if let Some((name, _)) = tensors.named().find(|(_, kept)| !kept.value.has_values()) {
+            let what = format!("`{name}`");
+            return Err(ErrorKind::NoValues { what }.into());
         }
         let n_averaged = 0;
         Ok(Self {

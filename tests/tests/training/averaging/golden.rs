@@ -249,6 +249,10 @@ fn another_model_is_refused() {
     assert!(ema.update(&pair(false)).is_err());
     assert!(ema.update(&pair(true)).is_ok());
 
+    let deferred = module_nn::deferred(|| Linear::new(2, 1)).unwrap();
+    let error = EMA::new(&deferred, 0.9).err().unwrap().to_string();
+    assert!(error.contains("`weight`"), "{error}");
+
     for decay in [-0.1, 1.5, f64::NAN] {
         let error = EMA::new(&net, decay).err().unwrap().to_string();
         assert!(error.contains("decay"), "{error}");

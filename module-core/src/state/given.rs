@@ -86,10 +86,10 @@ pub(crate) fn resolve<'m>(
 /// Whether two tensors are one to the graph, or, outside of any graph, have the same values.
 fn is_one_value(a: &Tensor, b: &Tensor) -> Result<bool> {
     let is_one = a.storage().is_same(b.storage()) && a.layout() == b.layout();
-    match (a.requires_grad(), b.requires_grad()) {
-        (false, false) => Ok(is_one || has_same_values(a, b)?),
-        (true, true) => Ok(is_one),
-        _ => Ok(false),
+    match (a.graph_node(), b.graph_node()) {
+        (None, None) => Ok(is_one || has_same_values(a, b)?),
+        // A view of the same elements may be of another node.
+        (own, other) => Ok(is_one && own == other),
     }
 }
 

@@ -249,7 +249,7 @@ fn another_model_is_refused() {
     assert!(ema.update(&pair(false)).is_err());
     assert!(ema.update(&pair(true)).is_ok());
 
-    let deferred = module_nn::deferred(|| Linear::new(2, 1)).unwrap();
+    let deferred = deferred(|| Linear::new(2, 1)).unwrap();
     let error = EMA::new(&deferred, 0.9).err().unwrap().to_string();
     assert!(error.contains("`weight`"), "{error}");
 

@@ -1,10 +1,82 @@
+//! A formula of averages, and the list of tensors that it makes an average of a model of.
+
 use std::collections::HashMap;
 
-use module_core::{Error, ErrorKind, Module, ModuleExt, Result, Snapshot, StateDict, Stateful};
-use module_core::{SwappedState, Tensor, no_grad};
+use module_core::{ErrorKind, Module, ModuleExt, Result, StateDict, SwappedState, Tensor, no_grad};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use super::AveragingError;
 use super::tensors::{Kept, Role, Tensors};
-use super::{AveragingError, AveragingRule};
+
+/// The formula of an average and its options: all that an average of your own needs, PyTorch's `avg_fn`.
+///
+/// [`build`](Self::build) makes an average of a model of it, with checkpoints and all checks ([`AveragedModel`]).
+/// The options are saved with the state, so they are `Serialize` and `Deserialize`.
+///
+/// # Example
+///
+/// The greatest value that each element ever had:
+///
+/// ```
+/// use module_nn::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct Greatest;
+///
+/// impl AveragingRule for Greatest {
+///     const NAME: &'static str = "Greatest";
+///
+///     fn average(&self, averaged: &Tensor, value: &Tensor, _: u64) -> Result<Tensor> {
+///         averaged.maximum(value)
+///     }
+/// }
+///
+/// let model = [Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+/// let mut greatest = Greatest.build(&model)?;
+/// greatest.update(&model)?;
+/// model[0].set(Tensor::from([3.0_f32, 0.0]))?;
+/// greatest.update(&model)?;
+/// assert_eq!(greatest.state_dict().get("0").unwrap().to_vec::<f32>()?, [3.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait AveragingRule: Clone + Serialize + DeserializeOwned {
+    /// The name of the average, which is saved with its state: a state is loaded only by an average of this name.
+    const NAME: &'static str;
+
+    /// Refuses options outside their ranges. It is asked before an average is built or loaded.
+    ///
+    /// # Errors
+    ///
+    /// The option, its value and its range.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether buffers are averaged too. Otherwise they are the model's at the last update.
+    fn use_buffers(&self) -> bool {
+        false
+    }
+
+    /// The next average of a tensor, of the one so far and the model's value, when `n_averaged` updates, at least
+    /// one, have gone into it. The result is cast to the dtype of the average. Nothing is tracked.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the computation raises.
+    fn average(&self, averaged: &Tensor, value: &Tensor, n_averaged: u64) -> Result<Tensor>;
+
+    /// The average of a model, which begins with the values that it has at the first update.
+    ///
+    /// # Errors
+    ///
+    /// Options that [`check`](Self::check) refuses; parameters without values yet.
+    fn build(&self, model: &dyn Module) -> Result<AveragedModel<Self>> {
+        self.check()?;
+        AveragedModel::of(self.clone(), model)
+    }
+}
 
 /// The average of a model's values over training, by an [`AveragingRule`]: PyTorch's `AveragedModel`.
 ///
@@ -43,16 +115,10 @@ use super::{AveragingError, AveragingRule};
 /// # Ok::<(), Error>(())
 /// ```
 pub struct AveragedModel<R: AveragingRule> {
-    rule: R,
-    n_averaged: u64,
-    tensors: Tensors,
+    pub(super) rule: R,
+    pub(super) n_averaged: u64,
+    pub(super) tensors: Tensors,
 }
-
-/// PyTorch's name of the count.
-const N_AVERAGED: &str = "n_averaged";
-
-/// What PyTorch's names of the values begin with.
-const PREFIX: &str = "module.";
 
 impl<R: AveragingRule> AveragedModel<R> {
     pub(super) fn of(rule: R, model: &dyn Module) -> Result<Self> {
@@ -142,7 +208,7 @@ impl<R: AveragingRule> AveragedModel<R> {
     }
 
     /// All averaged values, those of buffers that are not persistent too.
-    fn values(&self) -> StateDict {
+    pub(super) fn values(&self) -> StateDict {
         let named = self.tensors.named();
         named
             .map(|(name, kept)| (name.to_owned(), kept.value.clone()))
@@ -184,112 +250,15 @@ impl<R: AveragingRule> AveragedModel<R> {
         let _averaged = self.swap_in(model)?;
         f()
     }
-
-    /// The state under the names of PyTorch's `AveragedModel`: `n_averaged`, and `module.<key>` for each value.
-    ///
-    /// # Errors
-    ///
-    /// Not enough memory.
-    pub fn torch_state_dict(&self) -> Result<StateDict> {
-        let count = Tensor::from(i64::try_from(self.n_averaged).unwrap_or(i64::MAX));
-        let mut state = StateDict::from_iter([(N_AVERAGED, count)]);
-        for (name, value) in self.state_dict() {
-            state.insert(format!("{PREFIX}{name}"), value);
-        }
-        Ok(state)
-    }
-
-    /// Takes up a state under the names of PyTorch's `AveragedModel`. Values are cast to the dtypes that they replace; of a tied
-    /// tensor one name is enough, and buffers that are not persistent may be missing.
-    ///
-    /// # Errors
-    ///
-    /// Other keys or shapes ([`AveragingError::State`]), a count that is no whole number; then nothing is changed.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_nn::prelude::*;
-    ///
-    /// let model = Linear::new(2, 1)?;
-    /// let mut swa = SWA::new(&model)?;
-    /// swa.update(&model)?;
-    /// let state = swa.torch_state_dict()?;
-    /// assert!(state.keys().eq(["n_averaged", "module.weight", "module.bias"]));
-    /// SWA::new(&model)?.load_torch_state_dict(&state)?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn load_torch_state_dict(&mut self, state: &StateDict) -> Result<()> {
-        let (n_averaged, values) = self.read(state)?;
-        self.put(n_averaged, values);
-        Ok(())
-    }
-
-    /// The count and the value of each tensor that a state has.
-    fn read(&self, state: &StateDict) -> Result<(u64, Vec<Option<Tensor>>)> {
-        let (mut missing, mut mismatched) = (Vec::new(), Vec::new());
-        let mut values: Vec<Option<Tensor>> = vec![None; self.tensors.kept.len()];
-        let mut known = vec![N_AVERAGED.to_owned()];
-        for (name, index) in &self.tensors.names {
-            let key = format!("{PREFIX}{name}");
-            let place = (self.tensors.kept.get(*index), values.get_mut(*index));
-            if let (Some(kept), Some(place), Some(value)) = (place.0, place.1, state.get(&key)) {
-                if kept.role == Role::Extra {
-                    *place = Some(value.clone());
-                } else if value.shape() != kept.value.shape() {
-                    mismatched.push(key.clone());
-                } else if place.is_none() {
-                    *place = Some(fit(value, &kept.value)?);
-                }
-            }
-            known.push(key);
-        }
-        let came = |index: usize| values.get(index).is_some_and(Option::is_some);
-        for (name, index) in &self.tensors.names {
-            let key = format!("{PREFIX}{name}");
-            let is_needed = self.tensors.kept.get(*index).is_some_and(is_persistent);
-            if is_needed && !came(*index) && !mismatched.contains(&key) {
-                missing.push(key);
-            }
-        }
-        if !state.contains_key(N_AVERAGED) {
-            missing.insert(0, N_AVERAGED.to_owned());
-        }
-        let keys = state.keys().filter(|key| !known.iter().any(|k| k == key));
-        let unexpected: Vec<String> = keys.map(str::to_owned).collect();
-        if !(missing.is_empty() && unexpected.is_empty() && mismatched.is_empty()) {
-            return Err(AveragingError::State {
-                name: R::NAME,
-                missing,
-                unexpected,
-                mismatched,
-            }
-            .into());
-        }
-        let count = state.get(N_AVERAGED).map(Tensor::item::<i64>).transpose()?;
-        let count = count.unwrap_or_default();
-        let n_averaged = u64::try_from(count)
-            .map_err(|_| Error::argument("load_state", N_AVERAGED, count, "must be at least 0"))?;
-        Ok((n_averaged, values))
-    }
-
-    fn put(&mut self, n_averaged: u64, values: Vec<Option<Tensor>>) {
-        self.n_averaged = n_averaged;
-        for (kept, value) in self.tensors.kept.iter_mut().zip(values) {
-            if let Some(value) = value {
-                kept.value = value;
-            }
-        }
-    }
 }
 
 /// Whether a state dict holds it.
-fn is_persistent(kept: &Kept) -> bool {
+pub(super) fn is_persistent(kept: &Kept) -> bool {
     kept.role != Role::Buffer { persistent: false }
 }
 
 /// The value in the dtype and on the device of another, detached.
-fn fit(value: &Tensor, like: &Tensor) -> Result<Tensor> {
+pub(super) fn fit(value: &Tensor, like: &Tensor) -> Result<Tensor> {
     let value = value.to_dtype(like.dtype())?.to_device(&like.device())?;
     Ok(value.detach())
 }
@@ -302,41 +271,5 @@ fn check_own(name: &'static str, tensors: &Tensors) -> Result<()> {
             Err(AveragingError::Swapped { name, key }.into())
         }
         None => Ok(()),
-    }
-}
-
-/// The options; the count and the values under PyTorch's names, those of buffers that are not persistent too.
-impl<R: AveragingRule> Stateful for AveragedModel<R> {
-    fn state(&self) -> Result<Snapshot> {
-        let mut tensors = self.torch_state_dict()?;
-        for (name, value) in self.values() {
-            tensors.insert(format!("{PREFIX}{name}"), value);
-        }
-        Snapshot::new(tensors)
-            .with("average", &R::NAME)?
-            .with("config", &self.rule)
-    }
-
-    fn hyperparameters(&self) -> Result<Snapshot> {
-        Snapshot::default().with("config", &self.rule)
-    }
-
-    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
-        let saved = state.get::<String>("average");
-        if saved.as_ref().map(String::as_str).ok() != Some(R::NAME) {
-            let what = saved.map_or("of no average".to_owned(), |saved| format!("of {saved}"));
-            let problem = format!(
-                "it is the state {what}, and this is {}; build the average that was saved, or start this \
-                 one without a state",
-                R::NAME
-            );
-            return Err(Error::argument("load_state", "state", what, problem));
-        }
-        let rule: R = state.get("config")?;
-        rule.check()?;
-        let (n_averaged, values) = self.read(state.tensors())?;
-        self.rule = rule;
-        self.put(n_averaged, values);
-        Ok(())
     }
 }

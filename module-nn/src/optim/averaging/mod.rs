@@ -7,14 +7,13 @@
 mod averaged_model;
 mod ema;
 mod error;
-mod rule;
+mod state;
 mod swa;
 mod tensors;
 mod update_bn;
 
-pub use averaged_model::AveragedModel;
+pub use averaged_model::{AveragedModel, AveragingRule};
 pub use ema::{EMA, EMAConfig};
 pub use error::AveragingError;
-pub use rule::AveragingRule;
 pub use swa::{SWA, SWAConfig};
 pub use update_bn::update_bn;

@@ -35,8 +35,7 @@ use crate::{Result, Tensor};
 /// A step of gradient descent that is differentiated itself:
 ///
 /// ```
-/// use module_core::autograd::GradOptions;
-/// use module_core::{Call, Forward, Module, ModuleExt, Parameter, Result, Tensor, functional_call, grad_with};
+/// use module_core::{BackwardOptions, Forward, Module, Parameter, Result, Tensor, autograd, functional_call};
 ///
 /// #[derive(Module)]
 /// struct Scale {
@@ -55,10 +54,11 @@ use crate::{Result, Tensor};
 /// let weight = model.weight.tensor();
 /// // d/dw (2w)² = 8w, of which the step keeps the graph.
 /// let inner = functional_call(&model, [("weight", &weight)], Tensor::from(2.0_f32))?.square()?;
-/// let grads = grad_with(&[&inner], &[&weight], &GradOptions::new().create_graph(true))?;
-/// let step = grads[0].as_ref().unwrap().mul(-0.1)?;
+/// let keep = BackwardOptions::new().create_graph(true);
+/// let grad = autograd::grad(&[&inner], &[&weight], keep)?.remove(0).unwrap();
+/// let step = grad.mul(-0.1)?;
 /// let moved = weight.add(&step)?;
-/// // w - 0.8w = 0.2w, and (0.2w)² has the derivative 0.08w.
+/// // w - 0.8w = 0.2w, and (0.2w)² has the derivative 0.08w, which is 0.24.
 /// functional_call(&model, [("weight", &moved)], Tensor::from(1.0_f32))?.square()?.backward()?;
 /// assert!((model.weight.grad().unwrap().item::<f32>()? - 0.24).abs() < 1e-6);
 /// assert_eq!(model.weight.detach().item::<f32>()?, 3.0);

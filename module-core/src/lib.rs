@@ -33,8 +33,8 @@ pub use checkpoint::{SaveHandle, TrainingCheckpoint};
 pub use containers::{
     Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
 };
-pub use error::{FileError, LoadProblems, Mismatch, ModuleError};
-pub use ext::ModuleExt;
+pub use error::{FileError, LoadProblems, Mismatch, ModuleError, ValueProblems};
+pub use ext::{FunctionalCall, ModuleExt, functional_call};
 #[doc(hidden)]
 pub use hooks::PassedAs;
 pub use hooks::{
@@ -52,7 +52,7 @@ pub use module_derive::{Forward, Module, Tensors};
 pub use select::Select;
 pub use state::{
     Changed, Incompatible, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, Remap,
-    StateDict, StateDictCall, StateDictPreCall, StateDiff, Transpose,
+    StateDict, StateDictCall, StateDictPreCall, StateDiff, SwappedState, Transpose,
 };
 
 // The tensor library, so that one dependency is enough.

@@ -64,14 +64,16 @@ pub mod prelude {
     pub use crate::optim::{
         ASGD, ASGDConfig, Adadelta, AdadeltaConfig, Adafactor, AdafactorConfig, Adagrad,
         AdagradConfig, Adam, AdamConfig, AdamW, AdamWConfig, Adamax, AdamaxConfig, AnnealStrategy,
-        ChainedScheduler, ConstantLR, ConstantLRConfig, CosineAnnealingLR, CosineAnnealingLRConfig,
-        CosineAnnealingWarmRestarts, CosineAnnealingWarmRestartsConfig, CyclicLR, CyclicLRConfig,
-        CyclicLRMode, CyclicScaleMode, ExponentialLR, ExponentialLRConfig, LambdaLR, LinearLR,
-        LinearLRConfig, Lion, LionConfig, MultiStepLR, MultiStepLRConfig, MultiplicativeLR, Muon,
-        MuonConfig, NAdam, NAdamConfig, OneCycleLR, OneCycleLRConfig, Optimizer, OptimizerError,
-        PlateauMode, PolynomialLR, PolynomialLRConfig, RAdam, RAdamConfig, RMSprop, RMSpropConfig,
-        ReduceLROnPlateau, ReduceLROnPlateauConfig, Rprop, RpropConfig, SGD, SGDConfig, Schedule,
-        ScheduleRule, SequentialLR, StepLR, StepLRConfig, ThresholdMode, UpdateRule, WarmupCosine,
+        AveragedModel, AveragingRule, BestSnapshot, ChainedScheduler, ConstantLR, ConstantLRConfig,
+        CosineAnnealingLR, CosineAnnealingLRConfig, CosineAnnealingWarmRestarts,
+        CosineAnnealingWarmRestartsConfig, CyclicLR, CyclicLRConfig, CyclicLRMode, CyclicScaleMode,
+        EMA, EMAConfig, EarlyStopping, EarlyStoppingConfig, ExponentialLR, ExponentialLRConfig,
+        LambdaLR, LinearLR, LinearLRConfig, Lion, LionConfig, MultiStepLR, MultiStepLRConfig,
+        MultiplicativeLR, Muon, MuonConfig, NAdam, NAdamConfig, OneCycleLR, OneCycleLRConfig,
+        Optimizer, OptimizerError, PlateauMode, PolynomialLR, PolynomialLRConfig, RAdam,
+        RAdamConfig, RMSprop, RMSpropConfig, ReduceLROnPlateau, ReduceLROnPlateauConfig, Rprop,
+        RpropConfig, SGD, SGDConfig, SWA, SWAConfig, SWALR, SWALRConfig, Schedule, ScheduleRule,
+        SequentialLR, StepLR, StepLRConfig, ThresholdMode, UpdateRule, WarmupCosine,
         WarmupCosineConfig, clip_grad_norm, clip_grad_value,
     };
     pub use crate::{
@@ -80,6 +82,6 @@ pub mod prelude {
         IndexItem, Init, Layer, LoadOptions, LoadProblems, LoadReport, Marker, Maybe, Module,
         ModuleError, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
         ShapeError, StateDict, Stateful, Tensor, Tensors, Training, Transpose, Walk, deferred,
-        fork_rng, manual_seed, no_grad,
+        fork_rng, functional_call, manual_seed, no_grad,
     };
 }

@@ -51,7 +51,8 @@ def build(described, optimizer):
         kwargs["lr_lambda"] = [LAMBDAS[one] for one in given] if isinstance(given, list) else LAMBDAS[given]
     if "scale_fn" in kwargs:
         kwargs["scale_fn"] = SCALES[kwargs["scale_fn"]]
-    return getattr(torch.optim.lr_scheduler, name)(optimizer, **kwargs)
+    where = torch.optim.swa_utils if name == "SWALR" else torch.optim.lr_scheduler
+    return getattr(where, name)(optimizer, **kwargs)
 
 
 def optimizer_of(name):
@@ -120,12 +121,14 @@ CASES = (
     + [of("ChainedScheduler", schedulers=parts) for parts in CHAINS]
     + [of("WarmupCosine", warmup_steps=20, total_steps=200), of("WarmupCosine", warmup_steps=0, total_steps=90, min_lr=0.001),
        of("WarmupCosine", warmup_steps=37, total_steps=150, min_lr=0.01)]
+    + [of("SWALR", swa_lr=0.05), of("SWALR", swa_lr=[0.5, 0.001], anneal_epochs=73, anneal_strategy="linear"),
+       of("SWALR", swa_lr=0.01, anneal_epochs=30), of("SWALR", swa_lr=[0.3, 0.01], anneal_epochs=0), of("SWALR", swa_lr=0.2, anneal_epochs=1)]
 )
 # What a schedule goes on from is what the group has, also where somebody else has set it.
 CHANGED = [
     of("StepLR", step_size=7, gamma=0.8), of("MultiStepLR", milestones=[30, 100]), of("ConstantLR", total_iters=40), of("LinearLR", total_iters=70),
     of("ExponentialLR", gamma=0.98), of("PolynomialLR", total_iters=120), of("CosineAnnealingLR", T_max=50), of("MultiplicativeLR", lr_lambda="wave"),
-    of("LambdaLR", lr_lambda="decay"), of("ChainedScheduler", schedulers=CHAINS[0]),
+    of("LambdaLR", lr_lambda="decay"), of("ChainedScheduler", schedulers=CHAINS[0]), of("SWALR", swa_lr=0.05, anneal_epochs=60),
 ]
 # Each with what occurs in our message.
 REFUSED = [
@@ -148,6 +151,7 @@ REFUSED = [
     (of("LambdaLR", lr_lambda=["decay"]), "lr_lambda"), (of("MultiplicativeLR", lr_lambda=["decay"]), "lr_lambda"),
     (of("SequentialLR", schedulers=[], milestones=[]), "schedules"), (of("SequentialLR", schedulers=[of("LinearLR")], milestones=[3]), "milestones"),
     (of("ChainedScheduler", schedulers=[]), "schedules"),
+    (of("SWALR", swa_lr=[0.1]), "swa_lr"), (of("SWALR", swa_lr=0.1, anneal_strategy="exp"), "`exp`"),
 ]
 
 

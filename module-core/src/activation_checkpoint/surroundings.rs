@@ -1,17 +1,22 @@
 //! What a call finds around it, and is to find again.
 
 use crate::hooks::Tensors;
+use crate::module::overrides::Captured;
 use crate::rng::{default_generator, initial_seed};
-use crate::{Device, Result, fork_rng};
+use crate::{AutocastState, Device, Result, fork_rng};
 
 /// The scopes of the thread in which a call runs for the first time.
 ///
-/// **Any scope of a thread that changes what operations compute belongs here**, such as the dtype of autocast: it is
+/// **Any scope of a thread that changes what operations compute belongs here**, it is
 /// kept by `of`, and entered by `restored`.
 pub(super) struct Surroundings {
     /// The states of the generators that are drawn from by default: the CPU's, and those of other devices.
     cpu: Vec<u8>,
     others: Vec<(Device, Vec<u8>)>,
+    /// The dtype of mixed precision.
+    autocast: AutocastState,
+    /// The values that a functional call gives to parameters and buffers.
+    overrides: Captured,
 }
 
 impl Surroundings {
@@ -33,6 +38,8 @@ impl Surroundings {
         Self {
             cpu: default_generator().get_state(),
             others: devices.into_iter().filter_map(state).collect(),
+            autocast: AutocastState::current(),
+            overrides: Captured::of_now(),
         }
     }
 
@@ -43,7 +50,7 @@ impl Surroundings {
             for (device, state) in &self.others {
                 device.default_generator().set_state(state)?;
             }
-            f()
+            self.autocast.run(|| self.overrides.run(f))
         })
     }
 }

@@ -18,6 +18,7 @@ mod module;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use file::FileError;
 pub use load::{LoadProblems, Mismatch};
@@ -28,3 +29,4 @@ pub use module_tensor::error::{
     passage, quote,
 };
 pub(crate) use suggest::suggest;
+pub use values::ValueProblems;

@@ -3,6 +3,7 @@
 //! Its methods for the state (`state_methods.rs`) and for hooks (`hook_methods.rs`) are written by macros without arguments, because
 //! a trait has one body; they use the imports of this file.
 
+mod functional_call;
 mod hook_methods;
 mod state_methods;
 
@@ -19,12 +20,14 @@ use crate::module::{Buffer, Module, Parameter, Training, Tree, Walk, convert, fr
 use crate::rng::Generator;
 use crate::state::{
     self, LoadOptions, LoadReport, LoadStateDictCall, LoadStateDictPreCall, StateDict,
-    StateDictCall, StateDictPreCall,
+    StateDictCall, StateDictPreCall, SwappedState,
 };
 use crate::{DType, Device, Result, Select};
 
 use self::hook_methods::hook_methods;
 use self::state_methods::state_methods;
+
+pub use self::functional_call::{FunctionalCall, functional_call};
 
 /// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
 ///

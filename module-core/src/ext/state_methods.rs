@@ -51,6 +51,38 @@ macro_rules! state_methods {
             state::load(self.as_module(), state, &options)
         }
 
+        /// Puts other values in the place of the module's own until the guard is dropped: averaged ones for
+        /// evaluation, say.
+        ///
+        /// `state` may lack keys, whose values stay. The guard gives the own values back as they were, also on
+        /// the way out by an error or a panic, and whatever was done to the values meanwhile. Gradients, modes and ties
+        /// stay. All threads see the values, and each change is one for a [`state_dict`](Self::state_dict) in another thread;
+        /// [`functional_call`](crate::functional_call) shows other values to one thread only. Values are cast to the
+        /// module's dtypes.
+        ///
+        /// # Errors
+        ///
+        /// Keys that the module lacks, other shapes, different values for a tied tensor, values that are swapped already:
+        /// one [`ValueProblems`](crate::ValueProblems), and then nothing is changed.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, StateDict, Tensor};
+        ///
+        /// let model = [Parameter::new(Tensor::from(1.0_f32))?];
+        /// let averaged = StateDict::from_iter([("0", Tensor::from(0.5_f32))]);
+        /// {
+        ///     let _swapped = model.swap_state_dict(&averaged)?;
+        ///     assert_eq!(model[0].detach().item::<f32>()?, 0.5);
+        /// }
+        /// assert_eq!(model[0].detach().item::<f32>()?, 1.0);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
+        fn swap_state_dict(&self, state: &StateDict) -> Result<SwappedState<'_>> {
+            SwappedState::new(self.as_module(), state)
+        }
+
         /// The state dict in the form that [`load_state_dict_with`](Self::load_state_dict_with) reads with
         /// these options: weights transposed by the same rule, keys turned back by [`Remap::inverse`], and
         /// of a selection only what is selected.

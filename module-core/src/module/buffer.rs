@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use super::fmt_tensor::fmt_tensor;
 use super::journal::{self, Cell};
 use super::parameter::check_shape;
-use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
+use super::{Field, FieldRole, TensorId, Visitor, VisitorMut, overrides};
 use crate::{Result, Tensor};
 
 /// A tensor of a module that is not learned: running statistics, counters, tables.
@@ -31,6 +31,8 @@ struct Inner {
     initial: Tensor,
     persistent: bool,
     keeps_dtype: AtomicBool,
+    /// Whether the value is another for a while.
+    swapped: AtomicBool,
 }
 
 impl Cell for Inner {
@@ -62,12 +64,17 @@ impl Buffer {
             initial,
             persistent,
             keeps_dtype: AtomicBool::new(false),
+            swapped: AtomicBool::new(false),
         }))
     }
 
-    /// The value; a buffer has no gradient.
+    /// The value; a buffer has no gradient. In a [`functional_call`](crate::functional_call) it is the one that
+    /// was given, with the graph that it has, and that one is set.
     pub fn tensor(&self) -> Tensor {
-        self.0.get()
+        match overrides::get(self.id()) {
+            Some(value) => value,
+            None => self.0.get(),
+        }
     }
 
     /// Replaces the value by another of the same shape and dtype.
@@ -85,8 +92,11 @@ impl Buffer {
 
     /// Replaces the value by a cast or moved copy of it.
     pub(crate) fn replace(&self, value: Tensor) {
-        journal::note(self.id(), &self.0);
-        self.0.put(value.detach());
+        let mut value = value.detach();
+        if !overrides::exchange(self.id(), &mut value) {
+            journal::note(self.id(), &self.0);
+            self.0.put(value);
+        }
     }
 
     /// Whether the state dict holds the buffer.
@@ -121,6 +131,17 @@ impl Buffer {
     /// Whether the buffer keeps its dtype.
     pub fn keeps_dtype(&self) -> bool {
         self.0.keeps_dtype.load(Ordering::Relaxed)
+    }
+
+    /// Whether the value is another for a while, which
+    /// [`swap_state_dict`](crate::ModuleExt::swap_state_dict) put in its place.
+    pub fn is_swapped(&self) -> bool {
+        self.0.swapped.load(Ordering::Relaxed)
+    }
+
+    /// Marks whether it is, and says what was marked before.
+    pub(crate) fn mark_swapped(&self, swapped: bool) -> bool {
+        self.0.swapped.swap(swapped, Ordering::AcqRel)
     }
 
     /// Another handle to this same buffer: a tie.

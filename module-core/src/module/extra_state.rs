@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fmt_tensor::fmt_tensor;
-use super::{Field, FieldRole, TensorId, Visitor, VisitorMut};
+use super::{Field, FieldRole, TensorId, Visitor, VisitorMut, overrides};
 use crate::{Error, Result, Tensor};
 
 /// State of a module that is neither a parameter nor a buffer, and is saved with it: PyTorch's
@@ -58,6 +58,9 @@ impl ExtraState {
 
     /// The tensor.
     pub fn tensor(&self) -> Tensor {
+        if let Some(value) = overrides::get(self.id()) {
+            return value;
+        }
         self.0
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -67,6 +70,9 @@ impl ExtraState {
     /// Replaces the tensor by one of any shape and dtype.
     pub fn set(&self, value: Tensor) {
         let mut value = value.detach();
+        if overrides::exchange(self.id(), &mut value) {
+            return;
+        }
         let mut place = self.0.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *place, &mut value);
     }

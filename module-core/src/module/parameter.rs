@@ -1,15 +1,16 @@
+mod freezing;
 mod initialize;
 #[cfg(test)]
 mod tests;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::fmt_tensor::fmt_tensor;
 use super::history::History;
-use super::{Field, FieldRole, Init, Visitor, VisitorMut};
+use super::{Field, FieldRole, Init, TensorId, Visitor, VisitorMut, overrides};
 use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
 
 /// A learnable tensor of a module.
@@ -37,6 +38,8 @@ struct Inner {
     history: RwLock<History>,
     /// Whether the value came from a state dict.
     loaded: AtomicBool,
+    /// Whether the value is another for a while.
+    swapped: AtomicBool,
 }
 
 struct State {
@@ -46,16 +49,6 @@ struct State {
     frozen: bool,
     /// How often it was frozen.
     freezes: u64,
-}
-
-/// The identity of a parameter or a buffer, equal for every handle that shares it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TensorId(usize);
-
-impl TensorId {
-    pub(super) fn of<T>(shared: &Arc<T>) -> Self {
-        Self(Arc::as_ptr(shared).addr())
-    }
 }
 
 impl Parameter {
@@ -88,6 +81,7 @@ impl Parameter {
             leaf: Leaf::new(),
             history: RwLock::new(history),
             loaded: AtomicBool::new(false),
+            swapped: AtomicBool::new(false),
         })))
     }
 
@@ -100,8 +94,21 @@ impl Parameter {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value, tracked unless the parameter is paused or frozen.
+    /// What `f` reads off the value: the one that this thread sees in its place, or else the own.
+    fn of_value<R>(&self, f: impl FnOnce(&Tensor) -> R) -> R {
+        match overrides::get(self.id()) {
+            Some(value) => f(&value),
+            None => f(&self.read().value),
+        }
+    }
+
+    /// The value, tracked unless the parameter is paused or frozen. In a
+    /// [`functional_call`](crate::functional_call) this and all else that reads or sets the value is about
+    /// the one that was given, with the graph that it has.
     pub fn tensor(&self) -> Tensor {
+        if let Some(value) = overrides::get(self.id()) {
+            return value;
+        }
         let state = self.read();
         match state.requires_grad {
             true => self.0.leaf.track(&state.value),
@@ -111,27 +118,27 @@ impl Parameter {
 
     /// The value, untracked.
     pub fn detach(&self) -> Tensor {
-        self.read().value.clone()
+        self.of_value(Tensor::detach)
     }
 
     /// The size of each dimension.
     pub fn shape(&self) -> Shape {
-        self.read().value.shape().clone()
+        self.of_value(|value| value.shape().clone())
     }
 
     /// The number of elements.
     pub fn numel(&self) -> usize {
-        self.read().value.numel()
+        self.of_value(Tensor::numel)
     }
 
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
-        self.read().value.dtype()
+        self.of_value(Tensor::dtype)
     }
 
     /// Where the elements lie.
     pub fn device(&self) -> Device {
-        self.read().value.device()
+        self.of_value(Tensor::device)
     }
 
     /// Replaces the value; the identity, the gradient and every tie stay.
@@ -140,9 +147,13 @@ impl Parameter {
     ///
     /// A value of another shape, dtype or device.
     pub fn set(&self, value: Tensor) -> Result<()> {
+        if let Some(old) = overrides::get(self.id()) {
+            check_same("set", &old, &value)?;
+            overrides::exchange(self.id(), &mut value.detach());
+            return Ok(());
+        }
         let mut state = self.write();
-        check_shape("set", state.value.shape(), &value)?;
-        state.value.check_same("set", &value)?;
+        check_same("set", &state.value, &value)?;
         state.value = value.detach();
         Ok(())
     }
@@ -152,6 +163,12 @@ impl Parameter {
     /// anything of this parameter, which is locked.
     #[doc(hidden)]
     pub fn update_in_place(&self, update: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+        if let Some(value) = overrides::get(self.id()) {
+            let mut value = value.detach();
+            update(&mut value)?;
+            overrides::exchange(self.id(), &mut value);
+            return Ok(());
+        }
         update(&mut self.write().value)
     }
 
@@ -159,6 +176,9 @@ impl Parameter {
     /// another dtype than the value; one that another thread adds meanwhile is not lost.
     pub(crate) fn load(&self, value: Tensor) {
         let mut value = value.detach();
+        if overrides::exchange(self.id(), &mut value) {
+            return;
+        }
         let mut state = self.write();
         std::mem::swap(&mut state.value, &mut value);
         let cast = state.value.dtype() != value.dtype();
@@ -170,14 +190,29 @@ impl Parameter {
 
     /// Replaces the value and the gradient by casts or moved copies of them.
     pub(crate) fn replace(&self, value: Tensor, grad: Option<Tensor>) {
-        self.write().value = value.detach();
+        let mut value = value.detach();
+        if overrides::exchange(self.id(), &mut value) {
+            return;
+        }
+        self.write().value = value;
         self.0.leaf.set_grad(grad);
+    }
+
+    /// Whether the value is another for a while, which
+    /// [`swap_state_dict`](crate::ModuleExt::swap_state_dict) put in its place.
+    pub fn is_swapped(&self) -> bool {
+        self.0.swapped.load(Ordering::Relaxed)
+    }
+
+    /// Marks whether it is, and says what was marked before.
+    pub(crate) fn mark_swapped(&self, swapped: bool) -> bool {
+        self.0.swapped.swap(swapped, Ordering::AcqRel)
     }
 
     /// Whether the values are there, which those of a parameter made by [`deferred`](crate::deferred)
     /// are not before they are loaded or drawn.
     pub fn has_values(&self) -> bool {
-        self.read().value.has_values()
+        self.of_value(Tensor::has_values)
     }
 
     /// The gradient that `backward` left.
@@ -245,87 +280,6 @@ impl Parameter {
         })
     }
 
-    /// Whether the parameter is trained, and neither paused nor frozen.
-    pub fn requires_grad(&self) -> bool {
-        self.read().requires_grad
-    }
-
-    /// Pauses the training of the parameter, or lets it go on: PyTorch's `requires_grad_`.
-    ///
-    /// While it is paused, [`tensor`](Self::tensor) is not tracked, a backward pass adds nothing to its
-    /// gradient, not even through a graph recorded before, and no optimizer moves it. The gradient that is
-    /// there stays, and so does the state that optimizers keep, such as momentum: when training goes on,
-    /// it goes on with both. So the two networks of a GAN pause each other in turn. `true` also lets a frozen
-    /// parameter be trained again.
-    ///
-    /// PyTorch's optimizers move a parameter that is paused and still has a gradient; ours do not. What is not
-    /// to be trained any more is [frozen](Self::freeze).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::{Parameter, Tensor};
-    ///
-    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-    /// let loss = weight.tensor().sum(..)?;
-    /// loss.backward()?;
-    /// weight.set_requires_grad(false);
-    /// assert!(!weight.tensor().requires_grad());
-    /// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn set_requires_grad(&self, requires_grad: bool) {
-        let mut state = self.write();
-        state.requires_grad = requires_grad;
-        state.frozen &= !requires_grad;
-        self.0.leaf.set_requires_grad(requires_grad);
-    }
-
-    /// Ends the training of the parameter until [`unfreeze`](Self::unfreeze): it is paused as by
-    /// [`set_requires_grad(false)`](Self::set_requires_grad), its gradient is dropped, and optimizers drop
-    /// the state that they keep of it.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_core::{Parameter, Tensor};
-    ///
-    /// let weight = Parameter::new(Tensor::from([1.0_f32, 2.0]))?;
-    /// weight.tensor().sum(..)?.backward()?;
-    /// weight.freeze();
-    /// assert!(weight.is_frozen() && !weight.requires_grad() && weight.grad().is_none());
-    /// weight.unfreeze();
-    /// assert!(!weight.is_frozen() && weight.requires_grad());
-    /// # Ok::<(), module_core::Error>(())
-    /// ```
-    pub fn freeze(&self) {
-        let mut state = self.write();
-        state.requires_grad = false;
-        state.frozen = true;
-        state.freezes = state.freezes.wrapping_add(1);
-        self.0.leaf.set_requires_grad(false);
-        // A gradient may hold a graph, and that functions of users, which are dropped without the lock.
-        drop(state);
-        self.0.leaf.set_grad(None);
-    }
-
-    /// Lets the parameter be trained again, whether it was frozen or paused. Optimizers start with no state
-    /// of a parameter that was frozen.
-    pub fn unfreeze(&self) {
-        self.set_requires_grad(true);
-    }
-
-    /// Whether the parameter is [frozen](Self::freeze), and not paused only.
-    pub fn is_frozen(&self) -> bool {
-        self.read().frozen
-    }
-
-    /// How often the parameter was [frozen](Self::freeze). An optimizer drops the state of a parameter from
-    /// before it was frozen, also where it is trained again by the next step; pauses do not count.
-    pub fn freezes(&self) -> u64 {
-        self.read().freezes
-    }
-
     /// Another handle to this same parameter: a tie.
     ///
     /// # Example
@@ -375,6 +329,12 @@ pub(super) fn check_shape(op: &'static str, expected: &Shape, value: &Tensor) ->
     Err(value
         .shape()
         .error(op, format!("a value of shape {expected}")))
+}
+
+/// Refuses a value of another shape, dtype or device than the old one.
+fn check_same(op: &'static str, old: &Tensor, value: &Tensor) -> Result<()> {
+    check_shape(op, old.shape(), value)?;
+    old.check_same(op, value)
 }
 
 impl fmt::Debug for Parameter {

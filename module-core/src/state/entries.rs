@@ -5,14 +5,14 @@ use crate::{Error, ModuleError, Result, Tensor};
 
 /// What stands behind a key of a state dict.
 #[derive(Clone, Copy)]
-pub(super) enum StateTensor<'a> {
+pub(crate) enum StateTensor<'a> {
     Parameter(&'a Parameter),
     Buffer(&'a Buffer),
     Extra(&'a ExtraState),
 }
 
 impl StateTensor<'_> {
-    pub(super) fn value(self) -> Tensor {
+    pub(crate) fn value(self) -> Tensor {
         match self {
             Self::Parameter(parameter) => parameter.detach(),
             Self::Buffer(buffer) => buffer.tensor(),
@@ -20,7 +20,7 @@ impl StateTensor<'_> {
         }
     }
 
-    pub(super) fn id(self) -> TensorId {
+    pub(crate) fn id(self) -> TensorId {
         match self {
             Self::Parameter(parameter) => parameter.id(),
             Self::Buffer(buffer) => buffer.id(),
@@ -37,6 +37,25 @@ impl StateTensor<'_> {
             }
             Self::Buffer(buffer) => buffer.replace(value),
             Self::Extra(state) => state.set(value),
+        }
+    }
+
+    /// Replaces the value alone, by one that was there or that takes its place for a while.
+    pub(super) fn put(self, value: Tensor) {
+        match self {
+            Self::Parameter(parameter) => parameter.load(value),
+            Self::Buffer(buffer) => buffer.replace(value),
+            Self::Extra(state) => state.set(value),
+        }
+    }
+
+    /// Marks that the value is another for a while, or that it is no more, and says what was marked before.
+    pub(super) fn mark_swapped(self, swapped: bool) -> bool {
+        match self {
+            Self::Parameter(parameter) => parameter.mark_swapped(swapped),
+            Self::Buffer(buffer) => buffer.mark_swapped(swapped),
+            // It goes with the tensors of its module.
+            Self::Extra(_) => false,
         }
     }
 

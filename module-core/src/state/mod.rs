@@ -6,6 +6,7 @@ mod dict;
 mod diff;
 mod edit;
 mod entries;
+mod given;
 mod hooks;
 mod inverse;
 mod load;
@@ -16,12 +17,15 @@ mod remap;
 mod report;
 mod saved;
 mod serial;
+mod swap;
 mod transpose;
 mod values_lock;
 
 pub(crate) use collect::state_dict;
 pub use dict::StateDict;
 pub use diff::{Changed, Incompatible, StateDiff};
+pub(crate) use entries::StateTensor;
+pub(crate) use given::{Held, resolve};
 pub use hooks::{LoadStateDictCall, LoadStateDictPreCall, StateDictCall, StateDictPreCall};
 pub(crate) use hooks::{
     register_load_post, register_load_pre, register_state_dict_post, register_state_dict_pre,
@@ -31,6 +35,7 @@ pub use options::LoadOptions;
 pub use remap::Remap;
 pub use report::LoadReport;
 pub(crate) use saved::state_dict_as;
+pub use swap::SwappedState;
 pub use transpose::Transpose;
 
 #[cfg(test)]

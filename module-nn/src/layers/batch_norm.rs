@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use module_core::module::Number;
 use module_core::{Forward, Maybe, Module, Parameter, Result, Tensor};
@@ -57,6 +58,9 @@ pub struct BatchNorm<const N: usize> {
     norm: ChannelNorm,
     #[module(skip)]
     sync: SyncCell,
+    /// Whether the running statistics average all batches for now, whatever the momentum.
+    #[module(skip)]
+    averages_all: AtomicBool,
 }
 
 /// The batch normalization of vectors or sequences, [`BatchNorm`] over one dimension.
@@ -132,6 +136,7 @@ impl<const N: usize> Build for BatchNormConfig<N> {
             config: self.clone(),
             norm: ChannelNorm::new(BatchNorm::<N>::NAME, arguments)?,
             sync: SyncCell::default(),
+            averages_all: AtomicBool::new(false),
         })
     }
 }
@@ -147,6 +152,32 @@ impl<const N: usize> BatchNorm<N> {
     /// The shift, `[num_features]`, if the layer has one.
     pub fn bias(&self) -> &Maybe<Parameter> {
         &self.norm.bias
+    }
+
+    /// Sets the running statistics to those of a new layer: mean 0, variance 1, no batches.
+    ///
+    /// # Errors
+    ///
+    /// Not enough memory; then nothing is changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = BatchNorm1d::new(2)?;
+    /// norm.call(Tensor::from([[1.0_f32, 2.0], [3.0, 6.0]]))?;
+    /// norm.reset_running_stats()?;
+    /// assert_eq!(norm.get_buffer("running_mean")?.tensor().to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn reset_running_stats(&self) -> Result<()> {
+        self.norm.reset_running()
+    }
+
+    /// What [`update_bn`](crate::optim::update_bn) works on.
+    pub(crate) fn averaging(&self) -> (&ChannelNorm, &AtomicBool) {
+        (&self.norm, &self.averages_all)
     }
 
     pub(super) fn sync(&self) -> &SyncCell {
@@ -180,7 +211,8 @@ impl<const N: usize> BatchNorm<N> {
             // An empty batch is counted and moves nothing, as in PyTorch.
             return counter.set(batches);
         }
-        let factor = match self.config.momentum {
+        let own = self.config.momentum;
+        let factor = match own.filter(|_| !self.averages_all.load(Ordering::Relaxed)) {
             Some(momentum) => *momentum,
             None => 1.0 / batches.item::<i64>()? as f64,
         };

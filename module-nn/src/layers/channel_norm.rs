@@ -14,7 +14,7 @@ use crate::init::{ones, zeros};
 /// themselves.
 #[derive(Module)]
 #[module(debug)]
-pub(super) struct ChannelNorm {
+pub(crate) struct ChannelNorm {
     #[module(skip)]
     arguments: ChannelNormArguments,
     pub(super) weight: Maybe<Parameter>,
@@ -22,7 +22,7 @@ pub(super) struct ChannelNorm {
     pub(super) running_mean: Maybe<Buffer>,
     pub(super) running_var: Maybe<Buffer>,
     pub(super) num_batches_tracked: Maybe<Buffer>,
-    pub(super) training: Training,
+    pub(crate) training: Training,
 }
 
 /// The arguments of both.
@@ -81,6 +81,36 @@ impl ChannelNorm {
     pub(super) fn running(&self) -> Option<[Tensor; 2]> {
         let (mean, var) = self.running_mean.get().zip(self.running_var.get())?;
         Some([mean.tensor(), var.tensor()])
+    }
+
+    /// The running statistics that there are, each with the value that it has.
+    pub(crate) fn statistics(&self) -> Vec<(&Buffer, Tensor)> {
+        let buffers = [
+            &self.running_mean,
+            &self.running_var,
+            &self.num_batches_tracked,
+        ];
+        let buffers = buffers.into_iter().filter_map(Maybe::get);
+        buffers.map(|buffer| (buffer, buffer.tensor())).collect()
+    }
+
+    /// Sets the running statistics to those of a new layer.
+    pub(crate) fn reset_running(&self) -> Result<()> {
+        let first = [
+            (&self.running_mean, 0),
+            (&self.running_var, 1),
+            (&self.num_batches_tracked, 0),
+        ];
+        let mut values = Vec::new();
+        for (buffer, value) in first {
+            if let Some(buffer) = buffer.get() {
+                let old = buffer.tensor();
+                let new = Tensor::full(old.shape().clone(), value, old.dtype())?;
+                values.push((buffer, new.to_device(&old.device())?));
+            }
+        }
+        let mut values = values.into_iter();
+        values.try_for_each(|(buffer, value)| buffer.set(value))
     }
 
     /// Moves the running statistics by `factor` of the way to those of `count` values per channel. `var` is

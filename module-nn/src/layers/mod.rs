@@ -13,7 +13,7 @@ mod batch_norm;
 mod bilinear;
 mod causal;
 mod celu;
-mod channel_norm;
+pub(crate) mod channel_norm;
 mod channel_shuffle;
 mod circular_pad;
 mod constant_pad;

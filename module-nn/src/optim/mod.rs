@@ -6,6 +6,8 @@
 //! there are no sparse gradients: `Adam` moves every row of an embedding.
 //!
 //! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] by a metric.
+//!
+//! [`EMA`] and [`SWA`] average the values of a model, [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
 
 mod adadelta;
 mod adafactor;
@@ -15,9 +17,14 @@ mod adam_step;
 mod adamax;
 mod adamw;
 mod arithmetic;
+mod as_text;
 mod asgd;
+mod averaging;
+mod best;
+mod best_snapshot;
 mod clip;
 mod config_of;
+mod early_stopping;
 mod error;
 mod group_state;
 mod lbfgs;
@@ -49,7 +56,12 @@ pub use adam_step::AdamState;
 pub use adamax::{Adamax, AdamaxConfig, AdamaxState};
 pub use adamw::{AdamW, AdamWConfig};
 pub use asgd::{ASGD, ASGDConfig, ASGDState};
+pub use averaging::{
+    AveragedModel, AveragingError, AveragingRule, EMA, EMAConfig, SWA, SWAConfig, update_bn,
+};
+pub use best_snapshot::BestSnapshot;
 pub use clip::{ClipGradNormConfig, clip_grad_norm, clip_grad_value, get_total_norm};
+pub use early_stopping::{EarlyStopping, EarlyStoppingConfig};
 pub use error::OptimizerError;
 pub use lbfgs::{LBFGS, LBFGSConfig, LineSearchFn};
 pub use lion::{Lion, LionConfig, LionState};
@@ -70,7 +82,8 @@ pub use schedule::{
     CyclicLR, CyclicLRConfig, CyclicLRMode, CyclicScaleMode, ExponentialLR, ExponentialLRConfig,
     LRLambda, LambdaLR, LinearLR, LinearLRConfig, MultiStepLR, MultiStepLRConfig, MultiplicativeLR,
     OneCycleLR, OneCycleLRConfig, PlateauMode, PolynomialLR, PolynomialLRConfig, ReduceLROnPlateau,
-    ReduceLROnPlateauConfig, RuleSchedule, Schedule, ScheduleRule, ScheduleStep, SequentialLR,
-    StepKind, StepLR, StepLRConfig, ThresholdMode, WarmupCosine, WarmupCosineConfig,
+    ReduceLROnPlateauConfig, RuleSchedule, SWALR, SWALRConfig, Schedule, ScheduleRule,
+    ScheduleStep, SequentialLR, StepKind, StepLR, StepLRConfig, ThresholdMode, WarmupCosine,
+    WarmupCosineConfig,
 };
 pub use sgd::{SGD, SGDConfig};

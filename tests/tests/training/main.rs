@@ -1,6 +1,7 @@
 //! Optimizers, and training as a whole.
 
 mod activation_checkpoint;
+mod averaging;
 mod clip_grads;
 mod curves;
 mod data;

@@ -90,6 +90,7 @@ fn build(case: &Value, optimizer: &mut dyn Optimizer) -> Text<Driven> {
         "CosineAnnealingLR" => by_config!(CosineAnnealingLRConfig),
         "WarmupCosine" => by_config!(WarmupCosineConfig),
         "OneCycleLR" => by_config!(OneCycleLRConfig),
+        "SWALR" => by_config!(SWALRConfig),
         "LambdaLR" => by_lambdas!(LambdaLR),
         "MultiplicativeLR" => by_lambdas!(MultiplicativeLR),
         "CyclicLR" => {

@@ -24,6 +24,7 @@ mod rule;
 mod schedule_step;
 mod sequential_lr;
 mod step_lr;
+mod swa_lr;
 mod warmup_cosine;
 
 pub use base::Schedule;
@@ -49,4 +50,5 @@ pub use rule::{RuleSchedule, ScheduleRule};
 pub use schedule_step::{ScheduleStep, StepKind};
 pub use sequential_lr::SequentialLR;
 pub use step_lr::{StepLR, StepLRConfig};
+pub use swa_lr::{SWALR, SWALRConfig};
 pub use warmup_cosine::{WarmupCosine, WarmupCosineConfig};

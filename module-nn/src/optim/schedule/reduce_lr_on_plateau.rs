@@ -99,24 +99,10 @@ config! {
 struct Counts {
     last_epoch: usize,
     /// The best metric as text, because JSON has no infinity.
-    #[serde(with = "as_text")]
+    #[serde(with = "crate::optim::as_text")]
     best: f64,
     num_bad_epochs: usize,
     cooldown_counter: usize,
-}
-
-mod as_text {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(number)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
-    }
 }
 
 impl ReduceLROnPlateauConfig {

@@ -1,0 +1,107 @@
+//! Values that one thread sees in the place of those that parameters, buffers and extra states have.
+//!
+//! A read asks whether its thread has any, which is one flag of the thread, and looks only then. A write goes
+//! where the read came from, so that what runs meanwhile cannot change a module that is covered.
+
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+
+use super::{IdMap, TensorId};
+use crate::Tensor;
+
+thread_local! {
+    /// Whether this thread has any.
+    static ACTIVE: Cell<bool> = const { Cell::new(false) };
+    /// Those of each scope, the innermost last.
+    static SCOPES: RefCell<Vec<IdMap<TensorId, Tensor>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The value that this thread sees in the place of a tensor's own.
+#[inline]
+pub(super) fn get(id: TensorId) -> Option<Tensor> {
+    match ACTIVE.get() {
+        true => find(id),
+        false => None,
+    }
+}
+
+#[inline(never)]
+fn find(id: TensorId) -> Option<Tensor> {
+    let found = SCOPES.try_with(|scopes| {
+        let scopes = scopes.borrow();
+        let found = scopes.iter().rev().find_map(|values| values.get(&id));
+        found.cloned()
+    });
+    found.ok().flatten()
+}
+
+/// Exchanges the value that this thread sees in the place of a tensor's own, if there is one. The old one is
+/// left to the caller to drop, because a graph that it holds may run code of users.
+pub(super) fn exchange(id: TensorId, value: &mut Tensor) -> bool {
+    let exchanged = |scopes: &RefCell<Vec<IdMap<TensorId, Tensor>>>| {
+        let mut scopes = scopes.borrow_mut();
+        let found = scopes.iter_mut().rev().find_map(|own| own.get_mut(&id));
+        found.map(|own| std::mem::swap(own, value)).is_some()
+    };
+    ACTIVE.get() && SCOPES.try_with(exchanged).unwrap_or(false)
+}
+
+/// A scope of such values, from when it is made until it is dropped, on one thread. Scopes are dropped in
+/// the order opposite to that in which they were made.
+pub(crate) struct Overrides {
+    not_send: PhantomData<*const ()>,
+}
+
+impl Overrides {
+    pub(crate) fn new(values: impl IntoIterator<Item = (TensorId, Tensor)>) -> Self {
+        let values = values.into_iter().collect();
+        SCOPES.with(|scopes| scopes.borrow_mut().push(values));
+        ACTIVE.set(true);
+        let not_send = PhantomData;
+        Self { not_send }
+    }
+}
+
+/// The scopes that a thread was in at some moment.
+pub(crate) struct Captured(Vec<IdMap<TensorId, Tensor>>);
+
+impl Captured {
+    /// Those of now, with the values of now.
+    pub(crate) fn of_now() -> Self {
+        match ACTIVE.get() {
+            true => Self(SCOPES.with_borrow(Clone::clone)),
+            false => Self(Vec::new()),
+        }
+    }
+
+    /// Runs `f` in these scopes and no others. What it writes does not outlast it.
+    pub(crate) fn run<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct PutBack(Vec<IdMap<TensorId, Tensor>>);
+
+        impl Drop for PutBack {
+            fn drop(&mut self) {
+                let scopes = std::mem::take(&mut self.0);
+                ACTIVE.set(!scopes.is_empty());
+                // The tensors are dropped when the list is free again.
+                drop(SCOPES.replace(scopes));
+            }
+        }
+
+        let _put_back = PutBack(SCOPES.replace(self.0.clone()));
+        ACTIVE.set(!self.0.is_empty());
+        f()
+    }
+}
+
+impl Drop for Overrides {
+    fn drop(&mut self) {
+        let ended = SCOPES.try_with(|scopes| {
+            let mut scopes = scopes.borrow_mut();
+            let ended = scopes.pop();
+            ACTIVE.set(!scopes.is_empty());
+            ended
+        });
+        // The tensors are dropped when the list is free again.
+        drop(ended);
+    }
+}

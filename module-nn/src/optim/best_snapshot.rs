@@ -1,0 +1,159 @@
+#[cfg(feature = "fs")]
+use std::path::PathBuf;
+
+use module_core::{Error, LoadReport, Module, ModuleExt, Result, Snapshot, StateDict, Stateful};
+use serde::{Deserialize, Serialize};
+
+use super::PlateauMode;
+use super::best::Best;
+
+const NAME: &str = "BestSnapshot";
+
+/// The state of a model at its best metric so far.
+///
+/// The metrics are compared as by [`EarlyStopping`](super::EarlyStopping) without a `min_delta`: NaN is never better.
+/// What is kept are the values as they were, which later training does not change.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::{BestSnapshot, PlateauMode};
+/// use module_nn::prelude::*;
+///
+/// let model = [Parameter::new(Tensor::from(0.0_f32))?];
+/// let mut best = BestSnapshot::new(PlateauMode::Max);
+/// for (value, accuracy) in [(1.0_f32, 0.7), (2.0, 0.9), (3.0, 0.8)] {
+///     model[0].set(Tensor::from(value))?;
+///     best.update(accuracy, &model)?;
+/// }
+/// best.restore(&model)?;
+/// assert_eq!(model[0].detach().item::<f32>()?, 2.0);
+/// assert_eq!((best.best(), best.best_epoch()), (Some(0.9), Some(1)));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BestSnapshot {
+    counts: Counts,
+    state: StateDict,
+    #[cfg(feature = "fs")]
+    path: Option<PathBuf>,
+}
+
+/// What it counts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Counts {
+    best: Best,
+    last_epoch: usize,
+    best_epoch: usize,
+}
+
+impl BestSnapshot {
+    /// Without a state yet.
+    pub fn new(mode: PlateauMode) -> Self {
+        let best = Best::new(mode, 0.0);
+        let counts = Counts {
+            best,
+            last_epoch: 0,
+            best_epoch: 0,
+        };
+        Self {
+            counts,
+            state: StateDict::new(),
+            #[cfg(feature = "fs")]
+            path: None,
+        }
+    }
+
+    /// Has each better state written to a safetensors file too, whole or not at all.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::optim::{BestSnapshot, PlateauMode};
+    /// use module_nn::prelude::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-best-{}.safetensors", std::process::id()));
+    /// let model = Linear::new(2, 1)?;
+    /// let mut best = BestSnapshot::new(PlateauMode::Min).save_to(&path);
+    /// best.update(0.3, &model)?;
+    /// Linear::new(2, 1)?.load(&path)?;
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "fs")]
+    #[must_use]
+    pub fn save_to(mut self, path: impl Into<PathBuf>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Counts the metric of an epoch, and keeps the state of the model if it is better; says whether it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`state_dict`](ModuleExt::state_dict) and of writing the file; then nothing is counted and the
+    /// state from before is kept.
+    pub fn update(&mut self, metric: f64, model: &dyn Module) -> Result<bool> {
+        let is_better = self.counts.best.is_better(metric);
+        if is_better {
+            let state = model.state_dict()?;
+            #[cfg(feature = "fs")]
+            if let Some(path) = &self.path {
+                state.save(path)?;
+            }
+            self.state = state;
+            self.counts.best.set(metric);
+            self.counts.best_epoch = self.counts.last_epoch;
+        }
+        self.counts.last_epoch = self.counts.last_epoch.saturating_add(1);
+        Ok(is_better)
+    }
+
+    /// Gives the best state back to the model, or to another of its kind.
+    ///
+    /// # Errors
+    ///
+    /// No state yet; those of [`load_state_dict`](ModuleExt::load_state_dict), after which the model is as it was.
+    pub fn restore(&self, model: &dyn Module) -> Result<LoadReport> {
+        match self.state_dict() {
+            Some(state) => model.load_state_dict(state),
+            None => {
+                let problem =
+                    "there is no state yet; call `update` with a metric that is a number first";
+                let updates = format!("{} updates", self.counts.last_epoch);
+                Err(Error::argument("restore", NAME, updates, problem))
+            }
+        }
+    }
+
+    /// The best state, if there is one.
+    pub fn state_dict(&self) -> Option<&StateDict> {
+        self.best().map(|_| &self.state)
+    }
+
+    /// The best metric so far.
+    pub fn best(&self) -> Option<f64> {
+        self.counts.best.get()
+    }
+
+    /// The epoch of the best metric: how many updates were before it.
+    pub fn best_epoch(&self) -> Option<usize> {
+        self.best().map(|_| self.counts.best_epoch)
+    }
+}
+
+/// The best state, its metric and its epoch; where states are written stays as it is.
+impl Stateful for BestSnapshot {
+    fn state(&self) -> Result<Snapshot> {
+        Snapshot::new(self.state.clone()).with("best_snapshot", &self.counts)
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        self.counts = state.get("best_snapshot").map_err(|error| {
+            let problem = format!("it is the state of something else than {NAME}: {error}");
+            Error::argument("load_state", "state", NAME, problem)
+        })?;
+        self.state = state.tensors().clone();
+        Ok(())
+    }
+}

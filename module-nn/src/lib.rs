@@ -72,11 +72,11 @@ pub mod prelude {
         WarmupCosineConfig, clip_grad_norm, clip_grad_value,
     };
     pub use crate::{
-        AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,
-        Error, ErrorKind, ExtraState, FileError, Forward, HookOptions, HookSet, Identity,
-        IndexItem, Init, Layer, LoadOptions, LoadProblems, LoadReport, Marker, Maybe, Module,
-        ModuleError, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
-        ShapeError, StateDict, Stateful, Tensor, Tensors, Training, Transpose, Walk, deferred,
-        fork_rng, manual_seed, no_grad,
+        AutocastPolicy, AutocastState, AutogradError, Bias, Buffer, Build, Call, DType, DTypeError,
+        Describe, Device, DeviceError, Error, ErrorKind, ExtraState, FileError, Forward,
+        HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadProblems,
+        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter, ReadOptions, Remap,
+        Result, Select, Sequential, Shape, ShapeError, StateDict, Stateful, Tensor, Tensors,
+        Training, Transpose, Walk, autocast, deferred, fork_rng, manual_seed, no_autocast, no_grad,
     };
 }

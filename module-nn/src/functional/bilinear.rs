@@ -1,4 +1,4 @@
-use module_core::{Result, Shape, ShapeError, Tensor};
+use module_core::{AutocastPolicy, Result, Shape, ShapeError, Tensor};
 
 /// `y[…, o] = Σᵢⱼ x1[…, i] · weight[o, i, j] · x2[…, j] + bias[o]`.
 ///
@@ -28,6 +28,13 @@ pub fn bilinear(
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
     const OP: &str = "bilinear";
+    if let Some(out) =
+        AutocastPolicy::Unchanged.apply([x1, x2, weight], [bias], |[x1, x2, weight], [bias]| {
+            bilinear(x1, x2, weight, bias)
+        })
+    {
+        return out;
+    }
     let &[outputs, in1, in2] = &**weight.shape() else {
         return Err(weight.shape().error(OP, "a weight [out, in1, in2]"));
     };

@@ -2,7 +2,8 @@
 //! step, at whichever time steps its labels appear.
 
 use module_core::{
-    AutocastPolicy, DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor,
+    DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor, is_autocast_enabled,
+    no_autocast,
 };
 
 use super::Reduction;

@@ -5,6 +5,8 @@
 //! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and is given a closure. There is no `SparseAdam`, because
 //! there are no sparse gradients: `Adam` moves every row of an embedding.
 //!
+//! A [`GradScaler`] keeps gradients of half precision from vanishing.
+//!
 //! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] by a metric.
 
 mod adadelta;
@@ -18,6 +20,7 @@ mod asgd;
 mod clip;
 mod config_of;
 mod error;
+mod grad_scaler;
 mod group_state;
 mod lbfgs;
 mod lion;
@@ -47,6 +50,7 @@ pub use adamw::{AdamState, AdamW, AdamWConfig};
 pub use asgd::{ASGD, ASGDConfig, ASGDState};
 pub use clip::{ClipGradNormConfig, clip_grad_norm, clip_grad_value, get_total_norm};
 pub use error::OptimizerError;
+pub use grad_scaler::{GradScaler, GradScalerConfig};
 pub use lbfgs::{LBFGS, LBFGSConfig, LineSearchFn};
 pub use lion::{Lion, LionConfig, LionState};
 pub use muon::{AdjustLr, Muon, MuonConfig, MuonState};

@@ -49,13 +49,7 @@ impl GradScalerConfig {
     /// between 0 and 1, a `growth_interval` of 0.
     pub fn build(&self) -> Result<GradScaler> {
         self.check(NAME)?;
-        Ok(GradScaler {
-            config: self.clone(),
-            // PyTorch keeps it in this precision.
-            scale: self.init_scale as f32,
-            growth_tracker: 0,
-            unscaled: HashMap::new(),
-        })
+        Ok(GradScaler::of(self.clone()))
     }
 
     fn check(&self, op: &'static str) -> Result<()> {
@@ -172,8 +166,12 @@ impl GradScaler {
     /// A scaler with PyTorch's defaults.
     #[must_use]
     pub fn new() -> Self {
-        let config = GradScalerConfig::new();
+        Self::of(GradScalerConfig::new())
+    }
+
+    fn of(config: GradScalerConfig) -> Self {
         Self {
+            // PyTorch keeps it in this precision.
             scale: config.init_scale as f32,
             config,
             growth_tracker: 0,

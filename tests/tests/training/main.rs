@@ -1,5 +1,6 @@
 //! Optimizers, and training as a whole.
 
+mod autocast;
 mod clip_grads;
 mod data;
 mod golden_optim;

@@ -184,8 +184,9 @@ impl Parametrization for SpectralNorm {
             ));
         };
         // Products with vectors, which PyTorch's autocast leaves in their dtype.
-        let compute =
-            |[weight]: [&Tensor; 1], []: [Option<&Tensor>; 0]| self.compute(&[weight.clone()]);
+        let compute = |[weight]: [&Tensor; 1], []: [Option<&Tensor>; 0]| {
+            self.compute(std::slice::from_ref(weight))
+        };
         if let Some(out) = AutocastPolicy::Unchanged.apply([weight], [], compute) {
             return out;
         }

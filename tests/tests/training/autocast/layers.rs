@@ -17,7 +17,7 @@ struct Norms {
 type Outputs = Vec<Tensor>;
 
 fn loaded<M: Module>(layer: M, state: &StateDict) -> M {
-    layer.load_state_dict(state).unwrap();
+    let _ = layer.load_state_dict(state).unwrap();
     layer
 }
 

@@ -149,6 +149,8 @@ fn operations_compute_in_the_dtypes_and_with_the_numbers_of_pytorch() {
         };
         let fits = |actual: &Tensor, expected: &Tensor| match case["policy"] == "lower" {
             true => compare_rounded(actual, expected, lower),
+            // The gradient of a normalization for a sum is 0, but for the rounding of what cancels.
+            false if op == "layer_norm" => compare(actual, expected, Tolerance::DIFFERENCE),
             false => compare(actual, expected, Tolerance::CONTRACTION),
         };
         let mut check = |what: String, actual: Option<&Tensor>, expected: Option<&Tensor>| match (

@@ -55,7 +55,7 @@ impl Run {
                 state.insert(key, value.clone());
             }
         }
-        net.load_state_dict(&state).unwrap();
+        let _ = net.load_state_dict(&state).unwrap();
         let scaler = GradScalerConfig::new()
             .init_scale(f64::from(1 << 20))
             .growth_interval(4_u64);
@@ -66,7 +66,10 @@ impl Run {
                 .clone()
         };
         Self {
-            optimizer: SGDConfig::new(0.1).momentum(0.9).build(&net).unwrap(),
+            optimizer: SGDConfig::new(if n < 2 { 0.1 } else { 0.01 })
+                .momentum(0.9)
+                .build(&net)
+                .unwrap(),
             scaler: (lower == DType::F16).then(|| scaler.build().unwrap()),
             net,
             x: get("x"),
@@ -166,7 +169,7 @@ fn losses_and_scales_are_those_of_pytorch() {
             assert_eq!(parameter.grad().unwrap().dtype(), DType::F32);
         }
     }
-    assert_eq!(left_out, 7);
+    assert_eq!(left_out, 9);
 }
 
 #[test]
@@ -214,7 +217,7 @@ fn micro_batches_have_the_gradient_of_the_whole_batch() -> Result<()> {
     let mut state = StateDict::new();
     state.insert("weight", get("state.weight").clone());
     state.insert("bias", get("state.bias").clone());
-    model.load_state_dict(&state)?;
+    let _ = model.load_state_dict(&state)?;
     let batches: Vec<(Tensor, Tensor)> = (0..5)
         .map(|i| {
             Ok((

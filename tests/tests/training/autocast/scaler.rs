@@ -141,3 +141,21 @@ fn the_state_has_the_names_of_pytorch() -> Result<()> {
     assert_eq!(state.get::<u64>("_growth_tracker")?, 0);
     Ok(())
 }
+
+/// The scales that `torch.amp.GradScaler` gives for gradients that are finite, not, finite and finite.
+#[test]
+fn steps_are_counted_anew_after_one_that_is_left_out() -> Result<()> {
+    let model = Linear::new(2, 1)?;
+    let mut optimizer = SGD::new(&model, 0.5)?;
+    let config = GradScalerConfig::new().init_scale(4.0);
+    let mut scaler = config.growth_interval(2_u64).build()?;
+    let mut scales = Vec::new();
+    for grad in [1.0, f32::INFINITY, 1.0, 1.0] {
+        set(&model, grad);
+        scaler.step(&mut optimizer, &model)?;
+        scaler.update()?;
+        scales.push(scaler.get_scale());
+    }
+    assert_eq!(scales, [4.0, 2.0, 2.0, 4.0]);
+    Ok(())
+}

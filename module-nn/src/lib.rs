@@ -74,14 +74,14 @@ pub mod prelude {
         RAdamConfig, RMSprop, RMSpropConfig, ReduceLROnPlateau, ReduceLROnPlateauConfig, Rprop,
         RpropConfig, SGD, SGDConfig, SWA, SWAConfig, SWALR, SWALRConfig, Schedule, ScheduleRule,
         SequentialLR, StepLR, StepLRConfig, ThresholdMode, UpdateRule, WarmupCosine,
-        WarmupCosineConfig, clip_grad_norm, clip_grad_value,
-    };
+        WarmupCosineConfig, clip_grad_norm, clip_grad_value, GradScaler, GradScalerConfig,
+};
     pub use crate::{
         AutogradError, Bias, Buffer, Build, Call, DType, DTypeError, Describe, Device, DeviceError,
         Error, ErrorKind, ExtraState, FileError, Forward, HookOptions, HookSet, Identity,
         IndexItem, Init, Layer, LoadOptions, LoadProblems, LoadReport, Marker, Maybe, Module,
         ModuleError, ModuleExt, Parameter, ReadOptions, Remap, Result, Select, Sequential, Shape,
         ShapeError, StateDict, Stateful, Tensor, Tensors, Training, Transpose, Walk, deferred,
-        fork_rng, functional_call, manual_seed, no_grad,
+        fork_rng, functional_call, manual_seed, no_grad, AutocastPolicy, AutocastState, autocast, no_autocast,
     };
 }

@@ -40,10 +40,10 @@ pub use num_complex::Complex;
 #[cfg(feature = "linalg")]
 pub use ops::linalg;
 pub use ops::{
-    AdaptiveSize, Approximate, AttentionOptions, AvgPoolOptions, CdistMode, Conv2dOptions,
-    ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode, GridSampleMode,
-    GridSampleOptions, IndexItem, Integers, InterpolateMode, InterpolateOptions, IntoIndex,
-    Lengths, MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
+    AdaptiveSize, Approximate, AttentionOptions, AutocastPolicy, AvgPoolOptions, CdistMode,
+    Conv2dOptions, ConvOptions, ConvTransposeOptions, CrossEntropyOptions, GridPaddingMode,
+    GridSampleMode, GridSampleOptions, IndexItem, Integers, InterpolateMode, InterpolateOptions,
+    IntoIndex, Lengths, MeshIndexing, NllLossOptions, PadMode, Padding, Pool2dOptions, PoolOptions,
     QuantileInterpolation, ReduceDim, Reduction, Repeats, Resize, ScatterReduce,
     SearchSortedOptions, Sizes, TensordotDims, Tolerance, UnfoldOptions, Unique, Value,
 };
@@ -52,7 +52,7 @@ pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
     Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput, GraphNode, Leaf,
     NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions, enable_grad,
-    is_grad_enabled, no_grad, recompute_in_backward,
+    is_grad_enabled, no_grad, recompute_in_backward, AutocastState, autocast, is_autocast_enabled, no_autocast,
 };
 
 /// Fused kernels that layers and optimizers call as free functions; they are not methods of

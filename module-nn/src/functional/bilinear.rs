@@ -1,4 +1,4 @@
-use module_core::{Result, Shape, ShapeError, Tensor};
+use module_core::{Result, Shape, ShapeError, Tensor, is_autocast_enabled};
 
 /// `y[…, o] = Σᵢⱼ x1[…, i] · weight[o, i, j] · x2[…, j] + bias[o]`.
 ///
@@ -48,5 +48,10 @@ pub fn bilinear(
     let sizes = |last: usize| lead.iter().copied().chain([last]).collect::<Shape>();
     let products = x1.unsqueeze(-1)?.mul(&x2.unsqueeze(-2)?)?;
     let products = products.reshape(sizes(in1 * in2))?;
-    products.linear(&weight.reshape([outputs, in1 * in2])?, bias)
+    let weight = weight.reshape([outputs, in1 * in2])?;
+    match bias {
+        // Only the product is in the lists of `autocast`.
+        Some(bias) if is_autocast_enabled() => products.linear(&weight, None)?.add(bias),
+        _ => products.linear(&weight, bias),
+    }
 }

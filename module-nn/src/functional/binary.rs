@@ -1,11 +1,11 @@
 //! Losses of probabilities and logits of yes and no.
 
-use module_core::{Integers, Result, Tensor};
+use module_core::{AutocastPolicy, Integers, Result, Tensor};
 
 use super::Reduction;
 use super::loss::{
-    check_floating, check_same_shape, reduce, reduce_elementwise, refuse_shapes, softplus,
-    to_signs, widen,
+    check_floating, check_same_shape, reduce, reduce_by_policy, reduce_elementwise, refuse_shapes,
+    softplus, to_signs, widen,
 };
 
 /// The cross-entropy of logits with targets between 0 and 1:
@@ -89,6 +89,11 @@ fn fit_weight(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tens
 /// ```
 pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
     const NAME: &str = "soft_margin_loss";
+    if let Some(out) = AutocastPolicy::Float32.apply([input, target], [], |[input, target], []| {
+        soft_margin_loss(input, target, reduction)
+    }) {
+        return out;
+    }
     check_floating(NAME, input)?;
     check_same_shape(NAME, input, target)?;
     let against = widen(input)?.mul(&to_signs(target, input)?)?.neg()?;
@@ -134,7 +139,9 @@ pub fn multilabel_soft_margin_loss(
             .to_integers(NAME, Integers::Classes)?
             .to_dtype(input.dtype())?,
     };
-    reduce_elementwise(NAME, [input, target], reduction, |x, y| {
+    // PyTorch composes it of operations that are in no list.
+    let policy = AutocastPolicy::Promote;
+    reduce_by_policy(NAME, policy, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;
         let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;
         apply_weight(NAME, yes.add(&no)?, weight)?.mean(-1)

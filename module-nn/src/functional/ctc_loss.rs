@@ -1,7 +1,10 @@
 //! Connectionist temporal classification: the probability of a sequence of labels, given those of each time
 //! step, at whichever time steps its labels appear.
 
-use module_core::{DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor};
+use module_core::{
+    DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor, is_autocast_enabled,
+    no_autocast,
+};
 
 use super::Reduction;
 use super::loss::{check_floating, widen};
@@ -51,13 +54,14 @@ pub fn ctc_loss<'a, 'b>(
     target_lengths: impl Into<Lengths<'b>>,
     options: &CTCLossConfig,
 ) -> Result<Tensor> {
-    loss(
-        log_probs,
-        targets,
-        input_lengths.into(),
-        target_lengths.into(),
-        options,
-    )
+    let lengths = (input_lengths.into(), target_lengths.into());
+    match is_autocast_enabled() {
+        true => {
+            let wide = widen(log_probs)?;
+            no_autocast(|| loss(&wide, targets, lengths.0, lengths.1, options))
+        }
+        false => loss(log_probs, targets, lengths.0, lengths.1, options),
+    }
 }
 
 /// [`ctc_loss`], compiled once.

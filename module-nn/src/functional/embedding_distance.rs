@@ -1,6 +1,6 @@
 //! Distances of vectors, and losses of them.
 
-use module_core::{Result, Tensor};
+use module_core::{AutocastPolicy, Result, Tensor};
 
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, widen};
 use super::{Reduction, pairwise_distance};
@@ -39,6 +39,15 @@ pub fn cosine_embedding_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "cosine_embedding_loss";
+    if let Some(out) = AutocastPolicy::Float32.apply(
+        [input1, input2, target],
+        [],
+        |[input1, input2, target], []| {
+            cosine_embedding_loss(input1, input2, target, margin, reduction)
+        },
+    ) {
+        return out;
+    }
     check_floating(NAME, input1)?;
     if !(1..=2).contains(&input1.rank()) {
         let expected = "[batch, features] or [features]";
@@ -86,6 +95,13 @@ pub fn triplet_margin_loss(
     negative: &Tensor,
     options: &TripletMarginLossConfig,
 ) -> Result<Tensor> {
+    if let Some(out) = AutocastPolicy::Float32.apply(
+        [anchor, positive, negative],
+        [],
+        |[anchor, positive, negative], []| triplet_margin_loss(anchor, positive, negative, options),
+    ) {
+        return out;
+    }
     let &TripletMarginLossConfig {
         margin,
         p,

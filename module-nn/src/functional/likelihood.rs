@@ -1,6 +1,6 @@
 //! Losses that are negative logarithms of likelihoods, and divergences.
 
-use module_core::{DTypeError, Error, Result, Tensor};
+use module_core::{AutocastPolicy, DTypeError, Error, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Reduction;
@@ -174,6 +174,13 @@ pub fn gaussian_nll_loss(
     options: &GaussianNLLLossConfig,
 ) -> Result<Tensor> {
     const NAME: &str = "gaussian_nll_loss";
+    if let Some(out) =
+        AutocastPolicy::Promote.apply([input, target, var], [], |[input, target, var], []| {
+            gaussian_nll_loss(input, target, var, options)
+        })
+    {
+        return out;
+    }
     check_floating(NAME, input)?;
     check_same_shape(NAME, input, target)?;
     options.check(NAME)?;

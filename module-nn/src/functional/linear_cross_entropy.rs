@@ -2,8 +2,8 @@
 
 use module_core::autograd::grad_with;
 use module_core::{
-    Backward, BackwardOptions, CrossEntropyOptions, Error, Function, Gradients, Reduction, Result,
-    Tensor, enable_grad, is_grad_enabled, no_grad,
+    AutocastPolicy, Backward, BackwardOptions, CrossEntropyOptions, DType, Error, Function,
+    Gradients, Reduction, Result, Tensor, enable_grad, is_grad_enabled, no_grad,
 };
 
 use super::loss::widen;
@@ -137,6 +137,34 @@ pub fn linear_cross_entropy(
     target: &Tensor,
     arguments: LinearCrossEntropyArguments<'_>,
 ) -> Result<Tensor> {
+    // The logits in half precision, and their loss in `F32`.
+    let loss = |[x, weight]: [&Tensor; 2], [linear_bias]: [Option<&Tensor>; 1]| {
+        let arguments = LinearCrossEntropyArguments {
+            linear_bias,
+            ..arguments
+        };
+        let dtype = match input.dtype() {
+            DType::F16 | DType::BF16 => DType::F32,
+            dtype => dtype,
+        };
+        compute_loss(x, weight, target, arguments, dtype)
+    };
+    let bias = arguments.linear_bias;
+    let policy = AutocastPolicy::LowerPrecision;
+    match policy.apply([input, linear_weight], [bias], loss) {
+        Some(out) => out,
+        None => compute_loss(input, linear_weight, target, arguments, input.dtype()),
+    }
+}
+
+/// The loss, in `dtype`.
+fn compute_loss(
+    input: &Tensor,
+    linear_weight: &Tensor,
+    target: &Tensor,
+    arguments: LinearCrossEntropyArguments<'_>,
+    dtype: DType,
+) -> Result<Tensor> {
     const NAME: &str = "linear_cross_entropy";
     let wrong = |expected: String, got: &Tensor| Err(got.shape().error(NAME, expected));
     let &[classes, ref further @ .., inputs] = &**linear_weight.shape() else {
@@ -181,6 +209,7 @@ pub fn linear_cross_entropy(
         let bias = arguments.linear_bias.map(|bias| bias.reshape(units));
         let logits = input.linear(&flat, bias.transpose()?.as_ref())?;
         return logits
+            .to_dtype(dtype)?
             .reshape(&*logits_shape)?
             .cross_entropy(target, entropy);
     }
@@ -207,7 +236,7 @@ pub fn linear_cross_entropy(
         (_, None) => losses.sum(..)?,
         (_, Some(total)) => losses.sum(..)?.div(&total)?,
     };
-    loss.to_dtype(input.dtype())
+    loss.to_dtype(dtype)
 }
 
 /// The losses of the rows, computed a chunk of rows at a time.

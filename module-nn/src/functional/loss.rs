@@ -1,6 +1,6 @@
 //! What the losses share: which tensors fit each other, and how per-element losses are reduced.
 
-use module_core::{DType, DTypeError, Result, ShapeError, Tensor};
+use module_core::{AutocastPolicy, DType, DTypeError, Result, ShapeError, Tensor};
 
 use super::Reduction;
 
@@ -19,8 +19,37 @@ pub(super) fn reduce_elementwise(
     op: &'static str,
     [input, target]: [&Tensor; 2],
     reduction: Reduction,
-    losses: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
+    losses: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
+    reduce_by_policy(
+        op,
+        AutocastPolicy::Float32,
+        [input, target],
+        reduction,
+        losses,
+    )
+}
+
+/// [`reduce_elementwise`] with a policy of its own inside of `autocast`.
+pub(super) fn reduce_by_policy(
+    op: &'static str,
+    policy: AutocastPolicy,
+    [input, target]: [&Tensor; 2],
+    reduction: Reduction,
+    losses: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let inner = |[x, y]: [&Tensor; 2], []: [Option<&Tensor>; 0]| {
+        reduce_by_policy(
+            op,
+            policy,
+            [x, y],
+            reduction,
+            &losses as &dyn Fn(&Tensor, &Tensor) -> _,
+        )
+    };
+    if let Some(out) = policy.apply([input, target], [], inner) {
+        return out;
+    }
     check_floating(op, input)?;
     check_same_shape(op, input, target)?;
     check_same_dtype(op, input, target)?;

@@ -1,6 +1,6 @@
 //! Losses that are 0 from a margin on.
 
-use module_core::{DType, Error, ErrorKind, Integers, Result, ShapeError, Tensor};
+use module_core::{AutocastPolicy, DType, Error, ErrorKind, Integers, Result, ShapeError, Tensor};
 
 use super::Reduction;
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, to_signs, widen};
@@ -30,6 +30,15 @@ pub fn margin_ranking_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "margin_ranking_loss";
+    if let Some(out) = AutocastPolicy::Float32.apply(
+        [input1, input2, target],
+        [],
+        |[input1, input2, target], []| {
+            margin_ranking_loss(input1, input2, target, margin, reduction)
+        },
+    ) {
+        return out;
+    }
     check_floating(NAME, input1)?;
     check_same_shape(NAME, input1, input2)?;
     check_same_shape(NAME, input1, target)?;
@@ -62,6 +71,11 @@ pub fn hinge_embedding_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "hinge_embedding_loss";
+    if let Some(out) = AutocastPolicy::Float32.apply([input, target], [], |[input, target], []| {
+        hinge_embedding_loss(input, target, margin, reduction)
+    }) {
+        return out;
+    }
     check_floating(NAME, input)?;
     check_same_shape(NAME, input, target)?;
     let x = widen(input)?;
@@ -103,6 +117,11 @@ pub fn multi_margin_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "multi_margin_loss";
+    if let Some(out) = AutocastPolicy::Float32.apply([input], [weight], |[input], [weight]| {
+        multi_margin_loss(input, target, p, margin, weight, reduction)
+    }) {
+        return out;
+    }
     check_p(NAME, p)?;
     let (x, classes) = rows(NAME, input)?;
     let count = x.size(0)?;
@@ -168,6 +187,11 @@ pub fn multilabel_margin_loss(
     reduction: Reduction,
 ) -> Result<Tensor> {
     const NAME: &str = "multilabel_margin_loss";
+    if let Some(out) = AutocastPolicy::Float32.apply([input], [], |[input], []| {
+        multilabel_margin_loss(input, target, reduction)
+    }) {
+        return out;
+    }
     let (x, classes) = rows(NAME, input)?;
     check_same_shape(NAME, input, target)?;
     // Not U8, which has no -1 to end with.

@@ -1,8 +1,8 @@
 use std::fmt;
 
 use module_core::{
-    Bias, ConvOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result, Shape, Sizes,
-    Tensor,
+    AutocastPolicy, Bias, ConvOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result,
+    Shape, Sizes, Tensor,
 };
 use serde::{Deserialize, Serialize};
 
@@ -287,7 +287,13 @@ pub(super) fn add_bias<const N: usize>(output: Tensor, bias: &Bias) -> Result<Te
         return Ok(output);
     };
     let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
-    output.add(&bias.tensor().reshape(column)?)
+    let add = |bias: &Tensor| output.add(&bias.reshape(column.as_slice())?);
+    let bias = bias.tensor();
+    // Inside of `autocast` it is cast as the weight is.
+    let policy = AutocastPolicy::LowerPrecision;
+    policy
+        .apply([&bias], [], |[bias], []| add(bias))
+        .unwrap_or_else(|| add(&bias))
 }
 
 impl<const N: usize> Forward for Conv<N> {

@@ -110,6 +110,7 @@ impl RecurrentCell {
             hh: self.weight_hh.tensor(),
             biases: biases.map(|(ih, hh)| [ih.tensor(), hh.tensor()]),
             hr: None,
+            is_cell: true,
         }
     }
 

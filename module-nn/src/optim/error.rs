@@ -20,6 +20,23 @@ pub enum OptimizerError {
         op: &'static str,
     },
 
+    /// Gradients that a [`GradScaler`](super::GradScaler) has divided by its scale since the last update.
+    AlreadyUnscaled {
+        /// The operation.
+        op: &'static str,
+        /// Whether the step was made too.
+        stepped: bool,
+    },
+
+    /// An update of a [`GradScaler`](super::GradScaler) that has seen no gradients since the last one.
+    NothingUnscaled,
+
+    /// A gradient in `F16`, which a [`GradScaler`](super::GradScaler) would divide to nothing.
+    HalfGradient {
+        /// The parameter.
+        path: String,
+    },
+
     /// A norm of gradients that is infinite or not a number, where that was to be an error.
     NonFinite {
         /// The norm.
@@ -105,6 +122,30 @@ impl fmt::Display for OptimizerError {
                 write!(
                     f,
                     "{op}: no parameter has a gradient; call `backward` first"
+                )
+            }
+            Self::AlreadyUnscaled { op, stepped } => {
+                let done = match stepped {
+                    true => "a step was made",
+                    false => "the gradients of the model were divided by the scale",
+                };
+                write!(
+                    f,
+                    "{op}: {done} since the last `update`; call `update` first"
+                )
+            }
+            Self::NothingUnscaled => {
+                write!(
+                    f,
+                    "update: no gradients were looked at since the last `update`; call `step` first"
+                )
+            }
+            Self::HalfGradient { path } => {
+                write!(
+                    f,
+                    "unscale: the gradient of `{}` is float16; keep parameters in float32 and compute in \
+                     `autocast`",
+                    quote(path)
                 )
             }
             Self::NonFinite { total, path } => {

@@ -5,6 +5,30 @@
 //! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and is given a closure. There is no `SparseAdam`, because
 //! there are no sparse gradients: `Adam` moves every row of an embedding.
 //!
+//! Gradients add up over backward passes until they are dropped. A step over `n` micro-batches, as if they were one batch, scales
+//! each loss by how many there are; the last step of an epoch may have fewer:
+//!
+//! ```
+//! use module_nn::functional::{Reduction, mse_loss};
+//! use module_nn::prelude::*;
+//!
+//! let model = Linear::new(2, 1)?;
+//! let mut optimizer = SGD::new(&model, 0.1)?;
+//! let (x, y) = (Tensor::randn([4, 2], DType::F32)?, Tensor::zeros([4, 1], DType::F32)?);
+//! let batches = vec![(x, y); 5];
+//! for together in batches.chunks(2) {
+//!     for (x, y) in together {
+//!         let loss = mse_loss(&model.call(x.clone())?, y, Reduction::Mean)?;
+//!         loss.mul(1.0 / together.len() as f64)?.backward()?;
+//!     }
+//!     optimizer.step(&model)?;
+//!     model.zero_grad();
+//! }
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! A [`GradScaler`] keeps gradients of half precision from vanishing.
+//!
 //! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] by a metric.
 //!
 //! [`EMA`] and [`SWA`] average the values of a model, [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
@@ -26,6 +50,7 @@ mod clip;
 mod config_of;
 mod early_stopping;
 mod error;
+mod grad_scaler;
 mod group_state;
 mod lbfgs;
 mod lion;
@@ -63,6 +88,7 @@ pub use best_snapshot::BestSnapshot;
 pub use clip::{ClipGradNormConfig, clip_grad_norm, clip_grad_value, get_total_norm};
 pub use early_stopping::{EarlyStopping, EarlyStoppingConfig};
 pub use error::OptimizerError;
+pub use grad_scaler::{GradScaler, GradScalerConfig};
 pub use lbfgs::{LBFGS, LBFGSConfig, LineSearchFn};
 pub use lion::{Lion, LionConfig, LionState};
 pub use muon::{AdjustLr, Muon, MuonConfig, MuonState};

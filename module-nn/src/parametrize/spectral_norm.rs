@@ -3,8 +3,8 @@ use std::fmt;
 use module_core::__private::fmt_tree;
 use module_core::module::{Visitor, VisitorMut};
 use module_core::{
-    Buffer, Describe, Error, Field, FieldInfo, Maybe, Module, Result, ShapeError, Tensor, Training,
-    no_grad,
+    AutocastPolicy, Buffer, Describe, Error, Field, FieldInfo, Maybe, Module, Result, ShapeError,
+    Tensor, Training, no_grad,
 };
 
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
@@ -183,6 +183,13 @@ impl Parametrization for SpectralNorm {
                 problem,
             ));
         };
+        // Products with vectors, which PyTorch's autocast leaves in their dtype.
+        let compute = |[weight]: [&Tensor; 1], []: [Option<&Tensor>; 0]| {
+            self.compute(std::slice::from_ref(weight))
+        };
+        if let Some(out) = AutocastPolicy::Unchanged.apply([weight], [], compute) {
+            return out;
+        }
         let eps = self.config.eps;
         let (Some(u), Some(v)) = (self.u.get(), self.v.get()) else {
             return normalize_vector(weight, eps);

@@ -6,7 +6,7 @@ use super::pending::Pending;
 use super::{BackwardOptions, anomaly};
 use crate::tensor::{
     Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
-    post_accumulate_hooks_exist, with_grad_mode,
+    outside_autocast, post_accumulate_hooks_exist, with_grad_mode,
 };
 use crate::{AutogradError, Result};
 
@@ -17,7 +17,7 @@ type Found = Vec<(Edge, Tensor)>;
 /// Adds the gradients of `root` to every leaf, and to what else keeps its gradient.
 pub(super) fn backward(root: &Edge, grad: &Tensor, options: BackwardOptions) -> Result<()> {
     let roots = [(root.clone(), grad.clone())];
-    with_grad_mode(options.create_graph, || {
+    in_modes(options, || {
         let found = Pass::new(Wanted::Leaves, options).run(&roots)?;
         keep(found.iter().rev())
     })
@@ -29,7 +29,7 @@ pub(super) fn gradients(
     inputs: &[Edge],
     options: BackwardOptions,
 ) -> Result<Vec<Option<Tensor>>> {
-    with_grad_mode(options.create_graph, || {
+    in_modes(options, || {
         let found = Pass::new(Wanted::new(roots, inputs), options).run(roots)?;
         keep(found.iter().rev().filter(|(edge, _)| !edge.is_leaf()))?;
         let position = |edge: &Edge| (Reverse(edge.node.order), edge.output);
@@ -40,6 +40,11 @@ pub(super) fn gradients(
         };
         Ok(inputs.iter().map(of).collect())
     })
+}
+
+/// Runs a pass in its grad mode, and in the dtypes of the forward pass, whatever scope of autocast it is called in.
+fn in_modes<R>(options: BackwardOptions, f: impl FnOnce() -> R) -> R {
+    outside_autocast(|| with_grad_mode(options.create_graph, f))
 }
 
 fn key(edge: &Edge) -> (u64, usize) {
@@ -272,7 +277,10 @@ impl Pass {
         let function = {
             let mut slot = lock(&op.function);
             // Taken at once, so that its saved tensors are freed as the pass goes on.
-            if self.keep { slot.clone() } else { slot.take() }
+            match &*slot {
+                Some(function) if self.keep || function.saves_nothing() => slot.clone(),
+                _ => slot.take(),
+            }
         };
         let function = function.ok_or(AutogradError::GraphFreed { op: op.name })?;
         let Some(ctx) = Backward::new(reached, node.clone()) else {

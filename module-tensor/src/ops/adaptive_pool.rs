@@ -1,5 +1,6 @@
 //! Adaptive pooling, to a given size: one window per output element, of sizes as equal as possible.
 
+use super::AutocastPolicy;
 use super::linear_map::LinearMap;
 use super::window::name_by_dims;
 use crate::Result;
@@ -273,6 +274,13 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<Self> {
+        let output_size = output_size.into();
+        if N == 3
+            && let Some(out) = AutocastPolicy::Float32
+                .apply([self], [], |[x], []| x.adaptive_avg_pool(output_size))
+        {
+            return out;
+        }
         let name = name_by_dims::<N>([
             "adaptive_avg_pool1d",
             "adaptive_avg_pool2d",
@@ -283,7 +291,7 @@ impl Tensor {
         if batched && N == 3 {
             input.check_channels(name)?;
         }
-        let geometry = input.adaptive(name, output_size.into())?;
+        let geometry = input.adaptive(name, output_size)?;
         let map = LinearMap::AvgPool(geometry, PoolDivisor::Inside);
         input.apply_map(name, map)?.unbatched(batched)
     }
@@ -309,7 +317,14 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<Self> {
-        let (input, geometry, batched) = self.adaptive_max_geometry(output_size.into())?;
+        let output_size = output_size.into();
+        if N == 3
+            && let Some(out) = AutocastPolicy::Float32
+                .apply([self], [], |[x], []| x.adaptive_max_pool(output_size))
+        {
+            return out;
+        }
+        let (input, geometry, batched) = self.adaptive_max_geometry(output_size)?;
         input.max_of_windows(adaptive_max_name::<N>(), &geometry, batched)
     }
 
@@ -334,7 +349,15 @@ impl Tensor {
         &self,
         output_size: impl Into<AdaptiveSize<N>>,
     ) -> Result<(Self, Self)> {
-        let (input, geometry, batched) = self.adaptive_max_geometry(output_size.into())?;
+        let output_size = output_size.into();
+        if N == 3
+            && let Some(out) = AutocastPolicy::Float32.apply([self], [], |[x], []| {
+                x.adaptive_max_pool_with_indices(output_size)
+            })
+        {
+            return out;
+        }
+        let (input, geometry, batched) = self.adaptive_max_geometry(output_size)?;
         input.max_of_windows_with_indices(adaptive_max_name::<N>(), &geometry, batched)
     }
 

@@ -1,5 +1,6 @@
 //! `addmm`, `addmv`, `baddbmm` and `addbmm`: matrix products added to a tensor.
 
+use super::AutocastPolicy;
 use crate::tensor::Tensor;
 use crate::{Result, Scalar, ShapeError};
 
@@ -140,6 +141,17 @@ impl Tensor {
         beta: Scalar,
         alpha: Scalar,
     ) -> Result<Self> {
+        // PyTorch's list has none of vectors.
+        let policy = match name {
+            "addmv" => AutocastPolicy::Unchanged,
+            _ => AutocastPolicy::LowerPrecision,
+        };
+        let product = |[x, a, b]: [&Self; 3], []: [Option<&Self>; 0]| {
+            x.plus_product(name, [a, b], beta, alpha)
+        };
+        if let Some(out) = policy.apply([self, a, b], [], product) {
+            return out;
+        }
         self.check_same(name, a)?;
         self.check_same(name, b)?;
         self.check_number(name, beta)?;

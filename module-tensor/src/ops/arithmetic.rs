@@ -1,6 +1,6 @@
 //! Sums, differences, products and quotients with broadcasting.
 
-use super::{Value, by_saved};
+use super::{AutocastPolicy, Value, by_saved};
 use crate::backend::{BinaryOp, Operand};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
@@ -75,6 +75,11 @@ impl Tensor {
 
     fn add_scaled_by(&self, other: &Self, alpha: Scalar) -> Result<Self> {
         const NAME: &str = "add_scaled";
+        if let Some(out) =
+            AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| a.add_scaled(b, alpha))
+        {
+            return out;
+        }
         self.check_number(NAME, alpha)?;
         let (a, b, shape) = self.broadcast_operands(NAME, other)?;
         let storage = self.device().backend().add_scaled(a, b, alpha)?;
@@ -116,6 +121,10 @@ impl Tensor {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("add", BinaryOp::Add, number),
         };
+        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.add(b))
+        {
+            return out;
+        }
         let out = self.binary("add", BinaryOp::Add, &other)?;
         Ok(out.record([self, &other], |_| Add {
             a: self.shape().clone(),
@@ -150,6 +159,10 @@ impl Tensor {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("sub", BinaryOp::Sub, number),
         };
+        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.sub(b))
+        {
+            return out;
+        }
         let out = self.binary("sub", BinaryOp::Sub, &other)?;
         Ok(out.record([self, &other], |_| Sub {
             a: self.shape().clone(),
@@ -185,6 +198,10 @@ impl Tensor {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("mul", BinaryOp::Mul, number),
         };
+        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.mul(b))
+        {
+            return out;
+        }
         let out = self.binary("mul", BinaryOp::Mul, &other)?;
         Ok(out.record([self, &other], |_| Mul {
             a: self.saved_for(&other),
@@ -218,6 +235,10 @@ impl Tensor {
             Value::Tensor(other) => other,
             Value::Scalar(number) => return self.with_number("div", BinaryOp::Div, number),
         };
+        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.div(b))
+        {
+            return out;
+        }
         let out = self.binary("div", BinaryOp::Div, &other)?;
         Ok(out.record([self, &other], |_| Div {
             a: self.saved_for(&other),

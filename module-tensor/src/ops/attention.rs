@@ -3,6 +3,7 @@
 mod shapes;
 
 use self::shapes::{NAME, Shapes};
+use super::AutocastPolicy;
 use super::fused::gradient;
 use crate::backend::{AttentionGeometry, AttentionInputs, AttentionKernels, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
@@ -65,6 +66,14 @@ impl Tensor {
         value: &Self,
         options: AttentionOptions<'_>,
     ) -> Result<Self> {
+        // A mask of truth values stays one.
+        let attention = |[query, key, value]: [&Self; 3], [mask]: [Option<&Self>; 1]| {
+            query.scaled_dot_product_attention(key, value, options.attn_mask(mask))
+        };
+        let policy = AutocastPolicy::LowerPrecision;
+        if let Some(out) = policy.apply([self, key, value], [options.attn_mask], attention) {
+            return out;
+        }
         let shapes = Shapes::of(self, key, value, options.enable_gqa)?;
         if !(0.0..=1.0).contains(&options.dropout_p) {
             let (p, problem) = (options.dropout_p, "must be between 0 and 1");

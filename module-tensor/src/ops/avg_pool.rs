@@ -1,5 +1,6 @@
 //! Average pooling over one to three dimensions.
 
+use super::AutocastPolicy;
 use super::linear_map::LinearMap;
 use super::pool::PoolOptions;
 use super::window::name_by_dims;
@@ -122,6 +123,12 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn avg_pool<const N: usize>(&self, options: AvgPoolOptions<N>) -> Result<Self> {
+        if N == 3
+            && let Some(out) =
+                AutocastPolicy::Float32.apply([self], [], |[x], []| x.avg_pool(options))
+        {
+            return out;
+        }
         let name = name_by_dims::<N>(["avg_pool1d", "avg_pool2d", "avg_pool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         input.check_floating(name)?;

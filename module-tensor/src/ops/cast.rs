@@ -95,6 +95,11 @@ impl Function for Cast {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         one(ctx.grad().to_dtype(self.from)?)
     }
+
+    // The cast of a parameter inside of `autocast` is part of many graphs.
+    fn saves_nothing(&self) -> bool {
+        true
+    }
 }
 
 struct Move {

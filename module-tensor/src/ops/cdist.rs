@@ -1,5 +1,6 @@
 //! `cdist`: distances between all vectors of two batches.
 
+use super::AutocastPolicy;
 use std::ops::Range;
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, two};
@@ -60,6 +61,11 @@ impl Tensor {
     /// ```
     pub fn cdist(&self, x2: &Self, p: f64, compute_mode: CdistMode) -> Result<Self> {
         const NAME: &str = "cdist";
+        if let Some(out) = AutocastPolicy::Float32
+            .apply([self, x2], [], |[x, x2], []| x.cdist(x2, p, compute_mode))
+        {
+            return out;
+        }
         self.check_floating(NAME)?;
         self.check_same(NAME, x2)?;
         if p.is_nan() || p < 0.0 {

@@ -1,6 +1,6 @@
 //! Comparisons and `where`.
 
-use super::Value;
+use super::{AutocastPolicy, Value};
 use crate::backend::CompareOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{DType, DTypeError, Result, Scalar, Shape, default_dtype};
@@ -38,6 +38,13 @@ comparisons! {
 
 impl Tensor {
     fn compare(&self, name: &'static str, op: CompareOp, other: Value<'_>) -> Result<Self> {
+        if let Value::Tensor(other) = &other
+            && let Some(out) = AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| {
+                a.compare(name, op, b.into())
+            })
+        {
+            return out;
+        }
         let other = match other.fit_to(name, self)? {
             Value::Tensor(other) => other,
             Value::Scalar(number) => {
@@ -99,6 +106,11 @@ impl Tensor {
             (Value::Scalar(a), Value::Tensor(b)) => return b.fill_where(self, true, a),
             (Value::Scalar(a), Value::Scalar(b)) => return self.either(a, b),
         };
+        if let Some(out) =
+            AutocastPolicy::Promote.apply([&a, &b], [], |[a, b], []| self.where_(a, b))
+        {
+            return out;
+        }
         a.check_same(NAME, &b)?;
         let (a, b) = (&*a, &*b);
         self.check_device(NAME, a)?;

@@ -1,5 +1,6 @@
 //! Complex numbers: `view_as_real` and `view_as_complex`.
 
+use super::AutocastPolicy;
 use crate::backend::{Element, HostData};
 use crate::tensor::Tensor;
 use crate::{Complex, DType, DTypeError, Result};
@@ -58,6 +59,10 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn view_as_complex(&self) -> Result<Self> {
+        if let Some(out) = AutocastPolicy::Float32.apply([self], [], |[x], []| x.view_as_complex())
+        {
+            return out;
+        }
         let op = "view_as_complex";
         self.check_untracked(op, DType::Complex64)?;
         let Some((2, shape)) = self.shape().split_last() else {

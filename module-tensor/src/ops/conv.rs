@@ -4,7 +4,7 @@
 //! ways, so the three operations below are each other's gradients, to any order.
 
 use super::window::{check_positive, images, name_by_dims, reach};
-use super::{Padding, by_saved};
+use super::{AutocastPolicy, Padding, by_saved};
 use crate::backend::{ConvGeometry, ConvOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, Result, Shape, ShapeError};
@@ -137,6 +137,13 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn conv<const N: usize>(&self, weight: &Self, options: ConvOptions<N>) -> Result<Self> {
+        if let Some(out) =
+            AutocastPolicy::LowerPrecision.apply([self, weight], [], |[x, weight], []| {
+                x.conv(weight, options)
+            })
+        {
+            return out;
+        }
         let name = name_by_dims::<N>(["conv1d", "conv2d", "conv3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         let ConvOptions {

@@ -1,5 +1,6 @@
 //! Transposed convolutions: the gradient of a convolution's input, as a forward pass.
 
+use super::AutocastPolicy;
 use super::conv::convolution;
 use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{ConvGeometry, ConvOp};
@@ -148,6 +149,13 @@ impl Tensor {
         weight: &Self,
         options: ConvTransposeOptions<N>,
     ) -> Result<Self> {
+        if let Some(out) =
+            AutocastPolicy::LowerPrecision.apply([self, weight], [], |[x, weight], []| {
+                x.conv_transpose(weight, options)
+            })
+        {
+            return out;
+        }
         let name = name_by_dims::<N>(["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         let ConvTransposeOptions {

@@ -4,6 +4,7 @@ mod options;
 
 pub use options::{CrossEntropyOptions, NllLossOptions, Reduction};
 
+use super::AutocastPolicy;
 use super::fused::{gradient, or_composed};
 use crate::backend::{CrossEntropyGeometry, CrossEntropyInputs, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
@@ -44,6 +45,12 @@ impl Tensor {
     /// ```
     pub fn cross_entropy(&self, target: &Self, options: CrossEntropyOptions<'_>) -> Result<Self> {
         const NAME: &str = "cross_entropy";
+        let loss = |[x, target]: [&Self; 2], [weight]: [Option<&Self>; 1]| {
+            x.cross_entropy(target, options.weight(weight))
+        };
+        if let Some(out) = AutocastPolicy::Float32.apply([self, target], [options.weight], loss) {
+            return out;
+        }
         self.storage.check_plain(NAME)?;
         if !(0.0..=1.0).contains(&options.label_smoothing) {
             let problem = "must be between 0 and 1";
@@ -112,6 +119,12 @@ impl Tensor {
     /// ```
     pub fn nll_loss(&self, target: &Self, options: NllLossOptions<'_>) -> Result<Self> {
         const NAME: &str = "nll_loss";
+        let loss = |[x, target]: [&Self; 2], [weight]: [Option<&Self>; 1]| {
+            x.nll_loss(target, options.weight(weight))
+        };
+        if let Some(out) = AutocastPolicy::Float32.apply([self, target], [options.weight], loss) {
+            return out;
+        }
         let dim = self.check_classes(NAME, options.weight)?;
         let target = &self.classes(NAME, target, dim)?;
         let entropy = Entropy {

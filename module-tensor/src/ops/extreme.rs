@@ -1,6 +1,6 @@
 //! Elementwise `maximum` and `minimum`.
 
-use super::Value;
+use super::{AutocastPolicy, Value};
 use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{DType, Result};
@@ -72,6 +72,13 @@ impl Tensor {
         op: BinaryOp,
         other: Value<'_>,
     ) -> Result<Self> {
+        if let Value::Tensor(other) = &other
+            && let Some(out) = AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| {
+                a.elementwise_extremum(name, op, b.into())
+            })
+        {
+            return out;
+        }
         let other = other.fit_to(name, self)?;
         let out = self.binary_with(name, op, &other)?;
         Ok(out.record(other.inputs(self), |_| ElementwiseExtremum {

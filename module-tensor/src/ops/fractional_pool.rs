@@ -1,5 +1,6 @@
 //! Fractional max pooling: windows of one size at random distances.
 
+use super::AutocastPolicy;
 use super::window::{check_positive, images, name_by_dims, product};
 use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
@@ -45,6 +46,12 @@ impl Tensor {
         output_size: [usize; N],
         samples: &Self,
     ) -> Result<(Self, Self)> {
+        let pool = |[x, samples]: [&Self; 2], []: [Option<&Self>; 0]| {
+            x.fractional_max_pool(kernel_size, output_size, samples)
+        };
+        if let Some(out) = AutocastPolicy::Float32.apply([self, samples], [], pool) {
+            return out;
+        }
         let name = name_by_dims::<N>([
             "fractional_max_pool1d",
             "fractional_max_pool2d",

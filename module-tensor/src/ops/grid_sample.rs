@@ -2,6 +2,7 @@
 
 mod cubic;
 
+use super::AutocastPolicy;
 use std::fmt;
 
 use cubic::cubic_weights;
@@ -116,6 +117,11 @@ impl Tensor {
     /// ```
     pub fn grid_sample(&self, grid: &Self, options: GridSampleOptions) -> Result<Self> {
         const NAME: &str = "grid_sample";
+        if let Some(out) = AutocastPolicy::Float32.apply([self, grid], [], |[x, grid], []| {
+            x.grid_sample(grid, options)
+        }) {
+            return out;
+        }
         let GridSampleOptions {
             mode,
             padding_mode,

@@ -1,6 +1,6 @@
 //! Tensors as indices: `index_put`, `masked_scatter`, `index_fill`, `index_copy`.
 
-use super::{IndexItem, IntoIndex, Value};
+use super::{AutocastPolicy, IndexItem, IntoIndex, Value};
 use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, DTypeError, Error, Result, Shape, ShapeError};
@@ -285,6 +285,11 @@ impl Tensor {
     /// ```
     pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self> {
         const NAME: &str = "index_copy";
+        if let Some(out) = AutocastPolicy::Promote.apply([self, source], [], |[x, source], []| {
+            x.index_copy(dim, index, source)
+        }) {
+            return out;
+        }
         self.check_same(NAME, source)?;
         let (x, index, source) = (self.as_vector()?, index.as_vector()?, source.as_vector()?);
         let (dim, index, shape) = x.resolve_index_list(NAME, dim, &index)?;

@@ -1,5 +1,6 @@
 //! `cat` and `stack`.
 
+use super::AutocastPolicy;
 use std::borrow::Borrow;
 
 use smallvec::SmallVec;
@@ -38,6 +39,9 @@ impl Tensor {
                 "there is nothing to join",
             ));
         };
+        if let Some(parts) = AutocastPolicy::promote_all(parts)? {
+            return Self::cat(&parts, dim);
+        }
         if first.rank() == 0 {
             return Err(first.shape().error("cat", "at least one dimension"));
         }

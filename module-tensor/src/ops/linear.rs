@@ -1,6 +1,6 @@
 //! `linear`, an affine map.
 
-use super::by_saved;
+use super::{AutocastPolicy, by_saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Result, Shape};
 
@@ -32,6 +32,13 @@ impl Tensor {
     /// ```
     pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
         const NAME: &str = "linear";
+        if let Some(out) =
+            AutocastPolicy::LowerPrecision.apply([self, weight], [bias], |[x, weight], [bias]| {
+                x.linear(weight, bias)
+            })
+        {
+            return out;
+        }
         self.check_same(NAME, weight)?;
         if weight.rank() == 1 {
             return self.onto_vector(weight, bias);

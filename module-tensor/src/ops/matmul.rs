@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use super::by_saved;
+use super::{AutocastPolicy, by_saved};
 use crate::backend::{Operand, Storage};
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, ErrorKind, Result, Shape, ShapeError};
@@ -22,6 +22,11 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn dot(&self, other: &Self) -> Result<Self> {
+        if let Some(out) =
+            AutocastPolicy::Unchanged.apply([self, other], [], |[x, other], []| x.dot(other))
+        {
+            return out;
+        }
         self.check_vectors("dot", other)?;
         if self.shape() != other.shape() {
             let (lhs, rhs) = (self.shape().clone(), other.shape().clone());
@@ -85,6 +90,12 @@ impl Tensor {
     #[doc(alias = "mv")]
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         const NAME: &str = "matmul";
+        if let Some(out) =
+            AutocastPolicy::LowerPrecision
+                .apply([self, other], [], |[x, other], []| x.matmul(other))
+        {
+            return out;
+        }
         self.check_same(NAME, other)?;
         match (self.rank(), other.rank()) {
             (0, _) => Err(self.shape().error(NAME, "at least one dimension")),

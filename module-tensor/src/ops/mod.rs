@@ -8,6 +8,7 @@ mod arc;
 mod arithmetic;
 mod arrange;
 mod attention;
+mod autocast;
 mod avg_pool;
 mod batch_norm;
 mod cast;
@@ -100,6 +101,7 @@ mod window;
 
 pub use adaptive_pool::AdaptiveSize;
 pub use attention::AttentionOptions;
+pub use autocast::AutocastPolicy;
 pub use avg_pool::AvgPoolOptions;
 pub use cdist::CdistMode;
 pub use close::Tolerance;

@@ -48,7 +48,14 @@ impl Norm<'_> {
         ];
         for (what, tensor) in named {
             let Some(tensor) = tensor else { continue };
-            x.check_same(name, tensor)?;
+            // Beside half precision, parameters and statistics may be in the dtype of the computation.
+            if tensor.dtype() == self.geometry.compute {
+                tensor.storage.check_plain(name)?;
+                x.storage.check_plain(name)?;
+                x.check_device(name, tensor)?;
+            } else {
+                x.check_same(name, tensor)?;
+            }
             if tensor.shape() != parameter {
                 return Err(tensor.shape().error(name, format!("a {what} {parameter}")));
             }

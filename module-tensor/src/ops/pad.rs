@@ -1,5 +1,6 @@
 //! Padding.
 
+use super::AutocastPolicy;
 use super::linear_map::LinearMap;
 use crate::backend::{GatherAlongGeometry, GatherDim};
 use crate::layout::Layout;
@@ -78,6 +79,18 @@ impl Tensor {
 
     fn pad_by(&self, pad: &[isize], mode: PadMode) -> Result<Self> {
         const NAME: &str = "pad";
+        // Reflection of three dimensions is composed in PyTorch, of operations that are in no list.
+        let listed = match mode {
+            PadMode::Reflect => pad.len() < 6,
+            PadMode::Replicate => true,
+            PadMode::Constant(_) | PadMode::Circular => false,
+        };
+        if listed
+            && let Some(out) =
+                AutocastPolicy::Float32.apply([self], [], |[x], []| x.pad_by(pad, mode))
+        {
+            return out;
+        }
         let fail = |problem: String| Error::argument(NAME, "pad", format_args!("{pad:?}"), problem);
         let (pairs, &[]) = pad.as_chunks::<2>() else {
             return Err(fail("needs two amounts for each dimension".to_owned()));

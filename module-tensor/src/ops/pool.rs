@@ -1,5 +1,6 @@
 //! Max pooling over one to three dimensions.
 
+use super::AutocastPolicy::Float32;
 use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{PoolGeometry, PoolWindow, PoolWindows};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
@@ -101,8 +102,7 @@ impl Tensor {
         self.max_pool(options)
     }
 
-    /// [`max_pool2d`](Self::max_pool2d) with the indices of the maxima in the flattened image, as
-    /// `I64`.
+    /// [`max_pool2d`](Self::max_pool2d) with the indices of the maxima in the flattened image, as `I64`.
     ///
     /// # Errors
     ///
@@ -145,8 +145,7 @@ impl Tensor {
         self.max_pool(options)
     }
 
-    /// [`max_pool3d`](Self::max_pool3d) with the indices of the maxima in the flattened volume, as
-    /// `I64`.
+    /// [`max_pool3d`](Self::max_pool3d) with the indices of the maxima in the flattened volume, as `I64`.
     ///
     /// # Errors
     ///
@@ -166,8 +165,7 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// [`max_pool1d`](Self::max_pool1d), [`max_pool2d`](Self::max_pool2d) or
-    /// [`max_pool3d`](Self::max_pool3d), as the options are for `N` dimensions.
+    /// [`max_pool2d`](Self::max_pool2d), for as many dimensions as the options.
     ///
     /// # Errors
     ///
@@ -183,6 +181,11 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn max_pool<const N: usize>(&self, options: PoolOptions<N>) -> Result<Self> {
+        if N == 3
+            && let Some(out) = Float32.apply([self], [], |[x], []| x.max_pool(options))
+        {
+            return out;
+        }
         let (input, geometry, batched) = self.max_pool_geometry(options)?;
         input.max_of_windows(max_pool_name::<N>(), &geometry, batched)
     }

@@ -1,6 +1,6 @@
 //! Powers.
 
-use super::Value;
+use super::{AutocastPolicy, Value};
 use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::tensor::{one, two};
@@ -46,6 +46,11 @@ impl Tensor {
                 return Ok(out.record([self], |_| Pow { x, exponent }));
             }
         };
+        if let Some(out) =
+            AutocastPolicy::Promote.apply([self, &exponent], [], |[a, b], []| a.pow(b))
+        {
+            return out;
+        }
         let out = self.binary(NAME, BinaryOp::Pow, &exponent)?;
         Ok(out.record([self, &exponent], |y| PowOf {
             x: self.clone(),

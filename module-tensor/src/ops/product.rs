@@ -1,5 +1,6 @@
 //! `prod`.
 
+use super::AutocastPolicy;
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
@@ -49,6 +50,11 @@ impl Tensor {
     }
 
     pub(super) fn prod_over(&self, dims: &Dims, keepdim: bool) -> Result<Self> {
+        if let Some(out) =
+            AutocastPolicy::Float32.apply([self], [], |[x], []| x.prod_over(dims, keepdim))
+        {
+            return out;
+        }
         self.check_computed("prod")?;
         let dims = self.shape().dims("prod", dims)?;
         if !self.dtype().is_floating_point() && self.dtype() != DType::I64 {

@@ -1,6 +1,6 @@
 //! `quantile` and `nanquantile`.
 
-use super::Value;
+use super::{AutocastPolicy, Value};
 use crate::layout::Dim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
@@ -160,6 +160,17 @@ impl Quantile {
     }
 
     fn of(&self, x: &Tensor, q: Value<'_>) -> Result<Tensor> {
+        let found = match &q {
+            Value::Tensor(q) => {
+                AutocastPolicy::Float32.apply([x, q], [], |[x, q], []| self.of(x, q.into()))
+            }
+            Value::Scalar(q) => {
+                AutocastPolicy::Float32.apply([x], [], |[x], []| self.of(x, (*q).into()))
+            }
+        };
+        if let Some(out) = found {
+            return out;
+        }
         let q = self.check(x, q)?;
         let (rows, kept) = self.rows(x)?;
         let sorted = rows.sort(-1)?.0;

@@ -1,5 +1,6 @@
 //! ReLU and its variants: leaky ReLU, PReLU, threshold.
 
+use super::AutocastPolicy;
 use crate::backend::{FillRange, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Result, Scalar, ShapeError};
@@ -72,6 +73,12 @@ impl Tensor {
     /// ```
     pub fn prelu(&self, weight: &Self) -> Result<Self> {
         const NAME: &str = "prelu";
+        if let Some(out) =
+            AutocastPolicy::LowerPrecision
+                .apply([self, weight], [], |[x, weight], []| x.prelu(weight))
+        {
+            return out;
+        }
         self.check_floating(NAME)?;
         self.check_same(NAME, weight)?;
         let count = weight.numel();

@@ -1,5 +1,6 @@
 //! `max_unpool`, the partial inverse of max pooling.
 
+use super::AutocastPolicy;
 use super::window::{name_by_dims, product};
 use crate::tensor::Tensor;
 use crate::{Result, Shape, ShapeError};
@@ -35,6 +36,11 @@ impl Tensor {
         indices: &Self,
         output_size: [usize; N],
     ) -> Result<Self> {
+        if let Some(out) =
+            AutocastPolicy::Float32.apply([self], [], |[x], []| x.max_unpool(indices, output_size))
+        {
+            return out;
+        }
         let name = name_by_dims::<N>(["max_unpool1d", "max_unpool2d", "max_unpool3d"]);
         let (input, batched) = self.batched::<N>(name)?;
         if indices.shape() != self.shape() {

@@ -56,6 +56,12 @@ pub trait Function: Send + Sync + 'static {
     ///
     /// Those of the operations it is written with.
     fn backward(&self, ctx: &Backward) -> Result<Gradients>;
+
+    /// Whether nothing of the forward pass is saved: then nothing is freed by a backward pass, and a second one
+    /// goes through here without `retain_graph`.
+    fn saves_nothing(&self) -> bool {
+        false
+    }
 }
 
 /// The gradients that have reached the outputs of a node.

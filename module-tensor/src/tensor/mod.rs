@@ -2,6 +2,7 @@
 
 mod absent;
 mod array;
+mod autocast;
 mod bernoulli;
 mod check_gradient;
 mod create;
@@ -23,6 +24,8 @@ mod record;
 mod sequence;
 mod values;
 
+pub(crate) use autocast::outside_autocast;
+pub use autocast::{AutocastState, autocast, is_autocast_enabled, no_autocast};
 pub use check_gradient::check_gradient;
 pub(crate) use edge::Edge;
 pub use function::{Backward, Function, Gradients, NoGradient};

@@ -2,6 +2,7 @@
 
 mod activation_checkpoint;
 mod averaging;
+mod autocast;
 mod clip_grads;
 mod curves;
 mod data;

@@ -1,8 +1,8 @@
 //! The pass of multi-head attention.
 
 use module_core::{
-    AttentionOptions, Call, DType, DTypeError, Forward, Maybe, PadMode, Parameter, Result, Shape,
-    Tensor,
+    AttentionOptions, AutocastPolicy, Call, DType, DTypeError, Forward, Maybe, PadMode, Parameter,
+    Result, Shape, Tensor,
 };
 
 use super::{MultiheadAttention, MultiheadAttentionInput};
@@ -41,7 +41,10 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
             let scale = (1.0 / sizes.head_dim as f64).sqrt();
             let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
             if let Some(mask) = masks.add_masks(&sizes, input.is_causal, more, &query)? {
-                scores = scores.add(&mask)?;
+                // One operation with the product in PyTorch, and so of its policy.
+                let policy = AutocastPolicy::LowerPrecision;
+                let sum = policy.apply([&scores, &mask], [], |[scores, mask], []| scores.add(mask));
+                scores = sum.unwrap_or_else(|| scores.add(&mask))?;
             }
             let weights = scores.softmax(-1)?.dropout(dropout_p)?;
             (weights.matmul(&value)?, Some(weights))

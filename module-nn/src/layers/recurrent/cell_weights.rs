@@ -1,7 +1,7 @@
 //! What a recurrent cell computes with.
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
-use module_core::{Result, Tensor};
+use module_core::{AutocastPolicy, DType, Result, Tensor};
 
 use super::{RecurrentArguments, States};
 
@@ -11,6 +11,8 @@ pub(in crate::layers) struct CellWeights {
     pub(in crate::layers) hh: Tensor,
     pub(in crate::layers) biases: Option<[Tensor; 2]>,
     pub(in crate::layers) hr: Option<Tensor>,
+    /// Whether they are those of a single step, and not of a layer.
+    pub(in crate::layers) is_cell: bool,
 }
 
 impl CellWeights {
@@ -30,6 +32,7 @@ impl CellWeights {
                 0 => None,
                 _ => Some(from.next()?),
             },
+            is_cell: false,
         })
     }
 
@@ -46,13 +49,53 @@ impl CellWeights {
             Some([ih, hh]) => [Some(ih), Some(hh)],
             None => [None, None],
         };
-        let options = RecurrentOptions::new(op, &self.hh, batch_sizes)
-            .bias_hh(bias_hh)
-            .weight_hr(self.hr.as_ref())
-            .reverse(reverse);
         let gates = rows.linear(&self.ih, bias_ih)?;
-        let out = recurrent(&gates, &first.hidden, first.cell.as_ref(), &options)?;
-        let (hidden, cell) = (out.hidden, out.cell);
-        Ok((out.output, States { hidden, cell }))
+        let hr = self.hr.as_ref();
+        let steps = |[gates, hidden, hh]: [&Tensor; 3], [cell, bias, hr]: [Option<&Tensor>; 3]| {
+            let options = RecurrentOptions::new(op, hh, batch_sizes)
+                .bias_hh(bias)
+                .weight_hr(hr)
+                .reverse(reverse);
+            let out = recurrent(gates, hidden, cell, &options)?;
+            let (hidden, cell) = (out.hidden, out.cell);
+            Ok((out.output, States { hidden, cell }))
+        };
+        let States { hidden, cell } = first;
+        let (cell, hh) = (cell.as_ref(), &self.hh);
+        let policy = AutocastPolicy::LowerPrecision;
+        let cast = policy.apply(
+            [&gates, hidden, hh],
+            [cell, bias_hh, hr],
+            |given, optional| {
+                let narrow = given[0].dtype();
+                if hidden.dtype() != DType::F32 || !self.keeps_states(op) {
+                    return steps(given, optional);
+                }
+                // The products are those of rounded weights, and what is added to them and kept is in `F32`.
+                let wide = |x: &Tensor| x.to_dtype(DType::F32);
+                let ([gates, _, hh], [_, bias, hr]) = (given, optional);
+                let (gates, hh) = (wide(gates)?, wide(hh)?);
+                let [bias, hr] = [bias.map(wide).transpose()?, hr.map(wide).transpose()?];
+                let optional = [cell, bias.as_ref(), hr.as_ref()];
+                let (output, last) = steps([&gates, hidden, &hh], optional)?;
+                if hr.is_none() {
+                    return Ok((output, last));
+                }
+                let hidden = last.hidden.to_dtype(narrow)?;
+                Ok((output.to_dtype(narrow)?, States { hidden, ..last }))
+            },
+        );
+        cast.unwrap_or_else(|| steps([&gates, hidden, hh], [cell, bias_hh, hr]))
+    }
+
+    /// Whether states stay in `F32` inside of `autocast`: in PyTorch an LSTM is one operation of half precision
+    /// if it has no projection, and everything else is composed of products of half precision and of operations
+    /// that take the wider dtype.
+    fn keeps_states(&self, op: RecurrentOp) -> bool {
+        match op {
+            RecurrentOp::Gru => true,
+            RecurrentOp::Lstm => self.is_cell || self.hr.is_some(),
+            _ => false,
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::host::{Batch, append};
 use super::solve::{SolveTriangularOptions, Triangle, solve_triangular};
 use super::{identity, transposed};
 use crate::Result;
+use crate::ops::autocast::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 const NAME: &str = "linalg.cholesky";
@@ -50,6 +51,9 @@ pub fn cholesky_upper(x: &Tensor) -> Result<Tensor> {
 }
 
 fn triangular_root(x: &Tensor) -> Result<Tensor> {
+    if let Some(out) = AutocastPolicy::Float32.apply([x], [], |[x], []| triangular_root(x)) {
+        return out;
+    }
     let batch = Batch::square(NAME, x)?;
     let sizes = [batch.rows, batch.rows];
     let mut out = batch.reserve(&sizes)?;

@@ -4,6 +4,7 @@ use super::host::Batch;
 use super::solve::{Lu, inv};
 use super::svd::svd_reduced;
 use super::transposed;
+use crate::ops::autocast::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 use crate::{DType, Result};
 
@@ -26,6 +27,9 @@ use crate::{DType, Result};
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn det(x: &Tensor) -> Result<Tensor> {
+    if let Some(out) = AutocastPolicy::Unchanged.apply([x], [], |[x], []| det(x)) {
+        return out;
+    }
     let batch = Batch::square("linalg.det", x)?;
     let mut out = batch.reserve(&[])?;
     for i in 0..batch.count() {
@@ -62,6 +66,9 @@ pub fn det(x: &Tensor) -> Result<Tensor> {
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    if let Some(out) = AutocastPolicy::Unchanged.apply([x], [], |[x], []| slogdet(x)) {
+        return out;
+    }
     let batch = Batch::square("linalg.slogdet", x)?;
     let (mut signs, mut logs) = (batch.reserve(&[])?, batch.reserve(&[])?);
     for i in 0..batch.count() {

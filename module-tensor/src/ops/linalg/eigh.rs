@@ -5,6 +5,7 @@ use faer::Side;
 use super::host::{Batch, append};
 use super::{identity, transposed};
 use crate::Result;
+use crate::ops::autocast::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 
 const NAME: &str = "linalg.eigh";
@@ -30,6 +31,9 @@ const NAME: &str = "linalg.eigh";
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn eigh(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    if let Some(out) = AutocastPolicy::Float32.apply([x], [], |[x], []| eigh(x)) {
+        return out;
+    }
     let batch = Batch::square(NAME, x)?;
     batch.check_finite()?;
     let n = batch.rows;

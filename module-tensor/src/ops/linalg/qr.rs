@@ -3,6 +3,7 @@
 use super::host::{Batch, append};
 use super::solve::{SolveTriangularOptions, Triangle, solve_triangular};
 use super::{identity, transposed};
+use crate::ops::autocast::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, is_grad_enabled, one};
 use crate::{Result, Shape};
 
@@ -46,6 +47,9 @@ pub enum QrMode {
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn qr(x: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor)> {
+    if let Some(out) = AutocastPolicy::Float32.apply([x], [], |[x], []| qr(x, mode)) {
+        return out;
+    }
     if let [.., m, n] = **x.shape()
         && m < n
         && mode != QrMode::R

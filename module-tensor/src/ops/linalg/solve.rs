@@ -5,6 +5,7 @@ use faer::{Mat, MatRef};
 
 use super::host::{Batch, append};
 use super::{identity, transposed};
+use crate::ops::autocast::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Error, Result, Shape, ShapeError};
 
@@ -61,6 +62,9 @@ pub fn solve_right(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 fn general(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
     const NAME: &str = "linalg.solve";
+    if let Some(out) = AutocastPolicy::Float32.apply([a, b], [], |[a, b], []| general(a, b, left)) {
+        return out;
+    }
     a.check_same(NAME, b)?;
     let lead = a.rank().saturating_sub(1);
     let vector = b.rank() == 1 || (b.rank() == lead && b.shape()[..] == a.shape()[..lead]);
@@ -166,6 +170,9 @@ pub fn solve_triangular(a: &Tensor, b: &Tensor, options: SolveTriangularOptions)
 /// ```
 pub fn inv(x: &Tensor) -> Result<Tensor> {
     const NAME: &str = "linalg.inv";
+    if let Some(out) = AutocastPolicy::Float32.apply([x], [], |[x], []| inv(x)) {
+        return out;
+    }
     if x.rank() < 2 {
         return Err(x.shape().error(NAME, "matrices: at least two dimensions"));
     }

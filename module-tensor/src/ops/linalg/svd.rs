@@ -3,6 +3,7 @@
 use super::host::{Batch, append};
 use super::{identity, transposed};
 use crate::Result;
+use crate::ops::autocast::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 
 const NAME: &str = "linalg.svd";
@@ -62,6 +63,10 @@ pub fn svd_reduced(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 }
 
 fn decompose(x: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
+    if let Some(out) = AutocastPolicy::Float32.apply([x], [], |[x], []| decompose(x, full_matrices))
+    {
+        return out;
+    }
     let [u, s, vh] = factors(x, full_matrices)?;
     let k = s.shape().last().copied().unwrap_or(0);
     let thin = [u.narrow(-1, 0..k)?, s.clone(), vh.narrow(-2, 0..k)?];

@@ -1,0 +1,399 @@
+//! Scaling of the loss, so that gradients of half precision do not vanish.
+
+use std::collections::HashMap;
+
+use module_core::{
+    DType, Error, Module, ModuleExt, Parameter, Result, Snapshot, Stateful, Tensor, TensorId,
+    no_grad,
+};
+
+use super::{Optimizer, OptimizerError};
+use crate::config::config;
+
+const NAME: &str = "GradScaler";
+
+config! {
+    /// The options of a [`GradScaler`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let scaler = GradScalerConfig::new().init_scale(1024.0).growth_interval(100_u64).build()?;
+    /// assert_eq!(scaler.get_scale(), 1024.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub struct GradScalerConfig {
+        optional {
+            /// The first scale.
+            init_scale: f64 = 65536.0,
+            /// What the scale is multiplied by after `growth_interval` steps without an infinite gradient.
+            growth_factor: f64 = 2.0,
+            /// What the scale is multiplied by after an infinite gradient.
+            backoff_factor: f64 = 0.5,
+            /// The number of steps after which the scale grows.
+            growth_interval: u64 = 2000,
+            /// Whether anything is scaled; a scaler that is not enabled only steps.
+            enabled: bool = true,
+        }
+    }
+}
+
+impl GradScalerConfig {
+    /// A scaler.
+    ///
+    /// # Errors
+    ///
+    /// An `init_scale` that is not above 0 or not finite in `f32`, a `growth_factor` that is not above 1, a `backoff_factor` that is not
+    /// between 0 and 1, a `growth_interval` of 0.
+    pub fn build(&self) -> Result<GradScaler> {
+        self.check(NAME)?;
+        Ok(GradScaler::of(self.clone()))
+    }
+
+    fn check(&self, op: &'static str) -> Result<()> {
+        let &Self {
+            init_scale,
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+            ..
+        } = self;
+        check_scale(op, "init_scale", init_scale)?;
+        if growth_factor.is_nan() || growth_factor <= 1.0 {
+            return Err(Error::argument(
+                op,
+                "growth_factor",
+                growth_factor,
+                "must be above 1",
+            ));
+        }
+        if !(backoff_factor > 0.0 && backoff_factor < 1.0) {
+            let problem = "must be between 0 and 1";
+            return Err(Error::argument(
+                op,
+                "backoff_factor",
+                backoff_factor,
+                problem,
+            ));
+        }
+        if growth_interval == 0 {
+            return Err(Error::argument(
+                op,
+                "growth_interval",
+                0,
+                "must be at least 1",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_scale(op: &'static str, name: &'static str, scale: f64) -> Result<()> {
+    let held = scale as f32;
+    match held > 0.0 && held.is_finite() {
+        true => Ok(()),
+        false => Err(Error::argument(
+            op,
+            name,
+            scale,
+            "must be above 0 and finite in float32",
+        )),
+    }
+}
+
+/// Scales the loss up before `backward` and the gradients down before the step, so that gradients which
+/// [`autocast`](module_core::autocast) computes in `F16` do not vanish.
+///
+/// A step whose gradients are infinite or not a number is left out, and the scale is made smaller; after some steps
+/// that are not, it grows:
+///
+/// ```text
+/// scale ← scale · backoff_factor   after a step that was left out
+/// scale ← scale · growth_factor    after growth_interval steps that were not
+/// ```
+///
+/// Each step calls [`scale`](Self::scale), [`step`](Self::step) and then [`update`](Self::update); between, [`unscale`](Self::unscale) is for
+/// who clips gradients. Several optimizers, of a model each, share a scaler: then `update` comes once, after all of them. `BF16` has the
+/// exponents of `F32` and needs no scaler.
+///
+/// # State dict
+///
+/// `scale`, `growth_factor`, `backoff_factor`, `growth_interval`, `_growth_tracker`, as PyTorch's; take it after `update`.
+///
+/// Source: `torch.amp.GradScaler`; Micikevicius et al., *Mixed Precision Training* (2018).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::functional::{Reduction, mse_loss};
+/// use module_nn::optim::clip_grad_norm;
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = SGD::new(&model, 0.1)?;
+/// let mut scaler = GradScaler::new();
+/// let (x, y) = (Tensor::from([[1.0_f32, 2.0]]), Tensor::from([[0.5_f32]]));
+/// for _ in 0..3 {
+///     let loss = autocast(DType::F16, || mse_loss(&model.call(x.clone())?, &y, Reduction::Mean))?;
+///     scaler.scale(&loss)?.backward()?;
+///     scaler.unscale(&model)?;
+///     clip_grad_norm(&model, 1.0)?;
+///     scaler.step(&mut optimizer, &model)?;
+///     scaler.update()?;
+///     model.zero_grad();
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+pub struct GradScaler {
+    config: GradScalerConfig,
+    scale: f32,
+    /// The number of steps in a row that were not left out.
+    growth_tracker: u64,
+    /// What became of each model since the last update, by the numbers of its parameters.
+    unscaled: HashMap<Vec<TensorId>, Unscaled>,
+}
+
+/// A model whose gradients were scaled down.
+#[derive(Clone, Copy)]
+struct Unscaled {
+    found_inf: bool,
+    stepped: bool,
+}
+
+impl GradScaler {
+    /// A scaler with PyTorch's defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::of(GradScalerConfig::new())
+    }
+
+    fn of(config: GradScalerConfig) -> Self {
+        Self {
+            // PyTorch keeps it in this precision.
+            scale: config.init_scale as f32,
+            config,
+            growth_tracker: 0,
+            unscaled: HashMap::new(),
+        }
+    }
+
+    /// A loss times the scale. A single number of half precision becomes `F32`, which holds the product.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that is not floating-point.
+    pub fn scale(&self, loss: &Tensor) -> Result<Tensor> {
+        if !self.config.enabled {
+            return Ok(loss.clone());
+        }
+        let loss = match (loss.rank(), loss.dtype()) {
+            (0, DType::F16 | DType::BF16) => loss.to_dtype(DType::F32)?,
+            _ => loss.clone(),
+        };
+        loss.mul(self.scale)
+    }
+
+    /// Divides the gradients of a model by the scale, so that they can be clipped before the [`step`](Self::step), which does
+    /// it otherwise.
+    ///
+    /// # Errors
+    ///
+    /// No gradient at all, a gradient in `F16`, a model whose gradients were divided since the last [`update`](Self::update); then
+    /// nothing is changed.
+    pub fn unscale(&mut self, model: &dyn Module) -> Result<()> {
+        if !self.config.enabled {
+            return Ok(());
+        }
+        let key = key(model);
+        if let Some(state) = self.unscaled.get(&key) {
+            let stepped = state.stepped;
+            return Err(OptimizerError::AlreadyUnscaled {
+                op: "unscale",
+                stepped,
+            }
+            .into());
+        }
+        let found_inf = self.divide("unscale", model)?;
+        let stepped = false;
+        self.unscaled.insert(key, Unscaled { found_inf, stepped });
+        Ok(())
+    }
+
+    /// Moves the parameters by their gradients, which are divided by the scale if [`unscale`](Self::unscale) has not done it; leaves the step out
+    /// and returns false if one of them was infinite or not a number.
+    ///
+    /// # Errors
+    ///
+    /// As [`unscale`](Self::unscale), what the optimizer raises, and a second step before [`update`](Self::update).
+    pub fn step(&mut self, optimizer: &mut dyn Optimizer, model: &dyn Module) -> Result<bool> {
+        if !self.config.enabled {
+            optimizer.step(model)?;
+            return Ok(true);
+        }
+        let key = key(model);
+        let found_inf = match self.unscaled.get(&key) {
+            Some(Unscaled { stepped: true, .. }) => {
+                let (op, stepped) = ("step", true);
+                return Err(OptimizerError::AlreadyUnscaled { op, stepped }.into());
+            }
+            Some(state) => state.found_inf,
+            None => self.divide("step", model)?,
+        };
+        // The gradients are divided by now, whatever becomes of the step.
+        let stepped = false;
+        self.unscaled
+            .insert(key.clone(), Unscaled { found_inf, stepped });
+        if !found_inf {
+            optimizer.step(model)?;
+        }
+        let stepped = true;
+        self.unscaled.insert(key, Unscaled { found_inf, stepped });
+        Ok(!found_inf)
+    }
+
+    /// Changes the scale, at the end of a step of training.
+    ///
+    /// # Errors
+    ///
+    /// No step since the last update.
+    pub fn update(&mut self) -> Result<()> {
+        if !self.config.enabled {
+            return Ok(());
+        }
+        if self.unscaled.is_empty() {
+            return Err(OptimizerError::NothingUnscaled.into());
+        }
+        let found_inf = self.unscaled.values().any(|state| state.found_inf);
+        self.unscaled.clear();
+        let times = |factor: f64| (f64::from(self.scale) * factor) as f32;
+        if found_inf {
+            self.scale = times(self.config.backoff_factor);
+            self.growth_tracker = 0;
+            return Ok(());
+        }
+        self.growth_tracker += 1;
+        if self.growth_tracker == self.config.growth_interval {
+            let grown = times(self.config.growth_factor);
+            if grown.is_finite() {
+                self.scale = grown;
+            }
+            self.growth_tracker = 0;
+        }
+        Ok(())
+    }
+
+    /// [`update`](Self::update) to a scale of one's own: PyTorch's `update(new_scale)`.
+    ///
+    /// # Errors
+    ///
+    /// A scale that is not above 0 or not finite in `f32`.
+    pub fn update_to(&mut self, new_scale: f64) -> Result<()> {
+        if !self.config.enabled {
+            return Ok(());
+        }
+        check_scale("update_to", "new_scale", new_scale)?;
+        self.scale = new_scale as f32;
+        self.unscaled.clear();
+        Ok(())
+    }
+
+    /// The scale; 1 if the scaler is not enabled.
+    #[must_use]
+    pub fn get_scale(&self) -> f64 {
+        match self.config.enabled {
+            true => f64::from(self.scale),
+            false => 1.0,
+        }
+    }
+
+    /// The options, with the factors and the interval of a state that was loaded.
+    #[must_use]
+    pub fn config(&self) -> &GradScalerConfig {
+        &self.config
+    }
+
+    /// Divides all gradients by the scale, and says whether one of them was infinite or not a number.
+    fn divide(&self, op: &'static str, model: &dyn Module) -> Result<bool> {
+        // Rounded as PyTorch rounds it.
+        let inverse = (1.0 / f64::from(self.scale)) as f32;
+        let mut divided: Vec<(&Parameter, Tensor)> = Vec::new();
+        let mut found_inf = false;
+        for (path, parameter) in model.named_parameters() {
+            let Some(grad) = parameter.grad() else {
+                continue;
+            };
+            if grad.dtype() == DType::F16 {
+                return Err(OptimizerError::HalfGradient { path }.into());
+            }
+            let grad = grad.detach();
+            no_grad(|| {
+                found_inf |= !grad.isfinite()?.all(..)?.item::<bool>()?;
+                divided.push((parameter, grad.mul(inverse)?));
+                Ok::<_, Error>(())
+            })?;
+        }
+        if divided.is_empty() {
+            return Err(OptimizerError::NoGradients { op }.into());
+        }
+        let mut divided = divided.into_iter();
+        divided.try_for_each(|(parameter, grad)| parameter.set_grad(grad))?;
+        Ok(found_inf)
+    }
+}
+
+impl Default for GradScaler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Stateful for GradScaler {
+    fn state(&self) -> Result<Snapshot> {
+        match self.config.enabled {
+            true => self
+                .hyperparameters()?
+                .with("scale", &self.scale)?
+                .with("_growth_tracker", &self.growth_tracker),
+            false => Ok(Snapshot::default()),
+        }
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        if !self.config.enabled {
+            return Ok(());
+        }
+        let scale: f32 = state.get("scale")?;
+        let config = GradScalerConfig {
+            init_scale: f64::from(scale),
+            growth_factor: state.get("growth_factor")?,
+            backoff_factor: state.get("backoff_factor")?,
+            growth_interval: state.get("growth_interval")?,
+            enabled: true,
+        };
+        config.check("load_state")?;
+        self.growth_tracker = state.get("_growth_tracker")?;
+        (self.config, self.scale) = (config, scale);
+        self.unscaled.clear();
+        Ok(())
+    }
+
+    fn hyperparameters(&self) -> Result<Snapshot> {
+        if !self.config.enabled {
+            return Ok(Snapshot::default());
+        }
+        Snapshot::default()
+            .with("growth_factor", &self.config.growth_factor)?
+            .with("backoff_factor", &self.config.backoff_factor)?
+            .with("growth_interval", &self.config.growth_interval)
+    }
+}
+
+/// A model, as the parameters that an optimizer of it moves.
+fn key(model: &dyn Module) -> Vec<TensorId> {
+    model
+        .named_parameters()
+        .map(|(_, parameter)| parameter.id())
+        .collect()
+}

@@ -1,0 +1,157 @@
+//! What operations do inside of `autocast`.
+
+use std::borrow::Cow;
+
+use crate::tensor::{AutocastState, Tensor, outside_autocast};
+use crate::{DType, Result};
+
+/// How an operation computes inside of [`autocast`](crate::autocast). Each names its policy at its own place; an
+/// operation without one computes in the dtype of its operands.
+///
+/// | policy | operations |
+/// |---|---|
+/// | `LowerPrecision` | [`matmul`](Tensor::matmul), [`addmm`](Tensor::addmm), [`baddbmm`](Tensor::baddbmm), [`addbmm`](Tensor::addbmm), [`linear`](Tensor::linear), [`conv`](Tensor::conv) and [`conv_transpose`](Tensor::conv_transpose) of all dimensions, [`prelu`](Tensor::prelu), [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), recurrent layers, and what is made of these, such as [`einsum`](Tensor::einsum) and [`tensordot`](Tensor::tensordot) |
+/// | `Float32` | the losses, [`cdist`](Tensor::cdist), [`prod`](Tensor::prod), [`quantile`](Tensor::quantile), [`nanquantile`](Tensor::nanquantile), [`view_as_complex`](Tensor::view_as_complex), [`grid_sample`](Tensor::grid_sample), padding by reflection (one and two dimensions) and replication, pooling of three dimensions, [`fractional_max_pool`](Tensor::fractional_max_pool), [`max_unpool`](Tensor::max_unpool), decompositions of matrices |
+/// | `Promote` | [`cat`](Tensor::cat), [`stack`](Tensor::stack), [`index_copy`](Tensor::index_copy); sums, products, comparisons and [`where_`](Tensor::where_) of two tensors |
+/// | `Unchanged` | [`dot`](Tensor::dot), [`addmv`](Tensor::addmv) and others that are not in PyTorch's lists, and are made here of operations that are |
+///
+/// # Source
+///
+/// The lists of `torch.autocast` for the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AutocastPolicy {
+    /// In the dtype of the scope.
+    LowerPrecision,
+    /// In `F32` where operands are of half precision.
+    Float32,
+    /// In the widest dtype of the operands.
+    Promote,
+    /// In the dtype of the operands, also where the operation is made of others that have a policy.
+    Unchanged,
+}
+
+impl AutocastPolicy {
+    /// Runs `f`, with autocast off, on the operands as this policy has them; `None` where autocast is off, or where
+    /// a `Promote` has nothing to do: then the operation goes on with what it was given. `optional` are operands
+    /// that there may be.
+    ///
+    /// # Errors
+    ///
+    /// What a cast or `f` raises.
+    ///
+    /// # Example
+    ///
+    /// An operation of one's own, whose operands are cast as those of a matrix product:
+    ///
+    /// ```
+    /// use module_tensor::{AutocastPolicy, DType, Result, Tensor, autocast};
+    ///
+    /// fn square(x: &Tensor) -> Result<Tensor> {
+    ///     if let Some(out) = AutocastPolicy::LowerPrecision.apply([x], [], |[x], []| square(x)) {
+    ///         return out;
+    ///     }
+    ///     x.mul(x)
+    /// }
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0]);
+    /// assert_eq!(square(&x)?.dtype(), DType::F32);
+    /// assert_eq!(autocast(DType::F16, || square(&x))?.dtype(), DType::F16);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[inline]
+    pub fn apply<const N: usize, const M: usize, R>(
+        self,
+        operands: [&Tensor; N],
+        optional: [Option<&Tensor>; M],
+        f: impl FnOnce([&Tensor; N], [Option<&Tensor>; M]) -> Result<R>,
+    ) -> Option<Result<R>> {
+        let lower = AutocastState::current().dtype()?;
+        let all = operands
+            .into_iter()
+            .chain(optional.into_iter().flatten())
+            .map(Tensor::dtype);
+        let dtype = self.dtype(lower, all);
+        if dtype.is_none() && self == Self::Promote {
+            return None;
+        }
+        Some(cast_and_run(dtype, operands, optional, f))
+    }
+
+    /// The dtype that operands of these dtypes are cast to, if any is.
+    fn dtype(self, lower: DType, mut operands: impl Iterator<Item = DType>) -> Option<DType> {
+        match self {
+            Self::LowerPrecision => Some(lower),
+            Self::Float32 => Some(DType::F32),
+            Self::Promote => {
+                let first = operands.next()?;
+                let wider = operands.try_fold((first, false), |(widest, differ), dtype| {
+                    let wider = widest.promoted(dtype)?;
+                    Some((wider, differ || dtype != widest))
+                });
+                wider.filter(|(_, differ)| *differ).map(|(wider, _)| wider)
+            }
+            Self::Unchanged => None,
+        }
+    }
+
+    /// The tensors of a list in their widest dtype, inside of autocast and where they differ.
+    pub(super) fn promote_all(tensors: &[&Tensor]) -> Result<Option<Vec<Tensor>>> {
+        let Some(lower) = AutocastState::current().dtype() else {
+            return Ok(None);
+        };
+        let dtypes = tensors.iter().map(|x| x.dtype());
+        let Some(dtype) = Self::Promote.dtype(lower, dtypes) else {
+            return Ok(None);
+        };
+        let all = tensors.iter().map(|x| x.to_dtype(dtype));
+        all.collect::<Result<_>>().map(Some)
+    }
+}
+
+fn cast_and_run<const N: usize, const M: usize, R>(
+    dtype: Option<DType>,
+    operands: [&Tensor; N],
+    optional: [Option<&Tensor>; M],
+    f: impl FnOnce([&Tensor; N], [Option<&Tensor>; M]) -> Result<R>,
+) -> Result<R> {
+    let mut operands = operands.map(Cow::Borrowed);
+    let mut optional = optional.map(|x| x.map(Cow::Borrowed));
+    if let Some(dtype) = dtype {
+        let all = operands.iter_mut();
+        for x in all.chain(optional.iter_mut().flatten()) {
+            if let Some(cast) = x.as_policy_has_it(dtype)? {
+                *x = Cow::Owned(cast);
+            }
+        }
+    }
+    let operands = operands.each_ref().map(|x| &**x);
+    let optional = optional.each_ref().map(|x| x.as_deref());
+    outside_autocast(|| f(operands, optional))
+}
+
+impl Tensor {
+    /// The operand of an operation that computes in `dtype`, where it has to be cast.
+    fn as_policy_has_it(&self, dtype: DType) -> Result<Option<Self>> {
+        use DType::{BF16, F16, F32};
+        match (self.dtype(), dtype) {
+            (from, to) if from == to => Ok(None),
+            (F16 | BF16 | F32, F16 | BF16) => self.cast_once(dtype).map(Some),
+            (F16 | BF16, F32) | (F16 | BF16 | F32, DType::F64) => self.to_dtype(dtype).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl DType {
+    /// The floating-point dtype that holds what both hold; none where one of them takes no part in autocast.
+    fn promoted(self, other: Self) -> Option<Self> {
+        use DType::{BF16, F16, F32, F64};
+        match (self, other) {
+            (a, b) if a == b => Some(a),
+            (F64, F16 | BF16 | F32) | (F16 | BF16 | F32, F64) => Some(F64),
+            (F16 | BF16 | F32, F16 | BF16 | F32) => Some(F32),
+            _ => None,
+        }
+    }
+}

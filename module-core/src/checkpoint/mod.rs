@@ -42,6 +42,8 @@ mod sorted;
 mod stateful;
 #[cfg(feature = "fs")]
 mod temporary;
+#[cfg(feature = "fs")]
+mod tensor_file;
 #[cfg(feature = "torch-files")]
 mod torch_legacy;
 #[cfg(feature = "torch-files")]
@@ -65,6 +67,8 @@ pub use reader::{CheckpointReader, TensorPlace};
 #[cfg(feature = "fs")]
 pub use restored::{ChangedSetting, RestoreReport};
 pub use stateful::{Snapshot, Stateful};
+#[cfg(feature = "fs")]
+pub use tensor_file::TensorFile;
 #[cfg(feature = "fs")]
 pub use training::TrainingCheckpoint;
 

@@ -45,6 +45,7 @@ mod stack;
 mod subset;
 mod subset_random;
 mod tensor_dataset;
+pub mod transforms;
 mod weighted;
 mod workers;
 
@@ -71,7 +72,7 @@ pub use sample::Sample;
 pub use sampler::Sampler;
 pub use sequential::SequentialSampler;
 pub use split::{SplitLengths, random_split};
-pub use stack::StackDataset;
+pub use stack::{StackDataset, Stacked};
 pub use subset::Subset;
 pub use subset_random::SubsetRandomSampler;
 pub use tensor_dataset::{TensorDataset, TensorRows};

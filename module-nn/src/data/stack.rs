@@ -11,7 +11,10 @@ use super::{DataError, Dataset};
 ///
 /// let dataset = StackDataset::new((vec![0.5, 1.5], vec!['a', 'b']))?;
 /// assert_eq!(dataset.get(1)?, (1.5, 'b'));
-/// assert!(StackDataset::new((vec![1], vec![1, 2])).is_err());
+/// assert_eq!(
+///     StackDataset::new((vec![1], vec![1, 2])).unwrap_err().to_string(),
+///     "stack_dataset: the data sets have [1, 2] samples; the numbers must be equal"
+/// );
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -20,38 +23,66 @@ pub struct StackDataset<D> {
     len: usize,
 }
 
-macro_rules! stacks {
-    ($(($first:ident $($name:ident)+))+) => {$(
-        impl<$first: Dataset, $($name: Dataset),+> StackDataset<($first, $($name),+)> {
-            /// The samples of these data sets side by side.
-            ///
-            /// # Errors
-            ///
-            /// Data sets of different lengths ([`DataError::StackLengths`]).
-            #[allow(non_snake_case)]
-            pub fn new(datasets: ($first, $($name),+)) -> Result<Self> {
-                let ($first, $($name),+) = &datasets;
-                let lengths = [$first.len(), $($name.len()),+];
-                let len = $first.len();
-                match lengths.iter().all(|other| *other == len) {
-                    true => Ok(Self { datasets, len }),
-                    false => Err(DataError::StackLengths { lengths: lengths.to_vec() }.into()),
-                }
-            }
+impl<D: Stacked> StackDataset<D> {
+    /// The samples of these data sets side by side.
+    ///
+    /// # Errors
+    ///
+    /// Data sets of different lengths ([`DataError::StackLengths`]).
+    pub fn new(datasets: D) -> Result<Self> {
+        let lengths = datasets.lengths();
+        let len = lengths.first().copied().unwrap_or_default();
+        match lengths.iter().all(|other| *other == len) {
+            true => Ok(Self { datasets, len }),
+            false => Err(DataError::StackLengths { lengths }.into()),
         }
+    }
+}
 
-        impl<$first: Dataset, $($name: Dataset),+> Dataset for StackDataset<($first, $($name),+)> {
-            type Item = ($first::Item, $($name::Item),+);
+impl<D: Stacked> Dataset for StackDataset<D> {
+    type Item = D::Sample;
 
-            fn len(&self) -> usize {
-                self.len
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn get(&self, index: usize) -> Result<D::Sample> {
+        DataError::check_index(index, self.len)?;
+        self.datasets.sample(index)
+    }
+}
+
+/// What a [`StackDataset`] is built of: a tuple of two to four data sets.
+pub trait Stacked: Send + Sync {
+    /// The tuple of a sample of each.
+    type Sample: Send;
+
+    /// The number of samples of each.
+    fn lengths(&self) -> Vec<usize>;
+
+    /// Sample `index` of each.
+    ///
+    /// # Errors
+    ///
+    /// A sample that cannot be loaded.
+    fn sample(&self, index: usize) -> Result<Self::Sample>;
+}
+
+macro_rules! stacks {
+    ($(($($name:ident)+))+) => {$(
+        impl<$($name: Dataset),+> Stacked for ($($name,)+) {
+            type Sample = ($($name::Item,)+);
+
+            #[allow(non_snake_case)]
+            fn lengths(&self) -> Vec<usize> {
+                let ($($name,)+) = self;
+                vec![$($name.len()),+]
             }
 
             #[allow(non_snake_case)]
-            fn get(&self, index: usize) -> Result<Self::Item> {
-                DataError::check_index(index, self.len)?;
-                let ($first, $($name),+) = &self.datasets;
-                Ok(($first.get(index)?, $($name.get(index)?),+))
+            fn sample(&self, index: usize) -> Result<Self::Sample> {
+                let ($($name,)+) = self;
+                Ok(($($name.get(index)?,)+))
             }
         }
     )+};

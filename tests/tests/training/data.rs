@@ -4,6 +4,7 @@
 mod golden;
 mod readers;
 mod resuming;
+mod transforms;
 mod workers;
 
 use module_nn::data::{

@@ -122,7 +122,7 @@ impl fmt::Display for ReaderError {
                 found,
             } => write!(
                 f,
-                "{format}: its {what} take {expected} bytes, and there are {found} (truncated?); download it again"
+                "{format}: expected {expected} bytes of {what}, and there are {found} (truncated?); download it again"
             ),
             Self::TooLong { format, expected } => write!(
                 f,
@@ -147,9 +147,9 @@ impl fmt::Display for ReaderError {
             } => {
                 write!(f, "csv: line {line}, column {column}")?;
                 if let Some(name) = name {
-                    write!(f, " ({})", quote(name))?;
+                    write!(f, " (`{}`)", quote(name))?;
                 }
-                write!(f, ": {} {problem}", quote(text))
+                write!(f, ": `{}` {problem}", quote(text))
             }
             Self::Line { line, problem } => write!(f, "csv: line {line}: {problem}"),
             Self::Counts { images, labels } => write!(

@@ -31,7 +31,7 @@ const FORMAT: &str = "idx";
 /// assert_eq!((tensor.shape().to_string(), tensor.to_vec::<u8>()?), ("[1, 3]".to_owned(), vec![7, 8, 9]));
 /// assert_eq!(
 ///     read_idx(&file[..14]).unwrap_err().to_string(),
-///     "idx: its elements take 3 bytes, and there are 2 (truncated?); download it again"
+///     "idx: expected 3 bytes of elements, and there are 2 (truncated?); download it again"
 /// );
 /// # Ok::<(), module_nn::Error>(())
 /// ```

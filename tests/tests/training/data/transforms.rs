@@ -208,7 +208,7 @@ fn after() -> Value {
 
 #[test]
 fn random_transforms_are_torchvisions_from_seeds() {
-    let (case, tensors) = golden::load("image_transforms.safetensors");
+    let (case, tensors) = golden::load("image_transforms_random.safetensors");
     let cases = case["random"].as_array().unwrap();
     let mut failures = Vec::new();
     for case in cases {
@@ -239,7 +239,7 @@ fn random_transforms_are_torchvisions_from_seeds() {
 
 #[test]
 fn batches_are_mixed_as_torchvision_mixes_them() {
-    let (case, tensors) = golden::load("image_transforms.safetensors");
+    let (case, tensors) = golden::load("image_transforms_random.safetensors");
     let (images, labels) = (
         tensors.get("mix.images").unwrap(),
         tensors.get("mix.labels").unwrap(),

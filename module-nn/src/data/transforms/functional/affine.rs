@@ -1,9 +1,8 @@
-use module_core::{
-    DType, Error, GridSampleMode, GridSampleOptions, Result, Tensor, TensorOptions, options,
-};
+use module_core::{DType, Error, Result, Tensor, TensorOptions, options};
 use serde::{Deserialize, Serialize};
 
 use super::check::{floats, image_sizes};
+use super::sample_places::sample_places;
 
 /// How turned and sheared pixels are made of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,12 +217,19 @@ fn grid(
         Tensor::linspace(-half, half, count, TensorOptions::from(DType::F32))?.to_dtype(dtype)
     };
     let (x, y) = (line(to[1])?.unsqueeze(0)?, line(to[0])?.unsqueeze(1)?);
-    let (x, y) = (x.expand(to)?, y.expand(to)?);
-    let base = Tensor::stack(&[&x, &y, &x.ones_like()?], -1)?.reshape([-1, 3])?;
-    let theta = Tensor::from(matrix).to_dtype(dtype)?.reshape([2, 3])?.t()?;
     let half = Tensor::from([0.5 * width as f64, 0.5 * height as f64]).to_dtype(dtype)?;
-    let places = base.matmul(&theta.div(&half)?)?;
-    places.reshape([1, to[0], to[1], 2].map(|size| size as isize))
+    let theta = Tensor::from(matrix).to_dtype(dtype)?.reshape([2, 3])?;
+    let theta = theta
+        .div(&half.unsqueeze(1)?)?
+        .to_dtype(DType::F64)?
+        .to_vec::<f64>()?;
+    // Products are rounded before they are added, in this order.
+    let row = |row: &[f64]| match row {
+        [a, b, c] => x.mul(*a)?.add(&y.mul(*b)?)?.add(*c),
+        _ => Ok(x.clone()),
+    };
+    let rows = theta.chunks(3).map(row).collect::<Result<Vec<_>>>()?;
+    Tensor::stack(&rows, -1)
 }
 
 fn sample(
@@ -243,19 +249,13 @@ fn sample(
     }
     let pixels =
         floats(image)?.reshape([-1, channels as isize, height as isize, width as isize])?;
-    let count = pixels.size(0)?;
-    let grid = grid(matrix, [height, width], to, pixels.dtype())?.to_device(&image.device())?;
-    let grid = grid.expand([count, to[0], to[1], 2])?;
-    let mode = match interpolation {
-        InterpolationMode::Nearest => GridSampleMode::Nearest,
-        InterpolationMode::Bilinear => GridSampleMode::Bilinear,
-    };
-    let options = GridSampleOptions::new().mode(mode);
+    let grid = grid(matrix, [height, width], to, pixels.dtype())?;
+    let read = |pixels: &Tensor| sample_places(pixels, &grid, interpolation);
     let sampled = match fill {
-        [] => pixels.grid_sample(&grid, options)?,
+        [] => read(&pixels)?,
         fill => {
             let mask = pixels.narrow(1, 0..1)?.ones_like()?;
-            let both = Tensor::cat(&[pixels, mask], 1)?.grid_sample(&grid, options)?;
+            let both = read(&Tensor::cat(&[pixels, mask], 1)?)?;
             let [sampled, mask] = both.split_array([channels, 1], 1)?;
             let fill = Tensor::from(fill)
                 .to_dtype(sampled.dtype())?

@@ -61,3 +61,15 @@ pub(super) fn floats(image: &Tensor) -> Result<Tensor> {
 pub(super) fn pixels_like(pixels: &Tensor, image: &Tensor) -> Result<Tensor> {
     pixels.clamp(0.0, bound(image))?.to_dtype(image.dtype())
 }
+
+/// `a + alpha b` rounded once, as PyTorch's `add` with `alpha` is on processors with vector instructions: bytes are cut off
+/// afterwards, so that a rounding more would show.
+pub(super) fn add_fused(a: &Tensor, b: &Tensor, alpha: f64) -> Result<Tensor> {
+    if a.dtype() != DType::F32 {
+        return a.add_scaled(b, alpha);
+    }
+    let wide = |x: &Tensor| x.to_dtype(DType::F64);
+    // The product of two numbers of 24 bits is exact.
+    let product = wide(b)?.mul(f64::from(alpha as f32))?;
+    wide(a)?.add(&product)?.to_dtype(DType::F32)
+}

@@ -1,6 +1,6 @@
 use module_core::{DType, Error, Result, Tensor};
 
-use super::check::{bound, check_factor, color_sizes, floats, image_sizes, pixels_like};
+use super::check::{add_fused, bound, check_factor, color_sizes, floats, image_sizes, pixels_like};
 
 /// The image times a factor: 0 is black, 1 the image.
 ///
@@ -105,7 +105,7 @@ pub fn rgb_to_grayscale(image: &Tensor) -> Result<Tensor> {
 /// The gray of three channels.
 fn gray(image: &Tensor) -> Result<Tensor> {
     let [r, g, b] = floats(image)?.split_array([1, 1, 1], -3)?;
-    r.mul(0.2989)?.add_scaled(&g, 0.587)?.add_scaled(&b, 0.114)
+    add_fused(&add_fused(&r.mul(0.2989)?, &g, 0.587)?, &b, 0.114)
 }
 
 /// Gray as the integers that an image of them has.
@@ -118,9 +118,7 @@ fn whole(gray: Tensor, image: &Tensor) -> Result<Tensor> {
 
 fn blend(image: &Tensor, other: &Tensor, factor: f64) -> Result<Tensor> {
     let other = other.expand(image.shape())?;
-    let blended = floats(image)?
-        .mul(factor)?
-        .add_scaled(&other, 1.0 - factor)?;
+    let blended = add_fused(&floats(image)?.mul(factor)?, &other, 1.0 - factor)?;
     pixels_like(&blended, image)
 }
 

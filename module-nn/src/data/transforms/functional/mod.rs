@@ -14,6 +14,7 @@ mod hue;
 mod pad;
 mod resize;
 mod resize_bytes;
+mod sample_places;
 mod sharpness;
 
 pub use affine::{AffineOptions, InterpolationMode, RotateOptions, affine, rotate};

@@ -1,6 +1,6 @@
 use module_core::{ConvOptions, DType, Result, Tensor};
 
-use super::check::{check_factor, color_sizes, floats, pixels_like};
+use super::check::{add_fused, check_factor, color_sizes, floats, pixels_like};
 
 /// The image blended with a blurred one: 0 is the blurred one, 1 the image, more is sharper. Pixels at the edge, and images of at
 /// most two rows or columns, stay as they are.
@@ -39,7 +39,7 @@ pub fn adjust_sharpness(image: &Tensor, factor: f64) -> Result<Tensor> {
         blurred = blurred.round()?;
     }
     let inner = pixels.narrow(-2, 1..height - 1)?.narrow(-1, 1..width - 1)?;
-    let inner = inner.add_scaled(&blurred.sub(&inner)?, 1.0 - factor)?;
+    let inner = add_fused(&inner, &blurred.sub(&inner)?, 1.0 - factor)?;
     let rows = pixels.narrow(-2, 1..height - 1)?;
     let inner = Tensor::cat(
         &[

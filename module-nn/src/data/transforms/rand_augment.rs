@@ -1,4 +1,4 @@
-use module_core::{DType, Error, Result, Tensor, TensorOptions};
+use module_core::{DType, Error, Result, Tensor};
 
 use super::functional::{
     AffineOptions, InterpolationMode, RotateOptions, adjust_brightness, adjust_contrast,
@@ -122,6 +122,15 @@ impl Transform for RandAugment {
     }
 }
 
+/// `torch.linspace(first, last, count)[index]`, of `f32` from the nearer end, rounded once.
+fn step_of([first, last]: [f32; 2], index: usize, count: usize) -> f32 {
+    let step = (last - first) / (count - 1) as f32;
+    match index < count / 2 {
+        true => step.mul_add(index as f32, first),
+        false => step.mul_add(-((count - 1 - index) as f32), last),
+    }
+}
+
 impl RandAugment {
     /// How strong a change is, with a sign that is drawn where it has one.
     fn magnitude(&self, change: Change, height: usize, width: usize) -> Result<f64> {
@@ -141,9 +150,7 @@ impl RandAugment {
                 return Ok(f64::from((8.0 - taken).round_ties_even()));
             }
         };
-        let all = Tensor::linspace(last[0], last[1], bins, TensorOptions::from(DType::F32))?;
-        let all = all.to_vec::<f32>()?;
-        let magnitude = f64::from(all.get(index).copied().unwrap_or_default());
+        let magnitude = f64::from(step_of(last.map(|end| end as f32), index, bins));
         match signed && uniform([0.0, 1.0])? <= 0.5 {
             true => Ok(-magnitude),
             false => Ok(magnitude),

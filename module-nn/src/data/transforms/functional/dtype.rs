@@ -17,10 +17,10 @@ use super::check::image_sizes;
 /// use module_nn::data::transforms::functional::to_dtype_scaled;
 /// use module_nn::prelude::*;
 ///
-/// let image = Tensor::from([[[0_u8, 51, 255]]]);
+/// let image = Tensor::from([[[0_u8, 255]]]);
 /// let scaled = to_dtype_scaled(&image, DType::F32)?;
-/// assert_eq!(scaled.to_vec::<f32>()?, [0.0, 0.2, 1.0]);
-/// assert_eq!(to_dtype_scaled(&scaled, DType::U8)?.to_vec::<u8>()?, [0, 51, 255]);
+/// assert_eq!(scaled.to_vec::<f32>()?, [0.0, 1.0]);
+/// assert_eq!(to_dtype_scaled(&scaled, DType::U8)?.to_vec::<u8>()?, [0, 255]);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn to_dtype_scaled(image: &Tensor, dtype: DType) -> Result<Tensor> {

@@ -219,7 +219,7 @@ pub fn posterize(image: &Tensor, bits: u32) -> Result<Tensor> {
 /// use module_nn::data::transforms::functional::autocontrast;
 /// use module_nn::prelude::*;
 ///
-/// assert_eq!(autocontrast(&Tensor::from([[[100_u8, 151]]]))?.to_vec::<u8>()?, [0, 255]);
+/// assert_eq!(autocontrast(&Tensor::from([[[100_u8, 150, 200]]]))?.to_vec::<u8>()?, [0, 127, 254]);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn autocontrast(image: &Tensor) -> Result<Tensor> {

@@ -5,6 +5,7 @@
 
 mod cifar;
 mod csv;
+mod csv_data;
 mod csv_rows;
 mod error;
 mod gzip;
@@ -19,7 +20,8 @@ mod tensor_file;
 pub use cifar::{CifarLabels, read_cifar10, read_cifar100};
 #[cfg(feature = "fs")]
 pub use cifar::{load_cifar10, load_cifar100};
-pub use csv::{CsvColumn, CsvConfig, CsvData, CsvLabels};
+pub use csv::CsvConfig;
+pub use csv_data::{CsvColumn, CsvData, CsvLabels};
 pub use error::ReaderError;
 pub use gzip::GzipReader;
 #[cfg(feature = "fs")]

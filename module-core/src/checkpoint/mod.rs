@@ -42,6 +42,8 @@ mod sorted;
 mod stateful;
 #[cfg(feature = "fs")]
 mod temporary;
+#[cfg(feature = "fs")]
+mod tensor_file;
 #[cfg(feature = "torch-files")]
 mod torch_file;
 #[cfg(feature = "torch-files")]
@@ -73,6 +75,8 @@ pub use reader::{CheckpointReader, TensorPlace};
 #[cfg(any(feature = "fs", feature = "torch-files"))]
 pub use restored::{ChangedSetting, RestoreReport};
 pub use stateful::{Snapshot, Stateful};
+#[cfg(feature = "fs")]
+pub use tensor_file::TensorFile;
 #[cfg(feature = "torch-files")]
 pub use torch_object::TorchObject;
 #[cfg(feature = "fs")]

@@ -34,6 +34,29 @@ pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, 
     }
 }
 
+/// Where the elements lie in a file of so many bytes that is one array.
+#[cfg(feature = "fs")]
+pub(super) fn find(file: &std::fs::File, length: usize) -> Result<super::TensorPlace, FormatError> {
+    // A header is some hundred bytes long.
+    let mut bytes = vec![0; length.min(1 << 17)];
+    super::read_file::read_into(file, vec![(0, &mut bytes)])?;
+    let (header, elements) = split(&bytes)?;
+    let start = bytes.len() - elements.len();
+    let header = NpyHeader::parse(header)?;
+    let unlike = |what: &str| {
+        let problem = format!("{what}; save `numpy.ascontiguousarray` of it, little-endian");
+        Err(FormatError::Unsupported(problem))
+    };
+    if header.fortran && header.shape.len() > 1 {
+        return unlike("its elements lie column by column, so that rows cannot be read alone");
+    }
+    if header.big_endian {
+        return unlike("its elements are big-endian");
+    }
+    let range = start..length;
+    Ok(super::TensorPlace::new(header.dtype, header.shape, range))
+}
+
 /// The text of the header and the bytes of the elements.
 fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
     let cut = "it ends inside its header (truncated?); download or save it again";

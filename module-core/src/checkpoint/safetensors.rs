@@ -44,6 +44,33 @@ impl Format for Safetensors {
     }
 }
 
+/// Where a tensor lies in a file of so many bytes; a name that was dropped for a tie is found too.
+#[cfg(feature = "fs")]
+pub(super) fn find(
+    file: &std::fs::File,
+    length: usize,
+    key: &str,
+) -> Result<TensorPlace, FormatError> {
+    let mut start = vec![0; length.min(8)];
+    super::read_file::read_into(file, vec![(0, &mut start)])?;
+    let mut text = vec![0; Header::length(&start, length)?];
+    super::read_file::read_into(file, vec![(8, &mut text)])?;
+    let (mut places, metadata) = describe(&text, length)?;
+    let position = |key: &str| places.iter().position(|(other, _)| other == key);
+    let kept = || metadata.get(key).and_then(|kept| position(kept));
+    match position(key).or_else(kept) {
+        Some(found) => Ok(places.swap_remove(found).1),
+        None => {
+            let mut names = places.iter().map(|(name, _)| shorten(name));
+            let first = names.next().unwrap_or_default();
+            let (key, count) = (shorten(key), places.len());
+            let problem =
+                format!("it has no tensor `{key}`; the first of its {count} is `{first}`");
+            Err(FormatError::Unsupported(problem))
+        }
+    }
+}
+
 /// Names and places in the order of the places.
 type NamedPlaces = Vec<(String, TensorPlace)>;
 

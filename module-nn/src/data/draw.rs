@@ -23,6 +23,18 @@ pub(super) fn below(generator: &Generator, n: usize, count: usize) -> Result<Vec
     indices(generator, Distribution::Integers { low, high }, count)
 }
 
+/// `torch.empty(1).uniform_(low, high).item()`; `torch.rand(1)` from 0 to 1.
+pub(super) fn uniform(generator: &Generator, low: f64, high: f64) -> Result<f64> {
+    float(generator, Distribution::Uniform { low, high }, DType::F32)
+}
+
+/// One number in a dtype.
+pub(super) fn float(generator: &Generator, of: Distribution, dtype: DType) -> Result<f64> {
+    let drawn = Tensor::from_storage(generator.draw(of, 1, dtype)?, Layout::contiguous(1.into()));
+    let drawn = drawn.to_dtype(DType::F64)?.to_vec::<f64>()?;
+    Ok(drawn.first().copied().unwrap_or_default())
+}
+
 /// Non-negative integers as indices.
 pub(super) fn as_indices(drawn: Vec<i64>) -> Vec<usize> {
     let all = drawn.into_iter();

@@ -42,6 +42,12 @@ pub enum DataError {
         len: usize,
     },
 
+    /// Data sets of different lengths that were to be put side by side.
+    StackLengths {
+        /// Their numbers of samples.
+        lengths: Vec<usize>,
+    },
+
     /// A sample that does not go into one batch with the first one.
     Sample {
         /// Its position in the batch, from 0.
@@ -155,6 +161,11 @@ impl fmt::Display for DataError {
                     "random_split: lengths {lengths} add up to {sum}, and the data set has {len} samples"
                 )
             }
+            Self::StackLengths { lengths } => write!(
+                f,
+                "stack_dataset: the data sets have {} samples; the numbers must be equal",
+                list(lengths)
+            ),
             Self::Sample {
                 sample,
                 what,

@@ -36,13 +36,16 @@ mod loader_config;
 mod plan;
 mod position;
 mod random;
+mod readers;
 mod sample;
 mod sampler;
 mod sequential;
 mod split;
+mod stack;
 mod subset;
 mod subset_random;
 mod tensor_dataset;
+pub mod transforms;
 mod weighted;
 mod workers;
 
@@ -57,10 +60,19 @@ pub use error::DataError;
 pub use loader::DataLoader;
 pub use loader_config::DataLoaderConfig;
 pub use random::RandomSampler;
+pub use readers::{
+    CifarLabels, CsvColumn, CsvConfig, CsvData, CsvLabels, GzipReader, LabeledImages, ReaderError,
+    read_cifar10, read_cifar100, read_idx, read_mnist,
+};
+#[cfg(feature = "images")]
+pub use readers::{ImageFolder, load_image};
+#[cfg(feature = "fs")]
+pub use readers::{load_cifar10, load_cifar100, load_idx, load_mnist};
 pub use sample::Sample;
 pub use sampler::Sampler;
 pub use sequential::SequentialSampler;
 pub use split::{SplitLengths, random_split};
+pub use stack::{StackDataset, Stacked};
 pub use subset::Subset;
 pub use subset_random::SubsetRandomSampler;
 pub use tensor_dataset::{TensorDataset, TensorRows};

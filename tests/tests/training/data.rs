@@ -2,7 +2,9 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod golden;
+mod readers;
 mod resuming;
+mod transforms;
 mod workers;
 
 use module_nn::data::{

@@ -1,8 +1,8 @@
 //! Optimizers, and training as a whole.
 
 mod activation_checkpoint;
-mod averaging;
 mod autocast;
+mod averaging;
 mod clip_grads;
 mod curves;
 mod data;

@@ -1,0 +1,87 @@
+use module_core::{Error, Result, Tensor};
+
+use super::super::TensorDataset;
+
+/// A column of a table: its number from 0, or its name in the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CsvColumn {
+    /// The number, from 0.
+    Index(usize),
+    /// The name.
+    Name(String),
+}
+
+impl From<usize> for CsvColumn {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+impl From<&str> for CsvColumn {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
+impl From<String> for CsvColumn {
+    fn from(name: String) -> Self {
+        Self::Name(name)
+    }
+}
+
+/// What the column of labels holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CsvLabels {
+    /// Whole numbers, which become `I64`.
+    #[default]
+    Integers,
+    /// Names of classes, which become their positions in the sorted list of all names
+    /// ([`CsvData::classes`]).
+    Classes,
+    /// Numbers of the dtype of the other columns, as for a regression.
+    Numbers,
+}
+
+/// A table that [`CsvConfig`](super::CsvConfig) read.
+#[derive(Clone, Debug)]
+pub struct CsvData {
+    pub(super) names: Vec<String>,
+    pub(super) numbers: Tensor,
+    pub(super) labels: Option<Tensor>,
+    pub(super) classes: Vec<String>,
+}
+
+impl CsvData {
+    /// The names of the columns that were read; empty texts without a header.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The numbers, `[rows, columns]`.
+    pub fn numbers(&self) -> &Tensor {
+        &self.numbers
+    }
+
+    /// The labels, `[rows]`, if a column of them was named.
+    pub fn labels(&self) -> Option<&Tensor> {
+        self.labels.as_ref()
+    }
+
+    /// The names of the classes in order, where labels are [`CsvLabels::Classes`].
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// The rows with their labels as a data set.
+    ///
+    /// # Errors
+    ///
+    /// A table that was read without labels.
+    pub fn dataset(&self) -> Result<TensorDataset<(Tensor, Tensor)>> {
+        let labels = self.labels.clone().ok_or_else(|| {
+            let problem = "no column of labels was named; set `label`, or use `numbers`";
+            Error::argument("csv", "label", "none", problem)
+        })?;
+        TensorDataset::new((self.numbers.clone(), labels))
+    }
+}

@@ -1,0 +1,98 @@
+use module_core::{Error, Result, Tensor};
+
+use super::functional::{erase, image_sizes};
+use super::resized_crop::{log_ratio, rectangle};
+use super::{Transform, below, check_range, uniform};
+use crate::config::{Build, check_between, config};
+
+const OP: &str = "RandomErasing";
+
+config! {
+    /// The arguments of [`RandomErasing`].
+    pub struct RandomErasingConfig => RandomErasing {
+        optional {
+            /// The probability that something is erased.
+            p: f64 = 0.5,
+            /// The least and largest area of the rectangle, of the image's.
+            scale: [f64; 2] = [0.02, 0.33],
+            /// The least and largest height of the rectangle, of its width.
+            ratio: [f64; 2] = [0.3, 3.3],
+            /// What stands there then: one number, or one for each channel.
+            value: Vec<f64> = vec![0.0],
+        }
+    }
+}
+
+/// Erases a random rectangle of the image with some probability.
+///
+/// Source: Zhong et al., *Random Erasing Data Augmentation* (2017).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::transforms::{RandomErasingConfig, Transform};
+/// use module_nn::prelude::*;
+///
+/// let erasing = RandomErasingConfig::new().p(1.0).value(vec![9.0]).build()?;
+/// let image = erasing.apply(&Tensor::zeros([1, 9, 9], DType::U8)?)?;
+/// assert!(image.to_vec::<u8>()?.contains(&9));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomErasing {
+    config: RandomErasingConfig,
+    log_ratio: [f64; 2],
+}
+
+impl Build for RandomErasingConfig {
+    type Output = RandomErasing;
+
+    /// The transform.
+    ///
+    /// # Errors
+    ///
+    /// A probability or scale outside of `[0, 1]`, a scale or ratio that falls, no value.
+    fn build(&self) -> Result<RandomErasing> {
+        check_between(OP, "p", self.p, [0.0, 1.0])?;
+        check_range(OP, "scale", self.scale, [0.0, 1.0])?;
+        if self.value.is_empty() {
+            let problem = "must be one number, or one for each channel";
+            return Err(Error::argument(OP, "value", "[]", problem));
+        }
+        Ok(RandomErasing {
+            log_ratio: log_ratio(OP, self.ratio)?,
+            config: self.clone(),
+        })
+    }
+}
+
+impl Transform for RandomErasing {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let config = &self.config;
+        let [channels, height, width] = image_sizes(OP, image)?;
+        let value = &config.value;
+        if value.len() != 1 && value.len() != channels {
+            let problem = format!("must be one number or {channels}, one for each channel");
+            return Err(Error::argument(
+                OP,
+                "value",
+                format_args!("{value:?}"),
+                problem,
+            ));
+        }
+        if uniform([0.0, 1.0])? >= config.p {
+            return Ok(image.clone());
+        }
+        for _ in 0..10 {
+            // Here the ratio is that of the height to the width.
+            let [w, h] = rectangle(height * width, config.scale, self.log_ratio)?;
+            let (h, w) = (h as usize, w as usize);
+            if h < height && w < width {
+                let start = [below(height - h + 1)?, below(width - w + 1)?];
+                let value = Tensor::from(value.as_slice()).reshape([-1, 1, 1])?;
+                return erase(image, start, [h, w], &value.to_device(&image.device())?);
+            }
+        }
+        Ok(image.clone())
+    }
+}

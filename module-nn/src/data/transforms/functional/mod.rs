@@ -1,0 +1,35 @@
+//! What transforms do to images, as functions of tensors: torchvision's `transforms.v2.functional`.
+//!
+//! An image is `[…, channels, height, width]` of `U8` (0 to 255), `F32` or `F64` (0 to 1), with any number of dimensions in
+//! front, all of which are treated alike. Results have the dtype of the image, rounded or cut off where torchvision rounds or
+//! cuts off.
+
+mod affine;
+mod check;
+mod color;
+mod dtype;
+mod equalize;
+mod geometry;
+mod hue;
+mod pad;
+mod resize;
+mod resize_bytes;
+mod sample_places;
+mod sharpness;
+
+pub use affine::{AffineOptions, InterpolationMode, RotateOptions, affine, rotate};
+pub(super) use check::image_sizes;
+pub use color::{
+    adjust_brightness, adjust_contrast, adjust_saturation, autocontrast, invert, posterize,
+    rgb_to_grayscale, solarize,
+};
+pub(super) use dtype::check_std;
+pub use dtype::{normalize, to_dtype_scaled};
+pub use equalize::equalize;
+pub(super) use geometry::put;
+pub use geometry::{center_crop, crop, erase, horizontal_flip, vertical_flip};
+pub use hue::adjust_hue;
+pub use pad::{PaddingMode, pad};
+pub(super) use resize::check_size;
+pub use resize::{ResizeMode, resize, resized_crop};
+pub use sharpness::adjust_sharpness;

@@ -1,0 +1,100 @@
+use module_core::{Error, Result, Tensor};
+
+use super::functional::{PaddingMode, check_size, crop, image_sizes, pad};
+use super::{Transform, below};
+use crate::config::{Build, config};
+
+const OP: &str = "RandomCrop";
+
+config! {
+    /// The arguments of [`RandomCrop`].
+    pub struct RandomCropConfig => RandomCrop {
+        required {
+            /// Height and width of the part.
+            size: [usize; 2],
+        }
+        optional {
+            /// What is added to the image first: left, top, right and bottom.
+            padding: [usize; 4] = [0; 4],
+            /// Whether an image that is smaller than the part is padded on both sides.
+            pad_if_needed: bool = false,
+            /// What the padding is: nothing for 0, one number, or one for each channel.
+            fill: Vec<f64> = Vec::new(),
+            /// How it is padded.
+            padding_mode: PaddingMode = PaddingMode::Constant,
+        }
+    }
+}
+
+/// A part of the image at a random place.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::transforms::{RandomCropConfig, Transform};
+/// use module_nn::prelude::*;
+///
+/// let crop = RandomCropConfig::new([2, 2]).padding([1; 4]).build()?;
+/// let part = crop.apply(&Tensor::ones([3, 2, 2], DType::U8)?)?;
+/// assert_eq!(part.shape().to_string(), "[3, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomCrop {
+    config: RandomCropConfig,
+}
+
+impl Build for RandomCropConfig {
+    type Output = RandomCrop;
+
+    /// The transform.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0.
+    fn build(&self) -> Result<RandomCrop> {
+        check_size(OP, self.size)?;
+        let config = self.clone();
+        Ok(RandomCrop { config })
+    }
+}
+
+impl Transform for RandomCrop {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let config = &self.config;
+        let [_, mut height, mut width] = image_sizes(OP, image)?;
+        let [mut left, mut top, mut right, mut bottom] = config.padding;
+        (height, width) = (height + top + bottom, width + left + right);
+        let size = config.size;
+        if config.pad_if_needed {
+            let (more_y, more_x) = (
+                size[0].saturating_sub(height),
+                size[1].saturating_sub(width),
+            );
+            (top, bottom, height) = (top + more_y, bottom + more_y, height + 2 * more_y);
+            (left, right, width) = (left + more_x, right + more_x, width + 2 * more_x);
+        }
+        if height < size[0] || width < size[1] {
+            let problem = format!(
+                "is more than the padded image, [{height}, {width}]; set `pad_if_needed`, or resize it first"
+            );
+            return Err(Error::argument(
+                OP,
+                "size",
+                format_args!("{size:?}"),
+                problem,
+            ));
+        }
+        let place = |of: usize, size: usize| match of > size {
+            true => below(of - size + 1),
+            false => Ok(0),
+        };
+        let (y, x) = (place(height, size[0])?, place(width, size[1])?);
+        let padding = [left, top, right, bottom];
+        let padded = match padding == [0; 4] {
+            true => image.clone(),
+            false => pad(image, padding, &config.fill, config.padding_mode)?,
+        };
+        crop(&padded, [y as isize, x as isize], size)
+    }
+}

@@ -422,7 +422,7 @@ fn folders_of_images_are_listed_and_decoded() {
         let wide = |x: &Tensor| x.to_dtype(DType::I64).unwrap();
         let expected = tensors.get(&key).unwrap();
         assert_eq!(image.shape(), expected.shape());
-        let away = wide(&image).sub(&wide(expected)).unwrap().abs().unwrap();
+        let away = wide(&image).sub(wide(expected)).unwrap().abs().unwrap();
         let most = away.amax(..).unwrap().item::<i64>().unwrap();
         let mean = away
             .to_dtype(DType::F64)

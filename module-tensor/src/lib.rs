@@ -60,5 +60,5 @@ pub use tensor::{
 /// [`Tensor`].
 pub mod fused {
     pub use crate::backend::{Real, RecurrentOp, UpdateFormula};
-    pub use crate::ops::{RecurrentOptions, RecurrentOutput, recurrent, update_elements};
+    pub use crate::ops::{RecurrentOptions, RecurrentOutput, recurrent, unshare, update_elements};
 }

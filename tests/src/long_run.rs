@@ -55,6 +55,8 @@ pub struct LongRun {
     model: Net,
     optimizer: AdamW,
     schedule: WarmupCosine,
+    average: EMA,
+    scaler: GradScaler,
     loader: DataLoader<Data>,
     /// What dropout draws from.
     default_generator: Generator,
@@ -85,6 +87,11 @@ impl LongRun {
         let config = config.group(no_decay(&model), |group| group.weight_decay(0.0));
         let mut optimizer = config.build(&model)?;
         let schedule = WarmupCosine::new(&mut optimizer, 10, Self::STEPS as usize)?;
+        let average = EMA::new(&model, 0.9)?;
+        // Products in `f16`: the first scales overflow, and so does what they grow to every few steps.
+        let scaler = GradScalerConfig::new()
+            .init_scale(2.0_f64.powi(20))
+            .growth_interval(3);
         // The data are no part of a checkpoint: they are those of every run.
         let (x, y) = fork_rng(0, || {
             let x = Tensor::randn([SAMPLES, FEATURES], DType::F32)?;
@@ -96,6 +103,8 @@ impl LongRun {
             model,
             optimizer,
             schedule,
+            average,
+            scaler: scaler.build()?,
             loader: DataLoaderConfig::new()
                 .batch_size(4)
                 .shuffle(true)
@@ -114,6 +123,8 @@ impl LongRun {
             ("model", &mut self.model),
             ("optimizer", &mut self.optimizer),
             ("schedule", &mut self.schedule),
+            ("average", &mut self.average),
+            ("scaler", &mut self.scaler),
             ("data", &mut self.loader),
             ("default_generator", &mut self.default_generator),
             ("noise", &mut self.noise),
@@ -180,12 +191,18 @@ impl LongRun {
     fn train_step(&mut self, x: Tensor, y: &Tensor) -> Result<()> {
         let noise = Tensor::normal(x.shape().clone(), 0.0, 0.1, DType::F32, &self.noise)?;
         let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
-        let loss = criterion.loss(&self.model.call(x.add(&noise)?)?, y)?;
+        let loss = autocast(DType::F16, || {
+            criterion.loss(&self.model.call(x.add(&noise)?)?, y)
+        })?;
         self.model.zero_grad();
-        loss.backward()?;
+        self.scaler.scale(&loss)?.backward()?;
+        self.scaler.unscale(&self.model)?;
         clip_grad_norm(&self.model, 1.0)?;
-        self.optimizer.step(&self.model)?;
-        self.schedule.step(&mut self.optimizer)?;
+        if self.scaler.step(&mut self.optimizer, &self.model)? {
+            self.schedule.step(&mut self.optimizer)?;
+            self.average.update(&self.model)?;
+        }
+        self.scaler.update()?;
         self.losses.0.push(loss.item()?);
         self.step += 1;
         Ok(())

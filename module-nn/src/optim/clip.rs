@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use module_core::fused::{Real, UpdateFormula, unshare, update_elements};
 use module_core::{DType, Module, ModuleExt, Parameter, Result, Select, Tensor, Walk, no_grad};
 
 use super::OptimizerError;
@@ -97,8 +98,7 @@ pub fn clip_grad_value(model: &dyn Module, clip_value: f64) -> Result<()> {
     const NAME: &str = "clip_grad_value";
     at_least_0(NAME, "clip_value", clip_value)?;
     let gradients = gradients(NAME, model, &Select::all())?;
-    let clip = |gradient: &Gradient<'_>| gradient.grad.clamp(-clip_value, clip_value);
-    set_all(&gradients, clip)
+    change_all(gradients, Limit(clip_value))
 }
 
 /// The norm of order `norm_type` of all gradients of a model, as one vector: of none it is 0.
@@ -165,7 +165,7 @@ impl ClipGradNormConfig {
         if factor >= 1.0 {
             return Ok(total);
         }
-        set_all(&gradients, |gradient| gradient.grad.mul(factor))?;
+        change_all(gradients, Scale(factor))?;
         Ok(total)
     }
 }
@@ -230,15 +230,51 @@ fn total(norms: &[f64], norm_type: f64) -> f64 {
     }
 }
 
-/// Sets every gradient anew, when all of them are computed.
-fn set_all(
-    gradients: &[Gradient<'_>],
-    change: impl Fn(&Gradient<'_>) -> Result<Tensor>,
-) -> Result<()> {
-    let changed: Vec<Tensor> = gradients
-        .iter()
-        .map(|gradient| no_grad(|| change(gradient)))
-        .collect::<Result<_>>()?;
-    let mut pairs = gradients.iter().zip(changed);
-    pairs.try_for_each(|(gradient, changed)| gradient.parameter.set_grad(changed))
+#[derive(Clone, Copy)]
+struct Scale(f64);
+
+impl UpdateFormula<1, 0> for Scale {
+    #[inline]
+    fn apply<T: Real>(self, [grad]: [T; 1], []: [T; 0]) -> [T; 1] {
+        [grad * self.0]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Limit(f64);
+
+impl UpdateFormula<1, 0> for Limit {
+    #[inline]
+    fn apply<T: Real>(self, [grad]: [T; 1], []: [T; 0]) -> [T; 1] {
+        [grad.clamp(-self.0, self.0)]
+    }
+}
+
+/// Changes every gradient, where it lies if no other handle shares it.
+fn change_all(gradients: Vec<Gradient<'_>>, formula: impl UpdateFormula<1, 0>) -> Result<()> {
+    // Whatever needs memory has it before the first number changes.
+    let mut own = Vec::with_capacity(gradients.len());
+    for Gradient {
+        parameter, grad, ..
+    } in gradients
+    {
+        parameter.zero_grad();
+        own.push(Taken { parameter, grad });
+    }
+    own.iter_mut().try_for_each(|own| unshare(&mut own.grad))?;
+    own.iter_mut()
+        .try_for_each(|own| update_elements([&mut own.grad], [], formula))
+}
+
+/// A gradient that its parameter does not hold for now, and gets back.
+struct Taken<'a> {
+    parameter: &'a Parameter,
+    grad: Tensor,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        // It fits, as it did before.
+        let _ = self.parameter.set_grad(self.grad.clone());
+    }
 }

@@ -151,6 +151,13 @@ pub trait Backend: Any + Send + Sync {
     /// Folds the dimensions `dims`.
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage>;
 
+    /// The sums of the squares along the dimensions `dims`.
+    fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        let layout = Layout::contiguous(x.layout.shape().clone());
+        let storage = self.binary(BinaryOp::Mul, x.clone(), x)?;
+        self.reduce(ReduceOp::Sum, Operand { storage, layout }, dims)
+    }
+
     /// The place of an extreme element along `dim`, as `I64`.
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage>;
 

@@ -126,7 +126,7 @@ pub use sizes::{Padding, Sizes};
 pub use tensordot::TensordotDims;
 pub use unfold::UnfoldOptions;
 pub use unique::Unique;
-pub use update::update_elements;
+pub use update::{unshare, update_elements};
 pub use value::Value;
 
 use crate::backend::{Storage, UnaryOp};

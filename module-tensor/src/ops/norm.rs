@@ -79,7 +79,7 @@ impl Tensor {
         } else if p == 1.0 {
             sum(x.abs()?)?
         } else if p == 2.0 {
-            sum(x.mul(&x)?)?.sqrt()?
+            x.sum_squares(&dims, keepdim)?.sqrt()?
         } else {
             sum(x.abs()?.pow(p)?)?.pow(1.0 / p)?
         };
@@ -91,6 +91,16 @@ impl Tensor {
             kept,
         })
         .to_dtype(self.dtype())
+    }
+
+    /// `Σ x²`, untracked.
+    fn sum_squares(&self, dims: &[usize], keepdim: bool) -> Result<Self> {
+        if dims.is_empty() {
+            return self.mul(self);
+        }
+        let backend = self.device().backend();
+        let storage = backend.sum_squares(self.plain("norm")?, dims)?;
+        Ok(Self::fresh(storage, self.shape().reduced(dims, keepdim)))
     }
 
     /// `ln Σᵢ e^xᵢ` over `dims` (`..` for all) of a floating-point tensor, without overflow.

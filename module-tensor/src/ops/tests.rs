@@ -591,6 +591,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "arithmetic",
     "arrange",
     "attention",
+    "autocast",
     "avg_pool",
     "batch_norm",
     "cast",

@@ -3,7 +3,9 @@
 mod expr;
 
 use crate::Result;
-use crate::backend::{Formula, FormulaOp, FormulaStep, UpdateFormula, cpu_computes, update_cpu};
+use crate::backend::{
+    Formula, FormulaOp, FormulaStep, UpdateFormula, cpu_computes, cpu_unshare, update_cpu,
+};
 use crate::tensor::{NoGradient, Tensor};
 
 const NAME: &str = "update_elements";
@@ -73,6 +75,38 @@ pub fn update_elements<const W: usize, const R: usize>(
             };
         }
     }
+    done
+}
+
+/// Gives a tensor memory of its own, a copy where another handle shares it, so that [`update_elements`] needs none: what
+/// is to change several tensors or none asks for the memory of all of them first.
+///
+/// # Errors
+///
+/// Not enough memory for the copy; the tensor is as it was.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+/// use module_tensor::fused::unshare;
+///
+/// let x = Tensor::from([1.0_f32, 2.0]);
+/// let mut own = x.clone();
+/// unshare(&mut own)?;
+/// assert_eq!(own.to_vec::<f32>()?, x.to_vec::<f32>()?);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn unshare(x: &mut Tensor) -> Result<()> {
+    if !cpu_computes(x.device(), x.dtype()) {
+        return Ok(());
+    }
+    let edge = x.edge.take();
+    let numel = x.numel();
+    let done = x
+        .lie_from_start()
+        .and_then(|()| cpu_unshare(&mut x.storage, numel));
+    x.edge = edge;
     done
 }
 

@@ -128,3 +128,23 @@ fn a_limit_below_zero_is_refused() {
     );
     assert!(clip_grad_value(&model, f64::NAN).is_err());
 }
+
+#[test]
+fn gradients_are_clipped_where_they_lie_and_what_is_held_stays() {
+    let model = LinearConfig::new(2, 1).bias(false).build().unwrap();
+    let backward = || {
+        model.zero_grad();
+        let x = Tensor::from([[3.0_f32, 4.0]]);
+        model.call(x).unwrap().sum(..).unwrap().backward().unwrap();
+    };
+    backward();
+    let held = model.weight().grad().unwrap();
+    clip_grad_norm(&model, 1.0).unwrap();
+    assert_eq!(held.to_vec::<f32>().unwrap(), [3.0, 4.0]);
+    clip_grad_value(&model, 0.7).unwrap();
+    let clipped = model.weight().grad().unwrap().to_vec::<f32>().unwrap();
+    assert!(
+        (clipped[0] - 0.6).abs() < 1e-6 && clipped[1] == 0.7,
+        "{clipped:?}"
+    );
+}

@@ -145,6 +145,10 @@ impl Backend for CpuBackend {
         map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
     }
 
+    fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        map::through_wide([x], |[x]| reduce::sum_squares(x, dims))
+    }
+
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
         reduce::arg_reduce(op, x, dim)
     }

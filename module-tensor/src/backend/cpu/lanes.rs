@@ -19,8 +19,18 @@ pub(super) const BLOCK: usize = 1024;
 
 /// `Σ xᵢ`
 pub(super) fn sum<T: Number>(x: &[T]) -> T {
+    sum_by_blocks(x, |block| run_at_best_level(Sum(block)))
+}
+
+/// `Σ xᵢ²`
+pub(super) fn sum_of_squares<T: Number>(x: &[T]) -> T {
+    sum_by_blocks(x, |block| run_at_best_level(SumOfSquares(block)))
+}
+
+/// The sum of what is computed of each block.
+fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) -> T {
     if x.len() < 2 * LONG {
-        return sum_of_blocks(x);
+        return sum_of_blocks(x, block);
     }
     // Each stretch is added up by one thread, so that their number does not change the order.
     let mut partial = vec![T::zero(); x.len().div_ceil(LONG)];
@@ -28,7 +38,7 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
     let done = parallel_for(count, LONG / 8, Items(&mut partial, 1), &|range, sums| {
         let stretches = x[range.start * LONG..].chunks(LONG);
         for (sum, x) in sums.0.iter_mut().zip(stretches) {
-            *sum = sum_of_blocks(x);
+            *sum = sum_of_blocks(x, block);
         }
         Ok(())
     });
@@ -40,9 +50,9 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
 /// The minimum number of elements that one thread adds up.
 const LONG: usize = 1 << 16;
 
-fn sum_of_blocks<T: Number>(x: &[T]) -> T {
+fn sum_of_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T) -> T {
     let blocks = x.chunks(BLOCK);
-    blocks.fold(T::zero(), |sum, x| sum.plus(run_at_best_level(Sum(x))))
+    blocks.fold(T::zero(), |sum, x| sum.plus(block(x)))
 }
 
 /// [`sum`] of at most [`BLOCK`] elements, to be run in a loop.
@@ -62,6 +72,27 @@ impl<T: Number> Loop for Sum<'_, T> {
             }
         }
         let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        rest.plus(sum_of_lanes(partial))
+    }
+}
+
+/// [`sum_of_squares`] of at most [`BLOCK`] elements: the [`Sum`] of the squares.
+struct SumOfSquares<'a, T>(&'a [T]);
+
+impl<T: Number> Loop for SumOfSquares<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> T {
+        let mut partial = [T::zero(); WIDE_LANES];
+        let (chunks, rest) = self.0.as_chunks::<WIDE_LANES>();
+        for chunk in chunks {
+            for (sum, &v) in zip_mut(&mut partial, chunk) {
+                *sum = sum.plus(v.times(v));
+            }
+        }
+        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v.times(v)));
         rest.plus(sum_of_lanes(partial))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::lanes::sum;
+use super::lanes::{sum, sum_of_squares};
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
 use super::view::{slice, to_cow};
@@ -39,10 +39,9 @@ impl NumberKernel for Reduce<'_> {
             };
             return Ok(CpuStorage::wrap(vec![nothing; kept]));
         }
-        let leading = dims.iter().enumerate().all(|(i, &dim)| i == dim);
-        if let (true, true, ReduceOp::Sum, Some(values)) = (leading, kept > 1, op, slice::<T>(&x)?)
-        {
-            return Ok(CpuStorage::wrap(sum_columns(values, kept)));
+        let columns = is_leading(dims) && kept > 1 && op == ReduceOp::Sum;
+        if let (true, Some(values)) = (columns, slice::<T>(&x)?) {
+            return Ok(CpuStorage::wrap(sum_columns(values, kept, |v| v)));
         }
         let width = dims.iter().map(|&dim| shape[dim]).product();
         let x = reduced_last(&x, dims);
@@ -59,6 +58,40 @@ impl NumberKernel for Reduce<'_> {
     }
 }
 
+/// The sums of squares, in the order in which [`reduce`] sums.
+pub(super) fn sum_squares(x: Operand, dims: &[usize]) -> Result<Storage> {
+    run_number(x.storage.dtype(), SumSquares(x, dims))
+}
+
+struct SumSquares<'a>(Operand, &'a [usize]);
+
+impl NumberKernel for SumSquares<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        "norm"
+    }
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(x, dims) = self;
+        let shape = x.layout.shape();
+        let width: usize = dims.iter().map(|&dim| shape[dim]).product();
+        let kept = shape.reduced(dims, true).numel();
+        check_allocatable::<T>(kept)?;
+        if width == 0 {
+            return Ok(CpuStorage::wrap(vec![T::zero(); kept]));
+        }
+        if let (true, true, Some(values)) = (is_leading(dims), kept > 1, slice::<T>(&x)?) {
+            let sums = sum_columns(values, kept, |v| v.times(v));
+            return Ok(CpuStorage::wrap(sums));
+        }
+        let x = reduced_last(&x, dims);
+        let rows = to_cow::<T>(&x)?;
+        let sums = rows.chunks_exact(width).map(sum_of_squares);
+        Ok(CpuStorage::wrap(sums.collect()))
+    }
+}
+
 /// The same elements with the reduced dimensions after the others.
 fn reduced_last(x: &Operand, dims: &[usize]) -> Operand {
     let kept = (0..x.layout.rank()).filter(|dim| !dims.contains(dim));
@@ -69,8 +102,12 @@ fn reduced_last(x: &Operand, dims: &[usize]) -> Operand {
     }
 }
 
-/// The sums of columns, row after row, so that memory is read in order.
-fn sum_columns<T: Number>(values: &[T], width: usize) -> Vec<T> {
+fn is_leading(dims: &[usize]) -> bool {
+    dims.iter().enumerate().all(|(i, &dim)| i == dim)
+}
+
+/// The sums of columns of what `f` makes of the elements, row after row, so that memory is read in order.
+fn sum_columns<T: Number>(values: &[T], width: usize, f: impl Fn(T) -> T) -> Vec<T> {
     const ROWS: usize = 64;
     let mut total = vec![T::zero(); width];
     let mut partial = vec![T::zero(); width];
@@ -78,7 +115,7 @@ fn sum_columns<T: Number>(values: &[T], width: usize) -> Vec<T> {
         partial.fill(T::zero());
         for row in rows.chunks_exact(width) {
             for (sum, &v) in zip_mut(&mut partial, row) {
-                *sum = sum.plus(v);
+                *sum = sum.plus(f(v));
             }
         }
         for (sum, &v) in zip_mut(&mut total, &partial) {

@@ -19,6 +19,15 @@ pub(crate) fn cpu_computes(device: Device, dtype: DType) -> bool {
     device == Device::cpu() && matches!(dtype, DType::F32 | DType::F64)
 }
 
+/// Has the first `numel` elements in memory that no other handle shares.
+pub(crate) fn cpu_unshare(storage: &mut Storage, numel: usize) -> Result<()> {
+    const NAME: &str = "unshare";
+    match storage.dtype() {
+        DType::F32 => to_write::<f32>(NAME, storage, numel).map(|_| ()),
+        _ => to_write::<f64>(NAME, storage, numel).map(|_| ()),
+    }
+}
+
 /// Applies a formula to the first `numel` elements of memory.
 pub(crate) fn update_cpu<const W: usize, const R: usize>(
     op: &'static str,

@@ -1,19 +1,7 @@
 use module_core::{DType, Error, Result, Tensor, TensorOptions, options};
-use serde::{Deserialize, Serialize};
 
 use super::check::{floats, image_sizes};
-use super::sample_places::sample_places;
-
-/// How turned and sheared pixels are made of others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InterpolationMode {
-    /// The nearest pixel.
-    #[default]
-    Nearest,
-    /// Linear interpolation of four pixels.
-    Bilinear,
-}
+use super::sample_places::{InterpolationMode, sample_places};
 
 options! {
     /// The options of [`affine`], with torchvision's names.

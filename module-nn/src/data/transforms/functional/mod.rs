@@ -17,7 +17,7 @@ mod resize_bytes;
 mod sample_places;
 mod sharpness;
 
-pub use affine::{AffineOptions, InterpolationMode, RotateOptions, affine, rotate};
+pub use affine::{AffineOptions, RotateOptions, affine, rotate};
 pub(super) use check::image_sizes;
 pub use color::{
     adjust_brightness, adjust_contrast, adjust_saturation, autocontrast, invert, posterize,
@@ -32,4 +32,5 @@ pub use hue::adjust_hue;
 pub use pad::{PaddingMode, pad};
 pub(super) use resize::check_size;
 pub use resize::{ResizeMode, resize, resized_crop};
+pub use sample_places::InterpolationMode;
 pub use sharpness::adjust_sharpness;

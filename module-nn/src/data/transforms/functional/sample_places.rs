@@ -2,8 +2,18 @@
 //! add at once: a quarter turn reads exactly between two pixels, and the last bit says which.
 
 use module_core::{DType, Element, Result, Tensor};
+use serde::{Deserialize, Serialize};
 
-use super::InterpolationMode;
+/// How turned and sheared pixels are made of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterpolationMode {
+    /// The nearest pixel.
+    #[default]
+    Nearest,
+    /// Linear interpolation of four pixels.
+    Bilinear,
+}
 
 /// Images `[count, channels, height, width]` at places `[height', width', 2]`, x and y from -1 to 1; zeros outside.
 pub(super) fn sample_places(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use module_nn::activation_checkpoint::checkpoint;
 use module_nn::prelude::*;
 use module_nn::rng::default_generator;
-use module_nn::{AutogradError, BackwardOptions, CheckpointedSequential, autograd};
+use module_nn::{AutogradError, BackwardOptions, CheckpointedSequential, FunctionalCall, autograd};
 use module_tests::golden::{self, Tolerance, assert_close};
 use serde_json::Value;
 
@@ -444,5 +444,69 @@ fn a_sequential_in_segments_has_the_same_keys() {
             error.contains("must be from 1 to the 8 layer(s)"),
             "{error}"
         );
+    }
+}
+
+fn single(seed: u64, shape: &[usize]) -> Tensor {
+    let x = leaf(seed, shape).detach().to_dtype(DType::F32).unwrap();
+    x.with_grad().unwrap()
+}
+
+/// The scopes of the first run are entered again, whatever scope the backward pass runs in.
+#[test]
+fn the_dtype_of_mixed_precision_is_that_of_the_first_run() {
+    let net = Arc::new(fork_rng(3, network).unwrap());
+    let gradients = |recomputed: bool| {
+        net.eval();
+        net.zero_grad();
+        let x = single(5, &[4, 6]);
+        let own = net.clone();
+        let out = autocast(DType::BF16, || match recomputed {
+            true => checkpoint(move |x: Tensor| own.call(x), x.clone()),
+            false => own.call(x.clone()),
+        });
+        let out = out.unwrap();
+        assert_eq!(out.dtype(), DType::BF16);
+        out.to_dtype(DType::F32)
+            .unwrap()
+            .sum(..)
+            .unwrap()
+            .backward()
+            .unwrap();
+        let parameters = net.named_parameters().map(|(_, p)| p.grad());
+        parameters.chain([x.grad()]).collect::<Vec<_>>()
+    };
+    for (a, b) in gradients(true).iter().zip(&gradients(false)) {
+        assert!(a.is_some());
+        assert_equal(a, b, "mixed precision");
+    }
+}
+
+#[test]
+fn values_of_a_functional_call_are_those_of_the_first_run() {
+    let layer = Arc::new(fork_rng(3, || Linear::new(6, 2)).unwrap());
+    let gradients = |recomputed: bool| {
+        layer.zero_grad();
+        let (x, weight) = (single(5, &[4, 6]), single(6, &[2, 6]));
+        let own = layer.clone();
+        let run = move |x: Tensor| own.call(x)?.tanh();
+        let out =
+            FunctionalCall::new(&*layer).run([("weight", weight.clone())], || match recomputed {
+                true => checkpoint(run, x.clone()),
+                false => run(x.clone()),
+            });
+        out.unwrap()
+            .square()
+            .unwrap()
+            .sum(..)
+            .unwrap()
+            .backward()
+            .unwrap();
+        assert!(layer.weight().grad().is_none());
+        [x.grad(), weight.grad()]
+    };
+    for (a, b) in gradients(true).iter().zip(&gradients(false)) {
+        assert!(a.is_some());
+        assert_equal(a, b, "functional call");
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use module_nn::optim::no_decay;
 use module_nn::prelude::*;
+use module_nn::set_num_threads;
 
 const TURNS: usize = 40;
 const STEPS: usize = 10;

@@ -4,6 +4,7 @@ use super::classes::check_task;
 use super::metric::metric;
 use super::read::{
     check_classes, check_same_shape, check_scores_shape, floats, integers, probabilities,
+    wrong_dtype,
 };
 use super::totals::{Totals, numbers};
 use super::{Average, MetricError, Task};
@@ -156,15 +157,8 @@ impl AUROC {
             ..
         } = self.config;
         if !preds.dtype().is_floating_point() {
-            let (metric, what, dtype) = (NAME, "preds", preds.dtype());
             let expected = "probabilities or logits as floating-point numbers";
-            return Err(MetricError::DType {
-                metric,
-                what,
-                dtype,
-                expected,
-            }
-            .into());
+            return Err(wrong_dtype(NAME, "preds", preds, expected));
         }
         let classes = task.num_classes();
         let truth = integers(NAME, "target", target)?;

@@ -2,7 +2,7 @@ use module_core::{Result, Tensor};
 
 use super::MetricError;
 use super::metric::metric;
-use super::read::{check_classes, floats, integers, shapes};
+use super::read::{check_classes, floats, integers, shapes, wrong_dtype};
 use super::totals::Sums;
 use crate::config::{Build, config};
 
@@ -78,17 +78,9 @@ impl Default for Perplexity {
 impl Perplexity {
     fn add(&mut self, preds: &Tensor, target: &Tensor) -> Result<()> {
         const NAME: &str = "Perplexity";
-        let dtype = preds.dtype();
-        if !dtype.is_floating_point() {
-            let (metric, what) = (NAME, "preds");
+        if !preds.dtype().is_floating_point() {
             let expected = "logits as floating-point numbers";
-            return Err(MetricError::DType {
-                metric,
-                what,
-                dtype,
-                expected,
-            }
-            .into());
+            return Err(wrong_dtype(NAME, "preds", preds, expected));
         }
         let classes = match preds.shape().split_last() {
             Some((&classes, leading)) if *leading == **target.shape() => classes,

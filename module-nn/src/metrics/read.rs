@@ -1,8 +1,25 @@
 //! Tensors as numbers of the host.
 
-use module_core::{DType, Result, Tensor};
+use module_core::{DType, Error, Result, Tensor};
 
 use super::MetricError;
+
+/// The error of a dtype that is not expected.
+pub(super) fn wrong_dtype(
+    metric: &'static str,
+    what: &'static str,
+    tensor: &Tensor,
+    expected: &'static str,
+) -> Error {
+    let dtype = tensor.dtype();
+    let error = MetricError::DType {
+        metric,
+        what,
+        dtype,
+        expected,
+    };
+    error.into()
+}
 
 /// The elements of integers or truth values.
 pub(super) fn integers(
@@ -12,14 +29,7 @@ pub(super) fn integers(
 ) -> Result<Vec<i64>> {
     let dtype = tensor.dtype();
     if dtype.is_floating_point() || dtype.is_complex() {
-        let expected = "classes as integers";
-        return Err(MetricError::DType {
-            metric,
-            what,
-            dtype,
-            expected,
-        }
-        .into());
+        return Err(wrong_dtype(metric, what, tensor, "classes as integers"));
     }
     tensor.to_dtype(DType::I64)?.to_vec()
 }
@@ -32,14 +42,7 @@ pub(super) fn floats(
 ) -> Result<Vec<f64>> {
     let dtype = tensor.dtype();
     if dtype.is_complex() {
-        let expected = "real numbers";
-        return Err(MetricError::DType {
-            metric,
-            what,
-            dtype,
-            expected,
-        }
-        .into());
+        return Err(wrong_dtype(metric, what, tensor, "real numbers"));
     }
     tensor.detach().to_dtype(DType::F64)?.to_vec()
 }

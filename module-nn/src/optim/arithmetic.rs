@@ -22,6 +22,25 @@ pub(super) fn decay_value<T: Real>(value: T, lr: f64, weight_decay: f64) -> T {
     }
 }
 
+/// The parameter after a weight decay that is decoupled, and the gradient with one that is not.
+#[inline]
+pub(super) fn decay_either<T: Real>(value: T, grad: T, decay: EitherDecay) -> (T, T) {
+    let (decoupled, coupled) = match decay.decoupled {
+        true => (decay.weight_decay, 0.0),
+        false => (0.0, decay.weight_decay),
+    };
+    let value = decay_value(value, decay.lr, decoupled);
+    (value, decay_gradient(grad, value, coupled, decay.maximize))
+}
+
+/// The options of [`decay_either`].
+pub(super) struct EitherDecay {
+    pub(super) lr: f64,
+    pub(super) weight_decay: f64,
+    pub(super) decoupled: bool,
+    pub(super) maximize: bool,
+}
+
 /// The average of squares, `β·v + (1 - β)·g²`.
 #[inline]
 pub(super) fn average_square<T: Real>(average: T, grad: T, beta: f64) -> T {

@@ -1,7 +1,7 @@
 use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
-use super::arithmetic::{average_square, decay_gradient, decay_value, power};
+use super::arithmetic::{EitherDecay, average_square, decay_either, power};
 use super::range::{at_least_0, below_1};
 use super::rule::{UpdateInPlace, update_copy};
 use super::state_fields::{FirstState, or_insert_with, param_state};
@@ -83,6 +83,17 @@ impl NAdam {
     /// A negative learning rate.
     pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
         NAdamConfig::new(lr).build(model)
+    }
+}
+
+impl NAdamConfig {
+    fn decay(&self) -> EitherDecay {
+        EitherDecay {
+            lr: self.lr,
+            weight_decay: self.weight_decay,
+            decoupled: self.decoupled_weight_decay,
+            maximize: self.maximize,
+        }
     }
 }
 
@@ -174,13 +185,8 @@ struct Step<'a> {
 impl UpdateFormula<3, 1> for Step<'_> {
     #[inline]
     fn apply<T: Real>(self, [p, m, v]: [T; 3], [g]: [T; 1]) -> [T; 3] {
-        let NAdamConfig { lr, betas, .. } = *self.options;
-        let (decoupled, coupled) = match self.options.decoupled_weight_decay {
-            true => (self.options.weight_decay, 0.0),
-            false => (0.0, self.options.weight_decay),
-        };
-        let p = decay_value(p, lr, decoupled);
-        let g = decay_gradient(g, p, coupled, self.options.maximize);
+        let betas = self.options.betas;
+        let (p, g) = decay_either(p, g, self.options.decay());
         let m = m.lerp(g, 1.0 - betas.0);
         let v = average_square(v, g, betas.1);
         let root = (v / self.correction2).sqrt() + self.options.eps;

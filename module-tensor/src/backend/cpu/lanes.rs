@@ -24,7 +24,9 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
 
 /// `Σ xᵢ²`
 pub(super) fn sum_of_squares<T: Number>(x: &[T]) -> T {
-    sum_by_blocks(x, |block| run_at_best_level(SumOfSquares(block)))
+    sum_by_blocks(x, |block| {
+        run_at_best_level(SumOf(block, |v: T| v.times(v)))
+    })
 }
 
 /// The sum of what is computed of each block.
@@ -64,35 +66,28 @@ impl<T: Number> Loop for Sum<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) -> T {
-        let mut partial = [T::zero(); WIDE_LANES];
-        let (chunks, rest) = self.0.as_chunks::<WIDE_LANES>();
-        for chunk in chunks {
-            for (sum, &v) in zip_mut(&mut partial, chunk) {
-                *sum = sum.plus(v);
-            }
-        }
-        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v));
-        rest.plus(sum_of_lanes(partial))
+        SumOf(self.0, |v| v).run()
     }
 }
 
-/// [`sum_of_squares`] of at most [`BLOCK`] elements: the [`Sum`] of the squares.
-struct SumOfSquares<'a, T>(&'a [T]);
+/// The sum of what a function gives of each of at most [`BLOCK`] elements.
+struct SumOf<'a, T, F>(&'a [T], F);
 
-impl<T: Number> Loop for SumOfSquares<'_, T> {
+impl<T: Number, F: Fn(T) -> T> Loop for SumOf<'_, T, F> {
     type Output = T;
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) -> T {
+        let Self(x, f) = self;
         let mut partial = [T::zero(); WIDE_LANES];
-        let (chunks, rest) = self.0.as_chunks::<WIDE_LANES>();
+        let (chunks, rest) = x.as_chunks::<WIDE_LANES>();
         for chunk in chunks {
             for (sum, &v) in zip_mut(&mut partial, chunk) {
-                *sum = sum.plus(v.times(v));
+                *sum = sum.plus(f(v));
             }
         }
-        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(v.times(v)));
+        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(f(v)));
         rest.plus(sum_of_lanes(partial))
     }
 }

@@ -2,11 +2,12 @@
 
 `case` is `{"cases": [{"kwargs", "dtype", "losses", "func_evals"}]}`: the loss that each step returned. `x`, `y` and
 `init.<key>` (f64) are those of all cases, cast to their dtypes; `<n>/end.<key>` are the parameters of case n at the end.
+Of a case with `saved`, `<n>/saved.<key>` are those after so many steps, and `torch_optimizers/lbfgs_<n>.pt` is `optimizer.state_dict()` then.
 """
 
 import torch
 
-from common import DTYPES, random, write_safetensors
+from common import DATA, DTYPES, random, write_safetensors
 
 CASES = [
     dict(lr=0.5),
@@ -43,13 +44,20 @@ def write():
                     return loss
 
                 steps = 6 if dtype == "f64" else 1
-                losses = [opt.step(closure).item() for _ in range(steps)]
+                number, saved = len(cases), 3 if dtype == "f64" else None
+                losses = []
+                for step in range(steps):
+                    losses.append(opt.step(closure).item())
+                    if step + 1 == saved:
+                        torch.save(opt.state_dict(), DATA / "torch_optimizers" / f"lbfgs_{number}.pt")
+                        for key, p in model.named_parameters():
+                            tensors[f"{number}/saved.{key}"] = p.detach().clone()
                 for key, p in model.named_parameters():
                     tensors[f"{len(cases)}/end.{key}"] = p.detach().clone()
                 state = opt.state[next(model.parameters())]
                 named = {**kwargs, **({"maximize": True} if maximize else {})}
                 cases.append(
-                    {"kwargs": named, "dtype": dtype, "losses": losses, "func_evals": state["func_evals"]}
+                    {"kwargs": named, "dtype": dtype, "losses": losses, "func_evals": state["func_evals"], "saved": saved}
                 )
     write_safetensors("lbfgs.safetensors", tensors, {"cases": cases})
     return len(cases)

@@ -1,6 +1,7 @@
 //! LBFGS steps as PyTorch's, with and without a line search, and goes on from a checkpoint.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_nn::TorchObject;
 use module_nn::functional::{Reduction, mse_loss};
 use module_nn::optim::{LBFGS, LBFGSConfig, OptimizerError};
 use module_nn::prelude::*;
@@ -155,4 +156,172 @@ fn what_cannot_be_meant_is_refused() {
             .to_string()
             .contains("it is the state of SGD")
     );
+}
+
+/// The cases of which PyTorch saved the optimizer in the middle: their number, and after how many steps.
+fn saved(cases: &[Value]) -> impl Iterator<Item = (usize, &Value, usize)> {
+    let numbered = cases.iter().enumerate();
+    numbered.filter_map(|(n, case)| Some((n, case, case["saved"].as_u64()? as usize)))
+}
+
+#[test]
+fn a_run_of_pytorch_goes_on_here() {
+    let (recorded, tensors) = golden::load("lbfgs.safetensors");
+    let cases = recorded["cases"].as_array().expect("cases");
+    assert_eq!(saved(cases).count(), 7);
+    for (number, case, steps) in saved(cases) {
+        let run = Run::new(case, &tensors);
+        for (path, parameter) in run.model.named_parameters() {
+            let value = tensors.get(&format!("{number}/saved.{path}"));
+            parameter.set(value.expect("recorded").clone()).unwrap();
+        }
+        // The options come from the file.
+        let mut optimizer = LBFGS::new(&run.model, 9.0).unwrap();
+        let path = golden::path(format!("torch_optimizers/lbfgs_{number}.pt"));
+        optimizer.load_torch(&path).unwrap();
+        let losses = case["losses"].as_array().expect("losses");
+        for (step, loss) in losses.iter().enumerate().skip(steps) {
+            let (ours, loss) = (run.step(&mut optimizer), loss.as_f64().expect("a number"));
+            assert!(
+                (ours - loss).abs() <= 1e-9 * loss.abs() + 1e-12,
+                "{case}: step {step}: {ours} instead of {loss}"
+            );
+        }
+    }
+}
+
+/// What PyTorch finds in our file is what it wrote itself.
+#[test]
+fn what_was_loaded_is_written_as_pytorch_does() {
+    let (recorded, tensors) = golden::load("lbfgs.safetensors");
+    for (number, case, _) in saved(recorded["cases"].as_array().expect("cases")) {
+        let run = Run::new(case, &tensors);
+        let mut optimizer = LBFGS::new(&run.model, 9.0).unwrap();
+        let theirs =
+            TorchObject::load(golden::path(format!("torch_optimizers/lbfgs_{number}.pt"))).unwrap();
+        optimizer.load_torch_state_dict(&theirs).unwrap();
+        let bytes = optimizer.torch_state_dict().unwrap().to_bytes().unwrap();
+        let ours = TorchObject::from_bytes(bytes).unwrap();
+        assert_same(&ours, &theirs, "");
+        let mut again = LBFGS::new(&run.model, 9.0).unwrap();
+        again.load_torch_state_dict(&ours).unwrap();
+        assert_eq!(bits(&again), bits(&optimizer));
+    }
+}
+
+/// PyTorch finds these two missing, and makes them anew.
+const NOT_WRITTEN: [&str; 2] = ["al", "prev_loss"];
+
+fn assert_same(ours: &TorchObject, theirs: &TorchObject, place: &str) {
+    match (ours, theirs) {
+        (TorchObject::Dict(own), TorchObject::Dict(all)) => {
+            let text = |key: &TorchObject| match key {
+                TorchObject::Text(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let own: Vec<_> = own.iter().map(|(key, value)| (text(key), value)).collect();
+            let all = all.iter().map(|(key, value)| (text(key), value));
+            let all: Vec<_> = all
+                .filter(|(key, _)| !NOT_WRITTEN.contains(&key.as_str()))
+                .collect();
+            assert_eq!(own.len(), all.len(), "{place}");
+            for ((key, ours), (name, theirs)) in own.iter().zip(&all) {
+                assert_eq!(key, name, "{place}");
+                assert_same(ours, theirs, &format!("{place}.{key}"));
+            }
+        }
+        (TorchObject::List(own), TorchObject::List(all)) => {
+            assert_eq!(own.len(), all.len(), "{place}");
+            for (i, (ours, theirs)) in own.iter().zip(all).enumerate() {
+                assert_same(ours, theirs, &format!("{place}[{i}]"));
+            }
+        }
+        (TorchObject::Tensor(ours), TorchObject::Tensor(theirs)) => {
+            compare(ours, theirs, Tolerance::EXACT).unwrap_or_else(|e| panic!("{place}: {e}"));
+        }
+        // A step may be either.
+        (TorchObject::Float(ours), TorchObject::Tensor(theirs)) if place.ends_with(".t") => {
+            assert_eq!(
+                *ours,
+                theirs.to_dtype(DType::F64).unwrap().item::<f64>().unwrap()
+            );
+        }
+        _ => assert_eq!(ours.to_string(), theirs.to_string(), "{place}"),
+    }
+}
+
+fn bits(optimizer: &LBFGS) -> Vec<(String, Vec<f64>)> {
+    let state = optimizer.state().unwrap();
+    let tensors = state.tensors().iter();
+    let numbers = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    tensors
+        .map(|(name, x)| (name.to_owned(), numbers(x)))
+        .collect()
+}
+
+#[test]
+fn states_that_do_not_fit_are_refused_and_change_nothing() {
+    let (recorded, tensors) = golden::load("lbfgs.safetensors");
+    let run = Run::new(&recorded["cases"][0], &tensors);
+    let mut optimizer = LBFGS::new(&run.model, 0.25).unwrap();
+    run.step(&mut optimizer);
+    let before = bits(&optimizer);
+    let good = TorchObject::load(golden::path("torch_optimizers/lbfgs_0.pt")).unwrap();
+    let other = Linear::new(2, 2).unwrap();
+    let mut of_another = LBFGS::new(&other, 0.25).unwrap();
+    let error = of_another
+        .load_torch_state_dict(&good)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("is of 4 parameter(s), and this optimizer has 2"),
+        "{error}"
+    );
+    for (wrong, text) in [
+        (TorchObject::Int(3), "is no `optimizer.state_dict()`"),
+        (without(&good, "t"), "`t`: it is missing"),
+        (without(&good, "lr"), "`lr`: it is missing"),
+        (with(&good, "lr", (-1.0).into()), "`lr`: -1 is below 0"),
+        (
+            with(&good, "line_search_fn", "armijo".into()),
+            "`line_search_fn`: the text `armijo` is not known",
+        ),
+        (
+            with(&good, "d", TorchObject::Tensor(Tensor::from([1.0]))),
+            "`d`: it has the shape [1]",
+        ),
+        (
+            with(&good, "ro", TorchObject::List(Vec::new())),
+            "`old_dirs`, `old_stps` and `ro` have",
+        ),
+    ] {
+        let error = optimizer.load_torch_state_dict(&wrong).unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+        assert_eq!((bits(&optimizer), optimizer.lr()), (before.clone(), 0.25));
+    }
+}
+
+/// An object without what stands under a name, wherever it does.
+fn without(object: &TorchObject, name: &str) -> TorchObject {
+    change(object, name, &None)
+}
+
+fn with(object: &TorchObject, name: &str, value: TorchObject) -> TorchObject {
+    change(object, name, &Some(value))
+}
+
+fn change(object: &TorchObject, name: &str, to: &Option<TorchObject>) -> TorchObject {
+    match object {
+        TorchObject::Dict(pairs) => {
+            let changed = pairs.iter().filter_map(|(key, value)| match key {
+                TorchObject::Text(text) if text == name => Some((key.clone(), to.clone()?)),
+                _ => Some((key.clone(), change(value, name, to))),
+            });
+            TorchObject::Dict(changed.collect())
+        }
+        TorchObject::List(items) => {
+            TorchObject::List(items.iter().map(|item| change(item, name, to)).collect())
+        }
+        other => other.clone(),
+    }
 }

@@ -6,25 +6,25 @@ use module_core::{DType, Result, Tensor};
 
 /// The difference of two gradients, and the step between them.
 #[derive(Clone)]
-pub(super) struct Pair {
-    pub(super) grads: Tensor,
-    pub(super) step: Tensor,
+pub(in crate::optim) struct Pair {
+    pub(in crate::optim) grads: Tensor,
+    pub(in crate::optim) step: Tensor,
     /// The inverse of the product of both.
-    pub(super) rho: f64,
+    pub(in crate::optim) rho: f64,
 }
 
 /// All that an iteration finds of those before it.
 #[derive(Clone)]
-pub(super) struct History {
-    pub(super) func_evals: u64,
-    pub(super) n_iter: u64,
-    pub(super) direction: Option<Tensor>,
-    pub(super) last_grad: Option<Tensor>,
+pub(in crate::optim) struct History {
+    pub(in crate::optim) func_evals: u64,
+    pub(in crate::optim) n_iter: u64,
+    pub(in crate::optim) direction: Option<Tensor>,
+    pub(in crate::optim) last_grad: Option<Tensor>,
     /// The length of the last step.
-    pub(super) step: f64,
+    pub(in crate::optim) step: f64,
     /// The estimate of the inverse of the Hessian's diagonal.
-    pub(super) diagonal: f64,
-    pub(super) pairs: VecDeque<Pair>,
+    pub(in crate::optim) diagonal: f64,
+    pub(in crate::optim) pairs: VecDeque<Pair>,
 }
 
 impl Default for History {

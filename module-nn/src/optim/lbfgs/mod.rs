@@ -7,7 +7,9 @@ mod state;
 use module_core::{DType, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
 use serde::{Deserialize, Serialize};
 
-use self::history::{History, item};
+pub(super) use self::history::History;
+pub(super) use self::history::Pair;
+use self::history::item;
 use self::line_search::{LineSearch, Trial};
 use super::range::at_least_0;
 use super::{OptimizerError, ParamStates};
@@ -46,9 +48,9 @@ use crate::config::config;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct LBFGS {
-    config: LBFGSConfig,
-    parameters: ParamStates<()>,
-    history: History,
+    pub(super) config: LBFGSConfig,
+    pub(super) parameters: ParamStates<()>,
+    pub(super) history: History,
 }
 
 /// How [`LBFGS`] finds the length of a step.

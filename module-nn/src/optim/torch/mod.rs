@@ -4,6 +4,7 @@
 //! the state that ours would have saved, and is taken up as that is, so that it is checked in the same way.
 
 mod layouts;
+mod lbfgs;
 mod options;
 mod read;
 mod values;

@@ -44,7 +44,8 @@ impl LBFGS {
     ///
     /// let saved = optimizer.torch_state_dict()?;
     /// let mut resumed = LBFGS::new(&model, 1.0)?;
-    /// assert_eq!(resumed.load_torch_state_dict(&saved)?.to_string(), "restored; lr was 1.0 and is 0.5");
+    /// let report = resumed.load_torch_state_dict(&saved)?.to_string();
+    /// assert!(report.starts_with("restored; lr was 1.0 and is 0.5"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn torch_state_dict(&self) -> Result<TorchObject> {

@@ -37,7 +37,7 @@ fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) ->
     // Each stretch is added up by one thread, so that their number does not change the order.
     let mut partial = vec![T::zero(); x.len().div_ceil(LONG)];
     let count = partial.len();
-    let done = parallel_for(count, LONG / 8, Items(&mut partial, 1), &|range, sums| {
+    let done = parallel_for(count, LONG / 4, Items(&mut partial, 1), &|range, sums| {
         let stretches = x[range.start * LONG..].chunks(LONG);
         for (sum, x) in sums.0.iter_mut().zip(stretches) {
             *sum = sum_of_blocks(x, block);

@@ -1,15 +1,13 @@
 //! L-BFGS.
 
-mod history;
+pub(super) mod history;
 mod line_search;
 mod state;
 
 use module_core::{DType, Module, ModuleExt, Parameter, Result, Tensor, no_grad};
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::history::History;
-pub(super) use self::history::Pair;
-use self::history::item;
+use self::history::{History, item};
 use self::line_search::{LineSearch, Trial};
 use super::range::at_least_0;
 use super::{OptimizerError, ParamStates};

@@ -9,7 +9,7 @@ use module_core::ReadOptions;
 use module_core::{Error, RestoreReport, Result, Stateful, Tensor, TorchObject};
 
 use super::values::{number, steps};
-use crate::optim::lbfgs::{History, Pair};
+use crate::optim::lbfgs::history::{History, Pair};
 use crate::optim::{LBFGS, LBFGSConfig, LineSearchFn, OptimizerError};
 
 const OPTIMIZER: &str = "LBFGS";
@@ -193,7 +193,7 @@ impl LBFGS {
             usize::try_from(count).map_err(|problem| named(name, problem.to_string()))
         };
         let lr = float("lr")?;
-        if !(lr >= 0.0) {
+        if lr.is_nan() || lr < 0.0 {
             return Err(named("lr", format!("{lr} is below 0 or not a number")));
         }
         let line_search_fn = match get("line_search_fn")? {

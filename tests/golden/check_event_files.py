@@ -1,7 +1,7 @@
 """Read event files that the tests wrote with TensorBoard's own reader, and compare them with PyTorch's.
 
-    EVENT_FILES=/tmp/events cargo test -p module-tests --test training event_files
-    python check_event_files.py /tmp/events
+    EVENT_FILES="$PWD/events" cargo test -p module-tests --test training event_files
+    python check_event_files.py events
 
 Every value must be there and be equal; bits of sums and compressed images may differ.
 """

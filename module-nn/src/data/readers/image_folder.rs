@@ -24,14 +24,18 @@ const EXTENSIONS: [&str; 3] = ["jpg", "jpeg", "png"];
 ///
 /// # Example
 ///
-/// ```no_run
+/// ```
 /// use module_nn::data::{DataLoaderConfig, DatasetExt, ImageFolder};
 /// use module_nn::data::transforms::functional::center_crop;
 ///
-/// let dataset = ImageFolder::new("pictures/train")?;
-/// println!("{:?}: {} images", dataset.classes(), dataset.samples().len());
+/// # let train = std::env::temp_dir().join(format!("doc-images-{}", std::process::id()));
+/// # std::fs::create_dir_all(train.join("cat"))?;
+/// # std::fs::write(train.join("cat").join("one.png"), [])?;
+/// let dataset = ImageFolder::new(&train)?;
+/// assert_eq!((dataset.classes(), dataset.samples().len()), (&["cat".to_owned()][..], 1));
 /// let dataset = dataset.map(|(image, class)| Ok((center_crop(&image, [224, 224])?, class)));
 /// let loader = DataLoaderConfig::new().batch_size(32).shuffle(true).num_workers(4).build(dataset)?;
+/// # std::fs::remove_dir_all(train)?;
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Debug)]

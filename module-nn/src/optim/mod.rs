@@ -70,6 +70,7 @@ mod rule_state;
 mod schedule;
 mod sgd;
 mod state_fields;
+mod step_parameters;
 #[cfg(feature = "torch-files")]
 mod torch;
 

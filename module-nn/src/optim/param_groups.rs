@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use module_core::module::TensorId;
-use module_core::{Error, Module, ModuleError, ModuleExt, Result, Select, Walk};
+use module_core::{Error, Module, ModuleError, ModuleExt, Parameter, Result, Select, Walk};
 
 use super::OptimizerError;
 
@@ -24,8 +24,10 @@ use super::OptimizerError;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ParamGroups<O> {
-    default: O,
-    groups: Vec<(Select, O)>,
+    /// Those of each group, the default ones first.
+    options: Vec<O>,
+    /// The parameters of each group but the first.
+    selections: Vec<Select>,
 }
 
 /// A group of parameters, and the options of an optimizer that hold for them.
@@ -41,14 +43,15 @@ pub struct ParamGroup<O> {
 impl<O> ParamGroups<O> {
     /// The same options for all parameters.
     pub fn new(default: O) -> Self {
-        let groups = Vec::new();
-        Self { default, groups }
+        Self {
+            options: vec![default],
+            selections: Vec::new(),
+        }
     }
 
     /// The options of each group, the default ones first.
     pub fn options(&self) -> impl Iterator<Item = &O> {
-        let groups = self.groups.iter().map(|(_, options)| options);
-        std::iter::once(&self.default).chain(groups)
+        self.options.iter()
     }
 }
 
@@ -57,8 +60,8 @@ impl<O: Clone> ParamGroups<O> {
     /// default ones.
     #[must_use]
     pub fn group(mut self, select: impl Into<Select>, change: impl FnOnce(O) -> O) -> Self {
-        let options = change(self.default.clone());
-        self.groups.push((select.into(), options));
+        self.options.push(change(self.options[0].clone()));
+        self.selections.push(select.into());
         self
     }
 
@@ -70,45 +73,79 @@ impl<O: Clone> ParamGroups<O> {
     /// A malformed pattern; [`OptimizerError`]: a selection that selects nothing, a parameter that two groups
     /// select.
     pub fn resolve(&self, model: &dyn Module) -> Result<Vec<ParamGroup<O>>> {
-        let every_name = Walk::new().remove_duplicate(false);
-        let named: Vec<(String, TensorId)> = model
-            .named_parameters_with(every_name)
-            .map(|(path, parameter)| (path, parameter.id()))
-            .collect();
-        // The number of the group that selects a parameter, counted from 0.
-        let mut taken: HashMap<TensorId, usize> = HashMap::new();
-        for (number, (select, _)) in self.groups.iter().enumerate() {
-            let selected = select.resolve(named.iter().map(|(path, _)| path.as_str()));
-            selected.map_err(empty_group_error)?;
-            let mut twice: Vec<(usize, &String)> = Vec::new();
-            for (path, id) in named.iter().filter(|(path, _)| select.covers(path)) {
-                let before = *taken.entry(*id).or_insert(number);
-                if before != number {
-                    twice.push((before, path));
-                }
-            }
-            if let Some((before, _)) = twice.first().copied() {
-                twice.retain(|(other, _)| *other == before);
-                let first = self.groups.get(before).map(|(first, _)| first.to_string());
-                return Err(OptimizerError::TwoGroups {
-                    paths: twice.into_iter().map(|(_, path)| path.clone()).collect(),
-                    selections: [first.unwrap_or_default(), select.to_string()],
-                }
-                .into());
-            }
+        let mut groups: Vec<ParamGroup<O>> = Vec::with_capacity(self.options.len());
+        for options in &self.options {
+            groups.push(ParamGroup {
+                options: options.clone(),
+                parameters: Vec::new(),
+            });
         }
-        let of = |options: &O| ParamGroup {
-            options: options.clone(),
-            parameters: Vec::new(),
-        };
-        let mut groups: Vec<ParamGroup<O>> = self.options().map(of).collect();
-        for (path, parameter) in model.named_parameters() {
-            let group = taken.get(&parameter.id()).map_or(0, |number| number + 1);
-            if let Some(group) = groups.get_mut(group) {
-                group.parameters.push(path);
-            }
+        let numbers = group_numbers(&self.selections, model)?;
+        for ((path, _), number) in model.named_parameters().zip(numbers) {
+            groups[number].parameters.push(path);
         }
         Ok(groups)
+    }
+}
+
+/// The number of the group of each parameter, in the model's order.
+fn group_numbers(selections: &[Select], model: &dyn Module) -> Result<Vec<usize>> {
+    let every_name = Walk::new().remove_duplicate(false);
+    let named: Vec<(String, TensorId)> = model
+        .named_parameters_with(every_name)
+        .map(|(path, parameter)| (path, parameter.id()))
+        .collect();
+    // The number of the selection that covers a parameter, counted from 0.
+    let mut taken: HashMap<TensorId, usize> = HashMap::new();
+    for (number, select) in selections.iter().enumerate() {
+        let selected = select.resolve(named.iter().map(|(path, _)| path.as_str()));
+        selected.map_err(empty_group_error)?;
+        let mut twice: Vec<(usize, &String)> = Vec::new();
+        for (path, id) in named.iter().filter(|(path, _)| select.covers(path)) {
+            let before = *taken.entry(*id).or_insert(number);
+            if before != number {
+                twice.push((before, path));
+            }
+        }
+        if let Some((before, _)) = twice.first().copied() {
+            twice.retain(|(other, _)| *other == before);
+            let first = selections.get(before).map(ToString::to_string);
+            return Err(OptimizerError::TwoGroups {
+                paths: twice.into_iter().map(|(_, path)| path.clone()).collect(),
+                selections: [first.unwrap_or_default(), select.to_string()],
+            }
+            .into());
+        }
+    }
+    let number_of = |(_, parameter): (String, &Parameter)| {
+        let number = taken.get(&parameter.id());
+        number.map_or(0, |number| number + 1)
+    };
+    Ok(model.named_parameters().map(number_of).collect())
+}
+
+/// The number of the group of each path, from the paths of each group.
+pub(super) fn group_of_each(
+    groups: &[&[String]],
+    paths: &mut dyn Iterator<Item = &str>,
+) -> Vec<usize> {
+    let numbered = groups.iter().enumerate();
+    let numbered =
+        numbered.flat_map(|(number, paths)| paths.iter().map(move |path| (path.as_str(), number)));
+    let number: HashMap<&str, usize> = numbered.collect();
+    let group_of = paths.map(|path| number.get(path).copied());
+    group_of.map(Option::unwrap_or_default).collect()
+}
+
+/// Each rate as a multiple of the first: that of one group, or those of all groups if the first changed.
+pub(super) fn find_scales(lrs: &[f64], scales: &mut [f64], changed: usize) {
+    let Some((&first, others)) = lrs.split_first() else {
+        return;
+    };
+    for (number, (lr, scale)) in (1..).zip(others.iter().zip(scales.iter_mut().skip(1))) {
+        if first != 0.0 && (changed == 0 || changed == number) {
+            *scale = lr / first;
+        }
     }
 }
 

@@ -1,11 +1,7 @@
-use std::collections::{HashMap, HashSet};
+use module_core::{Module, Parameter, Result, Snapshot, StateDict, Stateful, Tensor};
 
-use indexmap::IndexMap;
-use module_core::{
-    Error, Module, ModuleExt, Parameter, Result, Snapshot, StateDict, Stateful, Tensor, no_grad,
-};
-
-use super::{OptimizerError, ParamState, Slots};
+use super::ParamState;
+use super::step_parameters::StepParameters;
 
 /// The parameters that an optimizer was built with, by path, and its state of each.
 ///
@@ -34,7 +30,9 @@ use super::{OptimizerError, ParamState, Slots};
 /// # Ok::<(), Error>(())
 /// ```
 pub struct ParamStates<S> {
-    parameters: IndexMap<String, ParamEntry<S>>,
+    parameters: StepParameters,
+    /// That of each parameter, in the model's order.
+    states: Vec<Option<S>>,
 }
 
 /// Which parameter a step is at.
@@ -47,76 +45,67 @@ pub struct ParamInfo<'a> {
     pub index: usize,
 }
 
-/// It holds a handle to the parameter, because an identity is an address, and a parameter made after
-/// another has gone may get its address.
-struct ParamEntry<S> {
-    parameter: Parameter,
-    state: Option<S>,
-    /// How often the parameter had been frozen when the state was made.
-    freezes: u64,
-}
-
-impl<S> ParamEntry<S> {
-    fn new(parameter: &Parameter) -> Self {
-        Self {
-            parameter: parameter.share(),
-            state: None,
-            freezes: parameter.freezes(),
-        }
-    }
-
-    /// The state, unless the parameter was frozen after it was made.
-    fn state(&self) -> Option<&S> {
-        self.state.as_ref().filter(|_| !self.was_frozen())
-    }
-
-    fn was_frozen(&self) -> bool {
-        self.parameter.freezes() != self.freezes || self.parameter.is_frozen()
-    }
-
-    /// Drops the state of a parameter that was frozen after it was made.
-    fn drop_state_if_frozen(&mut self) {
-        if self.was_frozen() {
-            self.set_state(None);
-        }
-    }
-
-    fn set_state(&mut self, state: Option<S>) {
-        self.state = state;
-        self.freezes = self.parameter.freezes();
-    }
-}
-
 impl<S> ParamStates<S> {
     /// The number of parameters.
     pub fn len(&self) -> usize {
-        self.parameters.len()
+        self.states.len()
     }
 
     /// Whether the model has no parameters.
     pub fn is_empty(&self) -> bool {
-        self.parameters.is_empty()
+        self.states.is_empty()
     }
 
     /// The paths of the parameters, in the model's order.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.parameters.keys().map(String::as_str)
+        self.parameters.paths()
     }
 
     /// The state of the parameter at a path, if it has one.
     pub fn get(&self, path: &str) -> Option<&S> {
-        self.parameters.get(path).and_then(ParamEntry::state)
+        self.state_of(self.parameters.index_of(path)?)
+    }
+
+    /// The state of a parameter, unless the parameter was frozen after it was made.
+    fn state_of(&self, index: usize) -> Option<&S> {
+        let state = self.states.get(index)?.as_ref()?;
+        (!self.parameters.was_frozen(index)).then_some(state)
+    }
+
+    /// The states of all parameters, in the model's order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Option<&S>> {
+        (0..self.len()).map(|index| self.state_of(index))
+    }
+
+    /// Checks that a step is made on the model that the states are of.
+    pub(super) fn check_step(&self, model: &dyn Module) -> Result<()> {
+        self.parameters.check_model(model)
+    }
+
+    /// Checks that a snapshot was made of the same parameters.
+    pub(super) fn check_paths(&self, snapshot: &Snapshot) -> Result<()> {
+        self.parameters.check_paths(snapshot)
+    }
+
+    /// The paths and the values of the parameters, in the model's order.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, Tensor)> {
+        self.parameters.values()
+    }
+
+    /// The paths of the parameters that are trained now.
+    #[cfg(feature = "torch-files")]
+    pub(super) fn trained(&self) -> impl Iterator<Item = &str> {
+        self.parameters.trained()
     }
 }
 
 impl<S: ParamState> ParamStates<S> {
     /// All parameters of a model, without states.
     pub fn new(model: &dyn Module) -> Self {
-        let parameters = model.named_parameters();
+        let parameters = StepParameters::new(model);
         Self {
-            parameters: parameters
-                .map(|(path, p)| (path, ParamEntry::new(p)))
-                .collect(),
+            states: parameters.paths().map(|_| None).collect(),
+            parameters,
         }
     }
 
@@ -145,156 +134,36 @@ impl<S: ParamState> ParamStates<S> {
         model: &dyn Module,
         mut update: impl FnMut(ParamInfo<'_>, &Parameter, &Tensor, &mut Option<S>) -> Result<()>,
     ) -> Result<()> {
-        let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
-        self.check_model(&parameters)?;
-        let entries = self.parameters.values_mut();
-        entries.for_each(ParamEntry::drop_state_if_frozen);
-        self.check_gradients(&parameters)?;
-        for (path, parameter) in parameters {
-            let Some((index, path, entry)) = self.parameters.get_full_mut(&path) else {
-                continue;
-            };
-            if let Some(grad) = gradient(parameter) {
-                let (info, grad) = (ParamInfo { path, index }, grad.detach());
-                no_grad(|| update(info, parameter, &grad, &mut entry.state))?;
+        self.parameters.check_model(model)?;
+        for (index, state) in self.states.iter_mut().enumerate() {
+            if self.parameters.forget_frozen(index) {
+                *state = None;
             }
         }
-        Ok(())
-    }
-
-    /// The model's parameters must be those that the states are of, each under its path.
-    fn check_model(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
-        let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
-            let same = |(known, entry): (&String, &ParamEntry<S>)| {
-                known == path && entry.parameter.id() == p.id()
-            };
-            // They come in the order in which they came first, unless the model has changed.
-            self.parameters.get_index(i).is_some_and(same)
-                || self.parameters.get_key_value(path).is_some_and(same)
-        };
-        let unknown = parameters.iter().enumerate().filter(|p| !is_known(*p));
-        let mut paths: Vec<String> = unknown.map(|(_, (path, _))| path.clone()).collect();
-        if paths.is_empty() && parameters.len() == self.parameters.len() {
-            return Ok(());
-        }
-        let present: HashSet<&str> = parameters.iter().map(|(path, _)| path.as_str()).collect();
-        let gone = self
-            .parameters
-            .keys()
-            .filter(|path| !present.contains(path.as_str()));
-        paths.extend(gone.cloned());
-        if paths.is_empty() {
-            Ok(())
-        } else {
-            Err(OptimizerError::Parameters { paths }.into())
-        }
-    }
-
-    /// Finds what could keep an update from being computed, before the first one is.
-    fn check_gradients(&self, parameters: &[(String, &Parameter)]) -> Result<()> {
-        let mut any = false;
-        for (path, parameter) in parameters {
-            let Some(grad) = gradient(parameter) else {
-                continue;
-            };
-            let value = parameter.detach();
-            check_like("step", path, "gradient", &grad, &value)?;
-            let state = self.parameters.get(path).and_then(|e| e.state.as_ref());
-            if let Some(tensor) = state.and_then(S::tensor) {
-                check_like("step", path, "state", tensor, &value)?;
-            }
-            any = true;
-        }
-        match any {
-            true => Ok(()),
-            false => Err(OptimizerError::NoGradients { op: "step" }.into()),
-        }
-    }
-
-    /// Checks that a snapshot was made of the same parameters.
-    pub(super) fn check_paths(&self, snapshot: &Snapshot) -> Result<()> {
-        let fail = |path: &str, problem: &str| {
-            let problem = problem.to_owned();
-            Err(Error::argument("load_state", "parameter", path, problem))
-        };
-        let paths: Vec<String> = snapshot.get("parameters")?;
-        let unknown = |path: &&String| !self.parameters.contains_key(*path);
-        if let Some(path) = paths.iter().find(unknown) {
-            return fail(
-                path,
-                "the saved model has this parameter and this model does not",
-            );
-        }
-        let paths: HashSet<&String> = paths.iter().collect();
-        if let Some(path) = self.parameters.keys().find(|path| !paths.contains(path)) {
-            return fail(
-                path,
-                "this model has this parameter and the saved model does not",
-            );
-        }
-        Ok(())
-    }
-
-    /// Checks that a step is made on the model that the states are of.
-    pub(super) fn check_step(&self, model: &dyn Module) -> Result<()> {
-        let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
-        self.check_model(&parameters)
-    }
-
-    /// The paths and the values of the parameters, in the model's order.
-    pub(super) fn values(&self) -> impl Iterator<Item = (&str, Tensor)> {
-        let entries = self.parameters.iter();
-        entries.map(|(path, entry)| (path.as_str(), entry.parameter.detach()))
-    }
-
-    /// The paths of the parameters that are trained now.
-    #[cfg(feature = "torch-files")]
-    pub(super) fn trained(&self) -> impl Iterator<Item = &str> {
-        let entries = self.parameters.iter();
-        let trained = entries.filter(|(_, entry)| entry.parameter.requires_grad());
-        trained.map(|(path, _)| path.as_str())
+        let states = &mut self.states;
+        self.parameters
+            .check_gradients(&|index| states.get(index)?.as_ref()?.tensor())?;
+        self.parameters
+            .step_each(model, &mut |info, parameter, grad| {
+                let state = states.get_mut(info.index);
+                state.map_or(Ok(()), |state| update(info, parameter, grad, state))
+            })
     }
 
     /// The states of a snapshot that was made of the same parameters, in this model's order.
     pub(super) fn read(&self, snapshot: &Snapshot) -> Result<LoadedStates<S>> {
-        let fail = |path: &str, problem: String| {
-            Err(Error::argument("load_state", "parameter", path, problem))
-        };
-        self.check_paths(snapshot)?;
-        let mut slots: HashMap<&str, Slots<'_>> = HashMap::new();
-        for (key, tensor) in snapshot.tensors().iter() {
-            let (path, slot) = key.rsplit_once('.').unwrap_or((key, ""));
-            if !self.parameters.contains_key(path) {
-                return fail(path, format!("`{key}` is the state of no parameter"));
-            }
-            slots
-                .entry(path)
-                .or_default()
-                .0
-                .insert(slot, tensor.clone());
-        }
-        let mut states = Vec::new();
-        for (path, ParamEntry { parameter, .. }) in &self.parameters {
-            let Some(mut slots) = slots.remove(path.as_str()) else {
+        let slots = self.parameters.read_slots(snapshot, S::UNLIKE_PARAMETER)?;
+        let mut states = Vec::with_capacity(slots.len());
+        for (index, slots) in slots.into_iter().enumerate() {
+            let Some(mut slots) = slots else {
                 states.push(None);
                 continue;
             };
-            let value = parameter.detach();
-            for (name, tensor) in &mut slots.0 {
-                *tensor = tensor.to_device(&value.device())?;
-                if !S::UNLIKE_PARAMETER.contains(name) {
-                    check_like("load_state", path, "state", tensor, &value)?;
-                }
-            }
-            match S::from_slots(&mut slots) {
-                Ok(state) => states.push(Some(state)),
-                Err(problem) => return fail(path, problem),
-            }
+            let state = S::from_slots(&mut slots);
+            states.push(Some(state.map_err(|e| self.parameters.refuse(index, e))?));
             if let Some((name, _)) = slots.0.first() {
-                return fail(
-                    path,
-                    format!("`{name}` is not part of this optimizer's state"),
-                );
+                let problem = format!("`{name}` is not part of this optimizer's state");
+                return Err(self.parameters.refuse(index, problem));
             }
         }
         Ok(LoadedStates(states))
@@ -302,14 +171,10 @@ impl<S: ParamState> ParamStates<S> {
 
     /// Takes up the states that [`read`](Self::read) gave.
     pub(super) fn set(&mut self, states: LoadedStates<S>) {
-        for (entry, state) in self.parameters.values_mut().zip(states.0) {
-            entry.set_state(state);
+        self.states = states.0;
+        for index in 0..self.states.len() {
+            self.parameters.forget_frozen(index);
         }
-    }
-
-    /// The states of all parameters, in the model's order.
-    pub(super) fn all(&self) -> impl Iterator<Item = Option<&S>> {
-        self.parameters.values().map(ParamEntry::state)
     }
 }
 
@@ -327,13 +192,13 @@ impl<S> LoadedStates<S> {
 impl<S: ParamState> Stateful for ParamStates<S> {
     fn state(&self) -> Result<Snapshot> {
         let mut tensors = StateDict::new();
-        for (path, entry) in &self.parameters {
-            let slots = entry.state().map(S::slots).transpose()?;
-            for (slot, tensor) in slots.unwrap_or_default() {
+        for (path, state) in self.paths().zip(self.all()) {
+            let Some(state) = state else { continue };
+            for (slot, tensor) in state.slots()? {
                 tensors.insert(format!("{path}.{slot}"), tensor);
             }
         }
-        let paths: Vec<&String> = self.parameters.keys().collect();
+        let paths: Vec<&str> = self.paths().collect();
         Snapshot::new(tensors).with("parameters", &paths)
     }
 
@@ -342,32 +207,4 @@ impl<S: ParamState> Stateful for ParamStates<S> {
         self.set(states);
         Ok(())
     }
-}
-
-/// The gradient by which a step moves a parameter; none if it is paused or frozen.
-fn gradient(parameter: &Parameter) -> Option<Tensor> {
-    parameter.grad().filter(|_| parameter.requires_grad())
-}
-
-/// Refuses a gradient or a state that a cast or a move of the parameter has left behind.
-fn check_like(
-    op: &'static str,
-    path: &str,
-    what: &'static str,
-    tensor: &Tensor,
-    value: &Tensor,
-) -> Result<()> {
-    let same = tensor.shape() == value.shape()
-        && tensor.dtype() == value.dtype()
-        && tensor.device() == value.device();
-    if same {
-        return Ok(());
-    }
-    let describe = |x: &Tensor| format!("{} of shape {} on {}", x.dtype(), x.shape(), x.device());
-    let problem = format!(
-        "the {what} is {}, the value {}; build the optimizer after casts and moves",
-        describe(tensor),
-        describe(value)
-    );
-    Err(Error::argument(op, "parameter", path, problem))
 }

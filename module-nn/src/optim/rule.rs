@@ -1,11 +1,10 @@
 //! The rule of an optimizer, and the optimizer that it makes.
 
-use std::collections::HashMap;
-
-use module_core::{Module, ModuleExt, Result, Select, Tensor};
+use module_core::{Module, Result, Select, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::param_groups::{find_scales, group_of_each};
 use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
 /// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of your own needs.
@@ -235,26 +234,18 @@ impl<R: UpdateRule> ParamGroups<R> {
     ///
     /// Options and parameters that the rule refuses, and as [`resolve`](Self::resolve).
     pub fn build(&self, model: &dyn Module) -> Result<RuleOptimizer<R>> {
-        self.options().try_for_each(R::check)?;
+        for options in self.options() {
+            options.check()?;
+        }
         let groups = self.resolve(model)?;
         let states = ParamStates::new(model);
-        let numbered = groups.iter().enumerate();
-        let paths = numbered.flat_map(|(number, group)| {
-            let paths = group.parameters.iter();
-            paths.map(move |path| (path.as_str(), number))
-        });
-        let number: HashMap<&str, usize> = paths.collect();
-        for (path, parameter) in model.named_parameters() {
-            let group = number
-                .get(path.as_str())
-                .and_then(|&group| groups.get(group));
-            let check =
-                |group: &ParamGroup<R>| group.options.check_parameter(&path, &parameter.detach());
-            group.map_or(Ok(()), check)?;
+        let paths: Vec<&[String]> = groups.iter().map(|g| g.parameters.as_slice()).collect();
+        let group_of = group_of_each(&paths, &mut states.paths());
+        for ((path, value), &group) in states.values().zip(&group_of) {
+            groups[group].options.check_parameter(path, &value)?;
         }
-        let group_of = states.paths().map(|path| number.get(path).copied());
         let mut optimizer = RuleOptimizer {
-            group_of: group_of.map(Option::unwrap_or_default).collect(),
+            group_of,
             lr_scales: vec![1.0; groups.len()],
             initial_lrs: None,
             groups,
@@ -315,13 +306,8 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     /// Finds the proportion of a group's learning rate to that of the first group, or those of all groups to
     /// the first. To a rate of 0 there is none, and the proportion stays as it was.
     fn find_lr_scales(&mut self, changed: usize) {
-        let first = self.lr();
-        let groups = self.groups.iter().zip(&mut self.lr_scales).enumerate();
-        for (number, (group, scale)) in groups.skip(1) {
-            if first != 0.0 && (changed == 0 || changed == number) {
-                *scale = group.options.lr() / first;
-            }
-        }
+        let lrs = self.group_lrs();
+        find_scales(&lrs, &mut self.lr_scales, changed);
     }
 }
 

@@ -31,7 +31,8 @@ mod unary;
 pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
 pub(crate) use cpu::{
-    check_host_allocatable, cpu_bytes, cpu_computes, cpu_storage, cpu_unshare, cpu_view, update_cpu,
+    ByFormula, CompiledFormula, check_host_allocatable, cpu_bytes, cpu_computes, cpu_storage,
+    cpu_unshare, cpu_view, update_cpu,
 };
 pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};
 pub use device::{Device, default_device, with_default_device};

@@ -2,9 +2,12 @@
 
 mod expr;
 
+use smallvec::SmallVec;
+
 use crate::Result;
 use crate::backend::{
-    Formula, FormulaOp, FormulaStep, UpdateFormula, cpu_computes, cpu_unshare, update_cpu,
+    ByFormula, CompiledFormula, Formula, FormulaOp, FormulaStep, UpdateFormula, cpu_computes,
+    cpu_unshare, update_cpu,
 };
 use crate::tensor::{NoGradient, Tensor};
 
@@ -56,20 +59,32 @@ pub fn update_elements<const W: usize, const R: usize>(
     read: [&Tensor; R],
     formula: impl UpdateFormula<W, R>,
 ) -> Result<()> {
-    check(&written.each_ref().map(|x| &**x), &read)?;
+    let record = || expr::record(formula);
+    update_untracked(&mut written, &read, &ByFormula(formula), &record)
+}
+
+/// Applies the formula, and says of the results that they have no gradient.
+fn update_untracked(
+    written: &mut [&mut Tensor],
+    read: &[&Tensor],
+    formula: &dyn CompiledFormula,
+    record: &dyn Fn() -> Formula,
+) -> Result<()> {
+    check(written, read)?;
     // No other handle must hold the memory while it is written.
-    let edges = written.each_mut().map(|x| x.edge.take());
-    let done = update(&mut written, &read, formula);
+    let edges: SmallVec<[_; 4]> = written.iter_mut().map(|x| x.edge.take()).collect();
+    let done = update(written, read, formula, record);
     let is_tracked = edges.iter().chain(read.iter().map(|x| &x.edge));
     if is_tracked.flatten().next().is_some() {
-        let mut edges = edges.into_iter();
-        let before = written.each_ref().map(|x| Tensor {
-            edge: edges.next().flatten(),
+        let tensors = written.iter().zip(edges);
+        let before = tensors.map(|(x, edge)| Tensor {
+            edge,
             ..(**x).clone()
         });
-        for (x, before_x) in written.into_iter().zip(&before) {
+        let before: Vec<_> = before.collect();
+        for (x, before_x) in written.iter_mut().zip(&before) {
             let inputs = before.iter().chain(read.iter().copied());
-            *x = match done {
+            **x = match done {
                 Ok(()) => x.clone().record(inputs, |_| NoGradient(NAME)),
                 Err(_) => before_x.clone(),
             };
@@ -110,17 +125,19 @@ pub fn unshare(x: &mut Tensor) -> Result<()> {
     done
 }
 
-fn check(written: &[&Tensor], read: &[&Tensor]) -> Result<()> {
+fn check(written: &[&mut Tensor], read: &[&Tensor]) -> Result<()> {
     let Some((first, others)) = written.split_first() else {
         return Ok(());
     };
-    first.check_step(NAME, others.iter().chain(read).copied())
+    let others = others.iter().map(|x| &**x);
+    first.check_step(NAME, others.chain(read.iter().copied()))
 }
 
-fn update<const W: usize, const R: usize>(
-    written: &mut [&mut Tensor; W],
-    read: &[&Tensor; R],
-    formula: impl UpdateFormula<W, R>,
+fn update(
+    written: &mut [&mut Tensor],
+    read: &[&Tensor],
+    formula: &dyn CompiledFormula,
+    record: &dyn Fn() -> Formula,
 ) -> Result<()> {
     let Some((device, dtype, numel)) = written.first().map(|x| (x.device(), x.dtype(), x.numel()))
     else {
@@ -130,14 +147,15 @@ fn update<const W: usize, const R: usize>(
     let kernels = kernels.filter(|kernels| kernels.serves(dtype));
     let by_cpu = cpu_computes(device, dtype);
     if !by_cpu && kernels.is_none() {
-        return update_composed(written, read, &expr::record(formula));
+        return update_composed(written, read, &record());
     }
     written.iter_mut().try_for_each(|x| x.lie_from_start())?;
-    let operands = read.map(Tensor::operand);
-    let mut storages = written.each_mut().map(|x| &mut x.storage);
+    let operands: SmallVec<[_; 4]> = read.iter().map(|x| x.operand()).collect();
+    let storages = written.iter_mut().map(|x| &mut x.storage);
+    let mut storages: SmallVec<[_; 4]> = storages.collect();
     match kernels.filter(|_| !by_cpu) {
-        Some(kernels) => kernels.update(&mut storages, &operands, &expr::record(formula)),
-        None => update_cpu(NAME, storages, &operands, numel, formula),
+        Some(kernels) => kernels.update(&mut storages, &operands, &record()),
+        None => update_cpu(NAME, &mut storages, &operands, numel, formula),
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) use backend::CPU;
 pub(crate) use memory::check_allocatable as check_host_allocatable;
 pub(crate) use storage::cpu_storage;
 pub use threads::{num_threads, set_num_threads};
-pub(crate) use update::{cpu_computes, cpu_unshare, update_cpu};
+pub(crate) use update::{ByFormula, CompiledFormula, cpu_computes, cpu_unshare, update_cpu};
 pub(crate) use view::{array_view as cpu_view, le_bytes as cpu_bytes};
 pub use winograd::{exact_convolutions, set_exact_convolutions};
 

@@ -1,11 +1,10 @@
 //! Formulas over the memory of several tensors, in one pass over all of it.
 
-use std::borrow::Cow;
-
 use super::float::Float;
 use super::lane::Lane;
-use super::map::{FloatKernel, run_float};
-use super::update_in_place::{LANES, Update, to_write, update_in_place};
+use super::update_in_place::{
+    Few, LANES, Update, UpdateLoop, to_write, update_chunks, update_in_place,
+};
 use super::view::to_cow;
 use super::{Device, Operand, Storage, UpdateFormula};
 use crate::{DType, Result};
@@ -28,72 +27,74 @@ pub(crate) fn cpu_unshare(storage: &mut Storage, numel: usize) -> Result<()> {
     }
 }
 
-/// Applies a formula to the first `numel` elements of memory.
-pub(crate) fn update_cpu<const W: usize, const R: usize>(
-    op: &'static str,
-    written: [&mut Storage; W],
-    read: &[Operand; R],
-    numel: usize,
-    formula: impl UpdateFormula<W, R>,
-) -> Result<()> {
-    let Some(dtype) = written.first().map(|x| x.dtype()) else {
-        return Ok(());
-    };
-    let kernel = Kernel {
-        op,
-        written,
-        read,
-        numel,
-        formula,
-    };
-    run_float(dtype, kernel)
-}
+/// A formula with the loops that the CPU has for it.
+pub(crate) trait CompiledFormula: UpdateLoop<f32> + UpdateLoop<f64> {}
 
-struct Kernel<'a, F, const W: usize, const R: usize> {
-    op: &'static str,
-    written: [&'a mut Storage; W],
-    read: &'a [Operand; R],
-    numel: usize,
-    formula: F,
-}
-
-impl<F: UpdateFormula<W, R>, const W: usize, const R: usize> FloatKernel for Kernel<'_, F, W, R> {
-    type Output = ();
-
-    fn name(&self) -> &'static str {
-        self.op
-    }
-
-    fn run<T: Float>(self) -> Result<()> {
-        // Whatever can fail does so before the first number changes.
-        let mut read: [Cow<'_, [T]>; R] = [(); R].map(|()| Cow::Borrowed(&[][..]));
-        for (to, x) in read.iter_mut().zip(self.read) {
-            *to = to_cow(x)?;
-        }
-        let mut written = [(); W].map(|()| <&mut [T]>::default());
-        for (to, x) in written.iter_mut().zip(self.written) {
-            *to = to_write(self.op, x, self.numel)?;
-        }
-        let read = read.each_ref().map(|x| &**x);
-        update_in_place(written, read, NS, ByFormula(self.formula))
-    }
-}
-
+/// A formula of `W` memories that are written and `R` that are read.
 #[derive(Clone, Copy)]
-struct ByFormula<F>(F);
+pub(crate) struct ByFormula<F, const W: usize, const R: usize>(pub(crate) F);
+
+impl<F: UpdateFormula<W, R>, const W: usize, const R: usize> CompiledFormula
+    for ByFormula<F, W, R>
+{
+}
+
+impl<T: Float, F: UpdateFormula<W, R>, const W: usize, const R: usize> UpdateLoop<T>
+    for ByFormula<F, W, R>
+{
+    fn run(&self, written: &mut [&mut [[T; LANES]]], read: &[&[[T; LANES]]]) {
+        update_chunks(written, read, *self);
+    }
+}
 
 impl<T: Float, F: UpdateFormula<W, R>, const W: usize, const R: usize> Update<T, W, R>
-    for ByFormula<F>
+    for ByFormula<F, W, R>
 {
     #[inline(always)]
     #[allow(clippy::inline_always, clippy::needless_range_loop)]
     fn update(self, written: &mut [[T; LANES]; W], read: &[&[T; LANES]; R]) {
+        // Loops, because each closure that maps an array is compiled for itself.
+        let (mut old, mut other) = ([Lane(T::zero()); W], [Lane(T::zero()); R]);
         for i in 0..LANES {
-            let old = written.each_ref().map(|x| Lane(x[i]));
-            let new = self.0.apply(old, read.map(|x| Lane(x[i])));
+            for k in 0..W {
+                old[k] = Lane(written[k][i]);
+            }
+            for k in 0..R {
+                other[k] = Lane(read[k][i]);
+            }
+            let new = self.0.apply(old, other);
             for k in 0..W {
                 written[k][i] = new[k].0;
             }
         }
     }
+}
+
+/// Applies a formula to the first `numel` elements of memory.
+pub(crate) fn update_cpu(
+    op: &'static str,
+    written: &mut [&mut Storage],
+    read: &[Operand],
+    numel: usize,
+    formula: &dyn CompiledFormula,
+) -> Result<()> {
+    match written.first().map(|x| x.dtype()) {
+        None => Ok(()),
+        Some(DType::F32) => update::<f32>(op, written, read, numel, formula),
+        Some(_) => update::<f64>(op, written, read, numel, formula),
+    }
+}
+
+fn update<T: Float>(
+    op: &'static str,
+    written: &mut [&mut Storage],
+    read: &[Operand],
+    numel: usize,
+    formula: &dyn UpdateLoop<T>,
+) -> Result<()> {
+    // Whatever can fail does so before the first number changes.
+    let read = read.iter().map(to_cow).collect::<Result<Few<_>>>()?;
+    let read: Few<&[T]> = read.iter().map(|x| &**x).collect();
+    let written = written.iter_mut().map(|x| to_write(op, x, numel));
+    update_in_place(written.collect::<Result<_>>()?, &read, NS, formula)
 }

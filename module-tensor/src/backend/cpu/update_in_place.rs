@@ -1,88 +1,117 @@
 //! Memory that is written over, an element from its counterparts, in one pass over all of it.
 
+use smallvec::SmallVec;
+
+use super::float::Float;
 use super::memory::vec_with_capacity;
-use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{SplitAt, parallel_for};
 use super::{CpuStorage, Element, Storage, check_allocatable, elements_of};
 use crate::{DTypeError, Result};
 
+/// Something of each memory, of which a formula has a few.
+pub(super) type Few<X> = SmallVec<[X; 4]>;
+
 /// The number of elements of each memory that are in registers together.
-pub(super) const LANES: usize = 64;
+pub(crate) const LANES: usize = 64;
 
 /// How many times [`LANES`] elements of a half are updated before as many of the other half.
 const TURN: usize = 4;
 
-/// What becomes of elements that lie side by side.
-pub(super) trait Update<T, const N: usize, const R: usize>: Copy + Sync {
+/// What becomes of elements that lie side by side in `W` memories that are written and `R` that are read.
+pub(super) trait Update<T, const W: usize, const R: usize>: Copy + Sync {
     /// To be marked `#[inline(always)]`.
-    fn update(self, written: &mut [[T; LANES]; N], read: &[&[T; LANES]; R]);
+    fn update(self, written: &mut [[T; LANES]; W], read: &[&[T; LANES]; R]);
+}
+
+/// An [`Update`] as a value that does not tell how many memories it has, so that all around its loop is compiled
+/// once.
+pub(crate) trait UpdateLoop<T>: Sync {
+    /// Updates whole chunks of memories of one length, as many as the formula has.
+    fn run(&self, written: &mut [&mut [[T; LANES]]], read: &[&[[T; LANES]]]);
+}
+
+/// Runs `update` over chunks.
+#[inline]
+pub(super) fn update_chunks<T: Float, const W: usize, const R: usize>(
+    written: &mut [&mut [[T; LANES]]],
+    read: &[&[[T; LANES]]],
+    update: impl Update<T, W, R>,
+) {
+    let (Ok(written), Ok(read)) = (written.try_into(), read.try_into()) else {
+        return;
+    };
+    run_at_best_level(Chunks {
+        written,
+        read,
+        update,
+    });
 }
 
 /// Updates all elements, of which each takes about `ns` nanoseconds; the slices have one length.
-pub(super) fn update_in_place<T: Number, const N: usize, const R: usize>(
-    written: [&mut [T]; N],
-    read: [&[T]; R],
+pub(super) fn update_in_place<T: Float>(
+    written: Few<&mut [T]>,
+    read: &[&[T]],
     ns: usize,
-    update: impl Update<T, N, R>,
+    update: &dyn UpdateLoop<T>,
 ) -> Result<()> {
     let len = written.first().map_or(0, |x| x.len());
     parallel_for(len, ns, Slices(written), &|range, Slices(written)| {
-        let mut last = [[T::zero(); LANES]; N];
-        let mut rests = [(); N].map(|()| <&mut [T]>::default());
-        let mut all = [(); N].map(|()| <&mut [[T; LANES]]>::default());
-        for (i, slice) in written.into_iter().enumerate() {
+        let count = range.len() % LANES;
+        let (mut all, mut rests) = (Few::new(), Few::new());
+        for slice in written {
             let (chunks, rest) = slice.as_chunks_mut::<LANES>();
-            last[i][..rest.len()].copy_from_slice(rest);
-            (all[i], rests[i]) = (chunks, rest);
+            all.push(chunks);
+            rests.push(rest);
         }
-        let split = read.map(|x| x[range.clone()].as_chunks::<LANES>());
-        run_at_best_level(Chunks {
-            written: all,
-            read: split.map(|(chunks, _)| chunks),
-            update,
-        });
-        if range.len() % LANES != 0 {
-            let read = split.map(|(_, rest)| {
-                let mut chunk = [T::zero(); LANES];
-                chunk[..rest.len()].copy_from_slice(rest);
-                chunk
-            });
-            run_at_best_level(Chunks {
-                written: last.each_mut().map(std::slice::from_mut),
-                read: read.each_ref().map(std::slice::from_ref),
-                update,
-            });
-            for (slice, last) in rests.into_iter().zip(&last) {
-                slice.copy_from_slice(&last[..slice.len()]);
+        let parts = read.iter().map(|x| x[range.clone()].as_chunks::<LANES>());
+        let (read, read_rests): (Few<_>, Few<_>) = parts.unzip();
+        if range.len() >= LANES {
+            update.run(&mut all, &read);
+        }
+        if count != 0 {
+            let mut last: Few<_> = rests.iter().map(|rest| padded(rest)).collect();
+            let read: Few<_> = read_rests.iter().map(|rest| padded(rest)).collect();
+            let mut all: Few<_> = last.iter_mut().map(std::slice::from_mut).collect();
+            let read: Few<_> = read.iter().map(std::slice::from_ref).collect();
+            update.run(&mut all, &read);
+            drop(all);
+            for (rest, last) in rests.into_iter().zip(&last) {
+                rest.copy_from_slice(&last[..count]);
             }
         }
         Ok(())
     })
 }
 
-struct Slices<'a, T, const N: usize>([&'a mut [T]; N]);
+/// Fewer than [`LANES`] elements, and zeros behind them.
+fn padded<T: Float>(elements: &[T]) -> [T; LANES] {
+    let mut chunk = [T::zero(); LANES];
+    chunk[..elements.len()].copy_from_slice(elements);
+    chunk
+}
 
-impl<T: Send, const N: usize> SplitAt for Slices<'_, T, N> {
+struct Slices<'a, T>(Few<&'a mut [T]>);
+
+impl<T: Send> SplitAt for Slices<'_, T> {
     fn split_at(self, items: usize) -> (Self, Self) {
-        let mut first = self.0;
-        let mut rest = [(); N].map(|()| Default::default());
-        for (first, rest) in first.iter_mut().zip(&mut rest) {
-            let slice = std::mem::take(first);
-            (*first, *rest) = slice.split_at_mut(items.min(slice.len()));
-        }
+        let parts = self.0.into_iter().map(|slice| {
+            let at = items.min(slice.len());
+            slice.split_at_mut(at)
+        });
+        let (first, rest) = parts.unzip();
         (Self(first), Self(rest))
     }
 }
 
-struct Chunks<'a, T, U, const N: usize, const R: usize> {
-    written: [&'a mut [[T; LANES]]; N],
-    read: [&'a [[T; LANES]]; R],
+struct Chunks<'a, 'w, 'r, T, U, const W: usize, const R: usize> {
+    written: &'a mut [&'w mut [[T; LANES]]; W],
+    read: &'a [&'r [[T; LANES]]; R],
     update: U,
 }
 
-impl<T: Number, U: Update<T, N, R>, const N: usize, const R: usize> Loop
-    for Chunks<'_, T, U, N, R>
+impl<T: Float, U: Update<T, W, R>, const W: usize, const R: usize> Loop
+    for Chunks<'_, '_, '_, T, U, W, R>
 {
     type Output = ();
 
@@ -95,15 +124,21 @@ impl<T: Number, U: Update<T, N, R>, const N: usize, const R: usize> Loop
         let count = written.first().map_or(0, |x| x.len());
         let half = count / 2;
         // Copies, which no write to one of the memories can change.
-        let mut own = [[T::zero(); LANES]; N];
-        for turn in (0..count - half).step_by(TURN) {
+        let mut own = [[T::zero(); LANES]; W];
+        let zeros = [T::zero(); LANES];
+        let mut read = [&zeros; R];
+        for turn in 0..(count - half).div_ceil(TURN) {
             for (start, end) in [(0, half), (half, count)] {
-                for i in start + turn..end.min(start + turn + TURN) {
-                    for k in 0..N {
+                let start = start + turn * TURN;
+                for i in start..end.min(start + TURN) {
+                    for k in 0..W {
                         own[k] = written[k][i];
                     }
-                    self.update.update(&mut own, &self.read.map(|x| &x[i]));
-                    for k in 0..N {
+                    for k in 0..R {
+                        read[k] = &self.read[k][i];
+                    }
+                    self.update.update(&mut own, &read);
+                    for k in 0..W {
                         written[k][i] = own[k];
                     }
                 }
@@ -134,20 +169,26 @@ pub(super) fn to_write<'a, T: Element>(
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, TURN, Update, update_in_place};
+    use super::{LANES, TURN, Update, UpdateLoop, update_chunks, update_in_place};
 
     #[derive(Clone, Copy)]
     struct AddAndCount;
 
-    impl Update<i64, 2, 1> for AddAndCount {
+    impl Update<f64, 2, 1> for AddAndCount {
         #[inline(always)]
         #[allow(clippy::inline_always)]
-        fn update(self, written: &mut [[i64; LANES]; 2], [read]: &[&[i64; LANES]; 1]) {
+        fn update(self, written: &mut [[f64; LANES]; 2], [read]: &[&[f64; LANES]; 1]) {
             let [sums, counts] = written;
             for i in 0..LANES {
                 sums[i] += read[i];
-                counts[i] += 1;
+                counts[i] += 1.0;
             }
+        }
+    }
+
+    impl UpdateLoop<f64> for AddAndCount {
+        fn run(&self, written: &mut [&mut [[f64; LANES]]], read: &[&[[f64; LANES]]]) {
+            update_chunks(written, read, *self);
         }
     }
 
@@ -163,11 +204,17 @@ mod tests {
             2 * turn,
             7 * turn + 3 * LANES + 5,
         ] {
-            let read: Vec<i64> = (0..len as i64).collect();
-            let (mut sums, mut counts) = (read.clone(), vec![0; len]);
-            update_in_place([&mut sums, &mut counts], [&read], 1, AddAndCount).unwrap();
-            assert!(sums.iter().zip(&read).all(|(sum, v)| *sum == 2 * v));
-            assert!(counts.iter().all(|&count| count == 1), "{len}");
+            let read: Vec<f64> = (0..len).map(|i| i as f64).collect();
+            let (mut sums, mut counts) = (read.clone(), vec![0.0; len]);
+            update_in_place(
+                [&mut sums[..], &mut counts].into(),
+                &[&read],
+                1,
+                &AddAndCount,
+            )
+            .unwrap();
+            assert!(sums.iter().zip(&read).all(|(sum, v)| *sum == 2.0 * v));
+            assert!(counts.iter().all(|&count| count == 1.0), "{len}");
         }
     }
 }

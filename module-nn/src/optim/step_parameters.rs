@@ -1,0 +1,235 @@
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+use module_core::{Error, Module, ModuleExt, Parameter, Result, Snapshot, Tensor, no_grad};
+
+use super::{OptimizerError, ParamInfo, Slots};
+
+/// The parameters that an optimizer was built with, by path, apart from its states of them: what is compiled once
+/// for all of their types.
+pub(super) struct StepParameters(IndexMap<String, Entry>);
+
+/// It holds a handle to the parameter, because an identity is an address, and a parameter made after
+/// another has gone may get its address.
+struct Entry {
+    parameter: Parameter,
+    /// How often the parameter had been frozen when the state was made.
+    freezes: u64,
+}
+
+impl Entry {
+    fn was_frozen(&self) -> bool {
+        self.parameter.freezes() != self.freezes || self.parameter.is_frozen()
+    }
+}
+
+impl StepParameters {
+    pub(super) fn new(model: &dyn Module) -> Self {
+        let entries = model.named_parameters().map(|(path, parameter)| {
+            let entry = Entry {
+                parameter: parameter.share(),
+                freezes: parameter.freezes(),
+            };
+            (path, entry)
+        });
+        Self(entries.collect())
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub(super) fn index_of(&self, path: &str) -> Option<usize> {
+        self.0.get_index_of(path)
+    }
+
+    /// The paths and the values, in the model's order.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, Tensor)> {
+        let entries = self.0.iter();
+        entries.map(|(path, entry)| (path.as_str(), entry.parameter.detach()))
+    }
+
+    /// The paths of the parameters that are trained now.
+    #[cfg(feature = "torch-files")]
+    pub(super) fn trained(&self) -> impl Iterator<Item = &str> {
+        let entries = self.0.iter();
+        let trained = entries.filter(|(_, entry)| entry.parameter.requires_grad());
+        trained.map(|(path, _)| path.as_str())
+    }
+
+    /// Whether a parameter was frozen after its state was made.
+    pub(super) fn was_frozen(&self, index: usize) -> bool {
+        self.0[index].was_frozen()
+    }
+
+    /// Whether it was, for the last time: the state has been dropped, or another one taken up.
+    pub(super) fn forget_frozen(&mut self, index: usize) -> bool {
+        let entry = &mut self.0[index];
+        let was_frozen = entry.was_frozen();
+        entry.freezes = entry.parameter.freezes();
+        was_frozen
+    }
+
+    /// Calls `update` with every parameter that is trained and has a gradient; nothing that it does is tracked.
+    pub(super) fn step_each(
+        &self,
+        model: &dyn Module,
+        update: &mut dyn FnMut(ParamInfo<'_>, &Parameter, &Tensor) -> Result<()>,
+    ) -> Result<()> {
+        for (path, parameter) in model.named_parameters() {
+            let Some((index, path, _)) = self.0.get_full(&path) else {
+                continue;
+            };
+            if let Some(grad) = gradient(parameter) {
+                let (info, grad) = (ParamInfo { path, index }, grad.detach());
+                no_grad(|| update(info, parameter, &grad))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The model's parameters must be those that the states are of, each under its path.
+    pub(super) fn check_model(&self, model: &dyn Module) -> Result<()> {
+        let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
+        let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
+            let same =
+                |(known, entry): (&String, &Entry)| known == path && entry.parameter.id() == p.id();
+            // They come in the order in which they came first, unless the model has changed.
+            self.0.get_index(i).is_some_and(same) || self.0.get_key_value(path).is_some_and(same)
+        };
+        let unknown = parameters.iter().enumerate().filter(|p| !is_known(*p));
+        let mut paths: Vec<String> = unknown.map(|(_, (path, _))| path.clone()).collect();
+        if paths.is_empty() && parameters.len() == self.0.len() {
+            return Ok(());
+        }
+        let present: HashSet<&str> = parameters.iter().map(|(path, _)| path.as_str()).collect();
+        let gone = self
+            .0
+            .keys()
+            .filter(|path| !present.contains(path.as_str()));
+        paths.extend(gone.cloned());
+        if paths.is_empty() {
+            Ok(())
+        } else {
+            Err(OptimizerError::Parameters { paths }.into())
+        }
+    }
+
+    /// Finds what could keep an update from being computed, before the first one is. `state_of` gives the tensor
+    /// of a parameter's state that must be like the parameter.
+    pub(super) fn check_gradients<'a>(
+        &self,
+        state_of: &dyn Fn(usize) -> Option<&'a Tensor>,
+    ) -> Result<()> {
+        let mut any = false;
+        for (index, (path, Entry { parameter, .. })) in self.0.iter().enumerate() {
+            let Some(grad) = gradient(parameter) else {
+                continue;
+            };
+            let value = parameter.detach();
+            check_like("step", path, "gradient", &grad, &value)?;
+            if let Some(tensor) = state_of(index) {
+                check_like("step", path, "state", tensor, &value)?;
+            }
+            any = true;
+        }
+        match any {
+            true => Ok(()),
+            false => Err(OptimizerError::NoGradients { op: "step" }.into()),
+        }
+    }
+
+    /// Checks that a snapshot was made of the same parameters.
+    pub(super) fn check_paths(&self, snapshot: &Snapshot) -> Result<()> {
+        let fail = |path: &str, problem: &str| Err(refused(path, problem.to_owned()));
+        let paths: Vec<String> = snapshot.get("parameters")?;
+        let unknown = |path: &&String| !self.0.contains_key(*path);
+        if let Some(path) = paths.iter().find(unknown) {
+            return fail(
+                path,
+                "the saved model has this parameter and this model does not",
+            );
+        }
+        let paths: HashSet<&String> = paths.iter().collect();
+        if let Some(path) = self.0.keys().find(|path| !paths.contains(path)) {
+            return fail(
+                path,
+                "this model has this parameter and the saved model does not",
+            );
+        }
+        Ok(())
+    }
+
+    /// The tensors of each parameter's state in a snapshot that was made of the same parameters, in this model's
+    /// order; all are like the parameter but those that are named.
+    pub(super) fn read_slots<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        unlike_parameter: &[&str],
+    ) -> Result<Vec<Option<Slots<'a>>>> {
+        self.check_paths(snapshot)?;
+        let mut slots: HashMap<&str, Slots<'_>> = HashMap::new();
+        for (key, tensor) in snapshot.tensors().iter() {
+            let (path, slot) = key.rsplit_once('.').unwrap_or((key, ""));
+            if !self.0.contains_key(path) {
+                return Err(refused(
+                    path,
+                    format!("`{key}` is the state of no parameter"),
+                ));
+            }
+            let slots = slots.entry(path).or_default();
+            slots.0.insert(slot, tensor.clone());
+        }
+        let mut all = Vec::with_capacity(self.0.len());
+        for (path, Entry { parameter, .. }) in &self.0 {
+            let mut slots = slots.remove(path.as_str());
+            let value = parameter.detach();
+            for (name, tensor) in slots.iter_mut().flat_map(|slots| &mut slots.0) {
+                *tensor = tensor.to_device(&value.device())?;
+                if !unlike_parameter.contains(name) {
+                    check_like("load_state", path, "state", tensor, &value)?;
+                }
+            }
+            all.push(slots);
+        }
+        Ok(all)
+    }
+
+    /// The error of the state that was saved for a parameter.
+    pub(super) fn refuse(&self, index: usize, problem: String) -> Error {
+        let path = self.0.get_index(index).map(|(path, _)| path.as_str());
+        refused(path.unwrap_or_default(), problem)
+    }
+}
+
+fn refused(path: &str, problem: String) -> Error {
+    Error::argument("load_state", "parameter", path, problem)
+}
+
+/// The gradient by which a step moves a parameter; none if it is paused or frozen.
+fn gradient(parameter: &Parameter) -> Option<Tensor> {
+    parameter.grad().filter(|_| parameter.requires_grad())
+}
+
+/// Refuses a gradient or a state that a cast or a move of the parameter has left behind.
+fn check_like(
+    op: &'static str,
+    path: &str,
+    what: &'static str,
+    tensor: &Tensor,
+    value: &Tensor,
+) -> Result<()> {
+    let same = tensor.shape() == value.shape()
+        && tensor.dtype() == value.dtype()
+        && tensor.device() == value.device();
+    if same {
+        return Ok(());
+    }
+    let describe = |x: &Tensor| format!("{} of shape {} on {}", x.dtype(), x.shape(), x.device());
+    let problem = format!(
+        "the {what} is {}, the value {}; build the optimizer after casts and moves",
+        describe(tensor),
+        describe(value)
+    );
+    Err(Error::argument(op, "parameter", path, problem))
+}

@@ -4,9 +4,10 @@ use module_nn::data::transforms::functional::{
     self as f, AffineOptions, InterpolationMode, PaddingMode, ResizeMode, RotateOptions,
 };
 use module_nn::data::transforms::{
-    ColorJitterConfig, Compose, CutMix, MixUp, Normalize, RandAugmentConfig, RandomAffineConfig,
-    RandomCropConfig, RandomErasingConfig, RandomGrayscale, RandomHorizontalFlip,
-    RandomResizedCropConfig, RandomRotationConfig, RandomVerticalFlip, Transform, cutmix, mixup,
+    ColorJitterConfig, Compose, CutMix, GaussianBlurConfig, MixUp, Normalize, RandAugmentConfig,
+    RandomAffineConfig, RandomCropConfig, RandomErasingConfig, RandomGrayscale,
+    RandomHorizontalFlip, RandomResizedCropConfig, RandomRotationConfig, RandomVerticalFlip,
+    Transform, cutmix, mixup,
 };
 use module_nn::data::{DataLoaderConfig, DatasetExt, TensorDataset};
 use module_nn::prelude::*;
@@ -75,6 +76,7 @@ fn function(op: &str, args: &Value, x: &Tensor) -> Result<Tensor> {
         "adjust_saturation" => f::adjust_saturation(x, factor()),
         "adjust_sharpness" => f::adjust_sharpness(x, factor()),
         "adjust_hue" => f::adjust_hue(x, factor()),
+        "gaussian_blur" => f::gaussian_blur(x, arg(args, "kernel_size"), arg(args, "sigma")),
         "rgb_to_grayscale" => f::rgb_to_grayscale(x),
         "invert" => f::invert(x),
         "autocontrast" => f::autocontrast(x),
@@ -161,6 +163,11 @@ fn transform(op: &str, args: &Value) -> Box<dyn Transform> {
         ),
         "RandomAffine" => boxed(
             built::<RandomAffineConfig>(args)
+                .build()
+                .map(|t| Box::new(t) as _),
+        ),
+        "GaussianBlur" => boxed(
+            built::<GaussianBlurConfig>(args)
                 .build()
                 .map(|t| Box::new(t) as _),
         ),

@@ -77,6 +77,7 @@ def write_runs():
 
 
 def write():
+    (DATA / "torch_optimizers").mkdir(exist_ok=True)
     tensors = {"x": random([12, 3], 500, torch.float64), "y": random([12, 2], 501, torch.float64)}
     shapes = {"0.weight": [8, 3], "0.bias": [8], "2.weight": [2, 8], "2.bias": [2]}
     for i, (key, shape) in enumerate(shapes.items()):

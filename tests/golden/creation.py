@@ -30,6 +30,12 @@ def sequences():
         for start, end, steps in ((0.0, 1.0, 5), (1.0, 9.0, 4), (3.0, 3.0, 3), (5.0, 1.0, 6), (2.0, 7.0, 1), (2.0, 7.0, 0), (0.0, 100.0, 33), (1.0, 2.0, 2)):
             out = torch.linspace(start, end, steps, dtype=kind)
             add("linspace", out, dtype, start=start, end=end, steps=steps)
+        # The last bits show in which type, from which end and with how many roundings each is computed.
+        for start, end, steps in ((-3, 250, 7), (0.7, 87.3, 16), (-757, 547, 15), (-9.3, 1.1, 33), (2.9, 3.2, 100), (200, 3, 257)):
+            if dtype == "u8" and start < 0:
+                continue
+            out = torch.linspace(start, end, steps, dtype=kind)
+            add("linspace", out, dtype, start=start, end=end, steps=steps)
         for n, m in ((3, 3), (2, 4), (4, 2), (0, 3), (1, 1)):
             add("eye", torch.eye(n, m, dtype=kind), dtype, n=n, m=m)
     add("eye", torch.eye(2, 3, dtype=torch.bool), "bool", n=2, m=3)

@@ -66,6 +66,9 @@ from common import DATA
 
 EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms]
 
+# By `peer_databases.py`.
+OF_PEERS = ["layers_module_db.safetensors", "peer_ops.safetensors"]
+
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))
 
@@ -78,8 +81,12 @@ def main():
     if len(sys.argv) > 1:
         modules = [importlib.import_module(name) for name in sys.argv[1:]]
     else:
-        shutil.rmtree(DATA, ignore_errors=True)
-        DATA.mkdir()
+        DATA.mkdir(exist_ok=True)
+        for path in DATA.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name not in OF_PEERS:
+                path.unlink()
         modules = EVERY + [importlib.import_module(name) for name in FAMILIES]
     for module in modules:
         print(f"{module.__name__:20} {module.write()} cases")

@@ -101,6 +101,8 @@ def functions(w):
         w.function("to_dtype_scaled", {"dtype": name}, lambda x: F.to_dtype(x, dtype, scale=True), ["in0", "in3", "in5"])
     w.function("normalize", {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}, lambda x: F.normalize(x, [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
                ["in3", "in5"])
+    for size, sigma in (([3, 3], [0.8, 0.8]), ([5, 3], [1.7, 0.4]), ([1, 9], [0.3, 2.0]), ([7, 7], [10.0, 10.0])):
+        w.function("gaussian_blur", {"kernel_size": size, "sigma": sigma}, lambda x: F.gaussian_blur(x, size, sigma), ["in0", "in1", "in3", "in5"])
     w.function("normalize", {"mean": [0.5], "std": [0.25]}, lambda x: F.normalize(x, [0.5], [0.25]), ["in4"])
 
 
@@ -126,6 +128,8 @@ def random(w):
     w.drawn("ColorJitter", args, v2.ColorJitter(0.4, 0.5, (0.0, 2.0), 0.2), ["in0", "in1", "in3", "in5"], more)
     w.drawn("ColorJitter", {"contrast": [0.5, 1.5], "hue": [0.0, 0.0]}, v2.ColorJitter(contrast=0.5, hue=0.0), ["in0"], some)
     w.drawn("RandomGrayscale", {"p": 0.5}, v2.RandomGrayscale(0.5), ["in0"], [0, 1, 2, 3])
+    w.drawn("GaussianBlur", {"kernel_size": [5, 3]}, v2.GaussianBlur((5, 3)), ["in0", "in1", "in3", "in5"], some)
+    w.drawn("GaussianBlur", {"kernel_size": [3, 3], "sigma": [0.5, 0.9]}, v2.GaussianBlur(3, (0.5, 0.9)), ["in0"], some)
     w.drawn("RandomErasing", {"p": 0.8}, v2.RandomErasing(0.8), ["in0", "in3"], more)
     w.drawn("RandomErasing", {"p": 1.0, "value": [9.0, 8.0, 7.0]}, v2.RandomErasing(1.0, value=(9, 8, 7)), ["in1"], some)
     w.drawn("RandAugment", {}, v2.RandAugment(), ["in0", "in1"], range(24))

@@ -156,6 +156,11 @@ def pairs():
     for tag, alpha in (("positive", 0.75), ("negative", -2.0), ("zero", 0.0)):
         everywhere("add_scaled", lambda a, b: torch.add(a, b, alpha=alpha), {"alpha": alpha}, f"{tag}_")
     whole("add_scaled", lambda a, b: torch.add(a, b, alpha=-3), {"alpha": -3})
+    # Only whole vectors of 32: of the elements after them PyTorch rounds the product to half precision, too.
+    vectors = [random([64], 89), random([64], 90)]
+    for tag, alpha in (("tenth", -0.1), ("third", 0.3)):
+        for half in ("f16", "bf16"):
+            case("add_scaled", f"vectors_{tag}", lambda a, b: torch.add(a, b, alpha=alpha), vectors, args={"alpha": alpha, "bits": True}, dtype=half)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         f = getattr(torch, name)
         everywhere(name, f)

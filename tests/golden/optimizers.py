@@ -28,13 +28,13 @@ ADAM = {
 }
 
 
-def optimizer_case(name, optimizer, kwargs, dtype="f32", rates=None, absent=None):
+def optimizer_case(name, optimizer, kwargs, dtype="f32", rates=None, absent=None, shapes=SHAPES):
     """Run the steps. `rates`: a learning rate per step; `absent`: steps in which p1 has no gradient."""
     kind = DTYPES[dtype]
     arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
-    params = {key: random(shape, 200 + i, kind).requires_grad_() for i, (key, shape) in enumerate(SHAPES.items())}
+    params = {key: random(shape, 200 + i, kind).requires_grad_() for i, (key, shape) in enumerate(shapes.items())}
     tensors = {f"init.{key}": p.detach().clone() for key, p in params.items()}
-    for i, (key, shape) in enumerate(SHAPES.items()):
+    for i, (key, shape) in enumerate(shapes.items()):
         tensors[f"grads.{key}"] = random([STEPS] + shape, 210 + i, kind)
     opt = getattr(torch.optim, optimizer)(params.values(), **arguments)
     history = {key: [] for key in params}
@@ -79,6 +79,10 @@ def write():
         count += 1
     for name, dtype in (("", "f16"), ("_all", "bf16"), ("_amsgrad", "f16"), ("_betas", "bf16")):
         optimizer_case(f"adamw{name}_{dtype}", "AdamW", ADAM[name], dtype=dtype)
+        count += 1
+    # Only whole vectors of 32: of the elements after them PyTorch's `add_` rounds the product to half precision, too.
+    for name, dtype in (("sgd", "f16"), ("sgd_dampening", "bf16"), ("sgd_all", "f16"), ("sgd_maximize_dampening", "bf16")):
+        optimizer_case(f"{name}_{dtype}", "SGD", SGD[name], dtype=dtype, shapes={"p0": [2, 32], "p1": [32]})
         count += 1
     rates = [round(0.1 * (STEPS - i) / STEPS, 4) for i in range(STEPS)]
     for name, optimizer in (("sgd_momentum", "SGD"), ("adamw", "AdamW")):

@@ -1,18 +1,43 @@
 //! What both layouts of PyTorch's files have in common.
 
-use super::pickle::{Pickle, Storages};
-use super::{CheckpointReader, Format, FormatError, ReadOptions, TorchObject};
+use super::pickle::{Budget, Pickle, Storages};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject};
+use crate::StateDict;
 
-/// What is made of a pickle and the storages that it names.
-pub(super) type Make<'a, T> =
-    &'a mut dyn FnMut(&Pickle<'_>, &dyn Storages) -> Result<T, FormatError>;
+/// The pickle of what was saved, and the storages that it names.
+pub(super) type Opened<'a> = (Pickle<'a>, Box<dyn Storages + 'a>);
 
 /// A layout of the files of `torch.save`, of which more than state dicts is read.
 pub(super) trait TorchFile: Format {
+    /// Finds the pickle and the storages, and checks what is around them.
+    fn open<'a>(
+        &self,
+        contents: &'a Contents,
+        budget: &'a Budget,
+        options: &ReadOptions,
+    ) -> Result<Opened<'a>, FormatError>;
+
+    /// The tensors of a file, or those at the entry of the options.
+    fn read_state(
+        &self,
+        file: CheckpointReader<'_>,
+        options: &ReadOptions,
+    ) -> Result<StateDict, FormatError> {
+        let contents = file.contents()?;
+        let budget = Budget::of(contents.bytes());
+        let (pickle, storages) = self.open(&contents, &budget, options)?;
+        pickle.state(options, &*storages)
+    }
+
     /// The object of a file, or that at the entry of the options.
     fn read_object(
         &self,
         file: CheckpointReader<'_>,
         options: &ReadOptions,
-    ) -> Result<TorchObject, FormatError>;
+    ) -> Result<TorchObject, FormatError> {
+        let contents = file.contents()?;
+        let budget = Budget::of(contents.bytes());
+        let (pickle, storages) = self.open(&contents, &budget, options)?;
+        pickle.object(options, &*storages)
+    }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::pickle::{Budget, Pickle, Storages};
-use super::torch_file::{Make, TorchFile};
+use super::torch_file::{Opened, TorchFile};
 use super::words::shorten;
-use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchLegacy;
@@ -34,38 +34,21 @@ impl Format for TorchLegacy {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
-        self.read_pickle(file, options, &mut |pickle, storages| {
-            pickle.state(options, storages)
-        })
+        self.read_state(file, options)
     }
 }
 
 impl TorchFile for TorchLegacy {
-    fn read_object(
+    fn open<'a>(
         &self,
-        file: CheckpointReader<'_>,
+        contents: &'a Contents,
+        budget: &'a Budget,
         options: &ReadOptions,
-    ) -> Result<TorchObject, FormatError> {
-        self.read_pickle(file, options, &mut |pickle, storages| {
-            pickle.object(options, storages)
-        })
-    }
-}
-
-impl TorchLegacy {
-    /// What `make` makes of the pickle and the storages that it names.
-    fn read_pickle<T>(
-        &self,
-        file: CheckpointReader<'_>,
-        options: &ReadOptions,
-        make: Make<'_, T>,
-    ) -> Result<T, FormatError> {
-        let contents = &file.contents()?;
-        let budget = Budget::of(contents.bytes());
+    ) -> Result<Opened<'a>, FormatError> {
         let mut rest = Rest {
             bytes: contents.bytes(),
             at: 0,
-            budget: &budget,
+            budget,
         };
         if rest.pickle()?.int() != Some(MAGIC) {
             return Err(FormatError::Unsupported(
@@ -102,7 +85,7 @@ impl TorchLegacy {
             }
         }
         match contents.bytes().len() - rest.at {
-            0 => make(&pickle, &LegacyStorages { contents, places }),
+            0 => Ok((pickle, Box::new(LegacyStorages { contents, places }))),
             more => Err(format!("{more} bytes follow the last storage").into()),
         }
     }

@@ -3,10 +3,10 @@
 
 use super::byte_order::big_endian_tensor;
 use super::pickle::{Budget, Pickle, Storages};
-use super::torch_file::{Make, TorchFile};
+use super::torch_file::{Opened, TorchFile};
 use super::words::shorten;
 use super::zip::{ZipEntries, ZipEntry, directory};
-use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject, foreign};
+use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, foreign};
 use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchZip;
@@ -28,33 +28,17 @@ impl Format for TorchZip {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
-        self.read_pickle(file, options, &mut |pickle, storages| {
-            pickle.state(options, storages)
-        })
+        self.read_state(file, options)
     }
 }
 
 impl TorchFile for TorchZip {
-    fn read_object(
+    fn open<'a>(
         &self,
-        file: CheckpointReader<'_>,
+        contents: &'a Contents,
+        budget: &'a Budget,
         options: &ReadOptions,
-    ) -> Result<TorchObject, FormatError> {
-        self.read_pickle(file, options, &mut |pickle, storages| {
-            pickle.object(options, storages)
-        })
-    }
-}
-
-impl TorchZip {
-    /// What `make` makes of the pickle and the storages that it names.
-    fn read_pickle<T>(
-        &self,
-        file: CheckpointReader<'_>,
-        options: &ReadOptions,
-        make: Make<'_, T>,
-    ) -> Result<T, FormatError> {
-        let contents = &file.contents()?;
+    ) -> Result<Opened<'a>, FormatError> {
         let bytes = contents.bytes();
         let entries = directory(bytes)?;
         if let Some(what) = foreign::describe_archive(&entries) {
@@ -64,7 +48,7 @@ impl TorchZip {
             .keys()
             .filter_map(|name| name.strip_suffix("/data.pkl"));
         let stem = match (stems.next(), stems.next()) {
-            (Some(stem), None) => stem,
+            (Some(stem), None) => stem.to_owned(),
             (None, _) => return Err(no_pickle(&entries)),
             (Some(one), Some(other)) => {
                 let (one, other) = (shorten(one), shorten(other));
@@ -77,7 +61,7 @@ impl TorchZip {
         }
         let archive = Archive {
             contents,
-            entries: &entries,
+            entries,
             stem,
         };
         if let Some(version) = archive.text("version") {
@@ -96,19 +80,18 @@ impl TorchZip {
             Some("big") => true,
             Some(order) => return Err(format!("the byte order {order:?} is unknown").into()),
         };
-        let start = entries.get(&format!("{stem}/data.pkl"));
+        let start = archive.entry("data.pkl");
         let pickled = start.and_then(|entry| bytes.get(entry.range.clone()));
         let pickled = pickled.ok_or("the entry `data.pkl` is lost")?;
-        let budget = Budget::of(bytes);
         let entry = options.entry.as_deref();
-        let pickle = Pickle::read_objects(pickled, "`data.pkl`", &budget, entry)?;
+        let pickle = Pickle::read_objects(pickled, "`data.pkl`", budget, entry)?;
         if pickle.length != pickled.len() {
             let more = pickled.len() - pickle.length;
             return Err(format!("{more} bytes follow the end of the pickle").into());
         }
         match big_endian {
-            true => make(&pickle, &BigEndian(archive)),
-            false => make(&pickle, &archive),
+            true => Ok((pickle, Box::new(BigEndian(archive)))),
+            false => Ok((pickle, Box::new(archive))),
         }
     }
 }
@@ -132,8 +115,8 @@ fn no_pickle(entries: &ZipEntries) -> FormatError {
 /// The entries of one checkpoint.
 struct Archive<'a> {
     contents: &'a Contents,
-    entries: &'a ZipEntries,
-    stem: &'a str,
+    entries: ZipEntries,
+    stem: String,
 }
 
 impl Archive<'_> {

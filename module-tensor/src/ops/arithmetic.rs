@@ -52,7 +52,8 @@ impl Tensor {
         Ok(out.record([self], |_| WithNumber { name, op, number }))
     }
 
-    /// `self + α·other`, elementwise with broadcasting, in one pass.
+    /// `self + α·other`, elementwise with broadcasting, in one pass: PyTorch's `add` with `alpha`. In half precision
+    /// `alpha` is rounded to the dtype, and the sum once.
     ///
     /// # Errors
     ///
@@ -82,7 +83,8 @@ impl Tensor {
         }
         self.check_number(NAME, alpha)?;
         let (a, b, shape) = self.broadcast_operands(NAME, other)?;
-        let storage = self.device().backend().add_scaled(a, b, alpha)?;
+        let rounded = alpha.rounded_to(self.dtype());
+        let storage = self.device().backend().add_scaled(a, b, rounded)?;
         let out = Self::fresh(storage, shape);
         Ok(out.record([self, other], |_| AddScaled {
             a: self.shape().clone(),

@@ -4,12 +4,12 @@ mod expr;
 
 use smallvec::SmallVec;
 
-use crate::Result;
 use crate::backend::{
     ByFormula, CompiledFormula, Formula, FormulaOp, FormulaStep, UpdateFormula, cpu_computes,
     cpu_unshare, update_cpu,
 };
 use crate::tensor::{NoGradient, Tensor};
+use crate::{DType, Result};
 
 const NAME: &str = "update_elements";
 
@@ -168,7 +168,7 @@ fn update_composed(written: &mut [&mut Tensor], read: &[&Tensor], formula: &Form
     let mut values = values.collect::<Result<Vec<Tensor>>>()?;
     for FormulaStep { op, inputs } in &formula.steps {
         let [a, b, c] = inputs.map(|i| &values[i]);
-        values.push(compute(*op, a, b, c)?.to_dtype(dtype)?.widened()?);
+        values.push(compute(*op, dtype, [a, b, c])?.to_dtype(dtype)?.widened()?);
     }
     let results = formula.results.iter().map(|&i| values[i].to_dtype(dtype));
     let results = results.collect::<Result<Vec<Tensor>>>()?;
@@ -178,7 +178,8 @@ fn update_composed(written: &mut [&mut Tensor], read: &[&Tensor], formula: &Form
     Ok(())
 }
 
-fn compute(op: FormulaOp, a: &Tensor, b: &Tensor, c: &Tensor) -> Result<Tensor> {
+/// One step, whose operands are widened from `dtype`.
+fn compute(op: FormulaOp, dtype: DType, [a, b, c]: [&Tensor; 3]) -> Result<Tensor> {
     match op {
         FormulaOp::Neg => a.neg(),
         FormulaOp::Abs => a.abs(),
@@ -194,7 +195,7 @@ fn compute(op: FormulaOp, a: &Tensor, b: &Tensor, c: &Tensor) -> Result<Tensor> 
         FormulaOp::MulNumber(s) => a.mul(s),
         FormulaOp::DivNumber(s) => a.div(s),
         FormulaOp::Clamp(min, max) => a.clamp(min, max),
-        FormulaOp::AddScaled(s) => a.add_scaled(b, s),
+        FormulaOp::AddScaled(s) => a.add_scaled(b, dtype.rounded(s)),
         FormulaOp::AddProduct(s) => a.add(&b.mul(s)?.mul(c)?),
         FormulaOp::AddQuotient(s) => a.add(&b.mul(s)?.div(c)?),
         FormulaOp::Lerp(weight) => {

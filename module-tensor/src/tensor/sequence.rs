@@ -66,7 +66,8 @@ impl Tensor {
 
     /// `steps` numbers at equal distances from `start` to `end`, both included.
     ///
-    /// They are computed in `f64` from the nearer end and rounded once; for integers, towards 0.
+    /// Each is `start + i·step` or `end - i·step`, from the nearer end, rounded once as PyTorch does: in `f64`, or `f32` for
+    /// `F32` and half precision, from which it is rounded to the dtype; for integers, towards 0.
     ///
     /// # Errors
     ///
@@ -93,20 +94,43 @@ impl Tensor {
         numbers(NAME, dtype, false)?;
         Shape::from(steps).checked_numel(NAME, size_of::<f64>())?;
         check_host_allocatable::<f64>(steps)?;
-        // Integers lie between the ends as integers.
-        let (start, end) = match dtype.is_floating_point() {
-            true => (start, end),
-            false => (start.trunc(), end.trunc()),
+        let values = match dtype {
+            DType::F32 | DType::F16 | DType::BF16 => {
+                let [start, end] = [start, end].map(|end| dtype.rounded(end) as f32);
+                let step = if steps < 2 {
+                    0.0
+                } else {
+                    (end - start) / (steps - 1) as f32
+                };
+                Self::from_vec(
+                    from_nearer_end(steps, |near| match near {
+                        Near::Start(i) => step.mul_add(i as f32, start),
+                        Near::End(i) => (-step).mul_add(i as f32, end),
+                    }),
+                    steps,
+                )
+            }
+            _ => {
+                // Integers lie between the ends as integers.
+                let [start, end] = match dtype.is_floating_point() {
+                    true => [start, end],
+                    false => [start.trunc(), end.trunc()],
+                };
+                let step = if steps < 2 {
+                    0.0
+                } else {
+                    (end - start) / (steps - 1) as f64
+                };
+                Self::from_vec(
+                    from_nearer_end(steps, |near| match near {
+                        Near::Start(i) => step.mul_add(i as f64, start),
+                        Near::End(i) => (-step).mul_add(i as f64, end),
+                    }),
+                    steps,
+                )
+            }
         };
-        let last = steps.saturating_sub(1);
-        let step = (end - start) / last as f64;
-        let value = |i: usize| match i {
-            _ if last == 0 => start,
-            i if i < steps / 2 => start + i as f64 * step,
-            i => end - (last - i) as f64 * step,
-        };
-        let values = (0..steps).map(value).collect::<Vec<f64>>();
-        options.move_and_track(NAME, Self::from_vec(values, steps)?.to_dtype(dtype)?)
+        options.move_and_track(NAME, values?.to_dtype(dtype)?)
     }
 
     /// A matrix of `n` rows and `m` columns with ones on its diagonal and zeros elsewhere.
@@ -185,6 +209,20 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         Tensor::from_vec(values.collect(), length)?
     };
     options.move_and_track(op, values.to_dtype(dtype)?)
+}
+
+/// How many steps a number is away from the nearer end; the single one is the start.
+enum Near {
+    Start(usize),
+    End(usize),
+}
+
+fn from_nearer_end<T>(steps: usize, value: impl Fn(Near) -> T) -> Vec<T> {
+    let near = |i| match i < (steps / 2).max(1) {
+        true => Near::Start(i),
+        false => Near::End(steps - 1 - i),
+    };
+    (0..steps).map(|i| value(near(i))).collect()
 }
 
 /// Checks that a dtype holds numbers, and fractions if there are any.

@@ -38,7 +38,7 @@ pub fn suites() -> Vec<Suite> {
         suite("ops_draws", 159, activations::run, &[]),
         suite(
             "ops_pairs",
-            503,
+            507,
             activations::run,
             activations::DIFFERENT_PAIRS,
         ),

@@ -8,6 +8,7 @@ mod curves;
 mod data;
 mod golden_optim;
 mod lbfgs;
+mod lbfgs_runs;
 mod logs;
 mod metrics;
 mod optimizer_runs;

@@ -113,6 +113,7 @@ fn whole(case: &Case, inputs: &[Tensor]) -> Option<Result<bool>> {
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let found = activation(case, inputs).or_else(|| simple(case, inputs));
     let (out, tolerance) = match found {
+        Some(out) if case.args["bits"] == true => (out, Tolerance::EXACT),
         Some(out) => (out, Tolerance::ELEMENTWISE),
         None => {
             let truth = || whole(case, inputs).map(|is| is.map(Tensor::from));

@@ -4,9 +4,10 @@ use module_nn::data::transforms::functional::{
     self as f, AffineOptions, InterpolationMode, PaddingMode, ResizeMode, RotateOptions,
 };
 use module_nn::data::transforms::{
-    ColorJitterConfig, Compose, CutMix, MixUp, Normalize, RandAugmentConfig, RandomAffineConfig,
-    RandomCropConfig, RandomErasingConfig, RandomGrayscale, RandomHorizontalFlip,
-    RandomResizedCropConfig, RandomRotationConfig, RandomVerticalFlip, Transform, cutmix, mixup,
+    ColorJitterConfig, Compose, CutMix, GaussianBlur, GaussianBlurConfig, MixUp, Normalize,
+    RandAugmentConfig, RandomAffineConfig, RandomCropConfig, RandomErasingConfig, RandomGrayscale,
+    RandomHorizontalFlip, RandomResizedCropConfig, RandomRotationConfig, RandomVerticalFlip,
+    Transform, cutmix, mixup,
 };
 use module_nn::data::{DataLoaderConfig, DatasetExt, TensorDataset};
 use module_nn::prelude::*;
@@ -75,6 +76,7 @@ fn function(op: &str, args: &Value, x: &Tensor) -> Result<Tensor> {
         "adjust_saturation" => f::adjust_saturation(x, factor()),
         "adjust_sharpness" => f::adjust_sharpness(x, factor()),
         "adjust_hue" => f::adjust_hue(x, factor()),
+        "gaussian_blur" => f::gaussian_blur(x, arg(args, "kernel_size"), arg(args, "sigma")),
         "rgb_to_grayscale" => f::rgb_to_grayscale(x),
         "invert" => f::invert(x),
         "autocontrast" => f::autocontrast(x),
@@ -161,6 +163,11 @@ fn transform(op: &str, args: &Value) -> Box<dyn Transform> {
         ),
         "RandomAffine" => boxed(
             built::<RandomAffineConfig>(args)
+                .build()
+                .map(|t| Box::new(t) as _),
+        ),
+        "GaussianBlur" => boxed(
+            built::<GaussianBlurConfig>(args)
                 .build()
                 .map(|t| Box::new(t) as _),
         ),
@@ -379,4 +386,31 @@ fn transforms_refuse_what_they_cannot_take() {
             .apply(&x, &Tensor::from([0_i64, 3]))
             .is_err()
     );
+}
+
+#[test]
+fn a_kernel_that_has_no_middle_is_refused() {
+    let image = Tensor::from([[[0_u8, 0, 240, 0, 0]]]);
+    let blurred = f::gaussian_blur(&image, [3, 1], [1e9, 1.0]).unwrap();
+    assert_eq!(blurred.to_vec::<u8>().unwrap(), [0, 80, 80, 80, 0]);
+    let error = |size, sigma| {
+        f::gaussian_blur(&image, size, sigma)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error([2, 1], [1.0, 1.0]),
+        "gaussian_blur: kernel_size = [2, 1]: must be odd"
+    );
+    assert_eq!(
+        error([3, 1], [0.0, 1.0]),
+        "gaussian_blur: sigma = [0.0, 1.0]: must be finite and above 0"
+    );
+    f::gaussian_blur(&image, [1, 3], [1.0, 1.0]).unwrap_err();
+    assert!(GaussianBlurConfig::new([3, 4]).build().is_err());
+    let falls = GaussianBlurConfig::new([3, 3]).sigma([2.0, 1.0]);
+    assert!(falls.build().is_err());
+    let blur = GaussianBlur::new([3, 3]).unwrap();
+    let image = Tensor::full([3, 8, 8], 7, DType::U8).unwrap();
+    assert!(blur.apply(&image).unwrap().equal(&image).unwrap());
 }

@@ -5,6 +5,7 @@
 //! cuts off.
 
 mod affine;
+mod blur;
 mod check;
 mod color;
 mod dtype;
@@ -18,6 +19,8 @@ mod sample_places;
 mod sharpness;
 
 pub use affine::{AffineOptions, RotateOptions, affine, rotate};
+pub(super) use blur::check_kernel_size;
+pub use blur::gaussian_blur;
 pub(super) use check::image_sizes;
 pub use color::{
     adjust_brightness, adjust_contrast, adjust_saturation, autocontrast, invert, posterize,

@@ -1,0 +1,65 @@
+use module_core::{Result, Tensor};
+
+use super::functional::{check_kernel_size, gaussian_blur};
+use super::{Transform, check_range, uniform};
+use crate::config::{Build, config};
+
+const OP: &str = "GaussianBlur";
+
+config! {
+    /// The arguments of [`GaussianBlur`].
+    pub struct GaussianBlurConfig => GaussianBlur {
+        required {
+            /// How many pixels wide and high the surroundings of a pixel are, both odd.
+            kernel_size: [usize; 2],
+        }
+        optional {
+            /// The least and greatest standard deviation.
+            sigma: [f64; 2] = [0.1, 2.0],
+        }
+    }
+}
+
+/// Blurs the image by [`gaussian_blur`] with a random standard deviation, the same to both sides.
+///
+/// Source: torchvision's `GaussianBlur`; Chen et al., *A Simple Framework for Contrastive Learning of Visual Representations*
+/// (2020).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::transforms::{GaussianBlur, Transform};
+/// use module_nn::prelude::*;
+///
+/// let blur = GaussianBlur::new([3, 3])?;
+/// let image = Tensor::full([3, 8, 8], 7, DType::U8)?;
+/// assert!(blur.apply(&image)?.equal(&image)?);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaussianBlur {
+    config: GaussianBlurConfig,
+}
+
+impl Build for GaussianBlurConfig {
+    type Output = GaussianBlur;
+
+    /// The transform.
+    ///
+    /// # Errors
+    ///
+    /// A kernel of an even size, standard deviations that fall or are not above 0.
+    fn build(&self) -> Result<GaussianBlur> {
+        check_kernel_size(OP, self.kernel_size)?;
+        check_range(OP, "sigma", self.sigma, [f64::MIN_POSITIVE, f64::MAX])?;
+        let config = self.clone();
+        Ok(GaussianBlur { config })
+    }
+}
+
+impl Transform for GaussianBlur {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let sigma = uniform(self.config.sigma)?;
+        gaussian_blur(image, self.config.kernel_size, [sigma; 2])
+    }
+}

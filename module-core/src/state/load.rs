@@ -24,6 +24,9 @@ pub(crate) fn load(
     if let Some(rules) = &options.remap {
         state = Cow::Owned(state.remap(rules)?);
     }
+    if state.has_descriptions() {
+        state = Cow::Owned(state.join_packed()?);
+    }
     if has_hooks() {
         state = Cow::Owned(before_loading(root, state.into_owned(), options.strict)?);
     }
@@ -342,7 +345,8 @@ fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Op
         (false, [1], 0) => value.squeeze(0)?,
         _ => return Ok(None),
     };
-    let dtype = match assign_dtype && !keeps_dtype {
+    // Packed elements have the dtype that they unpack to, and products compute in that of their inputs.
+    let dtype = match (assign_dtype && !keeps_dtype) || value.is_packed() {
         true => value.dtype(),
         false => current.dtype(),
     };

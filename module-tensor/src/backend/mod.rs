@@ -21,6 +21,7 @@ mod kernels;
 mod memory;
 mod ops;
 mod packed;
+mod quantized;
 mod random;
 mod real;
 mod saved;
@@ -31,8 +32,8 @@ mod unary;
 pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
 pub(crate) use cpu::{
-    ByFormula, CompiledFormula, check_host_allocatable, cpu_bytes, cpu_computes, cpu_storage,
-    cpu_unshare, cpu_view, update_cpu,
+    ByFormula, CompiledFormula, check_host_allocatable, cpu_bytes, cpu_computes, cpu_scratch,
+    cpu_storage, cpu_unshare, cpu_view, update_cpu,
 };
 pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
@@ -54,7 +55,10 @@ pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, FillRange, LinearOp, RecurrentOp, ReduceOp, SampleOp,
     SoftmaxOp, UnfoldOp,
 };
-pub use packed::Packed;
+pub use packed::{Int8Rows, Packed, PackedRuns};
+pub use quantized::{
+    Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts, Nf4Storage,
+};
 pub use random::{DeviceGenerator, Distribution};
 pub use real::{Real, UpdateFormula};
 pub use saved::Saved;

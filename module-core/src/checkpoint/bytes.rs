@@ -11,9 +11,9 @@ use crate::backend::SharedBytes;
 use crate::{Result, StateDict};
 
 /// What errors call bytes, a reader and a writer in place of a path.
-const BYTES: &str = "<bytes>";
+pub(super) const BYTES: &str = "<bytes>";
 const READER: &str = "<reader>";
-const WRITER: &str = "<writer>";
+pub(super) const WRITER: &str = "<writer>";
 
 impl StateDict {
     /// The bytes of the safetensors file that [`write_to`](Self::write_to) writes.

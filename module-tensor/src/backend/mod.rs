@@ -10,6 +10,7 @@
 //! a gradient needs of the forward pass is [`Saved`], whose form the device chooses and which nobody else reads.
 
 mod absent;
+mod block_storage;
 pub(crate) mod cpu;
 mod device;
 mod dispatch;
@@ -30,6 +31,7 @@ mod unary;
 
 pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
+pub use block_storage::BlockStorage;
 pub(crate) use cpu::{
     check_host_allocatable, cpu_bytes, cpu_computes, cpu_storage, cpu_unshare, cpu_view, update_cpu,
 };

@@ -1,0 +1,76 @@
+use super::{Device, HostData, Packed, SharedBytes, Storage, StorageData};
+use crate::{BlockFormat, DType, Result};
+
+/// The memory of a tensor whose elements are packed in blocks of ggml.
+///
+/// [`BlockFormat::tensor`] and [`BlockFormat::quantize`] make such tensors.
+pub struct BlockStorage {
+    format: BlockFormat,
+    bytes: SharedBytes,
+    device: Device,
+}
+
+impl BlockStorage {
+    /// Whole blocks; bytes that are left over belong to no element.
+    pub fn new(format: BlockFormat, bytes: SharedBytes) -> Self {
+        let device = Device::cpu();
+        Self {
+            format,
+            bytes,
+            device,
+        }
+    }
+
+    /// The layout of a block.
+    pub fn format(&self) -> BlockFormat {
+        self.format
+    }
+
+    /// The blocks.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+impl StorageData for BlockStorage {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+}
+
+impl Packed for BlockStorage {
+    fn scheme(&self) -> &'static str {
+        self.format.name()
+    }
+
+    fn numel(&self) -> usize {
+        self.bytes().len() / self.format.size_in_bytes() * self.format.numel()
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        self.bytes().len()
+    }
+
+    fn unpack(&self) -> Result<Storage> {
+        let mut values = vec![0.0; self.numel()];
+        self.format.unpack(self.bytes(), &mut values);
+        self.device.backend().upload(HostData::F32(values))
+    }
+
+    /// The bytes stay in the memory of the host, from which another device gets what is unpacked.
+    fn to_device(&self, device: &Device) -> Result<Storage> {
+        Ok(Storage::new(Self {
+            format: self.format,
+            bytes: self.bytes.clone(),
+            device: *device,
+        }))
+    }
+}

@@ -121,6 +121,11 @@ impl<'m> Plan<'m> {
                 missing.push(entry);
                 continue;
             };
+            // What is plain in the module stays plain, however the file packs it.
+            let found = match tensor.value().is_packed() {
+                true => found,
+                false => &found.unpack()?,
+            };
             let is_turned = found.rank() == 2 && turned.contains(key.as_str());
             let found = match is_turned {
                 true => &found.t()?.contiguous()?,

@@ -3,7 +3,9 @@
 mod checkpoint_formats;
 mod checkpoints;
 mod damaged_checkpoints;
+mod damaged_gguf;
 mod damaged_safetensors;
+mod gguf_files;
 mod interchange;
 mod killed;
 mod state_dict;

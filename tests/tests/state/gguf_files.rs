@@ -1,0 +1,347 @@
+//! GGUF files that llama.cpp's package wrote: metadata, elements and blocks are what it reads, and what is packed here is
+//! what ggml packs.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use module_core::checkpoint::{Gguf, GgufArray, GgufType, GgufValue};
+use module_core::{BlockFormat, ErrorKind, FileError, LoadOptions, Remap};
+use module_nn::prelude::*;
+use module_tests::files::mapped;
+use module_tests::golden;
+use serde_json::Value;
+
+const FORMATS: [(BlockFormat, &str); 4] = [
+    (BlockFormat::Q8_0, "q8_0"),
+    (BlockFormat::Q4_0, "q4_0"),
+    (BlockFormat::Q4K, "q4_k"),
+    (BlockFormat::Q6K, "q6_k"),
+];
+
+fn recorded() -> (Value, StateDict) {
+    golden::load("gguf/expected.safetensors")
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+fn bytes(x: &Tensor) -> Vec<u8> {
+    x.to_host().unwrap().to_le_bytes()
+}
+
+fn open(name: &str) -> Gguf {
+    Gguf::open(golden::path("gguf").join(name)).unwrap()
+}
+
+#[test]
+fn files_of_the_package_are_read_to_the_bit() {
+    let (case, expected) = recorded();
+    let mut tensors = 0;
+    for file in list(&case["files"]) {
+        let name = text(&file["file"]);
+        let path = golden::path("gguf").join(name);
+        let copied = std::fs::read(&path).unwrap();
+        for read in [
+            Gguf::open(&path).unwrap(),
+            Gguf::open_with(&path, &mapped()).unwrap(),
+            Gguf::from_bytes(copied).unwrap(),
+        ] {
+            let described = list(&file["tensors"]);
+            assert_eq!(read.tensors.len(), described.len(), "{name}");
+            for (tensor, (key, x)) in described.iter().zip(&read.tensors) {
+                assert_eq!(text(&tensor[0]), key);
+                let kind = GgufType::of(x).unwrap();
+                assert_eq!(text(&tensor[1]), kind.to_string(), "{key}");
+                let sizes = list(&tensor[2]).iter();
+                let sizes: Vec<usize> = sizes.map(|n| n.as_u64().unwrap() as usize).collect();
+                assert_eq!(**x.shape(), sizes, "{key}");
+                assert_eq!(x.is_packed(), matches!(kind, GgufType::Blocks(_)), "{key}");
+                if let Some(blocks) = BlockFormat::bytes_of(x) {
+                    let written = bytes(expected.get(&format!("{name}/{key}/bytes")).unwrap());
+                    assert_eq!(blocks, written, "{key}");
+                    assert_eq!(x.nbytes(), blocks.len());
+                }
+                // The package gives numbers of bf16 as f32.
+                let mut values = x.unpack().unwrap();
+                if values.dtype() == DType::BF16 {
+                    values = values.to_dtype(DType::F32).unwrap();
+                }
+                let theirs = bytes(expected.get(&format!("{name}/{key}")).unwrap());
+                assert_eq!(bytes(&values), theirs, "{name}: {key}");
+                tensors += 1;
+            }
+            // The state dict alone.
+            let state = StateDict::load(&path).unwrap();
+            assert!(state.keys().eq(read.tensors.keys()));
+        }
+    }
+    assert_eq!(tensors, 3 * (10 + 8 + 4 + 3));
+}
+
+#[test]
+fn metadata_is_that_of_the_package() {
+    let (case, _) = recorded();
+    let metadata = open("plain.gguf").metadata;
+    assert_eq!(metadata["general.architecture"].as_str(), Some("test"));
+    let (scalars, arrays) = (list(&case["metadata"]), list(&case["arrays"]));
+    assert_eq!(metadata.len(), 2 + scalars.len() + arrays.len());
+    for entry in scalars {
+        let (key, theirs) = (text(&entry[0]), &entry[2]);
+        let value = &metadata[key];
+        let ours = match value {
+            GgufValue::U8(_) | GgufValue::U16(_) | GgufValue::U32(_) | GgufValue::U64(_) => {
+                value.as_u64() == theirs.as_u64() && theirs.is_u64()
+            }
+            GgufValue::I8(_) | GgufValue::I16(_) | GgufValue::I32(_) | GgufValue::I64(_) => {
+                value.as_i64() == theirs.as_i64() && theirs.is_i64()
+            }
+            GgufValue::F32(x) => theirs.as_f64().map(|x| x as f32) == Some(*x),
+            GgufValue::F64(x) => theirs.as_f64() == Some(*x),
+            GgufValue::Bool(x) => theirs.as_bool() == Some(*x),
+            GgufValue::String(x) => theirs.as_str() == Some(x),
+            GgufValue::Array(_) => false,
+        };
+        let kind = format!("{value:?}").to_uppercase();
+        let named = text(&entry[1])
+            .replace("UINT", "U")
+            .replace("INT", "I")
+            .replace("FLOAT", "F");
+        assert!(
+            ours && kind.starts_with(&named),
+            "{key}: {value:?} {theirs}"
+        );
+    }
+    let array = |key: &str| metadata[key].as_array().unwrap();
+    let tokens = ["<s>", "", "\u{4f60}", "a b"].map(str::to_owned);
+    assert_eq!(metadata["tokens"].as_strings(), Some(&tokens[..]));
+    assert_eq!(*array("scores"), GgufArray::F32(vec![0.5, -1.25, 0.0]));
+    assert_eq!(*array("types"), GgufArray::I32(vec![1, -2, 3]));
+    assert_eq!(*array("bytes"), GgufArray::U8(vec![0, 255]));
+    assert_eq!(*array("truths"), GgufArray::Bool(vec![true, false]));
+    assert_eq!(*array("wide"), GgufArray::U64(vec![u64::MAX, 0]));
+    let nested = [vec![1, 2], vec![3]].map(GgufArray::I32);
+    assert_eq!(*array("nested"), GgufArray::Array(nested.to_vec()));
+    assert_eq!(
+        open("aligned.gguf").metadata["general.alignment"].as_u64(),
+        Some(128)
+    );
+}
+
+#[test]
+fn files_are_written_as_the_package_writes_them() {
+    for name in ["plain.gguf", "blocks.gguf", "aligned.gguf", "nothing.gguf"] {
+        let theirs = std::fs::read(golden::path("gguf").join(name)).unwrap();
+        assert!(open(name).to_bytes().unwrap() == theirs, "{name}");
+    }
+    // What is read of version 2 is written as version 3.
+    let path = golden::path("gguf").join("version2.gguf");
+    let mut theirs = std::fs::read(path).unwrap();
+    assert_eq!(std::mem::replace(&mut theirs[4], 3), 2);
+    assert!(open("version2.gguf").to_bytes().unwrap() == theirs);
+}
+
+#[test]
+fn values_are_packed_as_ggml_packs_them() {
+    let (case, expected) = recorded();
+    let count = case["quantized"].as_u64().unwrap();
+    assert!(count >= 11);
+    for i in 0..count {
+        let x = expected.get(&format!("quantized/{i}")).unwrap();
+        for (format, name) in FORMATS {
+            let packed = format.quantize(x).unwrap();
+            let theirs = bytes(expected.get(&format!("quantized/{i}/{name}")).unwrap());
+            let ours = BlockFormat::bytes_of(&packed).unwrap();
+            let size = format.size_in_bytes();
+            let other = ours
+                .chunks(size)
+                .zip(theirs.chunks(size))
+                .position(|(a, b)| a != b);
+            assert_eq!((other, ours.len()), (None, theirs.len()), "{name} of {i}");
+        }
+    }
+}
+
+#[test]
+fn tensors_are_converted_before_they_are_written() {
+    let x = fork_rng(0, || Tensor::randn([4, 256], ())).unwrap();
+    let state = || {
+        let norm = x.narrow(0, 0..1).unwrap().squeeze(0).unwrap();
+        StateDict::from_iter([
+            ("a.weight", x.clone()),
+            ("b.weight", x.clone()),
+            ("a.norm", norm),
+        ])
+    };
+    let mut file = Gguf::new(state());
+    file.convert("a.weight", BlockFormat::Q4K).unwrap();
+    file.convert("b.weight", DType::BF16).unwrap();
+    file.convert("*.weight", BlockFormat::Q6K).unwrap();
+    file.convert("a.norm", DType::F16).unwrap();
+    let read = Gguf::from_bytes(file.to_bytes().unwrap()).unwrap().tensors;
+    let kinds: Vec<String> = read
+        .iter()
+        .map(|(_, x)| GgufType::of(x).unwrap().to_string())
+        .collect();
+    assert_eq!(kinds, ["Q6_K", "Q6_K", "F16"]);
+    // Rows of a packed tensor are whole blocks, columns are not.
+    let packed = read.get("b.weight").unwrap();
+    let rows = packed.narrow(0, 1..3).unwrap();
+    let file = Gguf::new(StateDict::from_iter([("rows", rows.clone())]));
+    let again = Gguf::from_bytes(file.to_bytes().unwrap()).unwrap();
+    let again = again.tensors.get("rows").unwrap().unpack().unwrap();
+    assert!(again.equal(&rows.unpack().unwrap()).unwrap());
+    let refused = |tensor: Tensor| {
+        let file = Gguf::new(StateDict::from_iter([("x", tensor)]));
+        file.to_bytes().unwrap_err().to_string()
+    };
+    assert!(refused(packed.t().unwrap()).contains("`unpack` it"));
+    assert!(refused(Tensor::from([true])).contains("bool"));
+    let deep = refused(Tensor::zeros([1, 1, 1, 1, 1], ()).unwrap());
+    assert!(deep.contains("5 dimensions"), "{deep}");
+
+    // Nothing changes where one of the selected tensors cannot be converted.
+    let mut file = Gguf::new(state());
+    file.tensors
+        .insert("c.weight", Tensor::ones([2, 33], ()).unwrap());
+    let error = file.convert("*.weight", BlockFormat::Q8_0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Shape(_)), "{error}");
+    assert!(
+        error.to_string().contains("multiple of 32") && error.to_string().contains("33"),
+        "{error}"
+    );
+    assert!(!file.tensors.get("a.weight").unwrap().is_packed());
+    assert!(file.convert("d.weight", DType::F16).is_err());
+    assert!(file.convert("a.weight", DType::Bool).is_err());
+    file.metadata
+        .insert("general.alignment".to_owned(), 24_u32.into());
+    assert!(
+        file.to_bytes()
+            .unwrap_err()
+            .to_string()
+            .contains("power of two")
+    );
+    for bad in [f32::NAN, f32::INFINITY, 1e30] {
+        let x = Tensor::full([1, 256], bad, DType::F32).unwrap();
+        for (format, name) in FORMATS {
+            let error = format.quantize(&x).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("finite"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_error_of_rounding_is_that_of_the_format() {
+    let x = fork_rng(0, || Tensor::randn([64, 512], ())).unwrap();
+    let mean = |x: Tensor| {
+        x.square()
+            .unwrap()
+            .mean(..)
+            .unwrap()
+            .sqrt()
+            .unwrap()
+            .item::<f32>()
+            .unwrap()
+    };
+    // Steps of 1/127, 1/8 and, with scales for few elements, some 1/15 and 1/32 of the extremes of a block, of which
+    // rounding keeps the 12th part of the square.
+    for ((format, name), bound) in FORMATS.into_iter().zip([0.006, 0.1, 0.08, 0.02]) {
+        let unpacked = format.quantize(&x).unwrap().unpack().unwrap();
+        let error = mean(unpacked.sub(&x).unwrap());
+        assert!(error < bound && error > bound / 2.0, "{name}: {error}");
+    }
+}
+
+#[derive(Module)]
+struct Net {
+    query: Linear,
+    output: Linear,
+}
+
+#[test]
+fn a_model_loads_packed_values_under_its_own_names() {
+    let net = |seed| {
+        fork_rng(seed, || {
+            Ok(Net {
+                query: Linear::new(64, 32)?,
+                output: Linear::new(32, 64)?,
+            })
+        })
+        .unwrap()
+    };
+    let (from, to) = (net(0), net(1));
+    let names = Remap::new()
+        .regex(r"^blk\.0\.attn_q\.", "query.")
+        .unwrap()
+        .prefix("output.", "output.");
+    let state = from.state_dict().unwrap();
+    let mut file = Gguf::new(
+        state
+            .remap(&names.inverse_for(state.keys()).unwrap())
+            .unwrap(),
+    );
+    file.convert("**.weight", BlockFormat::Q4_0).unwrap();
+    let path = std::env::temp_dir().join(format!("packed-{}.gguf", std::process::id()));
+    file.save(&path).unwrap();
+    let keys: Vec<&str> = file.tensors.keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "blk.0.attn_q.weight",
+            "blk.0.attn_q.bias",
+            "output.weight",
+            "output.bias"
+        ]
+    );
+    to.load_with(&path, &LoadOptions::new().remap(names))
+        .unwrap();
+    std::fs::remove_file(path).unwrap();
+    let (weight, bias) = (to.query.weight().value(), to.query.bias().unwrap().value());
+    let packed = file.tensors.get("blk.0.attn_q.weight").unwrap();
+    assert!(packed.is_packed() && !weight.is_packed());
+    assert!(weight.equal(&packed.unpack().unwrap()).unwrap());
+    assert!(bias.equal(&from.query.bias().unwrap().value()).unwrap());
+    let error = from.query.weight().value().sub(&weight).unwrap();
+    assert!(
+        error
+            .abs()
+            .unwrap()
+            .amax(..)
+            .unwrap()
+            .item::<f32>()
+            .unwrap()
+            > 0.0
+    );
+}
+
+#[test]
+fn other_files_are_refused_by_name() {
+    let path = golden::path("gguf/expected.safetensors");
+    let error = Gguf::open(&path).unwrap_err();
+    assert!(
+        matches!(error.downcast_ref(), Some(FileError::Format { .. })),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("it does not begin with `GGUF`"),
+        "{error}"
+    );
+    let mut file = open("blocks.gguf").to_bytes().unwrap();
+    file[4] = 1;
+    let error = Gguf::from_bytes(file.clone()).unwrap_err();
+    assert!(
+        matches!(error.downcast_ref(), Some(FileError::NoStateDict { .. })),
+        "{error}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("its version is 1, but 2 and 3 are read"),
+        "{error}"
+    );
+    file[4..8].copy_from_slice(&[0, 0, 0, 3]);
+    let error = Gguf::from_bytes(file).unwrap_err().to_string();
+    assert!(error.contains("it is big-endian"), "{error}");
+}

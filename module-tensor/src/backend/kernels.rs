@@ -197,6 +197,39 @@ pub trait Backend: Any + Send + Sync {
     /// `[m, k]` times `[k, n]` plus a row of `n` added to each of the `m`.
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
+    /// `[m, k]` times packed `[k, n]`, plus a row of `n` added to each of the `m` if there is one, in the dtype of
+    /// `a`. By default the packed factor is unpacked first.
+    ///
+    /// # Errors
+    ///
+    /// As [`full`](Self::full), and those of [`Packed::unpack`](super::Packed::unpack).
+    fn packed_matmul(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
+        let b = self.unpacked(b, a.storage.dtype())?;
+        match row {
+            Some(row) => self.addmm(row, a, b),
+            None => self.matmul(a, b),
+        }
+    }
+
+    /// A packed operand in its layout, unpacked and cast.
+    ///
+    /// # Errors
+    ///
+    /// As [`packed_matmul`](Self::packed_matmul).
+    fn unpacked(&self, x: Operand, dtype: DType) -> Result<Operand> {
+        let Some(packed) = x.storage.packed() else {
+            return Ok(x);
+        };
+        let (storage, numel) = (packed.unpack()?, packed.numel());
+        storage.check_plain("unpack")?;
+        if storage.dtype() == dtype {
+            return Ok(Operand { storage, ..x });
+        }
+        let layout = Layout::contiguous(numel.into());
+        let storage = self.cast(Operand { storage, layout }, dtype)?;
+        Ok(Operand { storage, ..x })
+    }
+
     /// Softmax or its logarithm along `dim`.
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage>;
 

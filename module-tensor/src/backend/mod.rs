@@ -55,7 +55,7 @@ pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, FillRange, LinearOp, RecurrentOp, ReduceOp, SampleOp,
     SoftmaxOp, UnfoldOp,
 };
-pub use packed::Packed;
+pub use packed::{Int8Rows, Packed, PackedRuns};
 pub use random::{DeviceGenerator, Distribution};
 pub use real::{Real, UpdateFormula};
 pub use saved::Saved;

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::{Device, Storage};
 use crate::{DTypeError, Error, Result};
 
@@ -10,8 +12,12 @@ use crate::{DTypeError, Error, Result};
 /// of it are as those of any tensor: [`Tensor::unpack`](crate::Tensor::unpack) of a transpose is the
 /// transpose of what is unpacked.
 ///
+/// [`Tensor::linear`](crate::Tensor::linear) takes a packed weight, and [`Tensor::matmul`](crate::Tensor::matmul) a
+/// packed matrix on the right; the gradient flows to the other factor. The CPU computes from the packed elements
+/// where they are unpacked in runs ([`runs`](Self::runs)), and other devices from what [`unpack`](Self::unpack) gives.
+///
 /// Operations of one's own find the memory by [`Storage::downcast_ref`], and say which layouts they
-/// serve. What needs plain elements, as every operation of this crate does, answers
+/// serve. What needs plain elements, as every other operation of this crate does, answers
 /// [`DTypeError::Packed`](crate::DTypeError::Packed). A packed tensor carries no gradient.
 pub trait Packed {
     /// The name of the scheme, such as `q4_0`.
@@ -30,6 +36,11 @@ pub trait Packed {
     /// Not enough memory, a device that fails.
     fn unpack(&self) -> Result<Storage>;
 
+    /// The elements in runs, if they lie in host memory; then products do not unpack the whole matrix.
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        None
+    }
+
     /// The same packed elements on another device; a device that knows the scheme may be faster
     /// ([`Backend::copy_from`](super::Backend::copy_from)).
     ///
@@ -41,4 +52,32 @@ pub trait Packed {
         let (op, scheme) = ("to_device", self.scheme());
         Err(Error::from(DTypeError::Packed { op, scheme }))
     }
+}
+
+/// Packed elements in host memory that can be unpacked a few at a time.
+///
+/// They are counted in row-major order. A run starts at a multiple of [`group`](Self::group) and ends at another
+/// or at the last element; it may go from one row to the next.
+pub trait PackedRuns: Sync {
+    /// The number of elements that are unpacked together.
+    fn group(&self) -> usize;
+
+    /// Writes a run of elements to `out`, which is as long.
+    fn unpack_run(&self, run: Range<usize>, out: &mut [f32]);
+
+    /// The rows as numbers of 8 bits, if products round their inputs to such numbers too.
+    fn rounding_inputs(&self) -> Option<Int8Rows<'_>> {
+        None
+    }
+}
+
+/// A matrix of `scales[i] · codes[i, j]`, which is multiplied by inputs that are rounded to 8 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Int8Rows<'a> {
+    /// All rows, one after the other.
+    pub codes: &'a [i8],
+    /// One for each row.
+    pub scales: &'a [f32],
+    /// The sum of the codes of each row.
+    pub sums: &'a [i32],
 }

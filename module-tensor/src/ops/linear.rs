@@ -12,6 +12,9 @@ impl Tensor {
     /// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]` give
     /// `[…, out_features]`; a weight `[in_features]` and a bias `[]` give `[…]`.
     ///
+    /// A [packed](Self::is_packed) weight gets no gradient. The result has the dtype of the input then, whatever the
+    /// weight unpacks to.
+    ///
     /// # Errors
     ///
     /// Shapes that do not fit, different dtypes or devices.
@@ -32,6 +35,9 @@ impl Tensor {
     /// ```
     pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
         const NAME: &str = "linear";
+        if weight.is_packed() && weight.rank() == 2 {
+            return self.packed_matmul(NAME, &weight.t()?, bias);
+        }
         if let Some(out) =
             AutocastPolicy::LowerPrecision.apply([self, weight], [bias], |[x, weight], [bias]| {
                 x.linear(weight, bias)
@@ -98,7 +104,7 @@ impl Tensor {
     }
 
     /// All dimensions but the last as one.
-    fn as_rows(&self) -> Result<Self> {
+    pub(super) fn as_rows(&self) -> Result<Self> {
         match self.shape().split_last() {
             Some(_) if self.rank() == 2 => Ok(self.clone()),
             Some((&last, leading)) => self.reshape_to(&[leading.iter().product(), last].into()),

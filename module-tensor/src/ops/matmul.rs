@@ -69,7 +69,7 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `[…, m, k]` times `[…, k, n]` gives `[…, m, n]`.
+    /// `[…, m, k]` times `[…, k, n]` gives `[…, m, n]`. A matrix on the right may be [packed](Self::is_packed).
     ///
     /// # Errors
     ///
@@ -90,6 +90,9 @@ impl Tensor {
     #[doc(alias = "mv")]
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         const NAME: &str = "matmul";
+        if other.is_packed() && other.rank() == 2 && self.rank() > 0 {
+            return self.packed_matmul(NAME, other, None);
+        }
         if let Some(out) =
             AutocastPolicy::LowerPrecision
                 .apply([self, other], [], |[x, other], []| x.matmul(other))

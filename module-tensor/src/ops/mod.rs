@@ -57,6 +57,7 @@ mod norm;
 mod normalize;
 mod operators;
 mod order_keys;
+mod packed_matmul;
 mod pad;
 mod parts;
 mod permute;

@@ -4,6 +4,7 @@
 mod atomic;
 #[cfg(feature = "fs")]
 mod background;
+mod bitsandbytes;
 #[cfg(any(feature = "npz", feature = "torch-files"))]
 mod byte_order;
 mod bytes;
@@ -65,6 +66,7 @@ mod zip;
 
 #[cfg(feature = "fs")]
 pub use background::SaveHandle;
+pub use bitsandbytes::FourBit;
 pub use contents::Contents;
 #[cfg(feature = "fs")]
 pub use file::read_bytes;

@@ -1,4 +1,6 @@
-use super::{Device, HostData, Packed, SharedBytes, Storage, StorageData};
+use std::ops::Range;
+
+use super::{Device, HostData, Packed, PackedRuns, SharedBytes, Storage, StorageData};
 use crate::{BlockFormat, DType, Result};
 
 /// The memory of a tensor whose elements are packed in blocks of ggml.
@@ -65,6 +67,10 @@ impl Packed for BlockStorage {
         self.device.backend().upload(HostData::F32(values))
     }
 
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        Some(self)
+    }
+
     /// The bytes stay in the memory of the host, from which another device gets what is unpacked.
     fn to_device(&self, device: &Device) -> Result<Storage> {
         Ok(Storage::new(Self {
@@ -72,5 +78,18 @@ impl Packed for BlockStorage {
             bytes: self.bytes.clone(),
             device: *device,
         }))
+    }
+}
+
+impl PackedRuns for BlockStorage {
+    fn group(&self) -> usize {
+        self.format.numel()
+    }
+
+    fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+        let (numel, size) = (self.format.numel(), self.format.size_in_bytes());
+        let blocks = run.start / numel * size..run.end / numel * size;
+        self.format
+            .unpack(self.bytes().get(blocks).unwrap_or_default(), out);
     }
 }

@@ -295,25 +295,41 @@ fn a_model_loads_packed_values_under_its_own_names() {
             "output.bias"
         ]
     );
-    to.load_with(&path, &LoadOptions::new().remap(names))
+    to.load_with(&path, LoadOptions::new().remap(names))
         .unwrap();
     std::fs::remove_file(path).unwrap();
-    let (weight, bias) = (to.query.weight().value(), to.query.bias().unwrap().value());
-    let packed = file.tensors.get("blk.0.attn_q.weight").unwrap();
+    let loaded = to.state_dict().unwrap();
+    let (weight, packed) = (
+        loaded.get("query.weight").unwrap(),
+        file.tensors.get(keys[0]).unwrap(),
+    );
     assert!(packed.is_packed() && !weight.is_packed());
     assert!(weight.equal(&packed.unpack().unwrap()).unwrap());
-    assert!(bias.equal(&from.query.bias().unwrap().value()).unwrap());
-    let error = from.query.weight().value().sub(&weight).unwrap();
-    assert!(
-        error
-            .abs()
-            .unwrap()
-            .amax(..)
-            .unwrap()
-            .item::<f32>()
-            .unwrap()
-            > 0.0
-    );
+    assert!(!weight.equal(state.get("query.weight").unwrap()).unwrap());
+    let bias = loaded.get("query.bias").unwrap();
+    assert!(bias.equal(state.get("query.bias").unwrap()).unwrap());
+}
+
+#[test]
+fn products_are_computed_from_blocks() {
+    let x = fork_rng(3, || Tensor::randn([3, 512], ())).unwrap();
+    let w = fork_rng(4, || Tensor::randn([5, 512], ())).unwrap();
+    let bias = Tensor::from([1.0_f32, 2.0, 3.0, 4.0, 5.0]);
+    for (format, name) in FORMATS {
+        let packed = format.quantize(&w).unwrap();
+        let plain = packed.unpack().unwrap();
+        let x = x.clone().with_grad().unwrap();
+        let y = x.linear(&packed, Some(&bias)).unwrap();
+        let expected = x.detach().linear(&plain, Some(&bias)).unwrap();
+        let near = module_core::Tolerance::new().atol(1e-4);
+        assert!(y.allclose(&expected, near).unwrap(), "{name}");
+        y.sum(..).unwrap().backward().unwrap();
+        let expected = plain.sum_keepdim(0).unwrap().expand([3, 512]).unwrap();
+        assert!(
+            x.grad().unwrap().allclose(&expected, near).unwrap(),
+            "{name}"
+        );
+    }
 }
 
 #[test]
@@ -344,4 +360,69 @@ fn other_files_are_refused_by_name() {
     file[4..8].copy_from_slice(&[0, 0, 0, 3]);
     let error = Gguf::from_bytes(file).unwrap_err().to_string();
     assert!(error.contains("it is big-endian"), "{error}");
+}
+
+/// Set to write the file anew, after which `golden/check_rust_gguf.py` must be run again.
+const WRITE: &str = "WRITE_GOLDEN";
+
+/// A file of every type of elements and of values.
+fn written_here() -> Gguf {
+    let read = open("plain.gguf");
+    let metadata = read.metadata.into_iter();
+    let mut file = Gguf::new(read.tensors);
+    // The package reads no arrays of arrays as such.
+    file.metadata = metadata.filter(|(key, _)| key != "nested").collect();
+    let (_, expected) = recorded();
+    for (i, (format, name)) in FORMATS.into_iter().enumerate() {
+        let x = expected.get(&format!("quantized/{i}")).unwrap();
+        file.tensors.insert(name, format.quantize(x).unwrap());
+    }
+    file
+}
+
+#[test]
+fn the_package_read_the_committed_file_as_it_is_read_here() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/rust/every.gguf");
+    let today = written_here();
+    if std::env::var_os(WRITE).is_some() {
+        today.save(&path).unwrap();
+    }
+    let committed = std::fs::read(&path).unwrap();
+    assert!(committed == today.to_bytes().unwrap());
+    let check = std::fs::read_to_string(path.with_extension("check.json")).unwrap();
+    let check: Value = serde_json::from_str(&check).unwrap();
+    assert_eq!(check["adler32"], adler32(&committed), "run golden/check_rust_gguf.py");
+    let tensors = list(&check["tensors"]);
+    assert_eq!(tensors.len(), today.tensors.len());
+    for (theirs, (key, x)) in tensors.iter().zip(&today.tensors) {
+        let sizes: Vec<usize> = x.shape().to_vec();
+        let mut values = x.unpack().unwrap();
+        if values.dtype() == DType::BF16 {
+            values = values.to_dtype(DType::F32).unwrap();
+        }
+        let kind = GgufType::of(x).unwrap().to_string();
+        let ours = serde_json::json!([key, kind, sizes, adler32(&bytes(&values))]);
+        assert_eq!(*theirs, ours);
+    }
+    assert_eq!(list(&check["metadata"]).len(), today.metadata.len());
+    for (theirs, (key, value)) in list(&check["metadata"]).iter().zip(&today.metadata) {
+        assert_eq!(text(&theirs[0]), key);
+        let theirs = &theirs[1];
+        let same = match value {
+            GgufValue::String(ours) => theirs.as_str() == Some(ours),
+            GgufValue::Bool(ours) => theirs.as_bool() == Some(*ours),
+            GgufValue::Array(ours) => theirs.as_array().map(Vec::len) == Some(ours.len()),
+            GgufValue::U64(ours) => theirs.as_u64() == Some(*ours),
+            ours => theirs.as_f64() == ours.as_f64(),
+        };
+        assert!(same, "{key}: {value:?} {theirs}");
+    }
+}
+
+pub(crate) fn adler32(bytes: &[u8]) -> u32 {
+    let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), &byte| {
+        let a = (a + u32::from(byte)) % 65_521;
+        (a, (a + b) % 65_521)
+    });
+    b << 16 | a
 }

@@ -1,5 +1,6 @@
 //! State dicts and checkpoints: what is written, read and refused.
 
+mod bitsandbytes_files;
 mod checkpoint_formats;
 mod checkpoints;
 mod damaged_checkpoints;

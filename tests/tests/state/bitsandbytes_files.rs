@@ -1,0 +1,246 @@
+//! Weights that bitsandbytes quantized to four bits, as Hugging Face's tools store them: joined, unpacked to its values
+//! and split again.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use module_core::Tolerance;
+use module_nn::prelude::*;
+use module_tests::golden;
+use serde_json::Value;
+
+use crate::gguf_files::adler32;
+
+fn file() -> StateDict {
+    StateDict::load(golden::path("bitsandbytes/layers.safetensors")).unwrap()
+}
+
+/// The names, dtypes and shapes of the layers, and the values of their weights.
+fn recorded() -> (Vec<(String, DType, Vec<usize>)>, StateDict) {
+    let (case, expected) = golden::load("bitsandbytes/expected.safetensors");
+    let layer = |layer: &Value| {
+        let dtype = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name() == layer[1]);
+        let sizes = layer[2].as_array().unwrap().iter();
+        let sizes = sizes.map(|size| size.as_u64().unwrap() as usize).collect();
+        (layer[0].as_str().unwrap().to_owned(), dtype.unwrap(), sizes)
+    };
+    let layers = case["layers"].as_array().unwrap().iter().map(layer);
+    (layers.collect(), expected)
+}
+
+fn bytes(x: &Tensor) -> Vec<u8> {
+    x.to_host().unwrap().to_le_bytes()
+}
+
+#[test]
+fn weights_unpack_to_the_values_of_bitsandbytes() {
+    let (layers, expected) = recorded();
+    let state = file().join_bitsandbytes().unwrap();
+    assert_eq!((layers.len(), state.len()), (8, 16));
+    for (name, dtype, shape) in layers {
+        let weight = state.get(&format!("{name}.weight")).unwrap();
+        assert_eq!(
+            (weight.dtype(), &**weight.shape()),
+            (dtype, &*shape),
+            "{name}"
+        );
+        assert!(weight.is_packed());
+        let scheme = weight.storage().packed().unwrap().scheme();
+        assert!(name.starts_with(scheme), "{scheme} {name}");
+        let unpacked = weight.unpack().unwrap();
+        assert_eq!(unpacked.dtype(), dtype, "{name}");
+        assert!(
+            bytes(&unpacked) == bytes(expected.get(&name).unwrap()),
+            "{name}"
+        );
+        // Half the bytes of a byte each, and scales.
+        if shape[0] > 100 {
+            assert!(
+                weight.nbytes() * 10 < 6 * weight.numel() + 13_000,
+                "{}",
+                weight.nbytes()
+            );
+        }
+    }
+}
+
+#[test]
+fn parts_are_written_as_they_were_read() {
+    let read = file();
+    let split = read
+        .join_bitsandbytes()
+        .unwrap()
+        .split_bitsandbytes()
+        .unwrap();
+    assert_eq!(split.len(), read.len());
+    for (key, tensor) in &read {
+        let again = split.get(key).unwrap();
+        assert_eq!(
+            (again.dtype(), again.shape()),
+            (tensor.dtype(), tensor.shape()),
+            "{key}"
+        );
+        assert!(bytes(again) == bytes(tensor), "{key}");
+    }
+    // A file of other tensors stays as it is.
+    let plain = StateDict::from_iter([
+        ("weight", Tensor::from([1.0_f32])),
+        ("absmax", Tensor::from([2.0_f32])),
+    ]);
+    assert!(plain.join_bitsandbytes().unwrap().equal(&plain).unwrap());
+    assert!(plain.split_bitsandbytes().unwrap().equal(&plain).unwrap());
+}
+
+#[test]
+fn products_are_those_of_the_unpacked_weight() {
+    let state = file().join_bitsandbytes().unwrap();
+    for (name, dtype, shape) in recorded().0 {
+        let weight = state.get(&format!("{name}.weight")).unwrap();
+        let bias = state.get(&format!("{name}.bias")).unwrap();
+        let x = fork_rng(0, || Tensor::randn([3, shape[1]], ()))
+            .unwrap()
+            .to_dtype(dtype)
+            .unwrap();
+        let y = x.linear(weight, Some(bias)).unwrap();
+        let expected = x.linear(&weight.unpack().unwrap(), Some(bias)).unwrap();
+        let near = if dtype == DType::F32 { 1e-4 } else { 0.05 };
+        assert!(
+            y.allclose(&expected, Tolerance::new().atol(near)).unwrap(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn damaged_parts_are_refused() {
+    let (weight, about) = ("nf4.weight", "nf4.weight.quant_state.bitsandbytes__nf4");
+    let refuse = |change: &dyn Fn(&mut StateDict), why: &str| {
+        let mut state = file();
+        change(&mut state);
+        let error = state.join_bitsandbytes().unwrap_err().to_string();
+        assert!(
+            error.starts_with("join_bitsandbytes: ") && error.contains(why),
+            "{error}\nbut not: {why}"
+        );
+    };
+    for part in ["absmax", "quant_map", "nested_absmax", "nested_quant_map"] {
+        let key = format!("{weight}.{part}");
+        refuse(
+            &|state| drop(state.remove(&key)),
+            &format!("{key} is missing"),
+        );
+        refuse(
+            &|state| drop(state.insert(&*key, Tensor::from([1.0_f32; 3]))),
+            "needs",
+        );
+        let short = |state: &mut StateDict| {
+            let part = state.get(&key).unwrap().clone();
+            state.insert(&*key, part.narrow(0, 1..).unwrap());
+        };
+        refuse(&short, "needs");
+    }
+    refuse(&|state| drop(state.remove(weight)), "nf4.weight is missing");
+    let short = |state: &mut StateDict| {
+        let codes = state.get(weight).unwrap().clone();
+        state.insert(weight, codes.narrow(0, 1..).unwrap());
+    };
+    refuse(
+        &short,
+        "needs 8450 elements of u8 as `the weight`, which is [8449, 1] of u8",
+    );
+    let text = String::from_utf8(file().get(about).unwrap().to_vec().unwrap()).unwrap();
+    let with = |text: &str, why: &str| {
+        let text = text.as_bytes().to_vec();
+        let length = text.len();
+        let tensor = Tensor::from_vec(text, [length]).unwrap();
+        refuse(&|state| drop(state.insert(about, tensor.clone())), why);
+    };
+    with("", "no JSON");
+    with("{", "no JSON");
+    with("[]", "`quant_type` is missing");
+    with(&"[".repeat(100_000), "no JSON");
+    for (from, to, why) in [
+        (
+            "\"nf4\"",
+            "\"fp4\"",
+            "`quant_type` is \"fp4\", and not `nf4` or `fp4` as the key says",
+        ),
+        (
+            "\"blocksize\": 64",
+            "\"blocksize\": 0",
+            "`blocksize` is 0, and not a positive even number",
+        ),
+        (
+            "\"blocksize\": 64",
+            "\"blocksize\": 63",
+            "`blocksize` is 63",
+        ),
+        (
+            "\"blocksize\": 64",
+            "\"blocksize\": 128",
+            "needs 133 elements of u8 as `absmax`",
+        ),
+        (
+            "\"blocksize\": 64",
+            "\"blocksize\": 1e3",
+            "`blocksize` is 1000.0",
+        ),
+        ("\"float32\",", "\"float64\",", "`dtype` is \"float64\""),
+        (
+            "[130, 130]",
+            "[130, -1]",
+            "`shape` is [130,-1], and not a list of sizes",
+        ),
+        ("[130, 130]", "[130, 131]", "needs 8515 elements"),
+        (
+            "[130, 130]",
+            "[9223372036854775807, 9223372036854775807]",
+            "9223372036854775807",
+        ),
+        ("[130, 130]", "null", "`shape` is null"),
+        (
+            "\"nested_blocksize\": 256",
+            "\"nested_blocksize\": 2",
+            "needs 133 elements of f32 as `nested_absmax`",
+        ),
+        (
+            "\"nested_offset\": ",
+            "\"nested_offset\": 1e3000, \"x\": ",
+            "no JSON",
+        ),
+        (
+            "\"nested_offset\": ",
+            "\"nested_offset\": 1e300, \"x\": ",
+            "`nested_offset` is 1e+300, and not a number",
+        ),
+        ("\"nested_offset\"", "\"nested\"", "as `absmax`"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        with(&text.replacen(from, to, 1), why);
+    }
+    // A view has no parts of its own.
+    let mut state = file().join_bitsandbytes().unwrap();
+    let view = state.get(weight).unwrap().t().unwrap();
+    state.insert(weight, view);
+    let error = state.split_bitsandbytes().unwrap_err().to_string();
+    assert!(
+        error.contains("nf4.weight") && error.contains("view"),
+        "{error}"
+    );
+}
+
+#[test]
+fn bitsandbytes_read_the_committed_file() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/rust/bitsandbytes.safetensors");
+    let split = file().join_bitsandbytes().unwrap().split_bitsandbytes().unwrap();
+    // Set to write the file anew, after which `golden/check_rust_gguf.py` must be run again.
+    if std::env::var_os("WRITE_GOLDEN").is_some() {
+        split.save(&path).unwrap();
+    }
+    let committed = std::fs::read(&path).unwrap();
+    assert!(committed == split.to_bytes().unwrap());
+    let check = std::fs::read_to_string(path.with_extension("check.json")).unwrap();
+    let check: Value = serde_json::from_str(&check).unwrap();
+    assert_eq!(check["adler32"], adler32(&committed), "run golden/check_rust_gguf.py");
+    assert_eq!(check["layers"].as_array().unwrap().len(), recorded().0.len());
+}

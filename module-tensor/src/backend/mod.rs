@@ -22,6 +22,7 @@ mod kernels;
 mod memory;
 mod ops;
 mod packed;
+mod quantized;
 mod random;
 mod real;
 mod saved;
@@ -33,7 +34,8 @@ pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
 pub use block_storage::BlockStorage;
 pub(crate) use cpu::{
-    check_host_allocatable, cpu_bytes, cpu_computes, cpu_storage, cpu_unshare, cpu_view, update_cpu,
+    check_host_allocatable, cpu_bytes, cpu_computes, cpu_scratch, cpu_storage, cpu_unshare,
+    cpu_view, update_cpu,
 };
 pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};
 pub use device::{Device, default_device, with_default_device};
@@ -56,6 +58,9 @@ pub use ops::{
     SoftmaxOp, UnfoldOp,
 };
 pub use packed::{Int8Rows, Packed, PackedRuns};
+pub use quantized::{
+    Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts, Nf4Storage,
+};
 pub use random::{DeviceGenerator, Distribution};
 pub use real::{Real, UpdateFormula};
 pub use saved::Saved;

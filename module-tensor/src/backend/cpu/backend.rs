@@ -16,7 +16,8 @@ use super::{
 };
 use super::{
     as_strided_scatter, cast, conv, elementwise, full, gather_along, half_product, index, memory,
-    nonzero, number, pool, reduce, resample, rng, sample, scan, softmax, sort, unary, unfold,
+    nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan, softmax, sort,
+    unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -192,6 +193,14 @@ impl Backend for CpuBackend {
 
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
         half_product::product(Some(row), a, b)
+    }
+
+    fn packed_matmul(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
+        if let Some(product) = packed_matmul::packed_matmul(row.as_ref(), &a, &b)? {
+            return Ok(product);
+        }
+        let b = self.unpacked(b, a.storage.dtype())?;
+        half_product::product(row, a, b)
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {

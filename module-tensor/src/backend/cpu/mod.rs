@@ -24,6 +24,7 @@ mod gemm;
 mod half_precision;
 mod half_product;
 mod index;
+mod int8_product;
 mod interleave;
 mod lane;
 mod lanes;
@@ -39,6 +40,8 @@ mod memory;
 mod nonzero;
 mod normalize;
 mod number;
+mod packed_matmul;
+mod packed_rows;
 mod panels;
 mod pool;
 mod pool_windows;
@@ -71,7 +74,7 @@ mod window;
 mod winograd;
 
 pub(super) use backend::CPU;
-pub(crate) use memory::check_allocatable as check_host_allocatable;
+pub(crate) use memory::{check_allocatable as check_host_allocatable, scratch as cpu_scratch};
 pub(crate) use storage::cpu_storage;
 pub use threads::{num_threads, set_num_threads};
 pub(crate) use update::{cpu_computes, cpu_unshare, update_cpu};
@@ -83,11 +86,11 @@ use super::unary::unary_ops;
 use super::{
     ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CompareOp, ConvGeometry, ConvOp,
     CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange, GatherAlongGeometry,
-    GatherDim, HostData, LinearOp, NormGeometry, NormGradients, NormInputs, NormOver, Normalized,
-    Operand, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, Real, RecurrentGeometry,
-    RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp, RecurrentStates, ReduceOp,
-    ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved, SharedBytes, SoftmaxOp,
-    Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
+    GatherDim, HostData, Int8Rows, LinearOp, NormGeometry, NormGradients, NormInputs, NormOver,
+    Normalized, Operand, Outside, PackedRuns, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
+    Real, RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp,
+    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved,
+    SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
 };
 use crate::simd;
 use memory::{check_allocatable, scratch};

@@ -1,0 +1,162 @@
+//! Products of 8-bit numbers: PyTorch's dynamic quantization.
+//!
+//! Each row of inputs is rounded to whole numbers from 0 to 127 by a scale and a zero point of its own, which are
+//! chosen from its least and greatest element. The sums of products are whole numbers, and so are the same on every
+//! processor.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::Int8Rows;
+use super::memory::scratch;
+use super::simd::{Loop, run_at_best_level};
+use super::threads::{Items, parallel_for};
+use crate::Result;
+
+/// The greatest rounded input. PyTorch leaves out the eighth bit, because two products of 8 bits overflow 16.
+const MOST: f64 = 127.0;
+
+/// A smaller scale counts as this one.
+const LEAST_SCALE: f64 = 6.1e-5;
+
+/// The elements whose products are added in 32 bits, which cannot overflow.
+const PART: usize = 1 << 16;
+
+/// Adds to `out` the products of the rows of `a`, rounded, with the rows of the weight.
+pub(super) fn add(a: &[f32], weight: Int8Rows<'_>, out: &mut [f32]) -> Result<()> {
+    let lines = weight.scales.len();
+    let len = weight.codes.len() / lines.max(1);
+    let rows: Vec<Row> = a.chunks_exact(len.max(1)).map(Row::of).collect();
+    let count = rows.len();
+    let mut dots = scratch::<f32>(count * lines)?;
+    let items = Items(&mut dots, count);
+    parallel_for(lines, len * count / 24, items, &|range, mut dots| {
+        for (i, line) in range.enumerate() {
+            let codes = &weight.codes[line * len..][..len];
+            let (scale, sum) = (weight.scales[line], i64::from(weight.sums[line]));
+            for (dot, row) in dots.at(i).iter_mut().zip(&rows) {
+                let products = run_at_best_level(Dot(&row.codes, codes));
+                let whole = products - i64::from(row.zero_point) * sum;
+                *dot = whole as f32 * (row.scale * scale);
+            }
+        }
+        Ok(())
+    })?;
+    for (i, dots) in dots.chunks_exact(count.max(1)).enumerate() {
+        for (row, dot) in dots.iter().enumerate() {
+            out[row * lines + i] += dot;
+        }
+    }
+    Ok(())
+}
+
+/// A row of inputs as `scale · (codes - zero_point)`.
+struct Row {
+    codes: Vec<i16>,
+    scale: f32,
+    zero_point: i32,
+}
+
+impl Row {
+    fn of(x: &[f32]) -> Self {
+        let (least, greatest) = run_at_best_level(Range(x));
+        let (scale, zero_point) = scale_and_zero_point(least.into(), greatest.into());
+        let mut codes = vec![0; x.len()];
+        let (inverse, zero) = (1.0 / scale, zero_point as f32);
+        run_at_best_level(Round(x, inverse, zero, &mut codes));
+        Self {
+            codes,
+            scale,
+            zero_point,
+        }
+    }
+}
+
+/// PyTorch's choice for numbers between `least`, at most 0, and `greatest`, at least 0.
+fn scale_and_zero_point(mut least: f64, mut greatest: f64) -> (f32, i32) {
+    let mut scale = (greatest - least) / MOST;
+    if scale as f32 == 0.0 || (1.0 / scale as f32).is_infinite() {
+        scale = 0.1;
+    }
+    if scale < LEAST_SCALE {
+        let factor = LEAST_SCALE / scale;
+        scale = LEAST_SCALE;
+        if least == 0.0 {
+            greatest = LEAST_SCALE * MOST;
+        } else if greatest == 0.0 {
+            least = -LEAST_SCALE * MOST;
+        } else {
+            (least, greatest) = (least * factor, greatest * factor);
+        }
+    }
+    // From the end of the range that has the smaller rounding error.
+    let from_least = (least / scale).abs() < MOST + (greatest / scale).abs();
+    let zero_point = match from_least {
+        true => -least / scale,
+        false => MOST - greatest / scale,
+    };
+    let zero_point = zero_point.clamp(0.0, MOST).round_ties_even();
+    (scale as f32, zero_point as i32)
+}
+
+/// The least and the greatest of some numbers and 0.
+struct Range<'a>(&'a [f32]);
+
+impl Loop for Range<'_> {
+    type Output = (f32, f32);
+
+    #[inline(always)]
+    fn run(self) -> (f32, f32) {
+        let (mut least, mut greatest) = ([0.0_f32; 16], [0.0_f32; 16]);
+        let (chunks, rest) = self.0.as_chunks::<16>();
+        let mut add = |i: usize, v: f32| {
+            least[i] = if v < least[i] { v } else { least[i] };
+            greatest[i] = if v > greatest[i] { v } else { greatest[i] };
+        };
+        for chunk in chunks {
+            for (i, &v) in chunk.iter().enumerate() {
+                add(i, v);
+            }
+        }
+        for (i, &v) in rest.iter().enumerate() {
+            add(i, v);
+        }
+        let least = least.into_iter().fold(0.0, f32::min);
+        (least, greatest.into_iter().fold(0.0, f32::max))
+    }
+}
+
+/// Rounds inputs by the inverse of the scale and the zero point.
+struct Round<'a>(&'a [f32], f32, f32, &'a mut [i16]);
+
+impl Loop for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(x, inverse, zero, codes) = self;
+        for (code, &v) in codes.iter_mut().zip(x) {
+            let v = (v * inverse + zero).round_ties_even();
+            // NaN becomes 0.
+            *code = v.clamp(0.0, MOST as f32) as i16;
+        }
+    }
+}
+
+/// The sum of products of whole numbers.
+struct Dot<'a>(&'a [i16], &'a [i8]);
+
+impl Loop for Dot<'_> {
+    type Output = i64;
+
+    #[inline(always)]
+    fn run(self) -> i64 {
+        let parts = self.0.chunks(PART).zip(self.1.chunks(PART));
+        parts.fold(0, |sum, (a, b)| {
+            let len = a.len().min(b.len());
+            let (a, b) = (&a[..len], &b[..len]);
+            let products = (0..len).map(|i| i32::from(a[i]) * i32::from(b[i]));
+            sum + i64::from(products.fold(0_i32, i32::wrapping_add))
+        })
+    }
+}

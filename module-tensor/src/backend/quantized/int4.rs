@@ -1,0 +1,208 @@
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use std::ops::Range;
+
+use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
+use super::{check_dtype, check_finite, check_len, unpack_all};
+use crate::simd::{Loop, run_at_best_level};
+use crate::zip::{zip, zip_mut};
+use crate::{DType, Error, Result};
+
+/// Whole numbers of 4 bits with a scale and a zero point for each group: `scale · (code - zero_point)`.
+///
+/// With `a = min(w, 0)` and `b = max(w, 0)` over the group, `scale = (b - a)/15`, at least 2⁻²³, `zero_point = -a/scale`
+/// and `code = w/scale + zero_point`, each rounded to nearest and ties to even, from 0 to 15: what PyTorch's
+/// `PerChannelMinMaxObserver` chooses for `torch.per_channel_affine`.
+///
+/// The first half of a group's codes stand in the lower halves of its bytes, the other in the upper ones.
+#[derive(Clone)]
+pub struct Int4Storage {
+    parts: Int4Parts,
+    device: Device,
+}
+
+/// What an [`Int4Storage`] holds.
+#[derive(Clone, Debug)]
+pub struct Int4Parts {
+    /// Two codes in each byte.
+    pub codes: Vec<u8>,
+    /// One for each group, in the order of the codes.
+    pub scales: Vec<f32>,
+    /// One for each group, from 0 to 15.
+    pub zero_points: Vec<u8>,
+    /// The elements of a group: a multiple of [`Int4Parts::GROUP_MULTIPLE`].
+    pub group_size: usize,
+    /// The dtype of unpacked elements.
+    pub dtype: DType,
+}
+
+/// What errors call it.
+const NAME: &str = "int4";
+
+/// The bytes that are unpacked together.
+const BYTES: usize = 16;
+
+impl Int4Parts {
+    /// What the size of a group is a multiple of.
+    pub const GROUP_MULTIPLE: usize = 2 * BYTES;
+
+    /// Rounds groups of elements; of the last ones that are no whole group nothing is kept.
+    ///
+    /// # Errors
+    ///
+    /// Elements that are not finite.
+    pub fn quantize(values: &[f32], group_size: usize, dtype: DType) -> Result<Self> {
+        check_finite(NAME, values)?;
+        let mut parts = Self {
+            codes: Vec::with_capacity(values.len() / 2),
+            scales: Vec::new(),
+            zero_points: Vec::new(),
+            group_size,
+            dtype,
+        };
+        for group in values.chunks_exact(group_size.max(1)) {
+            let least = group.iter().copied().fold(0.0, f32::min);
+            let greatest = group.iter().copied().fold(0.0, f32::max);
+            let scale = ((greatest - least) / 15.0).max(f32::EPSILON);
+            let zero_point = (-(least / scale).round_ties_even()).clamp(0.0, 15.0);
+            let inverse = 1.0 / scale;
+            let code = |v: f32| {
+                let code = (v * inverse).round_ties_even() + zero_point;
+                code.clamp(0.0, 15.0) as u8
+            };
+            let (low, high) = group.split_at(group_size / 2);
+            let bytes = zip(low, high).map(|(&low, &high)| code(low) | code(high) << 4);
+            parts.codes.extend(bytes);
+            parts.scales.push(scale);
+            parts.zero_points.push(zero_point as u8);
+        }
+        Ok(parts)
+    }
+}
+
+impl Int4Storage {
+    /// A storage of these parts.
+    ///
+    /// # Errors
+    ///
+    /// A size of groups that is no multiple of [`Int4Parts::GROUP_MULTIPLE`]; another number of codes, scales or
+    /// zero points than the groups have; a dtype other than `F32`, `F16` and `BF16`.
+    pub fn new(parts: Int4Parts) -> Result<Self> {
+        check_dtype(NAME, parts.dtype)?;
+        let size = parts.group_size;
+        if size == 0 || size % Int4Parts::GROUP_MULTIPLE != 0 {
+            let problem = format!("must be a multiple of {}", Int4Parts::GROUP_MULTIPLE);
+            return Err(Error::argument(NAME, "group_size", size, problem));
+        }
+        let groups = parts.scales.len();
+        check_len(NAME, "codes", parts.codes.len(), groups * (size / 2))?;
+        check_len(NAME, "zero_points", parts.zero_points.len(), groups)?;
+        let device = Device::cpu();
+        Ok(Self { parts, device })
+    }
+
+    /// What it holds.
+    pub fn parts(&self) -> &Int4Parts {
+        &self.parts
+    }
+}
+
+impl StorageData for Int4Storage {
+    fn dtype(&self) -> DType {
+        self.parts.dtype
+    }
+
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+}
+
+impl Packed for Int4Storage {
+    fn scheme(&self) -> &'static str {
+        NAME
+    }
+
+    fn numel(&self) -> usize {
+        2 * self.parts.codes.len()
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        let Int4Parts { codes, scales, .. } = &self.parts;
+        codes.len() + size_of_val(&**scales) + self.parts.zero_points.len()
+    }
+
+    fn unpack(&self) -> Result<Storage> {
+        unpack_all(self, self.numel(), (self.device, self.parts.dtype))
+    }
+
+    fn to_device(&self, device: &Device) -> Result<Storage> {
+        let device = *device;
+        Ok(Storage::new(Self {
+            device,
+            ..self.clone()
+        }))
+    }
+
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        Some(self)
+    }
+}
+
+impl PackedRuns for Int4Storage {
+    fn group(&self) -> usize {
+        self.parts.group_size
+    }
+
+    fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+        let size = self.parts.group_size;
+        let groups = run.start / size..run.end / size;
+        run_at_best_level(Unpack {
+            codes: &self.parts.codes[run.start / 2..run.end / 2],
+            scales: &self.parts.scales[groups.clone()],
+            zero_points: &self.parts.zero_points[groups],
+            size,
+            out,
+        });
+    }
+}
+
+/// Unpacks whole groups.
+struct Unpack<'a> {
+    codes: &'a [u8],
+    scales: &'a [f32],
+    zero_points: &'a [u8],
+    size: usize,
+    out: &'a mut [f32],
+}
+
+impl Loop for Unpack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let groups = self
+            .codes
+            .chunks_exact(self.size / 2)
+            .zip(zip(self.scales, self.zero_points));
+        for ((codes, (&scale, &zero)), out) in groups.zip(self.out.chunks_exact_mut(self.size)) {
+            let zero = i32::from(zero);
+            let (low, high) = out.split_at_mut(self.size / 2);
+            let low = low.as_chunks_mut::<BYTES>().0;
+            let high = high.as_chunks_mut::<BYTES>().0;
+            let halves = low.iter_mut().zip(high);
+            for (codes, (low, high)) in codes.as_chunks::<BYTES>().0.iter().zip(halves) {
+                for (out, &code) in zip_mut(low, codes) {
+                    *out = (i32::from(code & 15) - zero) as f32 * scale;
+                }
+                for (out, &code) in zip_mut(high, codes) {
+                    *out = (i32::from(code >> 4) - zero) as f32 * scale;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+mod dynamic_map;
+
+use std::ops::Range;
+
+use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
+use super::{check_dtype, check_finite, check_len, unpack_all};
+use crate::simd::{Loop, run_at_best_level};
+use crate::zip::zip_mut;
+use crate::{DType, Error, Result};
+
+/// Codes of the 16 values of `NormalFloat4`, with the greatest absolute value of each block: `absmax · value[code]`.
+///
+/// The absolute values are numbers, or themselves rounded to codes of 8 bits, in blocks with a greatest one of their
+/// own, after their mean was taken off (double quantization). Of two codes in a byte the first is in the upper half.
+/// Blocks follow the elements in row-major order and may go from one row to the next.
+///
+/// Source: Dettmers, Pagnoni, Holtzman and Zettlemoyer, *QLoRA: Efficient Finetuning of Quantized LLMs* (2023);
+/// values, bytes and their order are those of bitsandbytes.
+#[derive(Clone)]
+pub struct Nf4Storage {
+    parts: Nf4Parts,
+    /// One for each block.
+    absmax: Vec<f32>,
+    device: Device,
+}
+
+/// What an [`Nf4Storage`] holds.
+#[derive(Clone, Debug)]
+pub struct Nf4Parts {
+    /// Two codes in each byte; the last one is half used if the number of elements is odd.
+    pub codes: Vec<u8>,
+    /// The number of elements.
+    pub numel: usize,
+    /// The value of each code.
+    pub values: [f32; 16],
+    /// The elements of a block.
+    pub block_size: usize,
+    /// The greatest absolute values of blocks.
+    pub absmax: Nf4Absmax,
+    /// The dtype of unpacked elements.
+    pub dtype: DType,
+}
+
+/// The greatest absolute values of blocks.
+#[derive(Clone, Debug)]
+pub enum Nf4Absmax {
+    /// One number for each block.
+    Plain(Vec<f32>),
+    /// A code for each block: `offset + absmax[block] · values[code]`.
+    Nested {
+        /// One for each block of elements.
+        codes: Vec<u8>,
+        /// The value of each code.
+        values: Vec<f32>,
+        /// The greatest absolute value of each block of codes.
+        absmax: Vec<f32>,
+        /// The codes of a block.
+        block_size: usize,
+        /// The mean that was taken off.
+        offset: f32,
+    },
+}
+
+/// What errors call it.
+const NAME: &str = "nf4";
+
+/// What a block of zeros is divided by.
+const LEAST: f32 = 1e-38;
+
+impl Nf4Parts {
+    /// The values of `NormalFloat4`: quantiles of the normal distribution, scaled to [-1, 1], with an exact zero.
+    pub const VALUES: [f32; 16] = [
+        -1.0,
+        -0.696_192_8,
+        -0.525_073_05,
+        -0.394_917_5,
+        -0.284_441_38,
+        -0.184_773_43,
+        -0.091_050_036,
+        0.0,
+        0.079_580_3,
+        0.160_930_2,
+        0.246_112_3,
+        0.337_915_24,
+        0.440_709_83,
+        0.562_617,
+        0.722_956_84,
+        1.0,
+    ];
+
+    /// The blocks of codes that double quantization makes.
+    const NESTED_BLOCK: usize = 256;
+
+    /// Rounds blocks of elements, and with `double` the greatest absolute values of blocks too.
+    ///
+    /// # Errors
+    ///
+    /// Elements that are not finite, blocks of an odd number of elements.
+    pub fn quantize(values: &[f32], block_size: usize, double: bool, dtype: DType) -> Result<Self> {
+        check_finite(NAME, values)?;
+        check_block_size(block_size)?;
+        let mut codes = Vec::with_capacity(values.len().div_ceil(2));
+        let mut absmax = Vec::with_capacity(values.len().div_ceil(block_size));
+        let mut of_block = vec![0; block_size];
+        for block in values.chunks(block_size) {
+            let greatest = block.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
+            absmax.push(greatest);
+            of_block.fill(0);
+            run_at_best_level(Round(block, greatest, &mut of_block));
+            let pairs = of_block[..block.len().next_multiple_of(2)]
+                .as_chunks::<2>()
+                .0;
+            codes.extend(pairs.iter().map(|[first, second]| first << 4 | second));
+        }
+        Ok(Self {
+            codes,
+            numel: values.len(),
+            values: Self::VALUES,
+            block_size,
+            absmax: match double {
+                true => Nf4Absmax::nested(&absmax, Self::NESTED_BLOCK),
+                false => Nf4Absmax::Plain(absmax),
+            },
+            dtype,
+        })
+    }
+}
+
+fn check_block_size(size: usize) -> Result<()> {
+    if size > 0 && size.is_multiple_of(2) {
+        return Ok(());
+    }
+    Err(Error::argument(
+        NAME,
+        "block_size",
+        size,
+        "must be even and at least 2",
+    ))
+}
+
+/// Rounds a block: each element over the greatest absolute value to the nearest of the values.
+struct Round<'a>(&'a [f32], f32, &'a mut [u8]);
+
+impl Loop for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(block, absmax, codes) = self;
+        let inverse = 1.0 / absmax.max(LEAST);
+        let mut bounds = [0.0; 15];
+        for (i, bound) in bounds.iter_mut().enumerate() {
+            *bound = f32::midpoint(Nf4Parts::VALUES[i], Nf4Parts::VALUES[i + 1]);
+        }
+        for (code, v) in zip_mut(codes, block) {
+            let v = v * inverse;
+            *code = bounds.iter().map(|&bound| u8::from(v > bound)).sum();
+        }
+    }
+}
+
+impl Nf4Absmax {
+    /// Rounds numbers to the values of bitsandbytes' dynamic map, after taking off their mean.
+    fn nested(absmax: &[f32], block_size: usize) -> Self {
+        let sum: f64 = absmax.iter().copied().map(f64::from).sum();
+        let offset = (sum / absmax.len().max(1) as f64) as f32;
+        let values = dynamic_map::values();
+        let (mut codes, mut greatest_of_blocks) = (Vec::with_capacity(absmax.len()), Vec::new());
+        for block in absmax.chunks(block_size) {
+            let greatest = block
+                .iter()
+                .fold(0.0_f32, |most, v| most.max((v - offset).abs()));
+            greatest_of_blocks.push(greatest);
+            let divisor = greatest.max(LEAST);
+            let code = |v: &f32| dynamic_map::nearest(&values, (v - offset) / divisor);
+            codes.extend(block.iter().map(code));
+        }
+        Self::Nested {
+            codes,
+            values,
+            absmax: greatest_of_blocks,
+            block_size,
+            offset,
+        }
+    }
+
+    /// One number for each of so many blocks.
+    fn numbers(&self, blocks: usize) -> Result<Vec<f32>> {
+        match self {
+            Self::Plain(absmax) => {
+                check_len(NAME, "absmax", absmax.len(), blocks)?;
+                Ok(absmax.clone())
+            }
+            Self::Nested {
+                codes,
+                values,
+                absmax,
+                block_size,
+                offset,
+            } => {
+                check_len(NAME, "absmax", codes.len(), blocks)?;
+                check_len(NAME, "nested_quant_map", values.len(), 256)?;
+                check_block_size(*block_size)?;
+                let needed = blocks.div_ceil(*block_size);
+                check_len(NAME, "nested_absmax", absmax.len(), needed)?;
+                let number = |(i, code): (usize, &u8)| {
+                    values[usize::from(*code)] * absmax[i / block_size] + offset
+                };
+                Ok(codes.iter().enumerate().map(number).collect())
+            }
+        }
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        match self {
+            Self::Plain(absmax) => size_of_val(&**absmax),
+            Self::Nested { codes, absmax, .. } => codes.len() + size_of_val(&**absmax),
+        }
+    }
+}
+
+impl Nf4Storage {
+    /// A storage of these parts.
+    ///
+    /// # Errors
+    ///
+    /// Another number of codes than the elements have, or of absolute values than the blocks have; blocks of an odd
+    /// number of elements; a dtype other than `F32`, `F16` and `BF16`.
+    pub fn new(parts: Nf4Parts) -> Result<Self> {
+        check_dtype(NAME, parts.dtype)?;
+        check_block_size(parts.block_size)?;
+        check_len(NAME, "codes", parts.codes.len(), parts.numel.div_ceil(2))?;
+        let absmax = parts
+            .absmax
+            .numbers(parts.numel.div_ceil(parts.block_size))?;
+        let device = Device::cpu();
+        Ok(Self {
+            parts,
+            absmax,
+            device,
+        })
+    }
+
+    /// What it holds.
+    pub fn parts(&self) -> &Nf4Parts {
+        &self.parts
+    }
+}
+
+impl StorageData for Nf4Storage {
+    fn dtype(&self) -> DType {
+        self.parts.dtype
+    }
+
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+}
+
+impl Packed for Nf4Storage {
+    fn scheme(&self) -> &'static str {
+        NAME
+    }
+
+    fn numel(&self) -> usize {
+        self.parts.numel
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        self.parts.codes.len() + self.parts.absmax.size_in_bytes()
+    }
+
+    fn unpack(&self) -> Result<Storage> {
+        unpack_all(self, self.numel(), (self.device, self.parts.dtype))
+    }
+
+    fn to_device(&self, device: &Device) -> Result<Storage> {
+        let device = *device;
+        Ok(Storage::new(Self {
+            device,
+            ..self.clone()
+        }))
+    }
+
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        Some(self)
+    }
+}
+
+impl PackedRuns for Nf4Storage {
+    fn group(&self) -> usize {
+        self.parts.block_size
+    }
+
+    fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+        let size = self.parts.block_size;
+        run_at_best_level(Unpack {
+            codes: &self.parts.codes[run.start / 2..run.end.div_ceil(2)],
+            absmax: &self.absmax[run.start / size..run.end.div_ceil(size)],
+            values: &self.parts.values,
+            size,
+            out,
+        });
+    }
+}
+
+/// Unpacks blocks, the last of which may be a part.
+struct Unpack<'a> {
+    codes: &'a [u8],
+    absmax: &'a [f32],
+    values: &'a [f32; 16],
+    size: usize,
+    out: &'a mut [f32],
+}
+
+impl Loop for Unpack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let blocks = self.codes.chunks(self.size / 2).zip(self.absmax);
+        for ((codes, &absmax), out) in blocks.zip(self.out.chunks_mut(self.size)) {
+            // At most 16 products.
+            let values = self.values.map(|value| value * absmax);
+            let (pairs, last) = out.as_chunks_mut::<2>();
+            for ([first, second], &code) in zip_mut(pairs, codes) {
+                *first = values[usize::from(code >> 4)];
+                *second = values[usize::from(code & 15)];
+            }
+            if let ([last], Some(&code)) = (last, codes.last()) {
+                *last = values[usize::from(code >> 4)];
+            }
+        }
+    }
+}

@@ -15,7 +15,6 @@
 
 pub mod autograd;
 pub mod backend;
-mod blocks;
 mod dtype;
 pub mod error;
 mod float8;
@@ -29,10 +28,9 @@ mod zip;
 
 pub use autograd::BackwardOptions;
 pub use backend::{
-    Device, Element, cpu_capability, default_device, exact_convolutions, num_threads,
+    BlockFormat, Device, Element, cpu_capability, default_device, exact_convolutions, num_threads,
     set_exact_convolutions, set_num_threads, with_default_device,
 };
-pub use blocks::BlockFormat;
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, Result, ShapeError};
 pub use float8::{F8E4M3, F8E5M2};

@@ -66,7 +66,6 @@ mod zip;
 
 #[cfg(feature = "fs")]
 pub use background::SaveHandle;
-pub use bitsandbytes::FourBit;
 pub use contents::Contents;
 #[cfg(feature = "fs")]
 pub use file::read_bytes;

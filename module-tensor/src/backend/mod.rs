@@ -10,7 +10,6 @@
 //! a gradient needs of the forward pass is [`Saved`], whose form the device chooses and which nobody else reads.
 
 mod absent;
-mod block_storage;
 pub(crate) mod cpu;
 mod device;
 mod dispatch;
@@ -32,7 +31,6 @@ mod unary;
 
 pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
-pub use block_storage::BlockStorage;
 pub(crate) use cpu::{
     check_host_allocatable, cpu_bytes, cpu_computes, cpu_scratch, cpu_storage, cpu_unshare,
     cpu_view, update_cpu,
@@ -59,7 +57,8 @@ pub use ops::{
 };
 pub use packed::{Int8Rows, Packed, PackedRuns};
 pub use quantized::{
-    Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts, Nf4Storage,
+    BlockFormat, BlockStorage, Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts,
+    Nf4Storage,
 };
 pub use random::{DeviceGenerator, Distribution};
 pub use real::{Real, UpdateFormula};

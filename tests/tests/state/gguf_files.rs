@@ -391,7 +391,11 @@ fn the_package_read_the_committed_file_as_it_is_read_here() {
     assert!(committed == today.to_bytes().unwrap());
     let check = std::fs::read_to_string(path.with_extension("check.json")).unwrap();
     let check: Value = serde_json::from_str(&check).unwrap();
-    assert_eq!(check["adler32"], adler32(&committed), "run golden/check_rust_gguf.py");
+    assert_eq!(
+        check["adler32"],
+        adler32(&committed),
+        "run golden/check_rust_gguf.py"
+    );
     let tensors = list(&check["tensors"]);
     assert_eq!(tensors.len(), today.tensors.len());
     for (theirs, (key, x)) in tensors.iter().zip(&today.tensors) {

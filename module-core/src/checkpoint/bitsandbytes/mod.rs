@@ -2,15 +2,14 @@
 //! scales, levels and description under keys of their own.
 
 mod description;
-mod four_bit;
+mod parts;
 
 use std::collections::HashMap;
 
-use description::{Description, PREFIX};
-pub use four_bit::FourBit;
+use description::PREFIX;
 
-use crate::backend::Storage;
-use crate::{Error, Layout, Result, StateDict, Tensor};
+use crate::backend::Nf4Storage;
+use crate::{Error, Result, StateDict};
 
 /// The keys of the parts behind that of the weight, but for the description.
 const PARTS: [&str; 4] = [ABSMAX, QUANT_MAP, NESTED_ABSMAX, NESTED_QUANT_MAP];
@@ -41,20 +40,20 @@ impl StateDict {
     /// # Example
     ///
     /// ```
+    /// use module_core::backend::Nf4Parts;
     /// use module_core::{StateDict, Tensor};
     ///
     /// let about = r#"{"quant_type": "nf4", "blocksize": 64, "dtype": "float32", "shape": [1, 4]}"#;
-    /// let levels: Vec<f32> = (0..16).map(|i| i as f32 / 15.0).collect();
     /// let state = StateDict::from_iter([
-    ///     ("weight", Tensor::from([[0xf0_u8], [0x5a]])),
+    ///     ("weight", Tensor::from([[0xf0_u8], [0x7f]])),
     ///     ("weight.absmax", Tensor::from([3.0_f32])),
-    ///     ("weight.quant_map", Tensor::from_vec(levels, [16])?),
+    ///     ("weight.quant_map", Tensor::from(Nf4Parts::VALUES)),
     ///     ("weight.quant_state.bitsandbytes__nf4", Tensor::from_vec(about.as_bytes().to_vec(), [about.len()])?),
     /// ]);
     /// let joined = state.join_bitsandbytes()?;
     /// let weight = joined.get("weight").unwrap();
     /// assert!(weight.is_packed() && joined.len() == 1);
-    /// assert_eq!(weight.unpack()?.to_vec::<f32>()?, [3.0, 0.0, 1.0, 2.0]);
+    /// assert_eq!(weight.unpack()?.to_vec::<f32>()?, [3.0, -3.0, 0.0, 3.0]);
     /// assert!(joined.split_bitsandbytes()?.equal(&state)?);
     /// # Ok::<(), module_core::Error>(())
     /// ```
@@ -68,7 +67,7 @@ impl StateDict {
                 continue;
             };
             if weights
-                .insert(weight, join(self, weight, key, kind)?)
+                .insert(weight, parts::join(self, weight, key, kind)?)
                 .is_some()
             {
                 let problem = "is described twice; remove one of the descriptions";
@@ -95,66 +94,21 @@ impl StateDict {
         Ok(joined)
     }
 
-    /// The same tensors, where each weight that [`join_bitsandbytes`](Self::join_bitsandbytes) made is its parts again, as a
-    /// safetensors file can hold them and bitsandbytes reads them; to the byte what was joined.
+    /// The same tensors, where each weight that is packed in four bits as bitsandbytes does it is its parts again, as a
+    /// safetensors file holds them: to the byte what [`join_bitsandbytes`](Self::join_bitsandbytes) joined, and what
+    /// bitsandbytes would have written of a weight that was quantized here.
     ///
     /// # Errors
     ///
-    /// A view of such a weight.
+    /// A view of such a weight; levels that are those of neither `nf4` nor `fp4`.
     pub fn split_bitsandbytes(&self) -> Result<Self> {
         let mut split = Self::new();
         for (key, tensor) in self {
-            let Some(weight) = tensor.storage().downcast_ref::<FourBit>() else {
-                split.insert(key, tensor.clone());
-                continue;
-            };
-            if !weight.is_whole(tensor) {
-                let problem = "is a view of a packed tensor, whose parts are those of the whole one; `unpack` it";
-                return Err(Error::argument(
-                    "split_bitsandbytes",
-                    "tensor",
-                    key,
-                    problem,
-                ));
-            }
-            split.insert(key, weight.codes().clone());
-            for (part, tensor) in weight.parts() {
-                split.insert(format!("{key}.{part}"), tensor.clone());
+            match tensor.storage().downcast_ref::<Nf4Storage>() {
+                Some(weight) => parts::split(key, tensor, weight.parts(), &mut split)?,
+                None => drop(split.insert(key, tensor.clone())),
             }
         }
         Ok(split)
     }
-}
-
-/// The packed tensor of a weight, whose description is under `key`.
-fn join(state: &StateDict, weight: &str, key: &str, kind: &str) -> Result<Tensor> {
-    let part = |name: &str| {
-        let key = format!("{weight}.{name}");
-        match state.get(&key) {
-            Some(tensor) => Ok((name.to_owned(), tensor.contiguous()?)),
-            None => Err(Error::argument(
-                JOIN,
-                "state",
-                &key,
-                "is missing beside the other parts of its weight",
-            )),
-        }
-    };
-    let Some((codes, about)) = state.get(weight).zip(state.get(key)) else {
-        let problem = "is missing beside the other parts of it";
-        return Err(Error::argument(JOIN, "state", weight, problem));
-    };
-    let wrong = |problem: String| Error::argument(JOIN, "state", weight, problem);
-    let description = Description::of(about, kind).map_err(wrong)?;
-    let mut parts = vec![part(ABSMAX)?, part(QUANT_MAP)?];
-    if description.nested.is_some() {
-        parts.extend([part(NESTED_ABSMAX)?, part(NESTED_QUANT_MAP)?]);
-    }
-    parts.push((format!("{PREFIX}{kind}"), about.clone()));
-    let shape = description.shape.clone();
-    let packed = FourBit::new(description, codes.contiguous()?, parts).map_err(wrong)?;
-    Ok(Tensor::from_storage(
-        Storage::new(packed),
-        Layout::contiguous(shape),
-    ))
 }

@@ -1,12 +1,19 @@
 //! Blocks of quantized numbers, as ggml lays them out: a few elements with their scales in a few bytes.
 
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
 mod q4_0;
 mod q4_k;
 mod q6_k;
 mod q8_0;
+mod storage;
 
 use half::f16;
 
+pub use storage::BlockStorage;
+
+use crate::simd::{Loop, run_at_best_level};
 use crate::{Error, Result};
 
 /// A layout of blocks of ggml, the library of llama.cpp.
@@ -63,15 +70,11 @@ impl BlockFormat {
 
     /// Writes the elements of whole blocks; what is left over of either side stays as it is.
     pub fn unpack(self, bytes: &[u8], values: &mut [f32]) {
-        let blocks = bytes.chunks_exact(self.size_in_bytes());
-        let unpack = match self {
-            Self::Q8_0 => q8_0::unpack,
-            Self::Q4_0 => q4_0::unpack,
-            Self::Q4K => q4_k::unpack,
-            Self::Q6K => q6_k::unpack,
-        };
-        for (block, values) in blocks.zip(values.chunks_exact_mut(self.numel())) {
-            unpack(block, values);
+        match self {
+            Self::Q8_0 => run_at_best_level(Unpack(self, bytes, values, q8_0::unpack)),
+            Self::Q4_0 => run_at_best_level(Unpack(self, bytes, values, q4_0::unpack)),
+            Self::Q4K => run_at_best_level(Unpack(self, bytes, values, q4_k::unpack)),
+            Self::Q6K => run_at_best_level(Unpack(self, bytes, values, q6_k::unpack)),
         }
     }
 
@@ -102,6 +105,22 @@ impl BlockFormat {
             return Err(Error::argument(self.name(), "value", value, problem));
         }
         Ok(bytes)
+    }
+}
+
+/// Unpacks whole blocks one after the other.
+struct Unpack<'a, F>(BlockFormat, &'a [u8], &'a mut [f32], F);
+
+impl<F: Fn(&[u8], &mut [f32])> Loop for Unpack<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(format, bytes, values, unpack) = self;
+        let blocks = bytes.chunks_exact(format.size_in_bytes());
+        for (block, values) in blocks.zip(values.chunks_exact_mut(format.numel())) {
+            unpack(block, values);
+        }
     }
 }
 

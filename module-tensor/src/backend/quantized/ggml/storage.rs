@@ -1,7 +1,9 @@
 use std::ops::Range;
 
-use super::{Device, HostData, Packed, PackedRuns, SharedBytes, Storage, StorageData};
-use crate::{BlockFormat, DType, Result};
+use super::super::super::{Device, Packed, PackedRuns, SharedBytes, Storage, StorageData};
+use super::super::unpack_all;
+use super::BlockFormat;
+use crate::{DType, Result};
 
 /// The memory of a tensor whose elements are packed in blocks of ggml.
 ///
@@ -62,9 +64,7 @@ impl Packed for BlockStorage {
     }
 
     fn unpack(&self) -> Result<Storage> {
-        let mut values = vec![0.0; self.numel()];
-        self.format.unpack(self.bytes(), &mut values);
-        self.device.backend().upload(HostData::F32(values))
+        unpack_all(self, self.numel(), (self.device, DType::F32))
     }
 
     fn runs(&self) -> Option<&dyn PackedRuns> {

@@ -263,13 +263,10 @@ struct Net {
 #[test]
 fn a_model_loads_packed_values_under_its_own_names() {
     let net = |seed| {
-        fork_rng(seed, || {
-            Ok(Net {
-                query: Linear::new(64, 32)?,
-                output: Linear::new(32, 64)?,
-            })
-        })
-        .unwrap()
+        let (query, output) = fork_rng(seed, || {
+            (Linear::new(64, 32).unwrap(), Linear::new(32, 64).unwrap())
+        });
+        Net { query, output }
     };
     let (from, to) = (net(0), net(1));
     let names = Remap::new()

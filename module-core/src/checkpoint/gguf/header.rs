@@ -5,9 +5,18 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 
 use super::cursor::{Cursor, Stop};
-use super::{ALIGNMENT, DEFAULT_ALIGNMENT, GgufType, GgufValue, MAGIC, MAX_DIMS};
+use super::element_type::GgufType;
+use super::value::GgufValue;
 use crate::checkpoint::words::shorten;
 use crate::checkpoint::{CheckpointReader, FormatError};
+
+/// What files begin with.
+pub(super) const MAGIC: [u8; 4] = *b"GGUF";
+/// The key of the metadata that says what the starts of tensors are multiples of.
+pub(super) const ALIGNMENT: &str = "general.alignment";
+const DEFAULT_ALIGNMENT: usize = 32;
+/// As many as a tensor of ggml has.
+pub(super) const MAX_DIMS: usize = 4;
 
 /// What a file says of itself.
 pub(super) struct Header {

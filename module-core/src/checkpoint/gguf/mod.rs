@@ -12,7 +12,7 @@ use std::path::Path;
 use indexmap::IndexMap;
 
 pub use element_type::GgufType;
-use header::Header;
+use header::{Described, Header, MAGIC};
 pub use value::{GgufArray, GgufValue};
 
 use super::words::shorten;
@@ -22,13 +22,6 @@ use crate::{DType, Error, Result, Select, StateDict, Tensor};
 
 /// What errors call the format.
 const NAME: &str = "GGUF";
-/// What files begin with.
-const MAGIC: [u8; 4] = *b"GGUF";
-/// The key of the metadata that says what the starts of tensors are multiples of.
-const ALIGNMENT: &str = "general.alignment";
-const DEFAULT_ALIGNMENT: usize = 32;
-/// As many as a tensor of ggml has.
-const MAX_DIMS: usize = 4;
 
 pub(super) struct GgufFormat;
 
@@ -132,7 +125,7 @@ impl Gguf {
             )));
         }
         let Header { metadata, tensors } = Header::read(file)?;
-        let place = |tensor: &header::Described| {
+        let place = |tensor: &Described| {
             let range = tensor.start..tensor.start + tensor.size;
             match tensor.kind {
                 GgufType::Plain(dtype) => TensorPlace::new(dtype, tensor.shape.clone(), range),

@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::header::alignment;
-use super::{ALIGNMENT, Gguf, GgufArray, GgufType, GgufValue, MAGIC, MAX_DIMS};
+use super::Gguf;
+use super::element_type::GgufType;
+use super::header::{ALIGNMENT, MAGIC, MAX_DIMS, alignment};
+use super::value::{GgufArray, GgufValue};
 use crate::checkpoint::bytes::{BYTES, WRITER};
 use crate::checkpoint::output::Output;
 use crate::{BlockFormat, Error, Result, Tensor};

@@ -1,6 +1,9 @@
 //! `Q4_0`: `d`, then 32 numbers of four bits, the first 16 in the lower halves of the bytes.
 
-use super::{half_at, inverse, put_half};
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::numbers::{half_at, inverse, put_half};
 
 pub(super) const BYTES: usize = 18;
 

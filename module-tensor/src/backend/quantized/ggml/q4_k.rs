@@ -1,7 +1,10 @@
 //! `Q4_K`: `d` and `m`, then eight scales and eight minima of six bits in twelve bytes, then 256 numbers of
 //! four bits: each 32 bytes hold two groups of 32, the first in the lower halves.
 
-use super::{half_at, inverse, nearest, put_half};
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::numbers::{half_at, inverse, nearest, put_half};
 
 pub(super) const BYTES: usize = 144;
 const GROUP: usize = 32;

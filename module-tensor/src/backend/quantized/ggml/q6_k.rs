@@ -2,7 +2,10 @@
 //! scales of eight bits, then `d`. Each half of the elements lies for itself: 64 bytes hold the first and the third
 //! quarter, and the second and the fourth, and 32 bytes the upper bits of all four.
 
-use super::{half_at, nearest, put_half};
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::numbers::{half_at, nearest, put_half};
 
 pub(super) const BYTES: usize = 210;
 const GROUP: usize = 16;

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use super::super::super::{Device, Packed, PackedRuns, SharedBytes, Storage, StorageData};
 use super::super::unpack_all;
-use super::BlockFormat;
+use super::format::BlockFormat;
 use crate::{DType, Result};
 
 /// The memory of a tensor whose elements are packed in blocks of ggml.

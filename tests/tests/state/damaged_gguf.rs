@@ -203,7 +203,10 @@ fn every_truncation_and_every_surplus_is_refused() {
             "bytes follow the last tensor",
         );
     }
-    scratch.refuse(&file[..100], "the file ends early (truncated?)");
+    scratch.refuse(
+        &file[..100],
+        "it is said to have 5 tensors, but 84 bytes follow (truncated?)",
+    );
     scratch.refuse(&file[..file.len() - 9], "`one` takes 8 bytes from");
 }
 

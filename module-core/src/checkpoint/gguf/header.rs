@@ -138,16 +138,15 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
                 "its rows of {row} elements are no whole blocks of {elements}, as {kind} has them"
             )));
         }
-        // As many values as they unpack to must be countable too, whatever other sizes are 0.
-        let mut numel = 4_usize;
-        for size in shape.iter().filter(|size| **size > 0) {
-            numel = numel.checked_mul(*size).ok_or_else(too_large)?;
-        }
-        let empty = shape.contains(&0);
-        let size = if empty {
-            0
-        } else {
-            numel / 4 / elements * bytes
+        // What they unpack to must be countable too, whatever other sizes are 0.
+        let sizes = shape.iter().filter(|size| **size > 0);
+        let numel = sizes.fold(Some(1_usize), |numel, size| numel?.checked_mul(*size));
+        let numel = numel
+            .filter(|numel| numel.checked_mul(8).is_some())
+            .ok_or_else(too_large)?;
+        let size = match shape.contains(&0) {
+            true => 0,
+            false => numel / elements * bytes,
         };
         Ok((shape, kind, start, size))
     };
@@ -185,6 +184,11 @@ fn place(
             return Err(format!(
                 "`{name}` begins at {start} behind the header, and not at {next}, where the one before it ends"
             ));
+        }
+        if tensor.size == 0 {
+            // It may lie behind the end, where nothing is padded.
+            tensor.start = first.saturating_add(start).min(length);
+            continue;
         }
         let place = first.checked_add(start);
         let stop = place.and_then(|place| place.checked_add(tensor.size));

@@ -4,7 +4,7 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use super::numbers::{half_at, inverse, nearest, put_half};
+use super::numbers::{half_at, nearest, put_half};
 
 pub(super) const BYTES: usize = 144;
 const GROUP: usize = 32;
@@ -52,7 +52,15 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     {
         *fit = Fit::of(x, codes);
     }
-    let largest = |of: fn(&Fit) -> f32| fits.iter().map(of).fold(0.0_f32, f32::max);
+    if !fits
+        .iter()
+        .all(|fit| fit.scale.is_finite() && fit.minimum.is_finite())
+    {
+        return false;
+    }
+    // Zero without a sign is the least.
+    let larger = |most: f32, x: f32| if x > most { x } else { most };
+    let largest = |of: fn(&Fit) -> f32| fits.iter().map(of).fold(0.0, larger);
     let (scale, minimum) = (largest(|fit| fit.scale), largest(|fit| fit.minimum));
     let inverse_of = |largest: f32| match largest > 0.0 {
         true => 63.0 / largest,
@@ -62,7 +70,7 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     let held =
         put_half(scale / 63.0, &mut block[..2]) && put_half(minimum / 63.0, &mut block[2..4]);
     for (group, fit) in fits.iter().enumerate() {
-        let six_bits = |x: f32| nearest(x, i32::MIN, 63) as u8;
+        let six_bits = |x: f32| nearest(x, 0, 63) as u8;
         let (s, t) = (
             six_bits(to_scale * fit.scale),
             six_bits(to_minimum * fit.minimum),
@@ -113,8 +121,8 @@ struct Fit {
 
 impl Fit {
     /// The best of 22 attempts by the weighted squares of the errors: for some spacings of the codes around
-    /// that of the range, the scale and the minimum that are the least squares for these codes. Values count by
-    /// their magnitude and the mean one.
+    /// that of the range, the scale and the minimum that are the least squares for these codes. Each begins at the
+    /// best minimum so far. Values count by their magnitude and the mean one.
     fn of(x: &[f32], codes: &mut [u8]) -> Self {
         let squares = x.iter().fold(0.0_f32, |sum, x| sum + x * x);
         let mean = (squares / x.len() as f32).sqrt();
@@ -144,19 +152,19 @@ impl Fit {
                 sum + weight(x) * (difference * difference)
             })
         };
-        let code = |x: f32, spacing: f32| nearest(spacing * (x - least), 0, 15) as u8;
+        let code = |x: f32, spacing: f32| nearest(spacing * x, 0, 15) as u8;
         let spacing = 15.0 / range;
         let (mut scale, mut offset) = (1.0 / spacing, least);
         for (to, &x) in codes.iter_mut().zip(x) {
-            *to = code(x, spacing);
+            *to = code(x - least, spacing);
         }
         let mut best = errors(codes, scale, offset);
         let mut tried = [0_u8; GROUP];
         for step in 0..=20 {
-            let spacing = (-1.0 + 0.1 * step as f32 + 15.0) / range;
+            let spacing = (-1.0 + 0.1 * step as f32 + 15.0) / (greatest - offset);
             let (mut sum_l, mut sum_l2, mut sum_xl) = (0.0_f32, 0.0_f32, 0.0_f32);
             for (to, &x) in tried.iter_mut().zip(x) {
-                *to = code(x, spacing);
+                *to = code(x - offset, spacing);
                 let (w, l) = (weight(x), f32::from(*to));
                 sum_l += w * l;
                 sum_l2 += w * l * l;
@@ -170,7 +178,7 @@ impl Fit {
             let mut to = (sum_l2 * sum_x - sum_l * sum_xl) / determinant;
             if to > 0.0 {
                 to = 0.0;
-                fitted = sum_xl * inverse(sum_l2);
+                fitted = sum_xl / sum_l2;
             }
             let error = errors(&tried, fitted, to);
             if error < best {

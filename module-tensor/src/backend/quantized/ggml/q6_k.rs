@@ -47,6 +47,9 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     {
         *scale = fit(x, codes);
     }
+    if !scales.iter().all(|scale| scale.is_finite()) {
+        return false;
+    }
     let mut largest = 0.0_f32;
     for scale in scales {
         if scale.abs() > largest.abs() {

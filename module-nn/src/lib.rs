@@ -39,6 +39,7 @@ pub mod metrics;
 pub mod optim;
 pub mod parametrize;
 pub mod plot;
+pub mod quantize;
 pub mod rnn;
 
 pub use config::{Argument, Build, OneOrEach, Weights};

@@ -7,7 +7,7 @@ import warnings
 import torch
 from safetensors.torch import save_file
 
-from common import DATA, NAMES, write_safetensors
+from common import DATA, write_safetensors
 
 FOLDER = DATA / "bitsandbytes"
 
@@ -55,7 +55,7 @@ def write():
         expected[name] = values
         if name != "fp4":
             expected[f"{name}/from"] = weight
-        case["layers"].append([name, NAMES[weight.dtype], list(shape)])
+        case["layers"].append([name, str(weight.dtype).removeprefix("torch."), list(shape)])
     state = {key: value.contiguous() for key, value in model.state_dict().items()}
     save_file(state, FOLDER / "layers.safetensors", metadata={"format": "pt"})
     (FOLDER / "layers.safetensors").chmod(0o644)

@@ -4,7 +4,6 @@
 mod atomic;
 #[cfg(feature = "fs")]
 mod background;
-mod bitsandbytes;
 #[cfg(any(feature = "npz", feature = "torch-files"))]
 mod byte_order;
 mod bytes;

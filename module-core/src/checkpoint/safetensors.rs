@@ -155,7 +155,8 @@ const TAKEN: [&str; 2] = [FORMAT.0, "total_size"];
 
 /// Writes a file of tensors, tied ones once.
 pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
-    let (tensors, ties) = without_ties(state);
+    let state = state.for_files()?;
+    let (tensors, ties) = without_ties(&state);
     write_tensors(tensors, ties, output)
 }
 

@@ -132,7 +132,8 @@ pub(super) fn write(state: &StateDict, path: &Path, max_shard_size: usize) -> Re
             format!("it holds {FILE}, which readers take for the whole; remove that first");
         return Err(Error::argument(OP, "directory", path.display(), problem));
     }
-    let (tensors, ties) = without_ties(state);
+    let state = state.for_files()?;
+    let (tensors, ties) = without_ties(&state);
     let total_size = tensors.iter().map(|(_, tensor)| size(tensor)).sum();
     let shards = split(tensors, max_shard_size);
     let names = |generation| {

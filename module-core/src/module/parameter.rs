@@ -1,5 +1,6 @@
 mod freezing;
 mod initialize;
+mod packed;
 #[cfg(test)]
 mod tests;
 
@@ -56,7 +57,8 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A dtype that carries no gradient (`DType::is_differentiable`), packed elements: a `Buffer` holds them.
+    /// A dtype that carries no gradient (`DType::is_differentiable`), packed elements: a `Buffer` holds them, or
+    /// [`set_packed`](Self::set_packed) replaces plain ones.
     pub fn new(value: Tensor) -> Result<Self> {
         Self::from_parts(value, History::default())
     }

@@ -151,10 +151,11 @@ pub(super) fn has_same_values(a: &Tensor, b: &Tensor) -> Result<bool> {
     if a.shares_memory_with(b) && a.layout() == b.layout() {
         return Ok(true);
     }
-    Ok(a.to_host()?.to_le_bytes() == b.to_host()?.to_le_bytes())
+    Ok(a.unpack()?.to_host()?.to_le_bytes() == b.unpack()?.to_host()?.to_le_bytes())
 }
 
 fn describe_change(key: &str, left: &Tensor, right: &Tensor) -> Result<Changed> {
+    let (left, right) = (&left.unpack()?, &right.unpack()?);
     let size = left.dtype().size_in_bytes();
     let (a, b) = (
         left.to_host()?.to_le_bytes(),

@@ -24,6 +24,9 @@ pub(crate) fn load(
     if let Some(rules) = &options.remap {
         state = Cow::Owned(state.remap(rules)?);
     }
+    if state.has_descriptions() {
+        state = Cow::Owned(state.join_packed()?);
+    }
     if has_hooks() {
         state = Cow::Owned(before_loading(root, state.into_owned(), options.strict)?);
     }
@@ -101,6 +104,8 @@ impl<'m> Plan<'m> {
         let keys = || entries.iter().map(|entry| entry.key.as_str());
         let wanted = choose(&options.select, keys())?;
         let is_wanted = |key: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
+        let unpacked = choose(&options.unpack, keys())?;
+        let is_unpacked = |key: &str| unpacked.as_ref().is_some_and(|keys| keys.contains(key));
         let turned = match &options.transpose {
             Some(rule) => rule.resolve(entries)?,
             None => HashSet::new(),
@@ -121,10 +126,9 @@ impl<'m> Plan<'m> {
                 missing.push(entry);
                 continue;
             };
-            // What is plain in the module stays plain, however the file packs it.
-            let found = match tensor.value().is_packed() {
-                true => found,
-                false => &found.unpack()?,
+            let found = match is_unpacked(key) {
+                true => &found.unpack()?,
+                false => found,
             };
             let is_turned = found.rank() == 2 && turned.contains(key.as_str());
             let found = match is_turned {
@@ -347,7 +351,8 @@ fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Op
         (false, [1], 0) => value.squeeze(0)?,
         _ => return Ok(None),
     };
-    let dtype = match assign_dtype && !keeps_dtype {
+    // Packed elements have the dtype that they unpack to, and products compute in that of their inputs.
+    let dtype = match (assign_dtype && !keeps_dtype) || value.is_packed() {
         true => value.dtype(),
         false => current.dtype(),
     };

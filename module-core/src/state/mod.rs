@@ -12,6 +12,7 @@ mod inverse;
 mod load;
 mod options;
 mod orientation;
+mod packed;
 mod prefix;
 mod remap;
 mod report;

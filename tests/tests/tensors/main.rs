@@ -8,5 +8,6 @@ mod mirror;
 mod packed;
 mod peer_databases;
 mod printing;
+mod quantized;
 mod random_ops;
 mod wrong_arguments;

@@ -3,9 +3,10 @@
 use super::Parameter;
 
 impl Parameter {
-    /// Whether the parameter is trained, and neither paused nor frozen.
+    /// Whether the parameter is trained, and neither paused, frozen nor [packed](Self::set_packed).
     pub fn requires_grad(&self) -> bool {
-        self.read().requires_grad
+        let state = self.read();
+        state.requires_grad && !state.value.is_packed()
     }
 
     /// Pauses the training of the parameter, or lets it go on: PyTorch's `requires_grad_`.

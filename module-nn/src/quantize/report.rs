@@ -1,0 +1,26 @@
+use std::fmt;
+
+/// What [`quantize`](super::quantize()) has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuantizeReport {
+    /// The paths of the weights that are packed now.
+    pub quantized: Vec<String>,
+    /// The paths of selected parameters that stay as they are, with the type of the module that they belong to.
+    pub skipped: Vec<(String, &'static str)>,
+    /// The bytes of the packed weights before.
+    pub bytes_before: usize,
+    /// The bytes of the packed weights now.
+    pub bytes_after: usize,
+}
+
+impl fmt::Display for QuantizeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, skipped) = (self.quantized.len(), self.skipped.len());
+        let (before, after) = (self.bytes_before, self.bytes_after);
+        write!(
+            f,
+            "{count} weight(s) packed, {before} bytes before, {after} now; {skipped} parameter(s) as they were"
+        )
+    }
+}

@@ -1,0 +1,455 @@
+//! Weights that are quantized as PyTorch and bitsandbytes do it, products with them, their gradients, and their
+//! parts in files.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use module_core::backend::{Int4Storage, Int8Storage, Nf4Storage};
+use module_core::{BackwardOptions, Tolerance};
+use module_mirror::mirror;
+use module_nn::prelude::*;
+use module_nn::quantize::{Scheme, dequantize, quantize};
+use module_tests::golden;
+
+fn file() -> StateDict {
+    golden::load("quantize.safetensors").1
+}
+
+fn numbers(state: &StateDict, key: &str) -> Vec<f32> {
+    let values = state.get(key).expect(key).to_dtype(DType::F32).unwrap();
+    values.to_vec().unwrap()
+}
+
+const GROUP: usize = 32;
+
+const NESTED: Scheme = Scheme::NF4;
+
+const PLAIN: Scheme = Scheme::Nf4 {
+    block_size: 64,
+    double_quantization: false,
+};
+
+const EVERY: [Scheme; 6] = [
+    Scheme::Int8Dynamic,
+    Scheme::Int8,
+    Scheme::Int8Grouped { group_size: GROUP },
+    Scheme::Int4 { group_size: GROUP },
+    NESTED,
+    PLAIN,
+];
+
+#[test]
+fn integers_of_8_bits_are_those_of_pytorch() {
+    let state = file();
+    for name in ["plain", "edges"] {
+        let weight = state.get(&format!("{name}.weight")).unwrap();
+        for (kind, scheme) in [
+            ("int8", Scheme::Int8),
+            ("int8", Scheme::Int8Dynamic),
+            ("grouped", Scheme::Int8Grouped { group_size: GROUP }),
+        ] {
+            let packed = scheme.pack(weight).unwrap();
+            let parts = packed
+                .storage()
+                .downcast_ref::<Int8Storage>()
+                .unwrap()
+                .parts();
+            let codes: Vec<f32> = parts.codes.iter().map(|&code| code.into()).collect();
+            assert_eq!(codes, numbers(&state, &format!("{kind}.{name}.codes")));
+            assert_eq!(
+                parts.scales,
+                numbers(&state, &format!("{kind}.{name}.scales"))
+            );
+            let values = packed.unpack().unwrap().to_vec::<f32>().unwrap();
+            assert_eq!(values, numbers(&state, &format!("{kind}.{name}.values")));
+        }
+    }
+}
+
+#[test]
+fn integers_of_4_bits_are_those_of_pytorch() {
+    let state = file();
+    for name in ["plain", "edges"] {
+        let weight = state.get(&format!("{name}.weight")).unwrap();
+        let packed = Scheme::Int4 { group_size: GROUP }.pack(weight).unwrap();
+        let parts = packed
+            .storage()
+            .downcast_ref::<Int4Storage>()
+            .unwrap()
+            .parts();
+        let zero_points: Vec<f32> = parts.zero_points.iter().map(|&zero| zero.into()).collect();
+        assert_eq!(
+            parts.scales,
+            numbers(&state, &format!("int4.{name}.scales"))
+        );
+        assert_eq!(
+            zero_points,
+            numbers(&state, &format!("int4.{name}.zero_points"))
+        );
+        let values = packed.unpack().unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(values, numbers(&state, &format!("int4.{name}.values")));
+        assert_eq!(
+            packed.nbytes(),
+            weight.numel() / 2 + weight.numel() / GROUP * 5
+        );
+    }
+}
+
+#[test]
+fn normal_floats_are_those_of_bitsandbytes() {
+    let state = file();
+    for (name, scheme) in [("nested", NESTED), ("half", NESTED), ("odd", PLAIN)] {
+        let source = state.get(&format!("{name}.source")).unwrap();
+        let packed = scheme.pack(source).unwrap();
+        let parts = packed
+            .storage()
+            .downcast_ref::<Nf4Storage>()
+            .unwrap()
+            .parts();
+        assert!(!parts.codes.is_empty());
+        // To the byte what bitsandbytes stores, but for the text of the description.
+        let split = StateDict::from_iter([(format!("{name}.weight"), packed.clone())]);
+        let split = split.split_packed().unwrap();
+        let recorded = state
+            .keys()
+            .filter(|key| key.starts_with(&format!("{name}.weight")));
+        let mut count = 0;
+        for key in recorded {
+            count += 1;
+            let (ours, theirs) = (split.get(key).expect(key), state.get(key).unwrap());
+            if !key.contains("quant_state") {
+                assert_eq!(
+                    (ours.dtype(), ours.shape()),
+                    (theirs.dtype(), theirs.shape()),
+                    "{key}"
+                );
+                assert!(ours.equal(theirs).unwrap(), "{key}");
+                continue;
+            }
+            let json = |text: &Tensor| -> serde_json::Value {
+                serde_json::from_slice(&text.to_vec::<u8>().unwrap()).unwrap()
+            };
+            assert_eq!(json(ours), json(theirs), "{key}");
+        }
+        assert_eq!(count, split.len());
+        let unpacked = packed.unpack().unwrap();
+        assert_eq!(unpacked.dtype(), source.dtype());
+        assert!(
+            unpacked
+                .equal(state.get(&format!("{name}.values")).unwrap())
+                .unwrap()
+        );
+        // What bitsandbytes wrote is read.
+        let joined = state.join_packed().unwrap();
+        let theirs = joined.get(&format!("{name}.weight")).unwrap();
+        assert!(theirs.is_packed() && theirs.unpack().unwrap().equal(&unpacked).unwrap());
+    }
+}
+
+#[test]
+fn dynamic_quantization_gives_the_outputs_of_pytorch() {
+    let state = file();
+    let get = |key: &str| state.get(key).unwrap();
+    let weight = Scheme::Int8Dynamic.pack(get("plain.weight")).unwrap();
+    let y = get("dynamic.x")
+        .linear(&weight, Some(get("dynamic.bias")))
+        .unwrap();
+    let expected = get("dynamic.y");
+    // The rounding of a sum, and no step of a rounded input, which is some 1e-2.
+    let near = Tolerance::new().rtol(1e-6).atol(2e-6);
+    let difference = y.sub(expected).unwrap().abs().unwrap().amax(..).unwrap();
+    assert!(y.allclose(expected, near).unwrap(), "{difference}");
+    for row in 0..5 {
+        let x = get("dynamic.x").narrow(0, row..row + 1).unwrap();
+        let alone = x.linear(&weight, Some(get("dynamic.bias"))).unwrap();
+        assert!(alone.equal(&y.narrow(0, row..row + 1).unwrap()).unwrap());
+    }
+}
+
+/// Sizes of inputs, and the columns and rows of a weight: one row and many, parts of tiles, runs and groups.
+const SIZES: [[usize; 3]; 8] = [
+    [1, 64, 1],
+    [1, 64, 7],
+    [3, 96, 33],
+    [5, 128, 40],
+    [64, 192, 300],
+    [2, 2560, 31],
+    [70, 1056, 65],
+    [0, 64, 3],
+];
+
+fn randn(seed: u64, shape: &[usize]) -> Tensor {
+    fork_rng(seed, || Tensor::randn(shape, ())).unwrap()
+}
+
+fn assert_near(a: &Tensor, b: &Tensor, what: &str) {
+    let to = |x: &Tensor| {
+        x.to_device(&Device::cpu())
+            .unwrap()
+            .to_dtype(DType::F32)
+            .unwrap()
+    };
+    let tolerance = match a.dtype() {
+        DType::F32 => Tolerance::new().rtol(1e-5).atol(2e-4),
+        _ => Tolerance::new().rtol(2e-2).atol(2e-1),
+    };
+    assert_eq!((a.dtype(), a.shape()), (b.dtype(), b.shape()), "{what}");
+    assert!(to(a).allclose(&to(b), tolerance).unwrap(), "{what}");
+}
+
+#[test]
+fn products_are_those_of_unpacked_weights() {
+    for (scheme, [m, k, n]) in EVERY.into_iter().flat_map(|s| SIZES.map(|size| (s, size))) {
+        let weight = scheme.pack(&randn(1, &[n, k])).unwrap();
+        let (plain, bias) = (weight.unpack().unwrap(), randn(2, &[n]));
+        let what = format!("{scheme:?} {m} {k} {n}");
+        for device in [Device::cpu(), mirror(&[]).unwrap()] {
+            for dtype in [DType::F32, DType::BF16] {
+                let to = |x: &Tensor| x.to_device(&device).unwrap().to_dtype(dtype).unwrap();
+                let (weight, plain) = (weight.to_device(&device).unwrap(), to(&plain));
+                let (x, bias) = (to(&randn(3, &[m, k])), to(&bias));
+                let rounds = scheme == Scheme::Int8Dynamic && device == Device::cpu();
+                if !rounds {
+                    let expected = x.linear(&plain, Some(&bias)).unwrap();
+                    assert_near(&x.linear(&weight, Some(&bias)).unwrap(), &expected, &what);
+                    let expected = x.matmul(&plain.t().unwrap()).unwrap();
+                    assert_near(&x.matmul(&weight.t().unwrap()).unwrap(), &expected, &what);
+                }
+                // The product that the gradient needs.
+                let grad = to(&randn(4, &[m, n]));
+                let expected = grad.matmul(&plain).unwrap();
+                assert_near(&grad.matmul(&weight).unwrap(), &expected, &what);
+                // A view of some rows and columns.
+                let part = |w: &Tensor| {
+                    let rows = n / 2..n;
+                    w.narrow(0, rows).unwrap().narrow(1, 16..k - 8).unwrap()
+                };
+                let x = x.narrow(1, 16..k - 8).unwrap();
+                let expected = x.linear(&part(&plain), None).unwrap();
+                assert_near(&x.linear(&part(&weight), None).unwrap(), &expected, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_gradient_flows_to_the_input_and_to_the_bias() {
+    for scheme in EVERY {
+        let weight = scheme.pack(&randn(1, &[9, 64])).unwrap();
+        let plain = weight.unpack().unwrap();
+        for shape in [vec![64], vec![2, 64], vec![2, 3, 64]] {
+            let (x, bias) = (
+                randn(2, &shape).with_grad().unwrap(),
+                randn(3, &[9]).with_grad().unwrap(),
+            );
+            let y = x.linear(&weight, Some(&bias)).unwrap();
+            let grad = randn(4, y.shape());
+            y.backward_with(&grad, BackwardOptions::default()).unwrap();
+            let (a, b) = (
+                x.detach().with_grad().unwrap(),
+                bias.detach().with_grad().unwrap(),
+            );
+            let y = a.linear(&plain, Some(&b)).unwrap();
+            y.backward_with(&grad, BackwardOptions::default()).unwrap();
+            assert_near(
+                &x.grad().unwrap(),
+                &a.grad().unwrap(),
+                &format!("{scheme:?}"),
+            );
+            assert_near(
+                &bias.grad().unwrap(),
+                &b.grad().unwrap(),
+                &format!("{scheme:?}"),
+            );
+        }
+    }
+    let weight = NESTED.pack(&randn(1, &[5, 64])).unwrap();
+    let x = randn(2, &[2, 64]).to_dtype(DType::F64).unwrap();
+    let f = |x: &[Tensor]| x[0].linear(&weight, None);
+    module_core::autograd::gradcheck(f, &[x.clone()]).unwrap();
+    let wrong = x
+        .to_dtype(DType::I64)
+        .unwrap()
+        .linear(&weight, None)
+        .unwrap_err();
+    assert!(wrong.to_string().starts_with("linear: "), "{wrong}");
+    assert!(x.narrow(1, 0..32).unwrap().linear(&weight, None).is_err());
+    let lower = autocast(DType::BF16, || randn(2, &[2, 64]).linear(&weight, None)).unwrap();
+    assert_eq!(lower.dtype(), DType::BF16);
+}
+
+fn net() -> Sequential {
+    fork_rng(0, || {
+        Ok::<_, Error>(
+            Sequential::new()
+                .push(Linear::new(64, 96)?)
+                .push(ReLU::new())
+                .push(LayerNorm::new([96])?)
+                .push(LinearConfig::new(96, 10).bias(false).build()?),
+        )
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_quantized_network_is_saved_and_loaded() {
+    let path = std::env::temp_dir().join(format!("quantized-{}.safetensors", std::process::id()));
+    let x = randn(1, &[4, 64]);
+    for scheme in EVERY {
+        let model = net();
+        quantize(&model, Select::all(), scheme).unwrap();
+        let y = model.call(x.clone()).unwrap();
+        model.save(&path).unwrap();
+        let state = model.state_dict().unwrap();
+        let read = StateDict::load(&path).unwrap();
+        assert!(read.len() > state.len() && read.join_packed().unwrap().equal(&state).unwrap());
+        // Into a model that is not quantized, and into one that is, otherwise.
+        let others = [net(), net(), net()];
+        quantize(&others[1], Select::all(), Scheme::Int8).unwrap();
+        quantize(&others[2], Select::all(), NESTED).unwrap();
+        for other in others {
+            other.load(&path).unwrap();
+            let again = other.call(x.clone()).unwrap();
+            assert!(again.equal(&y).unwrap(), "{scheme:?}");
+        }
+        let directory = path.with_extension("shards");
+        state.save_sharded(&directory, 1000).unwrap();
+        let read = StateDict::load(&directory).unwrap().join_packed().unwrap();
+        assert!(read.equal(&state).unwrap());
+        std::fs::remove_dir_all(directory).unwrap();
+        // Parts that do not fit each other.
+        let mut broken = StateDict::load(&path).unwrap();
+        let part = broken
+            .keys()
+            .find(|key| key.starts_with("0.weight.") && key.ends_with('s'));
+        let part = part
+            .map(str::to_owned)
+            .unwrap_or_else(|| "0.weight.absmax".to_owned());
+        broken.insert(&*part, Tensor::from([1.0_f32, 2.0, 3.0]));
+        let before = model.state_dict().unwrap();
+        let error = model.load_state_dict(&broken).unwrap_err().to_string();
+        assert!(
+            error.starts_with("join_packed: weight = 0.weight: "),
+            "{error}"
+        );
+        broken.remove(&part);
+        let error = model.load_state_dict(&broken).unwrap_err().to_string();
+        assert!(error.contains("is missing beside"), "{error}");
+        assert!(model.state_dict().unwrap().equal(&before).unwrap());
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn the_place_of_a_weight_stays() {
+    let model = net();
+    let before = model.state_dict().unwrap();
+    let (paths, id) = (before.keys().map(str::to_owned).collect::<Vec<_>>(), || {
+        model
+            .named_parameters()
+            .map(|(_, parameter)| parameter.id())
+            .collect::<Vec<_>>()
+    });
+    let ids = id();
+    let report = quantize(&model, Select::all(), NESTED).unwrap();
+    assert_eq!(report.quantized, ["0.weight", "3.weight"]);
+    let skipped = [
+        ("0.bias", "Linear"),
+        ("2.weight", "LayerNorm"),
+        ("2.bias", "LayerNorm"),
+    ];
+    assert_eq!(
+        report.skipped,
+        skipped.map(|(path, kind)| (path.to_owned(), kind))
+    );
+    assert_eq!(report.bytes_before, 4 * (64 * 96 + 96 * 10));
+    assert!(report.bytes_after * 7 < report.bytes_before, "{report}");
+    assert_eq!(
+        model.state_dict().unwrap().keys().collect::<Vec<_>>(),
+        paths
+    );
+    assert_eq!(id(), ids);
+    let weight = model.get_parameter("0.weight").unwrap();
+    assert!(!weight.requires_grad() && weight.grad().is_none());
+    weight.set_requires_grad(true);
+    assert!(!weight.requires_grad() && !weight.tensor().requires_grad());
+    // What is left is trained.
+    let x = randn(1, &[2, 64]);
+    model
+        .call(x.clone())
+        .unwrap()
+        .sum(..)
+        .unwrap()
+        .backward()
+        .unwrap();
+    assert!(weight.grad().is_none() && model.get_parameter("0.bias").unwrap().grad().is_some());
+    let mut optimizer = AdamWConfig::new(1e-2).build(&model).unwrap();
+    optimizer.step(&model).unwrap();
+    let packed = model.call(x.clone()).unwrap();
+    assert_eq!(dequantize(&model, "0").unwrap(), ["0.weight"]);
+    assert!(weight.requires_grad() && !weight.detach().is_packed());
+    assert_near(&model.call(x).unwrap(), &packed, "dequantized");
+}
+
+#[test]
+fn what_cannot_be_packed_is_named_and_nothing_changes() {
+    #[derive(Module)]
+    struct Tied {
+        words: Embedding,
+        hidden: Linear,
+        head: Linear,
+    }
+    let mut tied = Tied {
+        words: Embedding::new(8, 64).unwrap(),
+        hidden: Linear::new(64, 64).unwrap(),
+        head: LinearConfig::new(64, 8).bias(false).build().unwrap(),
+    };
+    let int4 = |group_size| Scheme::Int4 { group_size };
+    let message = |tied: &Tied, select: &str, scheme| {
+        let before = tied.state_dict().unwrap();
+        let error = quantize(tied, Select::glob(select).unwrap(), scheme).unwrap_err();
+        assert!(tied.state_dict().unwrap().equal(&before).unwrap());
+        assert!(
+            tied.parameters()
+                .all(|parameter| !parameter.detach().is_packed())
+        );
+        error.to_string()
+    };
+    let found = message(&tied, "words.*", NESTED);
+    assert!(found.contains("`words.weight` of a Embedding"), "{found}");
+    let found = message(&tied, "nothing", NESTED);
+    assert!(found.contains("nothing"), "{found}");
+    let found = message(&tied, "h*", int4(96));
+    assert!(
+        found.contains("hidden.weight") && found.contains("group_size = 96"),
+        "{found}"
+    );
+    let found = message(&tied, "h*", int4(16));
+    assert!(
+        found.contains("group_size = 16: must be a multiple of 32"),
+        "{found}"
+    );
+    tied.head.tie_weight(tied.words.weight().share()).unwrap();
+    let found = message(&tied, "h*", NESTED);
+    assert!(
+        found.contains("head.weight") && found.contains("tied to `words.weight` of a Embedding"),
+        "{found}"
+    );
+    let unpacked = dequantize(&tied, Select::all()).unwrap_err().to_string();
+    assert!(unpacked.contains("none of them is packed"), "{unpacked}");
+    quantize(&tied, "hidden", NESTED).unwrap();
+    let again = quantize(&tied, "hidden", NESTED).unwrap_err().to_string();
+    assert!(again.contains("packed as nf4"), "{again}");
+    tied.hidden.weight().unpack().unwrap();
+    let mut values = tied.hidden.weight().detach().to_vec::<f32>().unwrap();
+    values[7] = f32::NAN;
+    tied.hidden
+        .weight()
+        .set(Tensor::from_vec(values, [64, 64]).unwrap())
+        .unwrap();
+    for scheme in EVERY {
+        let error = quantize(&tied, "hidden", scheme).unwrap_err().to_string();
+        assert!(error.contains("element = NaN: must be finite"), "{error}");
+    }
+    tied.to_dtype(DType::F64).unwrap();
+    let error = quantize(&tied, "hidden", NESTED).unwrap_err().to_string();
+    assert!(error.contains("float64"), "{error}");
+}

@@ -290,11 +290,11 @@ fn a_model_loads_packed_values_under_its_own_names() {
     let (packed, x) = (to.state_dict().unwrap(), Tensor::ones([2, 64], ()).unwrap());
     let weight = packed.get("query.weight").unwrap();
     assert!(weight.is_packed() && !packed.get("query.bias").unwrap().is_packed());
-    let y = to.query.call(&x).unwrap();
+    let y = to.query.call(x.clone()).unwrap();
     let report = to.load_with(&path, options.unpack("**.weight")).unwrap();
     std::fs::remove_file(path).unwrap();
     let near = module_core::Tolerance::new().atol(1e-5);
-    assert!(y.allclose(&to.query.call(&x).unwrap(), near).unwrap());
+    assert!(y.allclose(&to.query.call(x).unwrap(), near).unwrap());
     assert_eq!(report.loaded.len(), 4);
     let loaded = to.state_dict().unwrap();
     let (weight, packed) = (

@@ -2,6 +2,7 @@
 
 use module_nn::BackwardOptions;
 use module_nn::prelude::*;
+use module_nn::quantize::{Scheme, quantize};
 
 use crate::row::{Rows, randn, work};
 
@@ -32,6 +33,7 @@ pub(crate) fn add(rows: &mut Rows) {
     for batch in [128, 1] {
         linear(rows, batch);
     }
+    quantized(rows);
     for (batch, dtype, name) in [
         (1, DType::F16, "f16"),
         (1, DType::BF16, "bf16"),
@@ -46,6 +48,27 @@ pub(crate) fn add(rows: &mut Rows) {
                 work(move || no_grad(|| layer.call(x.clone())).map(drop))
             },
         );
+    }
+}
+
+/// A large layer for one row, which takes as long as its weight takes to read.
+fn quantized(rows: &mut Rows) {
+    let name = "linear 4096 to 4096, 1 rows";
+    let schemes = [
+        (None, String::new()),
+        (Some(Scheme::Int8Dynamic), ", int8 dynamic".to_owned()),
+        (Some(Scheme::Int8), ", int8".to_owned()),
+        (Some(Scheme::Int4 { group_size: 128 }), ", int4".to_owned()),
+        (Some(Scheme::NF4), ", nf4".to_owned()),
+    ];
+    for (scheme, suffix) in schemes {
+        rows.add(format!("{name}{suffix}"), move || {
+            let (layer, x) = (Linear::new(4096, 4096)?, randn(&[1, 4096])?);
+            if let Some(scheme) = scheme {
+                quantize(&layer, Select::all(), scheme)?;
+            }
+            work(move || no_grad(|| layer.call(x.clone())).map(drop))
+        });
     }
 }
 

@@ -3,6 +3,8 @@
 import torch
 from row import backward, fastest, forward, no_grad
 from torch import nn
+from torch.ao.quantization import quantize_dynamic
+from torch.ao.quantization.qconfig import per_channel_dynamic_qconfig
 from torch.nn import functional as F
 
 
@@ -19,11 +21,21 @@ def products(rows):
         name = f"linear 768 to 3072, {batch} rows"
         rows.add(name, lambda batch=batch: forward(nn.Linear(768, 3072), [torch.randn(batch, 768)]))
         rows.add(f"{name}, and backward", lambda batch=batch: of_layer(nn.Linear(768, 3072), torch.randn(batch, 768)))
+    # PyTorch's weights are plain, but for those of `quantize_dynamic`.
+    name = "linear 4096 to 4096, 1 rows"
+    for suffix in ("", ", int8", ", int4", ", nf4"):
+        rows.add(name + suffix, lambda: forward(nn.Linear(4096, 4096), [torch.randn(1, 4096)]))
+    rows.add(f"{name}, int8 dynamic", lambda: forward(dynamic(nn.Linear(4096, 4096)), [torch.randn(1, 4096)]))
     for batch, dtype, name in [(1, torch.float16, "f16"), (1, torch.bfloat16, "bf16"), (128, torch.bfloat16, "bf16")]:
         rows.add(
             f"linear 768 to 3072, {batch} rows, {name}",
             lambda batch=batch, dtype=dtype: forward(nn.Linear(768, 3072).to(dtype), [torch.randn(batch, 768).to(dtype)]),
         )
+
+
+def dynamic(layer):
+    """A layer as `quantize_dynamic` makes it, with a scale for each row of the weight."""
+    return quantize_dynamic(nn.Sequential(layer), {nn.Linear: per_channel_dynamic_qconfig})
 
 
 def of_layer(layer, x):

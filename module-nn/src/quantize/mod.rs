@@ -7,6 +7,8 @@
 //! ([`StateDict::split_packed`](crate::StateDict::split_packed)), and loading joins them, into a quantized
 //! model as into one that is not.
 //!
+//! Products with a packed weight read fewer bytes; those of `Int8Dynamic` are also computed in whole numbers.
+//!
 //! # Example
 //!
 //! ```

@@ -88,7 +88,8 @@ impl BlockFormat {
         let storage = x.storage().downcast_ref::<BlockStorage>()?;
         let format = storage.format();
         let (offset, numel) = (x.layout().offset(), format.numel());
-        let whole = x.is_contiguous() && offset % numel == 0 && x.numel() % numel == 0;
+        let whole =
+            x.is_contiguous() && offset.is_multiple_of(numel) && x.numel().is_multiple_of(numel);
         let (start, blocks) = (offset / numel, x.numel() / numel);
         let size = format.size_in_bytes();
         storage
@@ -101,7 +102,7 @@ impl BlockFormat {
     fn blocks(self, shape: &Shape) -> Result<usize> {
         let numel = shape.checked_numel(self.name(), 4)?;
         match shape.last() {
-            Some(last) if last % self.numel() == 0 => Ok(numel / self.numel()),
+            Some(last) if last.is_multiple_of(self.numel()) => Ok(numel / self.numel()),
             _ => {
                 let expected = format!("a last dimension that is a multiple of {}", self.numel());
                 Err(shape.error(self.name(), expected))

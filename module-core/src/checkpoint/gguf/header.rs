@@ -133,14 +133,14 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
         let shape: Vec<usize> = sizes.iter().rev().map(size).collect::<Result<_, _>>()?;
         let (elements, bytes) = kind.block();
         let row = shape.last().copied().unwrap_or(1);
-        if row % elements != 0 {
+        if !row.is_multiple_of(elements) {
             return Err(FormatError::Damaged(format!(
                 "its rows of {row} elements are no whole blocks of {elements}, as {kind} has them"
             )));
         }
         // What they unpack to must be countable too, whatever other sizes are 0.
-        let sizes = shape.iter().filter(|size| **size > 0);
-        let numel = sizes.fold(Some(1_usize), |numel, size| numel?.checked_mul(*size));
+        let mut sizes = shape.iter().filter(|size| **size > 0);
+        let numel = sizes.try_fold(1_usize, |numel, size| numel.checked_mul(*size));
         let numel = numel
             .filter(|numel| numel.checked_mul(8).is_some())
             .ok_or_else(too_large)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
 use super::{check_dtype, check_finite, check_len, unpack_all};
 use crate::simd::{Loop, run_at_best_level};
-use crate::zip::{zip, zip_mut};
+use crate::zip::zip;
 use crate::{DType, Error, Result};
 
 /// Whole numbers of 4 bits with a scale and a zero point for each group: `scale · (code - zero_point)`.
@@ -190,18 +190,13 @@ impl Loop for Unpack<'_> {
             .chunks_exact(self.size / 2)
             .zip(zip(self.scales, self.zero_points));
         for ((codes, (&scale, &zero)), out) in groups.zip(self.out.chunks_exact_mut(self.size)) {
-            let zero = i32::from(zero);
-            let (low, high) = out.split_at_mut(self.size / 2);
-            let low = low.as_chunks_mut::<BYTES>().0;
-            let high = high.as_chunks_mut::<BYTES>().0;
-            let halves = low.iter_mut().zip(high);
-            for (codes, (low, high)) in codes.as_chunks::<BYTES>().0.iter().zip(halves) {
-                for (out, &code) in zip_mut(low, codes) {
-                    *out = (i32::from(code & 15) - zero) as f32 * scale;
-                }
-                for (out, &code) in zip_mut(high, codes) {
-                    *out = (i32::from(code >> 4) - zero) as f32 * scale;
-                }
+            let (zero, half) = (i32::from(zero), codes.len());
+            let (low, high) = out.split_at_mut(half);
+            let high = &mut high[..half];
+            // One loop over indices is what becomes vector instructions.
+            for i in 0..half {
+                low[i] = (i32::from(codes[i] & 15) - zero) as f32 * scale;
+                high[i] = (i32::from(codes[i] >> 4) - zero) as f32 * scale;
             }
         }
     }

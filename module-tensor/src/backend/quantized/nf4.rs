@@ -24,6 +24,8 @@ pub struct Nf4Storage {
     parts: Nf4Parts,
     /// One for each block.
     absmax: Vec<f32>,
+    /// The two values of each byte.
+    pairs: Vec<[f32; 2]>,
     device: Device,
 }
 
@@ -236,10 +238,13 @@ impl Nf4Storage {
         let absmax = parts
             .absmax
             .numbers(parts.numel.div_ceil(parts.block_size))?;
-        let device = Device::cpu();
+        let value = |code: usize| parts.values[code];
+        let pairs = (0..256).map(|byte| [value(byte >> 4), value(byte & 15)]);
+        let (pairs, device) = (pairs.collect(), Device::cpu());
         Ok(Self {
             parts,
             absmax,
+            pairs,
             device,
         })
     }
@@ -304,7 +309,7 @@ impl PackedRuns for Nf4Storage {
         run_at_best_level(Unpack {
             codes: &self.parts.codes[run.start / 2..run.end.div_ceil(2)],
             absmax: &self.absmax[run.start / size..run.end.div_ceil(size)],
-            values: &self.parts.values,
+            pairs: &self.pairs,
             size,
             out,
         });
@@ -315,7 +320,7 @@ impl PackedRuns for Nf4Storage {
 struct Unpack<'a> {
     codes: &'a [u8],
     absmax: &'a [f32],
-    values: &'a [f32; 16],
+    pairs: &'a [[f32; 2]],
     size: usize,
     out: &'a mut [f32],
 }
@@ -325,18 +330,20 @@ impl Loop for Unpack<'_> {
 
     #[inline(always)]
     fn run(self) {
+        // One table of a length that needs no check.
+        let Some(table) = self.pairs.first_chunk::<256>() else {
+            return;
+        };
         let blocks = self.codes.chunks(self.size / 2).zip(self.absmax);
         for ((codes, &absmax), out) in blocks.zip(self.out.chunks_mut(self.size)) {
-            // At most 16 products.
-            let values = self.values.map(|value| value * absmax);
             let (pairs, last) = out.as_chunks_mut::<2>();
-            for ([first, second], &code) in zip_mut(pairs, codes) {
-                *first = values[usize::from(code >> 4)];
-                *second = values[usize::from(code & 15)];
+            for (pair, &code) in zip_mut(pairs, codes) {
+                *pair = table[usize::from(code)];
             }
             if let ([last], Some(&code)) = (last, codes.last()) {
-                *last = values[usize::from(code >> 4)];
+                [*last, _] = table[usize::from(code)];
             }
+            out.iter_mut().for_each(|out| *out *= absmax);
         }
     }
 }

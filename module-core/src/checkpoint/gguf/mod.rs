@@ -114,7 +114,7 @@ impl Gguf {
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         let file = CheckpointReader::of_bytes(SharedBytes::new(bytes)).map_err(FormatError::Io);
         let read = file.and_then(|file| Self::read(&file, &ReadOptions::new()));
-        read.map_err(|problem| problem.in_file(super::bytes::BYTES.as_ref(), NAME))
+        read.map_err(|problem| problem.in_file(super::output::BYTES.as_ref(), NAME))
     }
 
     fn read(file: &CheckpointReader<'_>, options: &ReadOptions) -> Result<Self, FormatError> {

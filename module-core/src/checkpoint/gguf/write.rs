@@ -7,8 +7,7 @@ use super::Gguf;
 use super::element_type::GgufType;
 use super::header::{ALIGNMENT, MAGIC, MAX_DIMS, alignment};
 use super::value::{GgufArray, GgufValue};
-use crate::checkpoint::bytes::{BYTES, WRITER};
-use crate::checkpoint::output::Output;
+use crate::checkpoint::output::{BYTES, Output, WRITER};
 use crate::{BlockFormat, Error, Result, Tensor};
 
 /// What is written is of this version.

@@ -28,7 +28,7 @@ mod zip;
 
 pub use autograd::BackwardOptions;
 pub use backend::{
-    Device, Element, cpu_capability, default_device, exact_convolutions, num_threads,
+    BlockFormat, Device, Element, cpu_capability, default_device, exact_convolutions, num_threads,
     set_exact_convolutions, set_num_threads, with_default_device,
 };
 pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};

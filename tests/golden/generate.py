@@ -16,6 +16,7 @@ import activation_checkpoints
 import arguments
 import autocast
 import averaging
+import bitsandbytes_files
 import checkpoint_objects
 import checkpoints
 import clip_grads
@@ -24,6 +25,7 @@ import data_loading
 import dataset_files
 import digits_files
 import event_files
+import gguf_files
 import gradient_hooks
 import hook_orders
 import image_transforms
@@ -65,7 +67,7 @@ import trees
 from common import DATA
 
 
-EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms, quantize]
+EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms, gguf_files, bitsandbytes_files, quantize]
 
 # By `peer_databases.py`.
 OF_PEERS = ["layers_module_db.safetensors", "peer_ops.safetensors"]

@@ -5,15 +5,10 @@ use std::path::Path;
 
 use super::format_error::damaged;
 use super::formats::read_by_format;
-use super::output::{Output, file_error};
+use super::output::{BYTES, Output, READER, WRITER, file_error};
 use super::{CheckpointReader, ReadOptions, safetensors};
 use crate::backend::SharedBytes;
 use crate::{Result, StateDict};
-
-/// What errors call bytes, a reader and a writer in place of a path.
-const BYTES: &str = "<bytes>";
-const READER: &str = "<reader>";
-const WRITER: &str = "<writer>";
 
 impl StateDict {
     /// The bytes of the safetensors file that [`write_to`](Self::write_to) writes.

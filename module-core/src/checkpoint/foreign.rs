@@ -5,7 +5,7 @@ use super::words::shorten;
 use super::zip::ZipEntries;
 
 /// What files begin with, what they are, and the cure.
-static STARTS: [(&[u8], &str, &str); 9] = [
+static STARTS: [(&[u8], &str, &str); 8] = [
     (
         b"\x93NUMPY",
         "a single NumPy array (`.npy`), which has no name",
@@ -15,11 +15,6 @@ static STARTS: [(&[u8], &str, &str); 9] = [
         b"\x89HDF\r\n\x1a\n",
         "an HDF5 file, as Keras writes them",
         "save its arrays by `numpy.savez` in Python",
-    ),
-    (
-        b"GGUF",
-        "a GGUF file",
-        "take the model's safetensors files instead",
     ),
     (b"\x1f\x8b", "compressed by gzip", "unpack it"),
     (b"BZh", "compressed by bzip2", "unpack it"),
@@ -149,6 +144,6 @@ mod tests {
             Some("torch-files")
         );
         assert_eq!(feature(b"\x80\x02\x8a\x0a"), Some("torch-files"));
-        assert_eq!(feature(b"GGUF"), None);
+        assert_eq!(feature(b"%PDF-"), None);
     }
 }

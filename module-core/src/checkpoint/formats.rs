@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
 use super::format_error::damaged;
-use super::{CheckpointReader, Format, ReadOptions, foreign, safetensors};
+use super::{CheckpointReader, Format, ReadOptions, foreign, gguf, safetensors};
 use crate::{Result, StateDict};
 
 /// The formats of the library, asked in this order.
 static FORMATS: &[&dyn Format] = &[
     &safetensors::Safetensors,
+    &gguf::GgufFormat,
     #[cfg(feature = "npz")]
     &super::npz::Npz,
     #[cfg(feature = "torch-files")]

@@ -18,7 +18,7 @@ use super::ReadOptions;
 pub(super) struct Promise(());
 
 impl ReadOptions {
-    /// Maps safetensors files into memory instead of copying them: tensors borrow from the file, so that
+    /// Maps safetensors and GGUF files into memory instead of copying them: tensors borrow from the file, so that
     /// opening a large one takes no time and its parts are read as they are used.
     ///
     /// Files of other formats are copied all the same, and so are headers and elements that do not lie in

@@ -16,6 +16,7 @@ mod foreign;
 mod format;
 mod format_error;
 mod formats;
+mod gguf;
 #[cfg(feature = "mmap")]
 mod mapping;
 #[cfg(feature = "npz")]
@@ -70,6 +71,7 @@ pub use file::read_bytes;
 pub use format::Format;
 pub use format_error::FormatError;
 pub use formats::register_format;
+pub use gguf::{Gguf, GgufArray, GgufType, GgufValue};
 pub use options::ReadOptions;
 pub use reader::{CheckpointReader, TensorPlace};
 #[cfg(any(feature = "fs", feature = "torch-files"))]

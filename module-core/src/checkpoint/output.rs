@@ -5,6 +5,11 @@ use std::path::Path;
 
 use crate::{Error, FileError, Result, Tensor};
 
+/// What errors call bytes, a reader and a writer in place of a path.
+pub(super) const BYTES: &str = "<bytes>";
+pub(super) const READER: &str = "<reader>";
+pub(super) const WRITER: &str = "<writer>";
+
 /// A file that is being written; errors name it.
 pub(super) struct Output<'a> {
     path: &'a Path,

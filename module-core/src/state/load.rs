@@ -104,6 +104,8 @@ impl<'m> Plan<'m> {
         let keys = || entries.iter().map(|entry| entry.key.as_str());
         let wanted = choose(&options.select, keys())?;
         let is_wanted = |key: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(key));
+        let unpacked = choose(&options.unpack, keys())?;
+        let is_unpacked = |key: &str| unpacked.as_ref().is_some_and(|keys| keys.contains(key));
         let turned = match &options.transpose {
             Some(rule) => rule.resolve(entries)?,
             None => HashSet::new(),
@@ -123,6 +125,10 @@ impl<'m> Plan<'m> {
             let Some(found) = state.get(key) else {
                 missing.push(entry);
                 continue;
+            };
+            let found = match is_unpacked(key) {
+                true => &found.unpack()?,
+                false => found,
             };
             let is_turned = found.rank() == 2 && turned.contains(key.as_str());
             let found = match is_turned {

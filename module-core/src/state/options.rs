@@ -19,6 +19,7 @@ pub struct LoadOptions {
     pub(super) allow_mismatch: bool,
     pub(super) assign_dtype: bool,
     pub(super) select: Option<Select>,
+    pub(super) unpack: Option<Select>,
     pub(super) transpose: Option<Transpose>,
     pub(super) ignore: Option<Select>,
     pub(super) remap: Option<Remap>,
@@ -34,6 +35,7 @@ impl LoadOptions {
             allow_mismatch: false,
             assign_dtype: false,
             select: None,
+            unpack: None,
             transpose: None,
             ignore: None,
             remap: None,
@@ -74,6 +76,32 @@ impl LoadOptions {
     pub fn select(self, select: impl Into<Select>) -> Self {
         Self {
             select: Some(select.into()),
+            ..self
+        }
+    }
+
+    /// Which of the module's keys get plain elements where the state dict has packed ones, as GGUF files and quantized
+    /// models do; by default those stay packed, and are not trained. Only linear layers and products compute with packed
+    /// weights: unpack those of other layers, such as embeddings.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{BlockFormat, LoadOptions, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::zeros([1, 32], ())?)?];
+    /// let packed = BlockFormat::Q8_0.quantize(&Tensor::ones([1, 32], ())?)?;
+    /// let state = StateDict::from_iter([("0", packed)]);
+    /// let _ = model.load_state_dict(&state)?;
+    /// assert!(model[0].detach().is_packed());
+    /// let _ = model.load_state_dict_with(&state, LoadOptions::new().unpack("**"))?;
+    /// assert!(!model[0].detach().is_packed());
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn unpack(self, select: impl Into<Select>) -> Self {
+        Self {
+            unpack: Some(select.into()),
             ..self
         }
     }

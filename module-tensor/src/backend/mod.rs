@@ -57,7 +57,8 @@ pub use ops::{
 };
 pub use packed::{Int8Rows, Packed, PackedRuns};
 pub use quantized::{
-    Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts, Nf4Storage,
+    BlockFormat, BlockStorage, Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts,
+    Nf4Storage,
 };
 pub use random::{DeviceGenerator, Distribution};
 pub use real::{Real, UpdateFormula};

@@ -4,6 +4,7 @@ mod absent;
 mod array;
 mod autocast;
 mod bernoulli;
+mod blocks;
 mod check_gradient;
 mod create;
 mod display;

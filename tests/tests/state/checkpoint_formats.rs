@@ -239,7 +239,11 @@ fn files_that_are_taken_for_checkpoints_are_named() {
             "a single NumPy array (`.npy`)",
         ),
         ("hdf5", b"\x89HDF\r\n\x1a\n\0\0\0\0", "an HDF5 file"),
-        ("gguf", b"GGUF\x03\0\0\0\0\0", "a GGUF file"),
+        (
+            "gguf",
+            b"GGUF\x03\0\0\0\0\0",
+            "not a valid GGUF file: the file ends early (truncated?)",
+        ),
         (
             "gzip",
             b"\x1f\x8b\x08\0\0\0\0\0\0\0",

@@ -1,9 +1,12 @@
 //! State dicts and checkpoints: what is written, read and refused.
 
+mod bitsandbytes_files;
 mod checkpoint_formats;
 mod checkpoints;
 mod damaged_checkpoints;
+mod damaged_gguf;
 mod damaged_safetensors;
+mod gguf_files;
 mod interchange;
 mod killed;
 mod state_dict;

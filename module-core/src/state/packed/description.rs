@@ -5,6 +5,17 @@ use crate::{DType, Error, Result, Shape, Tensor};
 /// What errors call the way from parts to a tensor.
 pub(super) const JOIN: &str = "join_packed";
 
+/// The entries of bitsandbytes.
+const ORDER: [&str; 7] = [
+    "quant_type",
+    "blocksize",
+    "dtype",
+    "shape",
+    "nested_blocksize",
+    "nested_dtype",
+    "nested_offset",
+];
+
 /// What a file says of a packed tensor, as JSON.
 #[derive(Default)]
 pub(super) struct Description(Map<String, Value>);
@@ -26,9 +37,21 @@ impl Description {
 
     /// The text as a tensor of bytes.
     pub(super) fn write(self) -> Result<Tensor> {
-        let text = Value::Object(self.0).to_string().into_bytes();
+        let text = self.to_text().into_bytes();
         let length = text.len();
         Tensor::from_vec(text, [length])
+    }
+
+    /// The JSON as Python writes it, in the order of bitsandbytes, so that equal weights are equal bytes.
+    fn to_text(&self) -> String {
+        let first = ORDER.iter().filter_map(|name| self.0.get_key_value(*name));
+        let known = |name: &String| ORDER.contains(&name.as_str());
+        let others = self.0.iter().filter(|(name, _)| !known(name));
+        let entries = first.chain(others).map(|(name, value)| {
+            let name = Value::from(name.as_str());
+            format!("{name}: {}", python(value))
+        });
+        format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
     }
 
     pub(super) fn read(text: &Tensor) -> Result<Self> {
@@ -44,9 +67,18 @@ impl Description {
         self.0.contains_key(name)
     }
 
-    /// An entry that is a number.
+    /// Refuses another text than an entry must have.
+    pub(super) fn expect(&self, name: &'static str, text: &str) -> Result<()> {
+        match self.0.get(name).and_then(Value::as_str) == Some(text) {
+            true => Ok(()),
+            false => Err(self.wrong(name, &format!("must be `{text}`, as the key says"))),
+        }
+    }
+
+    /// An entry that is a number which `f32` holds.
     pub(super) fn number(&self, name: &'static str) -> Result<f64> {
         let number = self.0.get(name).and_then(Value::as_f64);
+        let number = number.filter(|number| (*number as f32).is_finite());
         number.ok_or_else(|| self.wrong(name, "must be a number"))
     }
 
@@ -96,4 +128,57 @@ fn count(value: &Value) -> Option<usize> {
 fn unreadable(problem: String) -> Error {
     let advice = format!("cannot be read: {problem}; load the file as it was saved");
     Error::argument(JOIN, "part", "quant_state", advice)
+}
+
+/// A value as Python's `json.dumps` writes it.
+fn python(value: &Value) -> String {
+    match value {
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(python).collect();
+            format!("[{}]", values.join(", "))
+        }
+        Value::Number(number) => match number.as_f64() {
+            Some(x) if number.is_f64() => python_float(x),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// The shortest text of a number that is the number again, as Python's `repr`: below 10⁻⁴ and from 10¹⁶ on with an
+/// exponent, of at least two digits and a sign.
+fn python_float(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e16).contains(&x.abs()) {
+        return format!("{x:?}");
+    }
+    let text = format!("{x:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::python_float;
+
+    #[test]
+    fn numbers_are_written_as_python_writes_them() {
+        for (x, text) in [
+            (0.0, "0.0"),
+            (2.0, "2.0"),
+            (2.590_047_359_466_552_7, "2.5900473594665527"),
+            (0.0001, "0.0001"),
+            (0.000_099_999_997_473_787_52, "9.999999747378752e-05"),
+            (1e-5, "1e-05"),
+            (-1.5e-30, "-1.5e-30"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (2.5e20, "2.5e+20"),
+        ] {
+            assert_eq!(python_float(x), text);
+        }
+    }
 }

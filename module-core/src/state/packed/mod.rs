@@ -20,7 +20,12 @@ use format::{PackedFormat, Parts};
 /// What comes before the name of a format in the key of a description.
 const DESCRIPTION: &str = ".quant_state.";
 
-static FORMATS: [&dyn PackedFormat; 3] = [&int8::Int8, &int4::Int4, &nf4::Nf4];
+static FORMATS: [&dyn PackedFormat; 4] = [
+    &int8::Int8,
+    &int4::Int4,
+    &nf4::FourBit::Nf4,
+    &nf4::FourBit::Fp4,
+];
 
 const SPLIT: &str = "split_packed";
 
@@ -34,7 +39,7 @@ impl StateDict {
     /// |---|---|
     /// | 8 bits | codes `I8` in the shape of the weight, `scales`, `quant_state.module__int8` |
     /// | 4 bits | codes `U8`, two in a byte, `scales`, `zero_points`, `quant_state.module__int4` |
-    /// | `Nf4` | codes `U8` of `[⌈n/2⌉, 1]`, `absmax`, `quant_map`, with double quantization `nested_absmax` and `nested_quant_map`, `quant_state.bitsandbytes__nf4` |
+    /// | `Nf4` | codes `U8` of `[⌈n/2⌉, 1]`, `absmax`, `quant_map`, with double quantization `nested_absmax` and `nested_quant_map`, `quant_state.bitsandbytes__nf4` (or `fp4`, whose levels are others) |
     ///
     /// # Errors
     ///

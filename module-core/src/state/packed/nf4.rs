@@ -3,17 +3,53 @@ use super::format::{PackedFormat, Parts, Split};
 use crate::backend::{Nf4Absmax, Nf4Parts, Nf4Storage, Storage};
 use crate::{Error, Result, Tensor};
 
-/// The layout of bitsandbytes.
-pub(super) struct Nf4;
+/// The layout of bitsandbytes, for each of its levels.
+pub(super) enum FourBit {
+    Nf4,
+    Fp4,
+}
+
+/// The levels of `fp4` by their codes: a sign, two bits of an exponent and one of a fraction, over the largest.
+const FP4: [f32; 16] = [
+    0.0,
+    5.208_333_5e-3,
+    0.666_666_7,
+    1.0,
+    0.333_333_34,
+    0.5,
+    0.166_666_67,
+    0.25,
+    0.0,
+    -5.208_333_5e-3,
+    -0.666_666_7,
+    -1.0,
+    -0.333_333_34,
+    -0.5,
+    -0.166_666_67,
+    -0.25,
+];
 
 const ABSMAX: &str = "absmax";
 const QUANT_MAP: &str = "quant_map";
 const NESTED_ABSMAX: &str = "nested_absmax";
 const NESTED_QUANT_MAP: &str = "nested_quant_map";
 
-impl PackedFormat for Nf4 {
+impl FourBit {
+    /// What a description calls the levels.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Nf4 => "nf4",
+            Self::Fp4 => "fp4",
+        }
+    }
+}
+
+impl PackedFormat for FourBit {
     fn name(&self) -> &'static str {
-        "bitsandbytes__nf4"
+        match self {
+            Self::Nf4 => "bitsandbytes__nf4",
+            Self::Fp4 => "bitsandbytes__fp4",
+        }
     }
 
     fn parts(&self) -> &'static [&'static str] {
@@ -25,9 +61,12 @@ impl PackedFormat for Nf4 {
             return Ok(None);
         };
         let parts = storage.parts();
+        if matches!(self, Self::Fp4) != (parts.values == FP4) {
+            return Ok(None);
+        }
         let floats = |values: &[f32]| Tensor::from_vec(values.to_vec(), [values.len()]);
         let mut description = Description::default()
-            .with("quant_type", "nf4")
+            .with("quant_type", self.kind())
             .with("blocksize", parts.block_size)
             .with_dtype(parts.dtype);
         let mut others = vec![(QUANT_MAP, floats(&parts.values)?)];
@@ -60,6 +99,7 @@ impl PackedFormat for Nf4 {
 
     fn join(&self, parts: &Parts<'_>) -> Result<Storage> {
         let about = &parts.description;
+        about.expect("quant_type", self.kind())?;
         let absmax = match about.has("nested_offset") {
             false => Nf4Absmax::Plain(parts.get(ABSMAX)?.to_vec()?),
             true => Nf4Absmax::Nested {

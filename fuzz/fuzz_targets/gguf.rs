@@ -1,0 +1,10 @@
+//! GGUF files: as they are, and with a start that every file of version 3 has.
+#![no_main]
+
+#[path = "../common.rs"]
+mod common;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    common::read("file.gguf", input.to_vec(), None);
+    common::read("file.gguf", [b"GGUF\x03\0\0\0", input].concat(), None);
+});

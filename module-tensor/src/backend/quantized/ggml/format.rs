@@ -1,0 +1,114 @@
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::{q4_0, q4_k, q6_k, q8_0};
+use crate::simd::{Loop, run_at_best_level};
+use crate::{Error, Result};
+
+/// A layout of blocks of ggml, the library of llama.cpp.
+///
+/// | format | elements | bytes | an element is |
+/// |---|---|---|---|
+/// | `Q8_0` | 32 | 34 | `d·q`, eight bits each |
+/// | `Q4_0` | 32 | 18 | `d·(q - 8)`, four bits each |
+/// | `Q4K` | 256 | 144 | `d·s·q - m·t` with scales `s` and minima `t` of six bits for each 32, four bits each |
+/// | `Q6K` | 256 | 210 | `d·s·(q - 32)` with scales `s` of eight bits for each 16, six bits each |
+///
+/// `d` and `m` are of half precision, one for each block. Values and bytes are those of `ggml-quants.c`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BlockFormat {
+    /// Eight bits each, a scale for 32.
+    Q8_0,
+    /// Four bits each, a scale for 32.
+    Q4_0,
+    /// `Q4_K`: four bits each, scales and minima for 32, in blocks of 256.
+    Q4K,
+    /// `Q6_K`: six bits each, scales for 16, in blocks of 256.
+    Q6K,
+}
+
+impl BlockFormat {
+    /// The name, such as `q8_0` or `q4_k`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Q8_0 => "q8_0",
+            Self::Q4_0 => "q4_0",
+            Self::Q4K => "q4_k",
+            Self::Q6K => "q6_k",
+        }
+    }
+
+    /// The elements of a block.
+    pub fn numel(self) -> usize {
+        match self {
+            Self::Q8_0 | Self::Q4_0 => 32,
+            Self::Q4K | Self::Q6K => 256,
+        }
+    }
+
+    /// The bytes of a block.
+    pub fn size_in_bytes(self) -> usize {
+        match self {
+            Self::Q8_0 => q8_0::BYTES,
+            Self::Q4_0 => q4_0::BYTES,
+            Self::Q4K => q4_k::BYTES,
+            Self::Q6K => q6_k::BYTES,
+        }
+    }
+
+    /// Writes the elements of whole blocks; what is left over of either side stays as it is.
+    pub fn unpack(self, bytes: &[u8], values: &mut [f32]) {
+        match self {
+            Self::Q8_0 => run_at_best_level(Unpack(self, bytes, values, q8_0::unpack)),
+            Self::Q4_0 => run_at_best_level(Unpack(self, bytes, values, q4_0::unpack)),
+            Self::Q4K => run_at_best_level(Unpack(self, bytes, values, q4_k::unpack)),
+            Self::Q6K => run_at_best_level(Unpack(self, bytes, values, q6_k::unpack)),
+        }
+    }
+
+    /// The bytes of whole blocks of values; what is left over is left out.
+    ///
+    /// # Errors
+    ///
+    /// A block whose values are not finite, or so large that half precision does not hold its scale.
+    pub fn pack(self, values: &[f32]) -> Result<Vec<u8>> {
+        let (numel, size) = (self.numel(), self.size_in_bytes());
+        let mut bytes = vec![0; values.len() / numel * size];
+        let pack = match self {
+            Self::Q8_0 => q8_0::pack,
+            Self::Q4_0 => q4_0::pack,
+            Self::Q4K => q4_k::pack,
+            Self::Q6K => q6_k::pack,
+        };
+        let blocks = bytes.chunks_exact_mut(size);
+        for (values, block) in values.chunks_exact(numel).zip(blocks) {
+            let odd = values.iter().find(|value| !value.is_finite());
+            if odd.is_none() && pack(values, block) {
+                continue;
+            }
+            let largest = values.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+            let value = odd.copied().unwrap_or(largest);
+            let problem =
+                "must be finite, and so small that half precision holds the scale of its block";
+            return Err(Error::argument(self.name(), "value", value, problem));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Unpacks whole blocks one after the other.
+struct Unpack<'a, F>(BlockFormat, &'a [u8], &'a mut [f32], F);
+
+impl<F: Fn(&[u8], &mut [f32])> Loop for Unpack<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(format, bytes, values, unpack) = self;
+        let blocks = bytes.chunks_exact(format.size_in_bytes());
+        for (block, values) in blocks.zip(values.chunks_exact_mut(format.numel())) {
+            unpack(block, values);
+        }
+    }
+}

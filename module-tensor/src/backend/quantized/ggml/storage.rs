@@ -1,0 +1,95 @@
+use std::ops::Range;
+
+use super::super::super::{Device, Packed, PackedRuns, SharedBytes, Storage, StorageData};
+use super::super::shared::unpack_all;
+use super::format::BlockFormat;
+use crate::{DType, Result};
+
+/// The memory of a tensor whose elements are packed in blocks of ggml.
+///
+/// [`BlockFormat::tensor`] and [`BlockFormat::quantize`] make such tensors.
+pub struct BlockStorage {
+    format: BlockFormat,
+    bytes: SharedBytes,
+    device: Device,
+}
+
+impl BlockStorage {
+    /// Whole blocks; bytes that are left over belong to no element.
+    pub fn new(format: BlockFormat, bytes: SharedBytes) -> Self {
+        let device = Device::cpu();
+        Self {
+            format,
+            bytes,
+            device,
+        }
+    }
+
+    /// The layout of a block.
+    pub fn format(&self) -> BlockFormat {
+        self.format
+    }
+
+    /// The blocks.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+impl StorageData for BlockStorage {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+}
+
+impl Packed for BlockStorage {
+    fn scheme(&self) -> &'static str {
+        self.format.name()
+    }
+
+    fn numel(&self) -> usize {
+        self.bytes().len() / self.format.size_in_bytes() * self.format.numel()
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        self.bytes().len()
+    }
+
+    fn unpack(&self) -> Result<Storage> {
+        unpack_all(self, self.numel(), (self.device, DType::F32))
+    }
+
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        Some(self)
+    }
+
+    /// The bytes stay in the memory of the host, from which another device gets what is unpacked.
+    fn to_device(&self, device: &Device) -> Result<Storage> {
+        Ok(Storage::new(Self {
+            format: self.format,
+            bytes: self.bytes.clone(),
+            device: *device,
+        }))
+    }
+}
+
+impl PackedRuns for BlockStorage {
+    fn group(&self) -> usize {
+        self.format.numel()
+    }
+
+    fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+        let (numel, size) = (self.format.numel(), self.format.size_in_bytes());
+        let blocks = run.start / numel * size..run.end / numel * size;
+        self.format
+            .unpack(self.bytes().get(blocks).unwrap_or_default(), out);
+    }
+}

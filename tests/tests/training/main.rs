@@ -10,6 +10,7 @@ mod golden_optim;
 mod lbfgs;
 mod lbfgs_runs;
 mod logs;
+mod lora;
 mod metrics;
 mod optimizer_runs;
 mod optimizers;

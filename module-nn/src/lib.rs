@@ -34,6 +34,7 @@ pub mod init;
 pub mod inspect;
 pub mod layers;
 pub mod log;
+pub mod lora;
 pub mod loss;
 pub mod metrics;
 pub mod optim;

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::fmt;
 
 use super::{Buffer, Constant, ExtraState, Layer, Marker, Module, Parameter, Training};
@@ -41,6 +42,12 @@ pub trait Visitor<'a> {
     fn constant(&mut self, name: &str, value: &'a dyn Constant) {
         let _ = (name, value);
     }
+
+    /// What a layer holds its adapters in, which registers nothing by itself.
+    #[doc(hidden)]
+    fn extension(&mut self, extension: &'a dyn Any) {
+        let _ = extension;
+    }
 }
 
 /// Receives the members of a module, mutably borrowed, from [`Module::visit_mut`].
@@ -69,6 +76,12 @@ pub trait VisitorMut<'a> {
     ) -> Option<&'a mut Box<dyn Layer>> {
         let _ = name;
         Some(layer)
+    }
+
+    /// What a layer holds its adapters in. A visitor that returns it receives the members that it has.
+    #[doc(hidden)]
+    fn extension(&mut self, extension: &'a mut dyn Any) -> Option<&'a mut dyn Any> {
+        Some(extension)
     }
 
     /// A child behind an `Arc` that has other handles too, so that it cannot be borrowed mutably;

@@ -10,6 +10,7 @@ use super::spatial::{check_channels, of_dims};
 use crate::PadMode;
 use crate::config::{Build, check_positive, check_positive_sizes, config};
 use crate::init::{KaimingUniform, Uniform};
+use crate::lora::{Adaptable, Adapters};
 use crate::parametrize::WithWeight;
 
 /// The cross-correlation of sequences, images or volumes with learned kernels; over an image
@@ -59,6 +60,8 @@ pub struct Conv<const N: usize> {
     config: ConvConfig<N>,
     weight: Parameter,
     bias: Bias,
+    #[module(flatten)]
+    adapters: Adapters,
 }
 
 /// The convolution of sequences, [`Conv`] over one dimension.
@@ -140,6 +143,9 @@ impl<const N: usize> Build for ConvConfig<N> {
             config,
             weight,
             bias,
+            adapters: Adapters::new(Adaptable::Conv {
+                groups: self.groups,
+            }),
         })
     }
 }
@@ -259,6 +265,28 @@ impl<const N: usize> ConvConfig<N> {
 }
 
 impl<const N: usize> Conv<N> {
+    /// The convolution with any weight, whose shape tells the groups.
+    fn convolve(&self, input: Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+        let config = &self.config;
+        let mode = match config.padding_mode {
+            PaddingMode::Zeros => None,
+            PaddingMode::Reflect => Some(PadMode::Reflect),
+            PaddingMode::Replicate => Some(PadMode::Replicate),
+            PaddingMode::Circular => Some(PadMode::Circular),
+        };
+        let (input, padding) = match mode {
+            None => (input, config.padding),
+            Some(mode) => (input.pad(config.pad_amounts(), mode)?, Padding::Valid),
+        };
+        let within = weight.shape().get(1).copied().unwrap_or(1);
+        let options = ConvOptions::new()
+            .stride(config.stride.get())
+            .padding(padding)
+            .dilation(config.dilation.get())
+            .groups(config.in_channels / within.max(1));
+        add_bias::<N>(input.conv(weight, options)?, bias)
+    }
+
     const NAME: &'static str = of_dims::<N>(["Conv1d", "Conv2d", "Conv3d"]);
 
     /// The weight, `[out_channels, in_channels / groups, kernel size…]`.
@@ -282,18 +310,17 @@ impl<const N: usize> Conv<N> {
 }
 
 /// A value for each channel added to an output.
-pub(super) fn add_bias<const N: usize>(output: Tensor, bias: &Bias) -> Result<Tensor> {
-    let Maybe::Present(bias) = bias else {
+pub(super) fn add_bias<const N: usize>(output: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let Some(bias) = bias else {
         return Ok(output);
     };
     let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
     let add = |bias: &Tensor| output.add(&bias.reshape(column.as_slice())?);
-    let bias = bias.tensor();
     // Inside of `autocast` it is cast as the weight is.
     let policy = AutocastPolicy::LowerPrecision;
     policy
-        .apply([&bias], [], |[bias], []| add(bias))
-        .unwrap_or_else(|| add(&bias))
+        .apply([bias], [], |[bias], []| add(bias))
+        .unwrap_or_else(|| add(bias))
 }
 
 impl<const N: usize> Forward for Conv<N> {
@@ -316,24 +343,19 @@ impl<const N: usize> WithWeight for Conv<N> {
     }
 
     fn forward_with(&self, input: Tensor, weight: &Tensor) -> Result<Tensor> {
-        let config = &self.config;
         let op = of_dims::<N>(["conv1d", "conv2d", "conv3d"]);
-        check_channels::<N>(op, &input, config.in_channels)?;
-        let mode = match config.padding_mode {
-            PaddingMode::Zeros => None,
-            PaddingMode::Reflect => Some(PadMode::Reflect),
-            PaddingMode::Replicate => Some(PadMode::Replicate),
-            PaddingMode::Circular => Some(PadMode::Circular),
+        check_channels::<N>(op, &input, self.config.in_channels)?;
+        let bias = self.bias.get().map(Parameter::tensor);
+        if self.adapters.is_empty() {
+            return self.convolve(input, weight, bias.as_ref());
+        }
+        let convolve = |x: &Tensor, weight: &Tensor, bias: Option<&Tensor>| {
+            self.convolve(x.clone(), weight, bias)
         };
-        let (input, padding) = match mode {
-            None => (input, config.padding),
-            Some(mode) => (input.pad(config.pad_amounts(), mode)?, Padding::Valid),
-        };
-        let options = ConvOptions::new()
-            .stride(config.stride.get())
-            .padding(padding)
-            .dilation(config.dilation.get())
-            .groups(config.groups);
-        add_bias::<N>(input.conv(weight, options)?, &self.bias)
+        let groups = self.config.groups;
+        let project =
+            |x: &Tensor, weight: &Tensor| x.conv(weight, ConvOptions::<N>::new().groups(groups));
+        let adapters = &self.adapters;
+        adapters.forward(&input, weight, bias.as_ref(), &convolve, &project)
     }
 }

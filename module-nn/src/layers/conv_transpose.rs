@@ -201,7 +201,8 @@ impl<const N: usize> ConvTranspose<N> {
             .groups(config.groups)
             .dilation(config.dilation.get());
         let output = input.conv_transpose(&self.weight.tensor(), options)?;
-        add_bias::<N>(output, &self.bias)
+        let bias = self.bias.get().map(Parameter::tensor);
+        add_bias::<N>(output, bias.as_ref())
     }
 
     /// The output padding with which the output of this input has this size.

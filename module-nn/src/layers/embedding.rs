@@ -9,6 +9,7 @@ use module_core::{
 use crate::config::{Build, check_positive, config};
 use crate::functional::by_frequency;
 use crate::init::Normal;
+use crate::lora::{Adaptable, Adapters};
 
 /// A table of learned vectors, looked up by whole numbers.
 ///
@@ -51,6 +52,8 @@ pub struct Embedding {
     #[module(skip)]
     padding_idx: Option<usize>,
     weight: Parameter,
+    #[module(flatten)]
+    adapters: Adapters,
 }
 
 config! {
@@ -139,6 +142,10 @@ impl EmbeddingConfig {
             config: self.clone(),
             padding_idx,
             weight,
+            adapters: Adapters::new(match self.max_norm {
+                None => Adaptable::Embedding,
+                Some(_) => Adaptable::Copied,
+            }),
         })
     }
 
@@ -294,6 +301,18 @@ impl Embedding {
         norm_repr(f, config.max_norm, config.norm_type, scaled)
     }
 
+    /// The rows of a table with as many rows as its own.
+    fn look_up(&self, table: &Tensor, input: &Tensor) -> Result<Tensor> {
+        let rows = table.embedding(input, self.padding_idx)?;
+        if !self.config.scale_grad_by_freq {
+            return Ok(rows);
+        }
+        let (count, width) = (input.numel(), table.size(1)?);
+        let (shape, list) = (rows.shape().clone(), input.reshape(count)?);
+        let rows = rows.reshape([count, width])?;
+        by_frequency(rows, &list, self.config.num_embeddings)?.reshape(&shape)
+    }
+
     /// The arguments that it was built from.
     pub fn config(&self) -> EmbeddingConfig {
         self.config.clone()
@@ -307,12 +326,11 @@ impl Forward for Embedding {
         let config = &self.config;
         let input = input.to_integers("embedding", Integers::Indices)?;
         renormalize(&self.weight, &input, config.max_norm, config.norm_type)?;
-        let rows = self.weight.tensor().embedding(&input, self.padding_idx)?;
-        if !config.scale_grad_by_freq {
-            return Ok(rows);
+        let table = self.weight.tensor();
+        if self.adapters.is_empty() {
+            return self.look_up(&table, &input);
         }
-        let (count, width) = (input.numel(), config.embedding_dim);
-        let (shape, list) = (rows.shape().clone(), input.reshape(count)?);
-        by_frequency(rows.reshape([count, width])?, &list, config.num_embeddings)?.reshape(&shape)
+        self.adapters
+            .look_up(&table, &|table| self.look_up(table, &input))
     }
 }

@@ -4,6 +4,7 @@ use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 use crate::config::{Build, check_positive, config};
 use crate::functional;
 use crate::init::{KaimingUniform, Uniform};
+use crate::lora::{Adaptable, Adapters};
 use crate::parametrize::WithWeight;
 
 /// `y = x·Wᵀ + b`: every output is a weighted sum of all inputs.
@@ -41,6 +42,8 @@ pub struct Linear {
     out_features: usize,
     weight: Parameter,
     bias: Bias,
+    #[module(flatten)]
+    adapters: Adapters,
 }
 
 config! {
@@ -92,6 +95,7 @@ impl Build for LinearConfig {
             bias: Maybe::when(bias, || {
                 Parameter::with_init(out_features, Uniform::of_fan_in(in_features))
             })?,
+            adapters: Adapters::new(Adaptable::Linear),
         })
     }
 }
@@ -109,6 +113,7 @@ impl Linear {
             out_features,
             weight,
             bias,
+            adapters: Adapters::new(Adaptable::Linear),
         }
     }
 
@@ -174,6 +179,11 @@ impl WithWeight for Linear {
 
     fn forward_with(&self, input: Tensor, weight: &Tensor) -> Result<Tensor> {
         let bias = self.bias.get().map(Parameter::tensor);
-        functional::linear(&input, weight, bias.as_ref())
+        if self.adapters.is_empty() {
+            return functional::linear(&input, weight, bias.as_ref());
+        }
+        let project = |x: &Tensor, weight: &Tensor| functional::linear(x, weight, None);
+        let adapters = &self.adapters;
+        adapters.forward(&input, weight, bias.as_ref(), &functional::linear, &project)
     }
 }

@@ -6,6 +6,7 @@ use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor, Train
 use crate::Error;
 use crate::config::{Build, check_between, check_positive, config, input};
 use crate::init::{XavierNormal, XavierUniform, zeros};
+use crate::lora::{Adaptable, Adapters};
 
 pub use output_projection::NonDynamicallyQuantizableLinear;
 
@@ -78,6 +79,8 @@ pub struct MultiheadAttention {
     bias_v: Bias,
     out_proj: NonDynamicallyQuantizableLinear,
     training: Training,
+    #[module(flatten)]
+    adapters: Adapters,
 }
 
 config! {
@@ -175,6 +178,7 @@ impl Build for MultiheadAttentionConfig {
             bias_v: added()?,
             out_proj,
             training: Training::new(),
+            adapters: Adapters::new(Adaptable::InProjection),
         })
     }
 }

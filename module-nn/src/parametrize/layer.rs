@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::fmt;
 
 use module_core::__private::fmt_tree;
@@ -323,6 +324,10 @@ impl<'a> Visitor<'a> for WithoutWeight<'_, 'a> {
     fn constant(&mut self, name: &str, value: &'a dyn Constant) {
         self.0.constant(name, value);
     }
+
+    fn extension(&mut self, extension: &'a dyn Any) {
+        self.0.extension(extension);
+    }
 }
 
 /// Shows everything but the weight, exclusively.
@@ -349,6 +354,10 @@ impl<'a> VisitorMut<'a> for WithoutWeightMut<'_, 'a> {
         layer: &'a mut Box<dyn Layer>,
     ) -> Option<&'a mut Box<dyn Layer>> {
         self.0.layer(name, layer)
+    }
+
+    fn extension(&mut self, extension: &'a mut dyn Any) -> Option<&'a mut dyn Any> {
+        self.0.extension(extension)
     }
 
     fn shared(&mut self, name: &str, module: &'a dyn Module) {

@@ -187,7 +187,10 @@ fn project(
 ) -> Result<[Tensor; 3]> {
     let embed_dim = sizes.heads * sizes.head_dim;
     let third = |packed: &Tensor, i: usize| packed.narrow(0, i * embed_dim..(i + 1) * embed_dim);
-    let packed = layer.in_proj_weight.get().map(Parameter::tensor);
+    let mut packed = layer.in_proj_weight.get().map(Parameter::tensor);
+    if let Some(weight) = packed.take_if(|_| !layer.adapters.is_empty()) {
+        packed = Some(layer.adapters.adapted_weight(weight)?);
+    }
     let bias = layer.in_proj_bias.get().map(Parameter::tensor);
     let own = [
         &layer.q_proj_weight,

@@ -1,0 +1,233 @@
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use module_core::module::{Visitor, VisitorMut};
+use module_core::{Describe, FieldInfo, IndexMap, Module, Parameter};
+
+use super::config::LoraConfig;
+use super::parts::{AdapterDropout, Factor, Magnitude, Merged, SavedCopy};
+
+/// What a layer computes with its weight, as far as adapters must know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Adaptable {
+    /// `x·Wᵀ`.
+    Linear,
+    /// A convolution with so many groups.
+    Conv {
+        /// The groups.
+        groups: usize,
+    },
+    /// A table of rows.
+    Embedding,
+    /// The projections of queries, keys and values in one weight.
+    InProjection,
+    /// Nothing that could be adapted; the parameters may be copied, as `modules_to_save` asks for.
+    Copied,
+}
+
+/// The adapters of a layer: no member, no key and no cost while it has none.
+///
+/// # State dict
+///
+/// For each adapter, under its name: `lora_A.name.weight` `[r, in_features]` and `lora_B.name.weight`
+/// `[out_features, r]`; of a convolution `[r, in_channels, k…]` and `[out_channels, r / groups, 1…]`; of an
+/// embedding `lora_embedding_A.name` `[r, num_embeddings]` and `lora_embedding_B.name` `[embedding_dim, r]`. With
+/// DoRA also `lora_magnitude_vector.name.weight`; where the layer's own parameters are copied,
+/// `modules_to_save.name.weight` and `.bias`; while the adapter is merged, `lora_merged.name.scale` and what else
+/// is needed to take it out.
+pub(crate) struct Adapters {
+    pub(super) adaptable: Adaptable,
+    pub(super) held: Option<Box<Held>>,
+}
+
+/// The adapters of a layer that has some.
+#[derive(Default)]
+pub(super) struct Held {
+    pub(super) dropout: IndexMap<String, AdapterDropout>,
+    pub(super) a: IndexMap<String, Factor>,
+    pub(super) b: IndexMap<String, Factor>,
+    pub(super) embedding_a: IndexMap<String, Parameter>,
+    pub(super) embedding_b: IndexMap<String, Parameter>,
+    pub(super) magnitude: IndexMap<String, Magnitude>,
+    pub(super) saved: IndexMap<String, SavedCopy>,
+    pub(super) merged: IndexMap<String, Merged>,
+    pub(super) states: IndexMap<String, AdapterState>,
+    /// How many scopes are open in which the layer computes without adapters.
+    pub(super) disabled: AtomicUsize,
+}
+
+/// How an adapter is used now.
+pub(super) struct AdapterState {
+    pub(super) config: Arc<LoraConfig>,
+    active: AtomicBool,
+    /// The bits of the number.
+    scale: AtomicU64,
+}
+
+/// The names of the members that adapters bring to a layer, in the order in which they are shown.
+pub(super) const MEMBERS: [&str; 8] = [
+    "lora_dropout",
+    "lora_A",
+    "lora_B",
+    "lora_embedding_A",
+    "lora_embedding_B",
+    "lora_magnitude_vector",
+    "modules_to_save",
+    "lora_merged",
+];
+
+impl Adapters {
+    /// No adapters.
+    pub(crate) const fn new(adaptable: Adaptable) -> Self {
+        let held = None;
+        Self { adaptable, held }
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_none()
+    }
+}
+
+impl AdapterState {
+    pub(super) fn new(config: Arc<LoraConfig>, scale: f64, active: bool) -> Self {
+        Self {
+            config,
+            active: AtomicBool::new(active),
+            scale: AtomicU64::new(scale.to_bits()),
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_active(&self, active: bool) {
+        self.active.store(active, Ordering::Relaxed);
+    }
+
+    pub(super) fn scale(&self) -> f64 {
+        f64::from_bits(self.scale.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_scale(&self, scale: f64) {
+        self.scale.store(scale.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl Held {
+    /// The adapters that the layer computes with now, and which are not part of its weight.
+    pub(super) fn running(&self) -> impl Iterator<Item = (&str, &AdapterState)> {
+        let enabled = self.disabled.load(Ordering::Relaxed) == 0;
+        let running = move |(name, state): &(&String, &AdapterState)| {
+            enabled && state.is_active() && !self.merged.contains_key(*name)
+        };
+        let running = self.states.iter().filter(running);
+        running.map(|(name, state)| (name.as_str(), state))
+    }
+
+    /// Takes out all of an adapter.
+    pub(super) fn remove(&mut self, name: &str) {
+        self.dropout.shift_remove(name);
+        self.a.shift_remove(name);
+        self.b.shift_remove(name);
+        self.embedding_a.shift_remove(name);
+        self.embedding_b.shift_remove(name);
+        self.magnitude.shift_remove(name);
+        self.saved.shift_remove(name);
+        self.merged.shift_remove(name);
+        self.states.shift_remove(name);
+    }
+
+    fn maps(&self) -> [&dyn NamedMembers; 8] {
+        [
+            &self.dropout,
+            &self.a,
+            &self.b,
+            &self.embedding_a,
+            &self.embedding_b,
+            &self.magnitude,
+            &self.saved,
+            &self.merged,
+        ]
+    }
+
+    fn maps_mut(&mut self) -> [&mut dyn NamedMembers; 8] {
+        [
+            &mut self.dropout,
+            &mut self.a,
+            &mut self.b,
+            &mut self.embedding_a,
+            &mut self.embedding_b,
+            &mut self.magnitude,
+            &mut self.saved,
+            &mut self.merged,
+        ]
+    }
+
+    /// The parameters of an adapter.
+    pub(super) fn parameters<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Parameter> {
+        let factors = [self.a.get(name), self.b.get(name)];
+        let factors = factors.into_iter().flatten().map(|factor| &factor.weight);
+        let tables = [self.embedding_a.get(name), self.embedding_b.get(name)];
+        let magnitude = self.magnitude.get(name).map(|magnitude| &magnitude.weight);
+        let saved = self.saved.get(name).into_iter();
+        let saved = saved.flat_map(|copy| [Some(&copy.weight), copy.bias.get()]);
+        let rest = tables.into_iter().chain([magnitude]).chain(saved);
+        factors.chain(rest.flatten())
+    }
+}
+
+/// A map of members, as a module.
+trait NamedMembers: Module {
+    fn has_none(&self) -> bool;
+}
+
+impl<T> NamedMembers for IndexMap<String, T>
+where
+    Self: Module,
+{
+    fn has_none(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+/// Written by hand, because what is not there has no key.
+impl Module for Adapters {
+    fn kind(&self) -> &'static str {
+        "Adapters"
+    }
+
+    fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
+        visitor.extension(self);
+        let Some(held) = &self.held else {
+            return;
+        };
+        for (name, map) in MEMBERS.into_iter().zip(held.maps()) {
+            if !map.has_none() {
+                visitor.module(name, map.upcast());
+            }
+        }
+    }
+
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
+        let own = visitor.extension(self).and_then(<dyn Any>::downcast_mut);
+        let Some(Self {
+            held: Some(held), ..
+        }) = own
+        else {
+            return;
+        };
+        for (name, map) in MEMBERS.into_iter().zip(held.maps_mut()) {
+            if !map.has_none() {
+                visitor.module(name, map.upcast_mut());
+            }
+        }
+    }
+}
+
+/// The keys are known at run time only.
+impl Describe for Adapters {
+    const FIELDS: &'static [FieldInfo] = &[];
+}

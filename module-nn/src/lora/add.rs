@@ -1,0 +1,400 @@
+use std::fmt;
+use std::sync::Arc;
+
+use module_core::{
+    IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Walk,
+};
+
+use super::adapters::{Adaptable, AdapterState, Adapters, Held};
+use super::config::{LoraBias, LoraConfig};
+use super::error::LoraError;
+use super::find::{Found, check_exclusive, each_mut, find, is_within, join};
+use super::fresh::{Fresh, check, fresh};
+use super::parts::SavedCopy;
+
+/// What [`add_adapter`] adapted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoraReport {
+    /// The paths of the layers that hold the adapter.
+    pub matched: Vec<String>,
+    /// The paths of the layers of which a copy is trained, as `modules_to_save` asks for.
+    pub saved: Vec<String>,
+    /// The number of elements that are trained now.
+    pub trainable: usize,
+    /// The number of elements of all parameters, the adapters' included.
+    pub total: usize,
+}
+
+impl fmt::Display for LoraReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            matched,
+            saved,
+            trainable,
+            total,
+        } = self;
+        let percent = 100.0 * *trainable as f64 / (*total).max(1) as f64;
+        writeln!(
+            f,
+            "trainable params: {trainable} || all params: {total} || trainable%: {percent:.4}"
+        )?;
+        writeln!(f, "adapted: {}", matched.join(", "))?;
+        match saved.is_empty() {
+            true => Ok(()),
+            false => writeln!(f, "saved as a whole: {}", saved.join(", ")),
+        }
+    }
+}
+
+/// Gives the selected layers an adapter and freezes everything else: LoRA.
+///
+/// A layer computes `y = W·x + b + scale · B·A·dropout(x)`, where only `A` `[r, in_features]` and `B`
+/// `[out_features, r]` are trained. Linear layers, convolutions, embeddings and attention layers hold adapters,
+/// wherever they stand in a model; of an attention layer, the projections of queries, keys and values are one
+/// weight, and `out_proj` is adapted with it.
+///
+/// The selection is about the paths of modules: `"**.query"`. The first adapter is used and trained at once, a later
+/// one after [`set_adapter`](super::set_adapter). All other parameters and running statistics are frozen, but for
+/// the biases that the configuration names. The factors are drawn from the default generator, bit for bit as PEFT
+/// draws them.
+///
+/// Source: Hu et al., *LoRA: low-rank adaptation of large language models* (2021).
+///
+/// # Errors
+///
+/// A selection that matches nothing, with the nearest name; a match that cannot be adapted, with its type; a name that
+/// there is already or that is no key; arguments out of range; a layer behind an `Arc` that is shared. Then nothing is
+/// changed.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// #[derive(Module)]
+/// struct Net {
+///     query: Linear,
+///     head: Linear,
+/// }
+///
+/// let mut net = Net { query: Linear::new(8, 8)?, head: Linear::new(8, 2)? };
+/// let report = lora::add_adapter(&mut net, "default", "query", &LoraConfig::new().r(2))?;
+/// assert_eq!(report.matched, ["query"]);
+/// assert_eq!(report.trainable, 2 * 8 + 8 * 2);
+/// let keys = net.state_dict()?;
+/// assert_eq!(keys.keys().filter(|key| key.starts_with("query")).collect::<Vec<_>>(), [
+///     "query.weight",
+///     "query.bias",
+///     "query.lora_A.default.weight",
+///     "query.lora_B.default.weight",
+/// ]);
+/// let error = lora::add_adapter(&mut net, "other", "qury", &LoraConfig::new()).unwrap_err();
+/// assert_eq!(error.to_string(), "`qury` selects nothing; did you mean `query`?");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn add_adapter<M: Module + ?Sized>(
+    model: &mut M,
+    name: &str,
+    select: impl Into<Select>,
+    config: &LoraConfig,
+) -> Result<LoraReport> {
+    add(model.as_module_mut(), name, &select.into(), config)
+}
+
+/// Compiled once, because there are many models.
+fn add(
+    model: &mut dyn Module,
+    name: &str,
+    select: &Select,
+    config: &LoraConfig,
+) -> Result<LoraReport> {
+    check_name(model, name)?;
+    config.check()?;
+    let plan = Plan::of(model, select, config)?;
+    let changed = plan.matched.iter().chain(&plan.saved);
+    check_exclusive(model, changed.map(String::as_str))?;
+    let Plan { matched, saved } = plan;
+    let (layers, weights) = make(model, name, &matched, &saved, config)?;
+    let trained = trained_biases(model, &matched, config.bias);
+    freeze_base(model, &trained)?;
+    for (path, weight) in weights {
+        model.get_parameter(&path)?.set(weight)?;
+    }
+    let first = find(model)
+        .iter()
+        .all(|found| found.place.is_none_or(|place| place.adapters.is_empty()));
+    let shared_config = Arc::new(config.clone());
+    let mut layers = layers;
+    each_mut(model, &mut |path, adapters| {
+        if let Some(fresh) = layers.shift_remove(path) {
+            let state = AdapterState::new(shared_config.clone(), fresh.scale, first);
+            install(adapters, name, fresh.held, state);
+        }
+    });
+    Ok(LoraReport {
+        matched,
+        saved,
+        trainable: model.num_trainable(),
+        total: model.num_parameters(),
+    })
+}
+
+/// Refuses names that are no keys, and those that there are.
+pub(super) fn check_name(model: &dyn Module, name: &str) -> Result<()> {
+    if name.is_empty() || name.contains('.') {
+        let (op, key) = ("add_adapter", name.to_owned());
+        return Err(ModuleError::InvalidKey { op, key }.into());
+    }
+    let held = |found: &Found<'_>| {
+        found
+            .place
+            .and_then(|place| place.held())
+            .is_some_and(|held| held.states.contains_key(name))
+    };
+    match find(model).iter().any(held) {
+        true => {
+            let adapter = name.to_owned();
+            Err(LoraError::Exists { adapter }.into())
+        }
+        false => Ok(()),
+    }
+}
+
+/// The layers that get something, in the order of the walk.
+struct Plan {
+    matched: Vec<String>,
+    saved: Vec<String>,
+}
+
+impl Plan {
+    fn of(model: &dyn Module, select: &Select, config: &LoraConfig) -> Result<Self> {
+        let found = find(model);
+        let roots = saved_roots(&found, &config.modules_to_save)?;
+        let saved = saved_layers(&found, &roots)?;
+        let paths = found.iter().map(|found| found.path.as_str());
+        let selected = select.resolve_modules(paths)?;
+        let within_saved = |path: &str| roots.iter().any(|root| is_within(path, root));
+        let mut matched: Vec<String> = Vec::new();
+        for Found {
+            path,
+            module,
+            place,
+            ..
+        } in &found
+        {
+            let projects = place.is_some_and(|place| place.adaptable() == Adaptable::InProjection);
+            if !selected.contains(&path.as_str()) || within_saved(path) {
+                continue;
+            }
+            check(path, module.kind(), *place, config)?;
+            matched.push(path.clone());
+            let out_proj = join(path, "out_proj");
+            if projects && !selected.contains(&out_proj.as_str()) {
+                matched.push(out_proj);
+            }
+        }
+        if matched.is_empty() {
+            return Err(ModuleError::NothingSelected {
+                selection: select.to_string(),
+                suggestion: None,
+            }
+            .into());
+        }
+        Ok(Self { matched, saved })
+    }
+}
+
+/// The modules that `modules_to_save` names.
+fn saved_roots(found: &[Found<'_>], names: &[String]) -> Result<Vec<String>> {
+    let mut roots = Vec::new();
+    for name in names {
+        let is_named = |path: &&str| {
+            *path == name
+                || path
+                    .strip_suffix(name.as_str())
+                    .is_some_and(|rest| rest.ends_with('.'))
+        };
+        let paths = found.iter().map(|found| found.path.as_str());
+        let before = roots.len();
+        roots.extend(paths.clone().filter(is_named).map(str::to_owned));
+        if roots.len() == before {
+            // The error has the nearest name.
+            Select::path(name).resolve_modules(paths)?;
+        }
+    }
+    Ok(roots)
+}
+
+/// The layers within these modules, all of whose parameters can be copied.
+fn saved_layers(found: &[Found<'_>], roots: &[String]) -> Result<Vec<String>> {
+    let mut saved = Vec::new();
+    for Found {
+        path,
+        module,
+        place,
+        parameters,
+    } in found
+    {
+        if parameters.is_empty() || !roots.iter().any(|root| is_within(path, root)) {
+            continue;
+        }
+        let own = place.map(|place| [place.weight, place.bias].iter().flatten().count());
+        let copied = place.is_some_and(|place| place.adaptable() != Adaptable::InProjection);
+        if !copied || own != Some(parameters.len()) {
+            let (path, kind) = (path.clone(), module.kind());
+            let reason =
+                "its parameters cannot be copied for `modules_to_save`; unfreeze them instead"
+                    .to_owned();
+            return Err(LoraError::NotAdaptable { path, kind, reason }.into());
+        }
+        saved.push(path.clone());
+    }
+    Ok(saved)
+}
+
+type Layers = IndexMap<String, Fresh>;
+
+/// What is to be put into each layer, and the weights that it changes.
+fn make(
+    model: &dyn Module,
+    name: &str,
+    matched: &[String],
+    saved: &[String],
+    config: &LoraConfig,
+) -> Result<(Layers, Vec<(String, module_core::Tensor)>)> {
+    let (mut layers, mut weights) = (Layers::new(), Vec::new());
+    let found = find(model);
+    for Found {
+        path,
+        module,
+        place,
+        ..
+    } in &found
+    {
+        let Some(place) = *place else {
+            continue;
+        };
+        if matched.contains(path) {
+            let mut fresh = fresh(path, name, place, config)?;
+            if let Some(weight) = fresh.weight.take() {
+                check_untied(&found, path, place.weight)?;
+                weights.push((join(path, "weight"), weight));
+            }
+            layers.insert(path.clone(), fresh);
+        } else if saved.contains(path)
+            && let Some(weight) = place.weight
+        {
+            let copy = SavedCopy {
+                kind: module.kind(),
+                weight: Parameter::new(weight.detach())?,
+                bias: Maybe::when(place.bias.is_some(), || {
+                    Parameter::new(place.bias.unwrap_or(weight).detach())
+                })?,
+            };
+            let mut held = Held::default();
+            held.saved.insert(name.to_owned(), copy);
+            let (scale, weight) = (1.0, None);
+            layers.insert(
+                path.clone(),
+                Fresh {
+                    held,
+                    scale,
+                    weight,
+                },
+            );
+        }
+    }
+    Ok((layers, weights))
+}
+
+/// Refuses to change a weight that other layers use too.
+pub(super) fn check_untied_for(
+    op: &'static str,
+    found: &[Found<'_>],
+    path: &str,
+    weight: Option<&Parameter>,
+) -> Result<()> {
+    let Some(weight) = weight else {
+        return Ok(());
+    };
+    let module = found.iter().find(|found| found.path == path);
+    let others = found.iter().filter(|other| {
+        let mut ids = other.parameters.iter().map(|(_, own)| own.id());
+        module.is_none_or(|module| module.module.id() != other.module.id())
+            && ids.any(|id| id == weight.id())
+    });
+    let others: Vec<&str> = others.map(|found| found.path.as_str()).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let (path, others) = (path.to_owned(), others.join("`, `"));
+    let reason = format!(
+        "is tied to `{others}`, whose outputs would change with it; give one of them a weight of its own first"
+    );
+    Err(LoraError::Weight { op, path, reason }.into())
+}
+
+fn check_untied(found: &[Found<'_>], path: &str, weight: Option<&Parameter>) -> Result<()> {
+    check_untied_for("add_adapter", found, path, weight)
+}
+
+/// The paths of the biases that stay trained.
+fn trained_biases(model: &dyn Module, matched: &[String], bias: LoraBias) -> Vec<String> {
+    let mut trained = Vec::new();
+    for found in find(model) {
+        let wanted = match bias {
+            LoraBias::None => false,
+            LoraBias::All => true,
+            LoraBias::LoraOnly => matched.contains(&found.path),
+        };
+        let biases = found
+            .parameters
+            .iter()
+            .filter(|(name, _)| name.contains("bias"));
+        trained.extend(
+            biases
+                .filter(|_| wanted)
+                .map(|(name, _)| join(&found.path, name)),
+        );
+    }
+    trained
+}
+
+/// Freezes what belongs to no adapter, but for some biases, which are trained.
+fn freeze_base(model: &dyn Module, trained: &[String]) -> Result<()> {
+    let mut base: Vec<String> = Vec::new();
+    for Found { path, module, .. } in find(model) {
+        let own = Walk::new().recurse(false).remove_duplicate(false);
+        let parameters = module
+            .named_parameters_with(own.clone())
+            .map(|(name, _)| name);
+        let buffers = module.named_buffers_with(own).map(|(name, _)| name);
+        base.extend(parameters.chain(buffers).map(|name| join(&path, &name)));
+    }
+    base.retain(|path| !trained.contains(path));
+    if !base.is_empty() {
+        model.freeze(Select::by(move |path| base.iter().any(|own| own == path)))?;
+    }
+    for path in trained {
+        model.get_parameter(path)?.unfreeze();
+    }
+    Ok(())
+}
+
+/// Puts an adapter into a layer; one that is not used yet is not trained.
+pub(super) fn install(adapters: &mut Adapters, name: &str, fresh: Held, state: AdapterState) {
+    let active = state.is_active();
+    for parameter in fresh.parameters(name) {
+        parameter.set_requires_grad(active);
+    }
+    let held = adapters.held.get_or_insert_default();
+    held.dropout.extend(fresh.dropout);
+    held.a.extend(fresh.a);
+    held.b.extend(fresh.b);
+    held.embedding_a.extend(fresh.embedding_a);
+    held.embedding_b.extend(fresh.embedding_b);
+    held.magnitude.extend(fresh.magnitude);
+    held.saved.extend(fresh.saved);
+    held.states.insert(name.to_owned(), state);
+}

@@ -1,0 +1,168 @@
+use std::fmt;
+
+use module_core::module::Number;
+use module_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::patterns::Patterns;
+use crate::Argument;
+use crate::config::{check_between, check_positive, config};
+
+config! {
+    /// How layers are adapted: the arguments of PEFT's `LoraConfig`, under its names.
+    ///
+    /// Which layers are meant is an argument of [`add_adapter`](super::add_adapter) and not in here.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::{InitLoraWeights, LoraConfig};
+    ///
+    /// let config = LoraConfig::new().r(4).lora_alpha(16).init_lora_weights(InitLoraWeights::Gaussian);
+    /// assert_eq!(config.scaling("encoder.0.query"), (4, 4.0));
+    /// let json = serde_json::json!({"r": 4, "lora_alpha": 16, "init_lora_weights": "gaussian"});
+    /// assert_eq!(serde_json::from_value::<LoraConfig>(json)?, config);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct LoraConfig {
+        optional {
+            /// The rank: how many rows `A` has.
+            r: usize = 8,
+            /// What the adapter's part is multiplied with, before it is divided by the rank.
+            lora_alpha: Number = 8,
+            /// How much of the input of `A` is dropped in training.
+            lora_dropout: f64 = 0.0,
+            /// Whether the part is divided by the root of the rank, as in rsLoRA, and not by the rank.
+            use_rslora: bool = false,
+            /// Whether the rows of the weight have lengths of their own that are trained, as in DoRA.
+            use_dora: bool = false,
+            /// What `A` and `B` are at first.
+            init_lora_weights: InitLoraWeights = InitLoraWeights::Default,
+            /// Which biases of the model are trained too.
+            bias: LoraBias = LoraBias::None,
+            /// Modules of which a copy is trained and saved with the adapter, by their paths or the ends of them.
+            modules_to_save: Vec<String> = Vec::new(),
+            /// Other ranks for layers whose path ends with a match of a regular expression.
+            rank_pattern: Patterns<usize> = Patterns::new(),
+            /// Other values of `lora_alpha`, as those of `rank_pattern`.
+            alpha_pattern: Patterns<Number> = Patterns::new(),
+        }
+    }
+}
+
+impl LoraConfig {
+    /// The rank of the layer at a path, and what the product of `B` and `A` is multiplied with:
+    /// `alpha / r`, with `use_rslora` `alpha / √r`.
+    pub fn scaling(&self, path: &str) -> (usize, f64) {
+        let r = *self.rank_pattern.of(path).unwrap_or(&self.r);
+        let alpha = **self.alpha_pattern.of(path).unwrap_or(&self.lora_alpha);
+        let divisor = match self.use_rslora {
+            true => (r as f64).sqrt(),
+            false => r as f64,
+        };
+        (r, alpha / divisor)
+    }
+
+    /// Refuses what no layer could be adapted with.
+    pub(super) fn check(&self) -> Result<()> {
+        const NAME: &str = "LoraConfig";
+        check_positive(NAME, "r", self.r)?;
+        check_between(NAME, "lora_dropout", self.lora_dropout, [0.0, 1.0])?;
+        for (pattern, &r) in self.rank_pattern.iter() {
+            if r == 0 {
+                let problem = format!("must be above 0, and is 0 for `{pattern}`");
+                return Err(Error::argument(NAME, "rank_pattern", r, problem));
+            }
+        }
+        let alphas = self.alpha_pattern.iter().map(|(_, alpha)| **alpha);
+        for alpha in alphas.chain([*self.lora_alpha]) {
+            if !alpha.is_finite() {
+                return Err(Error::argument(NAME, "lora_alpha", alpha, "must be finite"));
+            }
+        }
+        self.rank_pattern.check()?;
+        self.alpha_pattern.check()
+    }
+}
+
+/// Which biases are trained with an adapter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoraBias {
+    /// None.
+    #[default]
+    None,
+    /// All of the model.
+    All,
+    /// Those of the layers that are adapted.
+    LoraOnly,
+}
+
+/// What the factors of an adapter are at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Given", into = "Given")]
+pub enum InitLoraWeights {
+    /// `A` as the weight of a fresh layer, `B` zero; of an embedding, `A` zero and `B` normal. The outputs
+    /// of the model stay as they are. PEFT's `True`.
+    #[default]
+    Default,
+    /// `A` normal with a standard deviation of `1/r`, `B` zero.
+    Gaussian,
+    /// The greatest singular values of the weight, which is reduced by as much, so that the outputs stay
+    /// as they are to rounding: PiSSA. It needs the feature `linalg`.
+    Pissa,
+    /// Both as the weights of fresh layers, so that the outputs change at once: PEFT's `False`, for tests.
+    Random,
+}
+
+/// How it is written in `adapter_config.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Given {
+    Flag(bool),
+    Name(String),
+}
+
+impl From<InitLoraWeights> for Given {
+    fn from(init: InitLoraWeights) -> Self {
+        match init {
+            InitLoraWeights::Default => Self::Flag(true),
+            InitLoraWeights::Random => Self::Flag(false),
+            InitLoraWeights::Gaussian => Self::Name("gaussian".to_owned()),
+            InitLoraWeights::Pissa => Self::Name("pissa".to_owned()),
+        }
+    }
+}
+
+impl TryFrom<Given> for InitLoraWeights {
+    type Error = String;
+
+    fn try_from(given: Given) -> std::result::Result<Self, String> {
+        match given {
+            Given::Flag(true) => Ok(Self::Default),
+            Given::Flag(false) => Ok(Self::Random),
+            Given::Name(name) => match name.to_lowercase().as_str() {
+                "gaussian" => Ok(Self::Gaussian),
+                "pissa" => Ok(Self::Pissa),
+                _ => Err(format!(
+                    "init_lora_weights = `{name}` is not known; give true, false, `gaussian` or `pissa`"
+                )),
+            },
+        }
+    }
+}
+
+impl fmt::Display for InitLoraWeights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Given::from(*self) {
+            Given::Flag(flag) => write!(f, "{flag}"),
+            Given::Name(name) => f.write_str(&name),
+        }
+    }
+}
+
+impl<const N: usize> Argument<Vec<String>> for [&str; N] {
+    fn argument(self) -> Vec<String> {
+        self.map(str::to_owned).into()
+    }
+}

@@ -1,0 +1,143 @@
+use std::fmt;
+
+use module_core::Error;
+use module_core::error::quote;
+
+/// What can go wrong with adapters; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoraError {
+    /// A selected module that cannot be adapted.
+    NotAdaptable {
+        /// Its path.
+        path: String,
+        /// Its type.
+        kind: &'static str,
+        /// Why not, and what to do.
+        reason: String,
+    },
+
+    /// A name that an adapter of the model has already.
+    Exists {
+        /// The name.
+        adapter: String,
+    },
+
+    /// A name that no adapter of the model has.
+    NoSuchAdapter {
+        /// The operation.
+        op: &'static str,
+        /// The name.
+        adapter: String,
+        /// The adapters that there are.
+        adapters: Vec<String>,
+    },
+
+    /// An operation that needs adapters that are not merged.
+    Merged {
+        /// The operation.
+        op: &'static str,
+        /// The adapters that are.
+        adapters: Vec<String>,
+    },
+
+    /// Nothing to merge, or to take out again.
+    NothingToMerge {
+        /// The operation.
+        op: &'static str,
+        /// What there would have to be.
+        needs: &'static str,
+    },
+
+    /// A weight that cannot be changed, by its path.
+    Weight {
+        /// The operation.
+        op: &'static str,
+        /// The path of the layer.
+        path: String,
+        /// Why not, and what to do.
+        reason: String,
+    },
+
+    /// Adapters that cannot be used or joined together.
+    Together {
+        /// The operation.
+        op: &'static str,
+        /// The path of the layer where they meet.
+        path: String,
+        /// The adapters.
+        adapters: Vec<String>,
+        /// Why not, and what to do.
+        reason: String,
+    },
+}
+
+impl fmt::Display for LoraError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAdaptable { path, kind, reason } => write!(
+                f,
+                "add_adapter: `{}` ({kind}) cannot be adapted: {reason}",
+                quote(path)
+            ),
+            Self::Exists { adapter } => write!(
+                f,
+                "add_adapter: there is an adapter `{}` already; delete it first, or take another name",
+                quote(adapter)
+            ),
+            Self::NoSuchAdapter {
+                op,
+                adapter,
+                adapters,
+            } => write!(
+                f,
+                "{op}: there is no adapter `{}`; the model has {}",
+                quote(adapter),
+                list(adapters)
+            ),
+            Self::Merged { op, adapters } => write!(
+                f,
+                "{op}: {} merged into the weights; call `unmerge` first",
+                match adapters.len() {
+                    1 => format!("{} is", list(adapters)),
+                    _ => format!("{} are", list(adapters)),
+                }
+            ),
+            Self::NothingToMerge { op, needs } => write!(f, "{op}: {needs}"),
+            Self::Weight { op, path, reason } => {
+                write!(f, "{op}: the weight of `{}` {reason}", quote(path))
+            }
+            Self::Together {
+                op,
+                path,
+                adapters,
+                reason,
+            } => write!(
+                f,
+                "{op}: {} meet in `{}`: {reason}",
+                list(adapters),
+                quote(path)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LoraError {}
+
+impl From<LoraError> for Error {
+    fn from(error: LoraError) -> Self {
+        Self::custom(error)
+    }
+}
+
+/// `` `a`, `b` ``, or `none`.
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", quote(name)))
+        .collect();
+    names.join(", ")
+}

@@ -1,0 +1,112 @@
+use module_core::{IndexMap, Result, Select};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Argument;
+
+/// Values for the layers whose path ends with a match of a regular expression, of which the first counts:
+/// PEFT's `rank_pattern` and `alpha_pattern`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{LoraConfig, Patterns};
+///
+/// let config = LoraConfig::new().rank_pattern([("value", 2), (r"layers\.0\..*", 16)]);
+/// assert_eq!(config.scaling("layers.0.value").0, 2);
+/// assert_eq!(config.scaling("layers.0.query").0, 16);
+/// assert_eq!(config.scaling("layers.1.query").0, 8);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patterns<T>(IndexMap<String, T>);
+
+impl<T> Patterns<T> {
+    /// Without values.
+    pub fn new() -> Self {
+        Self(IndexMap::new())
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The expressions and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0
+            .iter()
+            .map(|(pattern, value)| (pattern.as_str(), value))
+    }
+
+    /// The value for a path; a malformed expression matches none.
+    pub(super) fn of(&self, path: &str) -> Option<&T> {
+        let matches = |pattern: &str| select(pattern).is_ok_and(|select| select.matches(path));
+        let mut found = self.iter().filter(|(pattern, _)| matches(pattern));
+        found.next().map(|(_, value)| value)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        self.iter()
+            .try_for_each(|(pattern, _)| select(pattern).map(drop))
+    }
+}
+
+fn select(pattern: &str) -> Result<Select> {
+    Select::regex(&format!(r"^(.*\.)?({pattern})$"))
+}
+
+impl<T> Default for Patterns<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, U: Into<T>, const N: usize> Argument<Patterns<T>> for [(&str, U); N] {
+    fn argument(self) -> Patterns<T> {
+        let pair = |(pattern, value): (&str, U)| (pattern.to_owned(), value.into());
+        Patterns(self.into_iter().map(pair).collect())
+    }
+}
+
+impl<T> FromIterator<(String, T)> for Patterns<T> {
+    fn from_iter<I: IntoIterator<Item = (String, T)>>(items: I) -> Self {
+        Self(items.into_iter().collect())
+    }
+}
+
+impl<T: Serialize> Serialize for Patterns<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (pattern, value) in &self.0 {
+            map.serialize_entry(pattern, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patterns<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Entries<T> {
+            type Value = Patterns<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("values by regular expressions")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let mut entries = IndexMap::new();
+                while let Some((pattern, value)) = map.next_entry::<String, T>()? {
+                    entries.insert(pattern, value);
+                }
+                Ok(Patterns(entries))
+            }
+        }
+
+        deserializer.deserialize_map(Entries(std::marker::PhantomData))
+    }
+}

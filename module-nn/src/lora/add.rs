@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use module_core::{
-    IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Walk,
+    IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Tensor, Walk,
 };
 
 use super::adapters::{Adaptable, AdapterState, Adapters, Held};
@@ -99,23 +99,27 @@ pub fn add_adapter<M: Module + ?Sized>(
     select: impl Into<Select>,
     config: &LoraConfig,
 ) -> Result<LoraReport> {
-    add(model.as_module_mut(), name, &select.into(), config)
+    let none = |_: &dyn Module, _: &Plan, _: &Layers| Ok(Vec::new());
+    add_filled(model.as_module_mut(), name, &select.into(), config, &none)
 }
 
-/// Compiled once, because there are many models.
-fn add(
+/// Adds an adapter that `fill` gives values before the model is changed; it returns values of the model's own
+/// parameters. Compiled once, because there are many models.
+pub(super) fn add_filled(
     model: &mut dyn Module,
     name: &str,
     select: &Select,
     config: &LoraConfig,
+    fill: &dyn Fn(&dyn Module, &Plan, &Layers) -> Result<Vec<(String, Tensor)>>,
 ) -> Result<LoraReport> {
     check_name(model, name)?;
     config.check()?;
     let plan = Plan::of(model, select, config)?;
     let changed = plan.matched.iter().chain(&plan.saved);
     check_exclusive(model, changed.map(String::as_str))?;
+    let (layers, mut weights) = make(model, name, &plan.matched, &plan.saved, config)?;
+    weights.extend(fill(model, &plan, &layers)?);
     let Plan { matched, saved } = plan;
-    let (layers, weights) = make(model, name, &matched, &saved, config)?;
     let trained = trained_biases(model, &matched, config.bias);
     freeze_base(model, &trained)?;
     for (path, weight) in weights {
@@ -162,9 +166,9 @@ pub(super) fn check_name(model: &dyn Module, name: &str) -> Result<()> {
 }
 
 /// The layers that get something, in the order of the walk.
-struct Plan {
-    matched: Vec<String>,
-    saved: Vec<String>,
+pub(super) struct Plan {
+    pub(super) matched: Vec<String>,
+    pub(super) saved: Vec<String>,
 }
 
 impl Plan {
@@ -253,7 +257,7 @@ fn saved_layers(found: &[Found<'_>], roots: &[String]) -> Result<Vec<String>> {
     Ok(saved)
 }
 
-type Layers = IndexMap<String, Fresh>;
+pub(super) type Layers = IndexMap<String, Fresh>;
 
 /// What is to be put into each layer, and the weights that it changes.
 fn make(
@@ -262,7 +266,7 @@ fn make(
     matched: &[String],
     saved: &[String],
     config: &LoraConfig,
-) -> Result<(Layers, Vec<(String, module_core::Tensor)>)> {
+) -> Result<(Layers, Vec<(String, Tensor)>)> {
     let (mut layers, mut weights) = (Layers::new(), Vec::new());
     let found = find(model);
     for Found {

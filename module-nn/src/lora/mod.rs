@@ -13,6 +13,7 @@ mod forward;
 mod fresh;
 mod parts;
 mod patterns;
+mod peft;
 mod switch;
 
 pub(crate) use adapters::{Adaptable, Adapters};
@@ -20,6 +21,9 @@ pub use add::{LoraReport, add_adapter};
 pub use config::{InitLoraWeights, LoraBias, LoraConfig};
 pub use error::LoraError;
 pub use patterns::Patterns;
+pub use peft::{PeftAdapter, PeftConfig, PeftError, TargetModules};
+#[cfg(feature = "fs")]
+pub use peft::{load_pretrained, save_pretrained};
 pub use switch::{
     adaptable_layers, adapted_layers, adapter_config, adapter_names, delete_adapter,
     disable_adapters, set_adapter, set_scale,

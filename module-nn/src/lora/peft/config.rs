@@ -1,15 +1,11 @@
-use std::collections::BTreeMap;
-
 use module_core::{Module, Result, Select};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use super::super::adapters::Adaptable;
 use super::super::config::LoraConfig;
 use super::super::find::find;
+use super::super::patterns::Patterns;
 use super::error::PeftError;
-use super::fields::{Fields, check_rest};
-use super::names::{LayerIndex, Rule, TargetModules};
-use crate::lora::adapters::Adaptable;
+use super::names::{LayerIndex, Rule, TargetModules, escape};
 
 /// PEFT's `adapter_config.json`: how layers are adapted, and which.
 ///
@@ -75,35 +71,6 @@ impl PeftConfig {
         }
     }
 
-    /// Reads the text of an `adapter_config.json`.
-    ///
-    /// # Errors
-    ///
-    /// Another method than LoRA, and fields that change what is computed and are not known here
-    /// ([`PeftError`](super::PeftError)), which it names.
-    pub fn from_json(json: &str) -> Result<Self> {
-        let problem = |error: serde_json::Error| PeftError::Json {
-            problem: error.to_string(),
-        };
-        let fields: Fields = serde_json::from_str(json).map_err(problem)?;
-        let rest: BTreeMap<String, Value> = serde_json::from_str(json).map_err(problem)?;
-        check_rest(&rest)?;
-        fields.into_config()
-    }
-
-    /// The text of an `adapter_config.json` that PEFT reads.
-    ///
-    /// # Errors
-    ///
-    /// A number that JSON does not have.
-    pub fn to_json(&self) -> Result<String> {
-        let text = serde_json::to_string_pretty(&Fields::of(self));
-        let text = text.map_err(|error| PeftError::Json {
-            problem: error.to_string(),
-        })?;
-        Ok(text + "\n")
-    }
-
     /// The layers of a model that are adapted: what [`add_adapter`](super::super::add_adapter) takes.
     ///
     /// A name of `target_modules` means the module with this path and all whose path ends with a dot and the name, an
@@ -154,6 +121,28 @@ impl PeftConfig {
         }
         Ok(paths)
     }
+
+    /// The configuration for a model in which paths differ: `rename` gives, for one of ours, the path by which the
+    /// patterns go now and the one by which they are to go. Where the two are the same the patterns stay.
+    pub(super) fn lora_of(
+        &self,
+        paths: &[String],
+        rename: impl Fn(&str) -> (String, String),
+    ) -> LoraConfig {
+        fn exact<T: Copy>(patterns: &Patterns<T>, renamed: &[(String, String)]) -> Patterns<T> {
+            let value = |(from, to): &(String, String)| {
+                Some((format!("^{}", escape(to)), *patterns.of(from)?))
+            };
+            renamed.iter().filter_map(value).collect()
+        }
+        let mut lora = self.lora.clone();
+        let renamed: Vec<(String, String)> = paths.iter().map(|path| rename(path)).collect();
+        if renamed.iter().any(|(from, to)| from != to) {
+            lora.rank_pattern = exact(&lora.rank_pattern, &renamed);
+            lora.alpha_pattern = exact(&lora.alpha_pattern, &renamed);
+        }
+        lora
+    }
 }
 
 /// The rules of a configuration for one path.
@@ -190,7 +179,11 @@ impl<'a> Matcher<'a> {
             return place == Some(Adaptable::Linear);
         }
         let layers = &self.config.layers_to_transform;
-        let in_layers = || self.layer.of(path).is_some_and(|layer| layers.contains(&layer));
+        let in_layers = || {
+            self.layer
+                .of(path)
+                .is_some_and(|layer| layers.contains(&layer))
+        };
         self.targets.matches(path)
             && (layers.is_empty() || self.targets.is_exact(path) || in_layers())
     }

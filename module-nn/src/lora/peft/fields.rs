@@ -24,7 +24,7 @@ enum OneOrMany<T> {
 /// The fields that are read and written, in PEFT's order, which is that of the alphabet.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Fields {
+struct Fields {
     alpha_pattern: Option<Patterns<Number>>,
     base_model_name_or_path: Option<String>,
     bias: Option<LoraBias>,
@@ -81,7 +81,7 @@ const LEFT_OUT: [&str; 5] = [
 ];
 
 /// Refuses fields that are not known and have a value.
-pub(super) fn check_rest(fields: &BTreeMap<String, Value>) -> Result<()> {
+fn check_rest(fields: &BTreeMap<String, Value>) -> Result<()> {
     for (field, value) in fields {
         if KNOWN.contains(&field.as_str()) || LEFT_OUT.contains(&field.as_str()) {
             continue;
@@ -100,8 +100,39 @@ pub(super) fn check_rest(fields: &BTreeMap<String, Value>) -> Result<()> {
     Ok(())
 }
 
+impl PeftConfig {
+    /// Reads the text of an `adapter_config.json`.
+    ///
+    /// # Errors
+    ///
+    /// Another method than LoRA, and fields that change what is computed and are not known here
+    /// ([`PeftError`](super::PeftError)), which it names.
+    pub fn from_json(json: &str) -> Result<Self> {
+        let problem = |error: serde_json::Error| PeftError::Json {
+            problem: error.to_string(),
+        };
+        let fields: Fields = serde_json::from_str(json).map_err(problem)?;
+        let rest: BTreeMap<String, Value> = serde_json::from_str(json).map_err(problem)?;
+        check_rest(&rest)?;
+        fields.into_config()
+    }
+
+    /// The text of an `adapter_config.json` that PEFT reads.
+    ///
+    /// # Errors
+    ///
+    /// A number that JSON does not have.
+    pub fn to_json(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(&Fields::of(self));
+        let text = text.map_err(|error| PeftError::Json {
+            problem: error.to_string(),
+        })?;
+        Ok(text + "\n")
+    }
+}
+
 impl Fields {
-    pub(super) fn into_config(self) -> Result<PeftConfig> {
+    fn into_config(self) -> Result<PeftConfig> {
         let kind = self.peft_type.unwrap_or_default();
         if kind != "LORA" {
             let problem = "only adapters of LoRA are read; the type must be `LORA`";
@@ -141,7 +172,7 @@ impl Fields {
         })
     }
 
-    pub(super) fn of(config: &PeftConfig) -> Self {
+    fn of(config: &PeftConfig) -> Self {
         let lora = &config.lora;
         let list = |items: &[String]| Some(items.to_vec()).filter(|items| !items.is_empty());
         let layers = Some(config.layers_to_transform.clone()).filter(|layers| !layers.is_empty());
@@ -180,12 +211,12 @@ fn many<T>(given: Option<OneOrMany<T>>) -> Vec<T> {
 
 /// Refuses what PEFT refuses.
 fn check_layers(targets: &TargetModules, layers: &[usize], patterns: &[String]) -> Result<()> {
-    let refused = |field: &str, value: Value, problem: &str| {
-        Err(PeftError::field(field, value, problem))
-    };
+    let refused =
+        |field: &str, value: Value, problem: &str| Err(PeftError::field(field, value, problem));
     let by_expression = matches!(targets, TargetModules::Expression(_));
     if by_expression && !layers.is_empty() {
-        let problem = "it is for `target_modules` that are names; write the numbers into the expression";
+        let problem =
+            "it is for `target_modules` that are names; write the numbers into the expression";
         return refused("layers_to_transform", layers.into(), problem);
     }
     if !patterns.is_empty() && layers.is_empty() {

@@ -54,7 +54,9 @@ impl<'a> Rule<'a> {
     pub(super) fn matches(&self, path: &str) -> bool {
         match self {
             Self::Expression(expression) => expression.matches(path),
-            Self::Names(names) => names.iter().any(|name| path == name || ends_with(path, name)),
+            Self::Names(names) => names
+                .iter()
+                .any(|name| path == name || ends_with(path, name)),
         }
     }
 
@@ -69,7 +71,8 @@ impl<'a> Rule<'a> {
 
 /// Whether the name follows a dot at the end of the path.
 fn ends_with(path: &str, name: &str) -> bool {
-    path.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
+    path.strip_suffix(name)
+        .is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Where the number of a layer stands in a path: after a name that one of the expressions matches, or after any.
@@ -99,7 +102,9 @@ impl LayerIndex {
             return inner.next().map(|(.., number)| *number);
         }
         let first = |pattern: &Select| {
-            let mut fitting = numbers.iter().filter(|(_, before, _)| pattern.matches(before));
+            let mut fitting = numbers
+                .iter()
+                .filter(|(_, before, _)| pattern.matches(before));
             fitting.next().map(|(.., number)| *number)
         };
         self.0.iter().find_map(first)
@@ -129,7 +134,10 @@ pub(super) fn name_modules(paths: &[&str], all: &[&str]) -> TargetModules {
     let whole = paths.iter().map(|&path| path.to_owned()).collect();
     for names in [last, whole] {
         let rule = Rule::Names(&names);
-        if all.iter().all(|path| rule.matches(path) == paths.contains(path)) {
+        if all
+            .iter()
+            .all(|path| rule.matches(path) == paths.contains(path))
+        {
             return TargetModules::Names(names);
         }
     }

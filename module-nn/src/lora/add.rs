@@ -2,15 +2,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use module_core::{
-    IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Tensor, Walk,
+    IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Tensor,
 };
 
 use super::adapters::{Adaptable, AdapterState, Adapters, Held};
-use super::config::{LoraBias, LoraConfig};
+use super::base::{freeze_base, trained_biases};
+use super::config::LoraConfig;
 use super::error::LoraError;
 use super::find::{Found, check_exclusive, each_mut, find, is_within, join};
 use super::fresh::{Fresh, check, fresh};
 use super::parts::SavedCopy;
+use super::saved::{saved_layers, saved_roots};
+use super::tied::check_untied;
 
 /// What [`add_adapter`] adapted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,54 +212,6 @@ impl Plan {
     }
 }
 
-/// The modules that `modules_to_save` names.
-fn saved_roots(found: &[Found<'_>], names: &[String]) -> Result<Vec<String>> {
-    let mut roots = Vec::new();
-    for name in names {
-        let is_named = |path: &&str| {
-            *path == name
-                || path
-                    .strip_suffix(name.as_str())
-                    .is_some_and(|rest| rest.ends_with('.'))
-        };
-        let paths = found.iter().map(|found| found.path.as_str());
-        let before = roots.len();
-        roots.extend(paths.clone().filter(is_named).map(str::to_owned));
-        if roots.len() == before {
-            // The error has the nearest name.
-            Select::path(name).resolve_modules(paths)?;
-        }
-    }
-    Ok(roots)
-}
-
-/// The layers within these modules, all of whose parameters can be copied.
-fn saved_layers(found: &[Found<'_>], roots: &[String]) -> Result<Vec<String>> {
-    let mut saved = Vec::new();
-    for Found {
-        path,
-        module,
-        place,
-        parameters,
-    } in found
-    {
-        if parameters.is_empty() || !roots.iter().any(|root| is_within(path, root)) {
-            continue;
-        }
-        let own = place.map(|place| [place.weight, place.bias].iter().flatten().count());
-        let copied = place.is_some_and(|place| place.adaptable() != Adaptable::InProjection);
-        if !copied || own != Some(parameters.len()) {
-            let (path, kind) = (path.clone(), module.kind());
-            let reason =
-                "its parameters cannot be copied for `modules_to_save`; unfreeze them instead"
-                    .to_owned();
-            return Err(LoraError::NotAdaptable { path, kind, reason }.into());
-        }
-        saved.push(path.clone());
-    }
-    Ok(saved)
-}
-
 pub(super) type Layers = IndexMap<String, Fresh>;
 
 /// What is to be put into each layer, and the weights that it changes.
@@ -269,6 +224,9 @@ fn make(
 ) -> Result<(Layers, Vec<(String, Tensor)>)> {
     let (mut layers, mut weights) = (Layers::new(), Vec::new());
     let found = find(model);
+    let mut modes = found.iter().filter_map(|found| found.training).peekable();
+    // A model without a mode is in training.
+    let training = modes.peek().is_none() || modes.any(|training| training);
     for Found {
         path,
         module,
@@ -280,9 +238,11 @@ fn make(
             continue;
         };
         if matched.contains(path) {
-            let mut fresh = fresh(path, name, place, config)?;
+            let mut fresh = fresh(path, name, place, config, training)?;
             if let Some(weight) = fresh.weight.take() {
-                check_untied(&found, path, place.weight)?;
+                if let Some(own) = place.weight {
+                    check_untied("add_adapter", &found, path, own)?;
+                }
                 weights.push((join(path, "weight"), weight));
             }
             layers.insert(path.clone(), fresh);
@@ -310,80 +270,6 @@ fn make(
         }
     }
     Ok((layers, weights))
-}
-
-/// Refuses to change a weight that other layers use too.
-pub(super) fn check_untied_for(
-    op: &'static str,
-    found: &[Found<'_>],
-    path: &str,
-    weight: Option<&Parameter>,
-) -> Result<()> {
-    let Some(weight) = weight else {
-        return Ok(());
-    };
-    let module = found.iter().find(|found| found.path == path);
-    let others = found.iter().filter(|other| {
-        let mut ids = other.parameters.iter().map(|(_, own)| own.id());
-        module.is_none_or(|module| module.module.id() != other.module.id())
-            && ids.any(|id| id == weight.id())
-    });
-    let others: Vec<&str> = others.map(|found| found.path.as_str()).collect();
-    if others.is_empty() {
-        return Ok(());
-    }
-    let (path, others) = (path.to_owned(), others.join("`, `"));
-    let reason = format!(
-        "is tied to `{others}`, whose outputs would change with it; give one of them a weight of its own first"
-    );
-    Err(LoraError::Weight { op, path, reason }.into())
-}
-
-fn check_untied(found: &[Found<'_>], path: &str, weight: Option<&Parameter>) -> Result<()> {
-    check_untied_for("add_adapter", found, path, weight)
-}
-
-/// The paths of the biases that stay trained.
-fn trained_biases(model: &dyn Module, matched: &[String], bias: LoraBias) -> Vec<String> {
-    let mut trained = Vec::new();
-    for found in find(model) {
-        let wanted = match bias {
-            LoraBias::None => false,
-            LoraBias::All => true,
-            LoraBias::LoraOnly => matched.contains(&found.path),
-        };
-        let biases = found
-            .parameters
-            .iter()
-            .filter(|(name, _)| name.contains("bias"));
-        trained.extend(
-            biases
-                .filter(|_| wanted)
-                .map(|(name, _)| join(&found.path, name)),
-        );
-    }
-    trained
-}
-
-/// Freezes what belongs to no adapter, but for some biases, which are trained.
-fn freeze_base(model: &dyn Module, trained: &[String]) -> Result<()> {
-    let mut base: Vec<String> = Vec::new();
-    for Found { path, module, .. } in find(model) {
-        let own = Walk::new().recurse(false).remove_duplicate(false);
-        let parameters = module
-            .named_parameters_with(own.clone())
-            .map(|(name, _)| name);
-        let buffers = module.named_buffers_with(own).map(|(name, _)| name);
-        base.extend(parameters.chain(buffers).map(|name| join(&path, &name)));
-    }
-    base.retain(|path| !trained.contains(path));
-    if !base.is_empty() {
-        model.freeze(Select::by(move |path| base.iter().any(|own| own == path)))?;
-    }
-    for path in trained {
-        model.get_parameter(path)?.unfreeze();
-    }
-    Ok(())
 }
 
 /// Puts an adapter into a layer; one that is not used yet is not trained.

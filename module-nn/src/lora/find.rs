@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use module_core::module::{Visitor, VisitorMut};
-use module_core::{Module, ModuleError, Parameter};
+use module_core::{Module, ModuleError, Parameter, Training};
 
 use super::adapters::{Adaptable, Adapters, Held, MEMBERS};
 
@@ -14,6 +14,8 @@ pub(super) struct Found<'a> {
     pub(super) place: Option<Place<'a>>,
     /// Its own parameters.
     pub(super) parameters: Vec<(String, &'a Parameter)>,
+    /// Its mode, if it has one.
+    pub(super) training: Option<bool>,
 }
 
 /// Where a layer holds its adapters, and the parameters that they are about.
@@ -56,9 +58,14 @@ struct Members<'a> {
     parameters: Vec<(String, &'a Parameter)>,
     children: Vec<(String, &'a dyn Module)>,
     adapters: Option<&'a Adapters>,
+    training: Option<bool>,
 }
 
 impl<'a> Visitor<'a> for Members<'a> {
+    fn training(&mut self, flag: &'a Training) {
+        self.training = Some(flag.is_training());
+    }
+
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
         self.parameters.push((name.to_owned(), parameter));
     }
@@ -81,6 +88,7 @@ fn enter<'a>(module: &'a dyn Module, path: String, found: &mut Vec<Found<'a>>) {
         parameters,
         children,
         adapters,
+        training,
     } = members;
     let place = adapters.map(|adapters| {
         let [weight, bias] = match adapters.adaptable {
@@ -107,6 +115,7 @@ fn enter<'a>(module: &'a dyn Module, path: String, found: &mut Vec<Found<'a>>) {
         module,
         place,
         parameters,
+        training,
     });
     for (path, child) in children {
         enter(child, path, found);

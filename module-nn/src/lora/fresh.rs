@@ -26,6 +26,7 @@ pub(super) fn fresh(
     name: &str,
     place: Place<'_>,
     config: &LoraConfig,
+    training: bool,
 ) -> Result<Fresh> {
     let Some(weight) = place.weight else {
         return Err(Error::argument(
@@ -43,6 +44,7 @@ pub(super) fn fresh(
         p: config.lora_dropout,
         training: Training::new(),
     };
+    dropout.training.set(training);
     held.dropout.insert(name.to_owned(), dropout);
     // Half precision is trained in `F32`, as in PEFT.
     let dtype = match weight.dtype().size_in_bytes() {

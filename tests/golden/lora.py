@@ -1,0 +1,267 @@
+"""lora.safetensors: adapters of PEFT, their first values, outputs, gradients, merged weights and short trainings.
+
+`case` is `{"cases", "together"}`; README.md says which tensors belong to each.
+"""
+
+import warnings
+
+import torch
+from peft import LoraConfig, get_peft_model
+
+from common import DTYPES, random, write_safetensors
+
+NAME = "default"
+
+
+class Net(torch.nn.Module):
+    """Linear layers with and without a bias."""
+
+    def __init__(self):
+        super().__init__()
+        self.query = torch.nn.Linear(6, 5)
+        self.value = torch.nn.Linear(5, 4, bias=False)
+        self.norm = torch.nn.LayerNorm(4)
+        self.head = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.norm(self.value(torch.tanh(self.query(x)))))
+
+
+class Table(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(7, 4, padding_idx=0)
+        self.head = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.table(x))
+
+
+class Conv(torch.nn.Module):
+    def __init__(self, conv):
+        super().__init__()
+        self.conv = conv
+
+    def forward(self, x):
+        return self.conv(x)
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x, need_weights=False)[0]
+
+
+MODELS = {
+    "net": Net,
+    "table": Table,
+    "conv1d": lambda: Conv(torch.nn.Conv1d(3, 4, 3, stride=2, padding=1)),
+    "conv2d": lambda: Conv(torch.nn.Conv2d(3, 4, (3, 2), padding=(1, 0), bias=False)),
+    "conv3d": lambda: Conv(torch.nn.Conv3d(2, 3, 2)),
+    "grouped": lambda: Conv(torch.nn.Conv2d(4, 6, 3, groups=2)),
+    "attention": Attention,
+}
+SHAPES = {
+    "net": [2, 3, 6],
+    "conv1d": [2, 3, 7],
+    "conv2d": [2, 3, 5, 4],
+    "conv3d": [2, 2, 4, 3, 4],
+    "grouped": [2, 4, 5, 5],
+    "attention": [2, 5, 8],
+}
+LINEAR = ["query", "value"]
+RANDOM = {"init_lora_weights": False}
+
+# The model, the names of the layers, the arguments.
+CASES = [
+    ("net", LINEAR, {"r": 2, "lora_alpha": 5}),
+    ("net", LINEAR, {"r": 3, "lora_alpha": 4, "use_rslora": True, "init_lora_weights": "gaussian"}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 3, **RANDOM}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 3, "use_dora": True}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 3, "use_dora": True, "use_rslora": True, **RANDOM}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 4, "init_lora_weights": "pissa"}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 4, "modules_to_save": ["head"]}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 4, "bias": "all"}),
+    ("net", LINEAR, {"r": 2, "lora_alpha": 4, "bias": "lora_only"}),
+    ("net", LINEAR, {"r": 4, "rank_pattern": {"value": 2}, "alpha_pattern": {"quer.": 3}}),
+    ("table", ["table"], {"r": 2, "lora_alpha": 3}),
+    ("table", ["table", "head"], {"r": 2, "lora_alpha": 3, **RANDOM}),
+    ("table", ["table"], {"r": 2, "lora_alpha": 3, "use_dora": True}),
+    ("conv1d", ["conv"], {"r": 2, "lora_alpha": 3}),
+    ("conv1d", ["conv"], {"r": 2, "lora_alpha": 3, "use_dora": True, **RANDOM}),
+    ("conv2d", ["conv"], {"r": 3, "lora_alpha": 2, "use_rslora": True}),
+    ("conv2d", ["conv"], {"r": 3, "lora_alpha": 2, "use_dora": True, "init_lora_weights": "gaussian"}),
+    ("conv3d", ["conv"], {"r": 2, "lora_alpha": 2}),
+    ("conv3d", ["conv"], {"r": 2, "lora_alpha": 2, "use_dora": True}),
+    ("grouped", ["conv"], {"r": 4, "lora_alpha": 2, **RANDOM}),
+    ("attention", ["attention"], {"r": 2, "lora_alpha": 3}),
+]
+
+
+def own_key(name):
+    """The name of a parameter of PEFT's model in a model that is not wrapped."""
+    name = name.removeprefix("base_model.model.")
+    return name.replace("base_layer.", "").replace("original_module.", "")
+
+
+def model_input(model, seed, dtype):
+    if model == "table":
+        return torch.tensor([[3, 0, 6], [1, 3, 2]])
+    return random(SHAPES[model], seed, dtype)
+
+
+def build(model, targets, kwargs, dtype, name=NAME):
+    """A model with an adapter, after `manual_seed(5)`."""
+    torch.manual_seed(5)
+    net = MODELS[model]().to(dtype)
+    first = {key: value.clone() for key, value in net.state_dict().items()}
+    config = LoraConfig(target_modules=targets, **kwargs)
+    return first, get_peft_model(net, config, adapter_name=name)
+
+
+def randomize(peft):
+    """Other values for what is trained, so that nothing is zero."""
+    with torch.no_grad():
+        for i, (name, value) in enumerate(peft.named_parameters()):
+            if "lora_" in name or "modules_to_save" in name:
+                scale = 0.5 if "magnitude" not in name else 0.25
+                noise = random(value.shape, 800 + i, value.dtype, -scale, scale)
+                value.copy_(value + noise if "magnitude" in name else noise)
+
+
+def parameters(peft):
+    return {own_key(name): value for name, value in peft.named_parameters()}
+
+
+def one(n, tensors, model, targets, kwargs, dtype_name):
+    dtype = DTYPES[dtype_name]
+    first, peft = build(model, targets, kwargs, dtype)
+    put = lambda key, value: tensors.__setitem__(f"{n}/{key}", value.detach().clone())
+    for key, value in first.items():
+        put(f"base/{key}", value)
+    saves = "modules_to_save" in kwargs
+    for key, value in peft.named_parameters():
+        plain = own_key(key)
+        if "lora_" in plain or "modules_to_save" in plain:
+            put(f"init/{plain}", value)
+        elif kwargs.get("init_lora_weights") == "pissa" and plain.endswith("weight"):
+            put(f"reduced/{plain}", value)
+    tensors[f"{n}/next"] = torch.rand(4)
+    trained = [own_key(key) for key, value in peft.named_parameters() if value.requires_grad]
+
+    randomize(peft)
+    for key, value in parameters(peft).items():
+        if "lora_" in key or "modules_to_save" in key:
+            put(f"values/{key}", value)
+    x = model_input(model, 900 + n, dtype)
+    put("x", x)
+    x = x.requires_grad_() if x.is_floating_point() else x
+    peft.eval()
+    y = peft(x)
+    put("y", y)
+    weights = random(y.shape, 950 + n, dtype)
+    put("weights", weights)
+    (y * weights).sum().backward()
+    if x.grad is not None:
+        put("grad_x", x.grad)
+    for key, value in parameters(peft).items():
+        if value.requires_grad:
+            put(f"grad/{key}", value.grad)
+    with torch.no_grad():
+        with peft.disable_adapter():
+            put("disabled", peft(x))
+
+    peft.zero_grad()
+    optimizer = torch.optim.AdamW([p for p in peft.parameters() if p.requires_grad], lr=0.05, weight_decay=0.1)
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = (peft(x.detach()) - weights).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    put("losses", torch.stack(losses))
+    for key, value in parameters(peft).items():
+        if value.requires_grad:
+            put(f"after/{key}", value)
+    merges = model not in ("grouped", "attention")
+    if merges:
+        peft.merge_adapter()
+        for key, value in parameters(peft).items():
+            if any(key.startswith(target) for target in targets) and key.endswith(".weight") and "lora_" not in key:
+                put(f"merged/{key}", value)
+        with torch.no_grad():
+            put("merged_y", peft(x))
+    return {
+        "model": model,
+        "targets": targets,
+        "config": kwargs,
+        "dtype": dtype_name,
+        "trained": trained,
+        "trainable": peft.get_nb_trainable_parameters()[0],
+        "merges": merges,
+    }
+
+
+def together(tensors):
+    """Two adapters, alone, added and joined."""
+    dtype = torch.float64
+    torch.manual_seed(5)
+    net = Net().to(dtype)
+    for key, value in net.state_dict().items():
+        tensors[f"together/base/{key}"] = value.clone()
+    one_config = LoraConfig(target_modules=["query", "value"], r=2, lora_alpha=3)
+    two_config = LoraConfig(target_modules=["value", "head"], r=2, lora_alpha=5, use_rslora=True)
+    peft = get_peft_model(net, one_config, adapter_name="one")
+    peft.add_adapter("two", two_config)
+    randomize(peft)
+    tuner = peft.base_model
+    tuner.add_weighted_adapter(["one", "two"], [0.75, -0.5], "linear", combination_type="linear")
+    tuner.add_weighted_adapter(["one", "two"], [0.75, -0.5], "cat", combination_type="cat")
+    for key, value in parameters(peft).items():
+        if "lora_" in key:
+            tensors[f"together/values/{key}"] = value.detach().clone()
+    x = random([2, 6], 970, dtype)
+    tensors["together/x"] = x
+    peft.eval()
+    for names in (["one"], ["two"], ["one", "two"], ["linear"], ["cat"]):
+        tuner.set_adapter(names)
+        tensors[f"together/y/{'+'.join(names)}"] = peft(x).detach()
+    tuner.set_adapter(["one", "two"])
+    peft.merge_adapter()
+    for layer in ("query", "value", "head"):
+        weight = parameters(peft)[f"{layer}.weight"]
+        tensors[f"together/merged/{layer}.weight"] = weight.detach().clone()
+
+
+def half(tensors):
+    """A base in half precision, whose adapters are f32."""
+    first, peft = build("net", LINEAR, {"r": 2, "lora_alpha": 5}, torch.bfloat16)
+    for key, value in first.items():
+        tensors[f"half/base/{key}"] = value
+    randomize(peft)
+    for key, value in parameters(peft).items():
+        if "lora_" in key:
+            tensors[f"half/values/{key}"] = value.detach().clone()
+    x = random([2, 6], 971, torch.bfloat16)
+    tensors["half/x"], tensors["half/y"] = x, peft.eval()(x).detach()
+
+
+def write():
+    warnings.simplefilter("ignore")
+    tensors, cases = {}, []
+    for model, targets, kwargs in CASES:
+        for dtype in ("f32", "f64"):
+            if dtype == "f64" and kwargs.get("init_lora_weights") == "pissa":
+                continue  # PEFT refuses.
+            cases.append(one(len(cases), tensors, model, targets, kwargs, dtype))
+    together(tensors)
+    half(tensors)
+    write_safetensors("lora.safetensors", tensors, {"cases": cases})
+
+
+if __name__ == "__main__":
+    write()

@@ -2,15 +2,16 @@
 
 `<model>.safetensors` are the values of the models in `peft_models.py`, whose metadata `case` has nothing. A folder of
 a case has what `save_pretrained` wrote: `adapter_config.json` and `adapter_model.safetensors`. `expected.safetensors`
-has for each case `<case>.input` and `<case>.output`, its `case` is `{case: {"model", "adapted", "saved"}}`: the paths of
-the layers that PEFT adapted and of those of which it keeps a copy. Every trained parameter was moved from where
-it began, so that each of them counts.
+has for each case `<case>.input` and `<case>.output`, its `case` is `{"adapters": {case: {"model", "adapted", "saved"}},
+"matches"}`: the paths of the layers that PEFT adapted and of those of which it keeps a copy. Every trained parameter was
+moved from where it began, so that each of them counts. `matches` are pairs of an `adapter_config.json` and the layers of
+the transformer that PEFT adapts by it, null where it refuses.
 """
 
 import json
+import pathlib
 import shutil
 import tempfile
-import pathlib
 import warnings
 
 import torch
@@ -42,7 +43,7 @@ CASES = {
     "bias_all": ("transformer", dict(r=2, bias="all", target_modules=["v_proj"], modules_to_save=["head"])),
     "modules_to_save": (
         "transformer",
-        dict(r=2, target_modules=["q_proj", "up"], modules_to_save=["head", "norm", "embed"]),
+        dict(r=2, target_modules=["q_proj", "up"], modules_to_save=["head", "embed"]),
     ),
     "regex": ("transformer", dict(r=2, target_modules=r"layers\.\d+\.(q|o)_proj", exclude_modules=["1.q_proj"])),
     "all_linear": ("transformer", dict(r=2, target_modules="all-linear", exclude_modules=r"head|.*\.k_proj")),
@@ -62,6 +63,44 @@ CASES = {
     "conv1d": ("signals", dict(r=2, target_modules=["conv"])),
     "attention": ("signals", dict(r=2, target_modules=["attention"], modules_to_save=["head"])),
 }
+
+# Further ways to say which layers of the transformer are meant.
+MATCHES = [
+    dict(target_modules=["q_proj"]),
+    dict(target_modules=["proj"]),
+    dict(target_modules=["0.q_proj", "layers.1.up", "head"]),
+    dict(target_modules=["q_proj", "nothing"]),
+    dict(target_modules=["layers"]),
+    dict(target_modules=r".*_proj"),
+    dict(target_modules=r".*q_pro"),
+    dict(target_modules=r"layers\.0\.up|head"),
+    dict(target_modules=r".*\.(q_proj|down)", exclude_modules=["0.q_proj"]),
+    dict(target_modules=["q_proj", "down"], exclude_modules=r"layers\.1\..*"),
+    dict(target_modules=["q_proj", "down"], exclude_modules=r"layers\.1"),
+    dict(target_modules="all-linear"),
+    dict(target_modules="All-Linear"),
+    dict(target_modules="all-linear", exclude_modules=["head", "up", "1.down"]),
+    dict(target_modules="all-linear", modules_to_save=["head"]),
+    dict(target_modules=["up", "head"], modules_to_save=["head"]),
+    dict(target_modules=["up", "down"], modules_to_save=["0.up"]),
+    dict(target_modules=["up", "head"], layers_to_transform=[0]),
+    dict(target_modules=["up", "layers.0.down"], layers_to_transform=1, layers_pattern="layers"),
+    dict(target_modules=["up"], layers_to_transform=[0, 1], layers_pattern=["blocks", "layers"]),
+    dict(target_modules=["up"], layers_to_transform=[0], layers_pattern=["blocks"]),
+    dict(target_modules=["up"], layers_to_transform=[7], layers_pattern=["layers"]),
+    dict(target_modules=["up"], layers_pattern=["layers"]),
+    dict(target_modules=r".*up", layers_to_transform=[0]),
+]
+
+
+def matched(fields):
+    """The layers of the transformer that PEFT adapts, or none if it refuses."""
+    try:
+        model = get_peft_model(base("transformer"), LoraConfig(r=2, **fields))
+    except ValueError:
+        return None
+    modules = model.base_model.model.named_modules()
+    return [path for path, m in modules if isinstance(m, LoraLayer)]
 
 
 def base(name):
@@ -93,6 +132,13 @@ def save(model, name, config, folder):
     else:
         model.save_pretrained(folder)
     (folder / "README.md").unlink()
+    # PEFT writes sets in any order.
+    path = folder / "adapter_config.json"
+    fields = json.loads(path.read_text())
+    for name in ["target_modules", "exclude_modules"]:
+        if isinstance(fields[name], list):
+            fields[name].sort()
+    path.write_text(json.dumps(fields, indent=2, sort_keys=True) + "\n")
 
 
 def write():
@@ -122,5 +168,6 @@ def write():
             "adapted": [path.replace("base_layer.", "") for path, m in modules if isinstance(m, LoraLayer)],
             "saved": [path for path, m in modules if isinstance(m, ModulesToSaveWrapper)],
         }
-    write_safetensors("peft/expected.safetensors", tensors, cases)
-    return len(CASES)
+    pairs = [({"peft_type": "LORA", **fields}, matched(fields)) for fields in MATCHES]
+    write_safetensors("peft/expected.safetensors", tensors, {"adapters": cases, "matches": pairs})
+    return len(CASES) + len(MATCHES)

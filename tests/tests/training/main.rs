@@ -12,6 +12,7 @@ mod logs;
 mod metrics;
 mod optimizer_runs;
 mod optimizers;
+mod peft;
 mod resumed;
 mod schedules;
 mod threads;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::models::{Model, base};
 use super::{Recorded, answer};
+use crate::torch_optimizers::adler32;
 
 /// Set to write the files anew, after which `golden/check_rust_adapters.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
@@ -180,13 +181,4 @@ fn adapters_that_are_made_here_answer_in_peft_as_here() {
         }
         assert!(case["furthest"].as_f64().unwrap() < 1e-5, "{name}");
     }
-}
-
-fn adler32(bytes: &[u8]) -> u32 {
-    let (mut a, mut b) = (1_u32, 0_u32);
-    for &byte in bytes {
-        a = (a + u32::from(byte)) % 65521;
-        b = (b + a) % 65521;
-    }
-    b << 16 | a
 }

@@ -5,6 +5,7 @@ use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tenso
 
 use crate::config::{Build, check_between, config};
 use crate::init::{ones, zeros};
+use crate::lora::{Adaptable, Adapters};
 
 /// Normalization over the last dimensions: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with
 /// the mean and the biased variance over the dimensions of `normalized_shape`.
@@ -44,6 +45,8 @@ pub struct LayerNorm {
     config: LayerNormConfig,
     weight: Maybe<Parameter>,
     bias: Maybe<Parameter>,
+    #[module(flatten)]
+    adapters: Adapters,
 }
 
 config! {
@@ -80,6 +83,7 @@ impl Build for LayerNormConfig {
             config: self.clone(),
             weight: Maybe::when(affine, || Parameter::with_init(shape, ones()))?,
             bias: Maybe::when(affine && self.bias, || Parameter::with_init(shape, zeros()))?,
+            adapters: Adapters::new(Adaptable::Copied),
         })
     }
 }
@@ -136,8 +140,7 @@ impl Forward for LayerNorm {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        let weight = self.weight.get().map(Parameter::tensor);
-        let bias = self.bias.get().map(Parameter::tensor);
+        let (weight, bias) = self.adapters.own(&self.weight, &self.bias);
         let shape = &self.config.normalized_shape;
         input.layer_norm(shape, weight.as_ref(), bias.as_ref(), *self.config.eps)
     }

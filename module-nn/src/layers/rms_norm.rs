@@ -6,6 +6,7 @@ use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 use super::layer_norm::{check, tuple};
 use crate::config::{Build, config};
 use crate::init::ones;
+use crate::lora::{Adaptable, Adapters};
 
 /// Division by the root of the mean square over the last dimensions:
 /// `y = x / √(⟨x²⟩ + eps) · weight`.
@@ -46,6 +47,8 @@ pub struct RMSNorm {
     #[module(skip)]
     config: RMSNormConfig,
     weight: Maybe<Parameter>,
+    #[module(flatten)]
+    adapters: Adapters,
 }
 
 config! {
@@ -79,6 +82,7 @@ impl Build for RMSNormConfig {
         Ok(RMSNorm {
             config: self.clone(),
             weight: Maybe::when(self.elementwise_affine, weight)?,
+            adapters: Adapters::new(Adaptable::Copied),
         })
     }
 }
@@ -109,7 +113,7 @@ impl Forward for RMSNorm {
     type Output = Tensor;
 
     fn forward(&self, input: Tensor) -> Result<Tensor> {
-        let weight = self.weight.get().map(Parameter::tensor);
+        let (weight, _) = self.adapters.own(&self.weight, &Maybe::Absent);
         let shape = &self.config.normalized_shape;
         input.rms_norm(shape, weight.as_ref(), self.config.eps.map(Number::get))
     }

@@ -1,9 +1,10 @@
 //! How layers compute with their adapters.
 
-use module_core::{Parameter, Result, Shape, Tensor};
+use module_core::{Bias, Parameter, Result, Shape, Tensor};
 
 use super::adapters::{Adapters, Held};
 use super::delta::{add_wider, delta_weight, weight_norm};
+use super::parts::SavedCopy;
 
 /// What a layer computes with a weight and a bias.
 type Compute<'f> = &'f dyn Fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<Tensor>;
@@ -88,6 +89,20 @@ impl Adapters {
         output.to_dtype(dtype)
     }
 
+    /// The parameters of a layer that is only copied, or the copy that takes their place.
+    pub(crate) fn own(&self, weight: &Bias, bias: &Bias) -> (Option<Tensor>, Option<Tensor>) {
+        let held = self.held.as_deref();
+        match held.and_then(Held::copy) {
+            Some(copy) => (
+                Some(copy.weight.tensor()),
+                copy.bias.get().map(Parameter::tensor),
+            ),
+            None => [weight, bias]
+                .map(|own| own.get().map(Parameter::tensor))
+                .into(),
+        }
+    }
+
     /// A weight that is used in several places, with the adapters added to it; without dropout, as in PEFT.
     pub(crate) fn adapted_weight(&self, weight: Tensor) -> Result<Tensor> {
         let Some(held) = self.held.as_deref() else {
@@ -107,10 +122,14 @@ impl Adapters {
 }
 
 impl Held {
+    /// The copy that takes the place of the layer's own parameters now.
+    fn copy(&self) -> Option<&SavedCopy> {
+        self.running().find_map(|(name, _)| self.saved.get(name))
+    }
+
     /// The layer's own weight and bias, or the copies of an adapter that take their place.
     pub(super) fn own(&self, weight: &Tensor, bias: Option<&Tensor>) -> (Tensor, Option<Tensor>) {
-        let mut running = self.running();
-        match running.find_map(|(name, _)| self.saved.get(name)) {
+        match self.copy() {
             Some(copy) => (copy.weight.tensor(), copy.bias.get().map(Parameter::tensor)),
             None => (weight.clone(), bias.cloned()),
         }

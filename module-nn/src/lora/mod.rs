@@ -1,7 +1,52 @@
 //! Adapters: a few parameters beside frozen weights, which are trained in their place.
 //!
-//! The structure of a model never changes; a layer can hold adapters, under PEFT's names. [`add_adapter`] gives one
-//! to the layers that are selected.
+//! The structure of a model never changes; a layer can hold adapters, under the keys of PEFT's models. A layer without
+//! any shows no member and no key, and computes what it always does.
+//!
+//! | PEFT | here |
+//! |---|---|
+//! | `LoraConfig`, without `target_modules` | [`LoraConfig`] |
+//! | `get_peft_model`, `add_adapter` | [`add_adapter`], which is told the layers by a [`Select`](crate::Select) |
+//! | `set_adapter` | [`set_adapter`] |
+//! | `set_scale` | [`set_scale`] |
+//! | `disable_adapter` | [`disable_adapters`] |
+//! | `add_weighted_adapter` | [`add_weighted_adapter`] |
+//! | `delete_adapter` | [`delete_adapter`] |
+//! | `merge_adapter`, `unmerge_adapter` | [`merge`], [`unmerge`] |
+//! | `merge_and_unload`, `unload` | [`merge_and_unload`], [`unload`] |
+//!
+//! The parameters of an adapter are the model's: they are saved, loaded, cast, moved, frozen and trained as all others.
+//! What PEFT does silently is refused here: merging into a weight that is tied, which would change another layer;
+//! loading merged weights beside an adapter that would be added once more; layers that match and cannot be adapted.
+//!
+//! # Example
+//!
+//! ```
+//! use module_nn::lora::{self, LoraConfig};
+//! use module_nn::prelude::*;
+//!
+//! let mut net = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new()).push(Linear::new(8, 2)?);
+//! let x = Tensor::randn([16, 4], DType::F32)?;
+//! let plain = net.call(x.clone())?;
+//!
+//! let config = LoraConfig::new().r(2).lora_alpha(4);
+//! let report = lora::add_adapter(&mut net, "default", "0", &config)?;
+//! assert!(report.to_string().starts_with("trainable params: 24 || all params: 82"));
+//!
+//! let mut optimizer = AdamWConfig::new(0.01).build(&net)?;
+//! for _ in 0..3 {
+//!     net.zero_grad();
+//!     net.call(x.clone())?.square()?.mean(..)?.backward()?;
+//!     optimizer.step(&net)?;
+//! }
+//! let adapted = net.call(x.clone())?;
+//! assert!(!adapted.equal(&plain)?);
+//! assert!(lora::disable_adapters(&net, || net.call(x.clone()))??.equal(&plain)?);
+//!
+//! lora::merge_and_unload(&mut net)?;
+//! assert_eq!(net.state_dict()?.len(), 4);
+//! # Ok::<(), Error>(())
+//! ```
 
 mod adapters;
 mod add;

@@ -188,7 +188,9 @@ pub fn set_scale<M: Module + ?Sized>(model: &M, name: &str, factor: f64) -> Resu
 
 /// Runs `f` while the model computes without its adapters: the outputs of the frozen model, bit for bit.
 ///
-/// Biases that are trained beside an adapter are the model's own and stay as they are.
+/// Biases that are trained beside an adapter are the model's own and stay as they are. Whoever calls the model meanwhile on
+/// another thread gets these outputs too. A backward pass through `checkpoint`ed calls belongs in the scope, because it
+/// computes them again.
 ///
 /// # Errors
 ///

@@ -9,6 +9,7 @@ mod data;
 mod golden_optim;
 mod lbfgs;
 mod logs;
+mod lora;
 mod metrics;
 mod optimizer_runs;
 mod optimizers;

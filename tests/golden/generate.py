@@ -50,6 +50,7 @@ import ops_shuffle
 import ops_windows
 import optimizer_runs
 import optimizers
+import peft_digits
 import peft_files
 import printing
 import resnet
@@ -66,7 +67,7 @@ import trees
 from common import DATA
 
 
-EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms, lora, peft_files]
+EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms, lora, peft_digits, peft_files]
 
 # Each family of layers is a module of its own, found by its name.
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))

@@ -43,7 +43,7 @@ CASES = {
     "bias_all": ("transformer", dict(r=2, bias="all", target_modules=["v_proj"], modules_to_save=["head"])),
     "modules_to_save": (
         "transformer",
-        dict(r=2, target_modules=["q_proj", "up"], modules_to_save=["head", "embed"]),
+        dict(r=2, target_modules=["q_proj", "up"], modules_to_save=["head", "norm", "embed"]),
     ),
     "regex": ("transformer", dict(r=2, target_modules=r"layers\.\d+\.(q|o)_proj", exclude_modules=["1.q_proj"])),
     "all_linear": ("transformer", dict(r=2, target_modules="all-linear", exclude_modules=r"head|.*\.k_proj")),

@@ -82,7 +82,7 @@ fn cases() -> Vec<Case> {
             "saved",
             "transformer",
             &["**.down"],
-            r(2).modules_to_save(["head", "embed"]),
+            r(2).modules_to_save(["head", "embed", "norm"]),
         ),
         case(
             "pissa",

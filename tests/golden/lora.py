@@ -213,14 +213,15 @@ def together(tensors):
     net = Net().to(dtype)
     for key, value in net.state_dict().items():
         tensors[f"together/base/{key}"] = value.clone()
-    one_config = LoraConfig(target_modules=["query", "value"], r=2, lora_alpha=3)
-    two_config = LoraConfig(target_modules=["value", "head"], r=2, lora_alpha=5, use_rslora=True)
+    one_config = LoraConfig(target_modules=["query", "value"], r=2, lora_alpha=2)
+    two_config = LoraConfig(target_modules=["value", "head"], r=2, lora_alpha=8)
     peft = get_peft_model(net, one_config, adapter_name="one")
     peft.add_adapter("two", two_config)
     randomize(peft)
     tuner = peft.base_model
-    tuner.add_weighted_adapter(["one", "two"], [0.75, -0.5], "linear", combination_type="linear")
-    tuner.add_weighted_adapter(["one", "two"], [0.75, -0.5], "cat", combination_type="cat")
+    # PEFT keeps the roots of weights and scales in f32, which holds these.
+    tuner.add_weighted_adapter(["one", "two"], [0.25, -0.0625], "linear", combination_type="linear")
+    tuner.add_weighted_adapter(["one", "two"], [0.25, -0.0625], "cat", combination_type="cat")
     for key, value in parameters(peft).items():
         if "lora_" in key:
             tensors[f"together/values/{key}"] = value.detach().clone()

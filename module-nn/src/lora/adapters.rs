@@ -61,7 +61,9 @@ pub(super) struct Held {
 pub(super) struct AdapterState {
     pub(super) config: Arc<LoraConfig>,
     active: AtomicBool,
-    /// The bits of the number.
+    /// What the product of the factors is multiplied with, unless it is scaled.
+    pub(super) own_scale: f64,
+    /// The bits of what it is multiplied with.
     scale: AtomicU64,
 }
 
@@ -91,11 +93,12 @@ impl Adapters {
 }
 
 impl AdapterState {
-    pub(super) fn new(config: Arc<LoraConfig>, scale: f64, active: bool) -> Self {
+    pub(super) fn new(config: Arc<LoraConfig>, own_scale: f64, active: bool) -> Self {
         Self {
             config,
             active: AtomicBool::new(active),
-            scale: AtomicU64::new(scale.to_bits()),
+            own_scale,
+            scale: AtomicU64::new(own_scale.to_bits()),
         }
     }
 

@@ -54,7 +54,7 @@ impl fmt::Display for LoraReport {
 /// A layer computes `y = W·x + b + scale · B·A·dropout(x)`, where only `A` `[r, in_features]` and `B`
 /// `[out_features, r]` are trained. Linear layers, convolutions, embeddings and attention layers hold adapters,
 /// wherever they stand in a model; of an attention layer, the projections of queries, keys and values are one
-/// weight, and `out_proj` is adapted with it.
+/// weight without dropout, and `out_proj` is adapted with it, whose part is added twice, as PEFT does.
 ///
 /// The selection is about the paths of modules: `"**.query"`. The first adapter is used and trained at once, a later
 /// one after [`set_adapter`](super::set_adapter). All other parameters and running statistics are frozen, but for
@@ -238,7 +238,25 @@ fn make(
             continue;
         };
         if matched.contains(path) {
+            if place.adaptable() == Adaptable::InProjection {
+                // PEFT draws the adapter of `out_proj` twice, the first time here.
+                let out_proj = join(path, "out_proj");
+                let mut inner = found.iter().filter(|found| found.path == out_proj);
+                if let Some(place) = inner.find_map(|found| found.place) {
+                    fresh(&out_proj, name, place, config, training)?;
+                }
+            }
             let mut fresh = fresh(path, name, place, config, training)?;
+            let is_projection = |other: &Found<'_>| {
+                let of = other.place.map(|place| place.adaptable());
+                of == Some(Adaptable::InProjection)
+                    && matched.contains(&other.path)
+                    && *path == join(&other.path, "out_proj")
+            };
+            if found.iter().any(is_projection) {
+                // PEFT adds the part of `out_proj` twice, and so do the adapters that it trained.
+                fresh.scale *= 2.0;
+            }
             if let Some(weight) = fresh.weight.take() {
                 if let Some(own) = place.weight {
                     check_untied("add_adapter", &found, path, own)?;

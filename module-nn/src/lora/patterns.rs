@@ -1,3 +1,4 @@
+use module_core::module::Number;
 use module_core::{IndexMap, Result, Select};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -61,10 +62,21 @@ impl<T> Default for Patterns<T> {
     }
 }
 
-impl<T, U: Into<T>, const N: usize> Argument<Patterns<T>> for [(&str, U); N] {
-    fn argument(self) -> Patterns<T> {
-        let pair = |(pattern, value): (&str, U)| (pattern.to_owned(), value.into());
-        Patterns(self.into_iter().map(pair).collect())
+impl<const N: usize> Argument<Patterns<usize>> for [(&str, usize); N] {
+    fn argument(self) -> Patterns<usize> {
+        let pairs = self.into_iter();
+        pairs
+            .map(|(pattern, value)| (pattern.to_owned(), value))
+            .collect()
+    }
+}
+
+impl<U: Into<Number>, const N: usize> Argument<Patterns<Number>> for [(&str, U); N] {
+    fn argument(self) -> Patterns<Number> {
+        let pairs = self.into_iter();
+        pairs
+            .map(|(pattern, value)| (pattern.to_owned(), value.into()))
+            .collect()
     }
 }
 

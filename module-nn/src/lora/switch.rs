@@ -178,9 +178,9 @@ pub fn set_scale<M: Module + ?Sized>(model: &M, name: &str, factor: f64) -> Resu
     if !factor.is_finite() {
         return Err(Error::argument(OP, "factor", factor, "must be finite"));
     }
-    for (path, held) in held(model) {
+    for (_, held) in held(model) {
         if let Some(state) = held.states.get(name) {
-            state.set_scale(state.config.scaling(&path).1 * factor);
+            state.set_scale(state.own_scale * factor);
         }
     }
     Ok(())

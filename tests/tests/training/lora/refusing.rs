@@ -96,7 +96,7 @@ fn matches_that_cannot_be_adapted_are_named() {
         ),
         (
             "grouped",
-            pissa().r(4),
+            pissa().r(2),
             "Conv2d",
             "PiSSA is for linear layers",
         ),

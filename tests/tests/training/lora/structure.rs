@@ -121,7 +121,7 @@ fn adapters_are_cast_frozen_saved_and_given_like_any_parameter() {
     let other = adapted();
     let loaded = other.load(&path);
     std::fs::remove_file(&path).unwrap();
-    loaded.unwrap();
+    assert!(loaded.unwrap().not_loaded.is_empty());
     assert_same(&other.call(input()).unwrap(), &y, "loaded");
 
     let zeros = state.iter().map(|(key, value)| {
@@ -132,7 +132,7 @@ fn adapters_are_cast_frozen_saved_and_given_like_any_parameter() {
         (key.to_owned(), value)
     });
     let given: StateDict = zeros.collect();
-    let without = functional_call(&net, &given, |net| net.call(input())).unwrap();
+    let without = functional_call(&net, given.iter(), input()).unwrap();
     let plain = lora::disable_adapters(&net, || net.call(input()))
         .unwrap()
         .unwrap();
@@ -193,11 +193,17 @@ fn the_base_is_frozen_with_its_statistics_and_biases_as_asked() {
     );
 }
 
+fn adapted_with(config: &LoraConfig) -> Net {
+    let mut net = Net::new();
+    lora::add_adapter(&mut net, "default", "query", config).unwrap();
+    net
+}
+
 #[test]
 fn dropout_follows_the_mode() {
-    let mut net = Net::new();
+    let config = random(2).lora_dropout(0.5);
+    let net = adapted_with(&config);
     net.eval();
-    lora::add_adapter(&mut net, "default", "query", &random(2).lora_dropout(0.5)).unwrap();
     let y = net.call(input()).unwrap();
     assert_same(&net.call(input()).unwrap(), &y, "evaluation");
     net.train();
@@ -206,6 +212,16 @@ fn dropout_follows_the_mode() {
     assert_same(&passes(1), &passes(1), "one seed");
     net.eval();
     assert_same(&net.call(input()).unwrap(), &y, "evaluation again");
+    // A model that has a mode gives it to what is added.
+    let dropout = Dropout::new(0.1).unwrap();
+    let mut net = Sequential::new()
+        .push(Linear::new(6, 5).unwrap())
+        .push(dropout);
+    net.eval();
+    lora::add_adapter(&mut net, "default", "0", &config).unwrap();
+    assert!(!net.is_training());
+    let y = net.call(input()).unwrap();
+    assert_same(&net.call(input()).unwrap(), &y, "added in evaluation");
     assert!(
         net.tree()
             .to_string()

@@ -76,25 +76,40 @@ impl Part {
 fn check(holds: bool, what: &str) -> Result<()> {
     match holds {
         true => Ok(()),
-        false => Err(Error::argument("finetune_lora", "result", what, "does not hold")),
+        false => Err(Error::argument(
+            "finetune_lora",
+            "result",
+            what,
+            "does not hold",
+        )),
     }
 }
 
 fn main() -> Result<()> {
     let digits = Digits::read()?;
     let train = digits.len() * 3 / 4;
-    let (data, held_back) = (Part::of(&digits, 0..train)?, Part::of(&digits, train..digits.len())?);
+    let (data, held_back) = (
+        Part::of(&digits, 0..train)?,
+        Part::of(&digits, train..digits.len())?,
+    );
 
     // PEFT's adapter gives what it gave in PEFT, and is written as it was read.
     let mut net = Mlp::trained()?;
     held_back.print(&net, "without an adapter")?;
-    check(held_back.right(&net)? == [410, 195], "the counts of PyTorch")?;
+    check(
+        held_back.right(&net)? == [410, 195],
+        "the counts of PyTorch",
+    )?;
     let report = lora::load_pretrained(&mut net, FILES, "peft")?;
     held_back.print(&net, "with PEFT's")?;
     check(held_back.right(&net)? == [201, 399], "the counts of PEFT")?;
     let (read, written) = (PeftAdapter::load(FILES)?, PeftAdapter::of(&net, "peft")?);
     let same = |(key, tensor): (&str, &Tensor)| -> Result<bool> {
-        let other = written.tensors.get(key).map(Tensor::to_vec::<f32>).transpose()?;
+        let other = written
+            .tensors
+            .get(key)
+            .map(Tensor::to_vec::<f32>)
+            .transpose()?;
         Ok(other == Some(tensor.to_vec::<f32>()?))
     };
     for entry in read.tensors.iter() {
@@ -106,7 +121,10 @@ fn main() -> Result<()> {
     manual_seed(0);
     let mut net = Mlp::trained()?;
     let config = LoraConfig::new().r(4).lora_alpha(8);
-    print!("{}", lora::add_adapter(&mut net, "own", ["hidden", "head"], &config)?);
+    print!(
+        "{}",
+        lora::add_adapter(&mut net, "own", ["hidden", "head"], &config)?
+    );
     let criterion = CrossEntropyLoss::new();
     let mut optimizer = AdamW::new(&net, 0.01)?;
     for step in 0..=200 {
@@ -128,9 +146,15 @@ fn main() -> Result<()> {
     let mut fresh = Mlp::trained()?;
     lora::load_pretrained(&mut fresh, OWN, "own")?;
     held_back.print(&fresh, "saved and read again")?;
-    check(held_back.right(&fresh)? == trained, "the same after reading")?;
+    check(
+        held_back.right(&fresh)? == trained,
+        "the same after reading",
+    )?;
     lora::merge_and_unload(&mut fresh)?;
     held_back.print(&fresh, "merged into the weights")?;
-    check(held_back.right(&fresh)? == trained, "the same after merging")?;
+    check(
+        held_back.right(&fresh)? == trained,
+        "the same after merging",
+    )?;
     check(lora::adapter_names(&fresh).is_empty(), "no adapter is left")
 }

@@ -74,6 +74,11 @@ fn merged_after_reading_they_answer_the_same() {
         model.eval();
         let input = recorded.tensor(name, "input");
         let apart = answer(&*model, input.clone());
+        if name == "conv2d_groups" {
+            // PEFT cannot merge it either.
+            assert!(lora::merge(&mut *model).is_err());
+            continue;
+        }
         lora::merge(&mut *model).unwrap_or_else(|error| panic!("{name}: {error}"));
         let merged = answer(&*model, input);
         let far = merged.sub(&apart).unwrap().abs().unwrap().max(..).unwrap();

@@ -135,10 +135,10 @@ fn adapters_that_are_made_here_answer_in_peft_as_here() {
         let model = adapted(&case);
         let input = input(case.kind);
         outputs.insert(
-            format!("{}.output", case.name),
+            format!("output.{}", case.name),
             answer(&*model, input.clone()),
         );
-        outputs.insert(format!("{}.input", case.name), input);
+        outputs.insert(format!("input.{}", case.kind), input);
         let adapter = PeftAdapter::of(&*model, "default").unwrap();
         let folder = files.join(case.name);
         if std::env::var_os(WRITE).is_some() {

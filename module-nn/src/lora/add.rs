@@ -113,7 +113,7 @@ pub(super) fn add_filled(
     name: &str,
     select: &Select,
     config: &LoraConfig,
-    fill: &dyn Fn(&dyn Module, &Plan, &Layers) -> Result<Vec<(String, Tensor)>>,
+    fill: &dyn Fn(&dyn Module, &Plan, &Layers) -> Result<Values>,
 ) -> Result<LoraReport> {
     check_name(model, name)?;
     config.check()?;
@@ -214,6 +214,9 @@ impl Plan {
 
 pub(super) type Layers = IndexMap<String, Fresh>;
 
+/// New values of the model's own parameters, by their paths.
+pub(super) type Values = Vec<(String, Tensor)>;
+
 /// What is to be put into each layer, and the weights that it changes.
 fn make(
     model: &dyn Module,
@@ -221,7 +224,7 @@ fn make(
     matched: &[String],
     saved: &[String],
     config: &LoraConfig,
-) -> Result<(Layers, Vec<(String, Tensor)>)> {
+) -> Result<(Layers, Values)> {
     let (mut layers, mut weights) = (Layers::new(), Vec::new());
     let found = find(model);
     let mut modes = found.iter().filter_map(|found| found.training).peekable();

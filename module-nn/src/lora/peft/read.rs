@@ -3,7 +3,7 @@
 use module_core::{LoadProblems, Mismatch, Module, Result, Select, StateDict, Tensor};
 
 use super::super::adapters::Adaptable;
-use super::super::add::{Layers, LoraReport, Plan, add_filled};
+use super::super::add::{Layers, LoraReport, Plan, Values, add_filled};
 use super::super::config::{LoraBias, LoraConfig};
 use super::super::find::find;
 use super::adapter::PeftAdapter;
@@ -76,7 +76,7 @@ fn fill(
     layers: &Layers,
     bias: LoraBias,
     tensors: &StateDict,
-) -> Result<Vec<(String, Tensor)>> {
+) -> Result<Values> {
     let found = find(model);
     let projects = found.iter().filter(|found| {
         let place = found.place.map(|place| place.adaptable());

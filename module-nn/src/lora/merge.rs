@@ -49,6 +49,21 @@ pub fn merge<M: Module + ?Sized>(model: &mut M) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// No adapter that is merged, and weights that cannot be changed, as [`merge`] has them.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// lora::merge(&mut net)?;
+/// assert!(net.state_dict()?.contains_key("1.lora_merged.default.scale"));
+/// assert_eq!(lora::unmerge(&mut net)?, ["1"]);
+/// assert!(!net.state_dict()?.contains_key("1.lora_merged.default.scale"));
+/// # Ok::<(), Error>(())
+/// ```
 pub fn unmerge<M: Module + ?Sized>(model: &mut M) -> Result<Vec<String>> {
     take_out(model.as_module_mut())
 }
@@ -85,6 +100,19 @@ pub fn merge_and_unload<M: Module + ?Sized>(model: &mut M) -> Result<()> {
 /// # Errors
 ///
 /// Adapters that are merged, a layer behind an `Arc` that is shared. Then nothing is changed.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// lora::unload(&mut net)?;
+/// assert_eq!(net.state_dict()?.len(), 4);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn unload<M: Module + ?Sized>(model: &mut M) -> Result<()> {
     let model = model.as_module_mut();
     check_unmerged("unload", model)?;
@@ -263,7 +291,7 @@ fn unmerged<'a>(place: Place<'a>, weight: &'a Parameter, held: &'a Held) -> Resu
         if let (Some(magnitude), Maybe::Present(norm)) =
             (held.magnitude.get(name), &entry.weight_norm)
         {
-            let factor = magnitude.weight.detach().div(&norm.tensor())?;
+            let factor = magnitude.weight.detach().div(norm.tensor())?;
             let factor = along_weight(&factor, own.shape(), adaptable)?;
             rest = rest.to_dtype(factor.dtype())?.div(&factor)?;
         }

@@ -10,6 +10,18 @@ use super::error::LoraError;
 use super::find::{adapted, each_mut, find};
 
 /// The names of the adapters of a model, in the order in which they came.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// assert_eq!(lora::adapter_names(&net), ["default"]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn adapter_names<M: Module + ?Sized>(model: &M) -> Vec<String> {
     names(model.as_module())
 }
@@ -31,6 +43,18 @@ fn names(model: &dyn Module) -> Vec<String> {
 /// # Errors
 ///
 /// A name that no adapter has.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// assert_eq!(lora::adapted_layers(&net, "default")?, ["1"]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn adapted_layers<M: Module + ?Sized>(model: &M, name: &str) -> Result<Vec<String>> {
     let model = model.as_module();
     check_names("adapted_layers", model, [name])?;
@@ -44,6 +68,18 @@ pub fn adapted_layers<M: Module + ?Sized>(model: &M, name: &str) -> Result<Vec<S
 /// # Errors
 ///
 /// A name that no adapter has.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// assert_eq!(lora::adapter_config(&net, "default")?.r, 2);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn adapter_config<M: Module + ?Sized>(model: &M, name: &str) -> Result<LoraConfig> {
     let model = model.as_module();
     check_names("adapter_config", model, [name])?;
@@ -248,6 +284,19 @@ impl Drop for Disabled<'_> {
 ///
 /// A name that no adapter has, an adapter that is merged, a layer behind an `Arc` that is shared. Then nothing is
 /// changed.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// lora::delete_adapter(&mut net, "default")?;
+/// assert!(lora::adapter_names(&net).is_empty());
+/// # Ok::<(), Error>(())
+/// ```
 pub fn delete_adapter<M: Module + ?Sized>(model: &mut M, name: &str) -> Result<()> {
     const OP: &str = "delete_adapter";
     let layers = adapted_layers(model, name)?;

@@ -37,6 +37,10 @@ fn keys_and_tree_are_pefts_and_a_plain_layer_shows_nothing() {
         "Linear(in_features=4, out_features=3, bias=True)"
     );
     assert_eq!(net.query.config(), LinearConfig::new(6, 5));
+    let summary = summary(&net, input()).unwrap();
+    assert_eq!(summary.num_parameters(), net.num_parameters());
+    let text = summary.to_string();
+    assert!(text.contains("Trainable params: 40\n"), "{text}");
     assert_eq!(lora::adapter_names(&net), ["default"]);
     assert_eq!(
         lora::adapted_layers(&net, "default").unwrap(),

@@ -79,7 +79,7 @@ fn scales_and_combinations_are_linear_in_what_is_added() {
         Combination::Cat,
     )
     .unwrap();
-    let expected = one.mul(0.5).unwrap().sub(&two.mul(2.0).unwrap()).unwrap();
+    let expected = one.mul(0.5).unwrap().sub(two.mul(2.0).unwrap()).unwrap();
     assert_close(&part(&net, "sum"), &expected, "joined");
     assert_eq!(
         lora::adapter_config(&net, "sum").unwrap().scaling(""),

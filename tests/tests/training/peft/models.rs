@@ -4,7 +4,7 @@ use module_nn::prelude::*;
 use module_tests::golden;
 
 /// A model that adapters are for.
-pub trait Model: Module {
+pub(super) trait Model: Module {
     fn answer(&self, input: Tensor) -> Result<Tensor>;
 }
 
@@ -50,14 +50,14 @@ impl Forward for Block {
 }
 
 #[derive(Module)]
-pub struct Transformer {
+pub(super) struct Transformer {
     embed: Embedding,
     layers: ModuleList<Block>,
     head: Linear,
 }
 
 impl Transformer {
-    pub fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self {
             embed: Embedding::new(11, 8)?,
             layers: ModuleList::from_iter([Block::new(8)?, Block::new(8)?]),
@@ -106,7 +106,7 @@ impl Model for Signals {
 }
 
 /// A model with the values of its file, evaluating.
-pub fn base(kind: &str) -> Box<dyn Model> {
+pub(super) fn base(kind: &str) -> Box<dyn Model> {
     let model = fresh(kind).unwrap();
     let values = golden::path(format!("peft/{kind}.safetensors"));
     let report = model.load(values).unwrap();

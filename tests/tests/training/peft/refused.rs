@@ -113,7 +113,7 @@ fn tensors_that_do_not_fit_are_named_and_nothing_changes() {
             less.tensors.remove(key);
             let error = less.add_to(&mut *model, "mine").unwrap_err();
             let problems: &LoadProblems = error.downcast_ref().expect("problems");
-            assert_eq!(problems.missing, [key.clone()], "{error}");
+            assert_eq!(problems.missing, std::slice::from_ref(key), "{error}");
 
             let mut other = whole.clone();
             other.tensors.insert(key.clone(), Tensor::from([0.5_f32]));

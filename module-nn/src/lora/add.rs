@@ -102,23 +102,27 @@ pub fn add_adapter<M: Module + ?Sized>(
     select: impl Into<Select>,
     config: &LoraConfig,
 ) -> Result<LoraReport> {
-    add(model.as_module_mut(), name, &select.into(), config)
+    let none = |_: &dyn Module, _: &Plan, _: &Layers| Ok(Vec::new());
+    add_filled(model.as_module_mut(), name, &select.into(), config, &none)
 }
 
-/// Compiled once, because there are many models.
-fn add(
+/// Adds an adapter that `fill` gives values before the model is changed; it returns values of the model's own
+/// parameters. Compiled once, because there are many models.
+pub(super) fn add_filled(
     model: &mut dyn Module,
     name: &str,
     select: &Select,
     config: &LoraConfig,
+    fill: &dyn Fn(&dyn Module, &Plan, &Layers) -> Result<Values>,
 ) -> Result<LoraReport> {
     check_name(model, name)?;
     config.check()?;
     let plan = Plan::of(model, select, config)?;
     let changed = plan.matched.iter().chain(&plan.saved);
     check_exclusive(model, changed.map(String::as_str))?;
+    let (layers, mut weights) = make(model, name, &plan.matched, &plan.saved, config)?;
+    weights.extend(fill(model, &plan, &layers)?);
     let Plan { matched, saved } = plan;
-    let (layers, weights) = make(model, name, &matched, &saved, config)?;
     let trained = trained_biases(model, &matched, config.bias);
     freeze_base(model, &trained)?;
     for (path, weight) in weights {
@@ -165,9 +169,9 @@ pub(super) fn check_name(model: &dyn Module, name: &str) -> Result<()> {
 }
 
 /// The layers that get something, in the order of the walk.
-struct Plan {
-    matched: Vec<String>,
-    saved: Vec<String>,
+pub(super) struct Plan {
+    pub(super) matched: Vec<String>,
+    pub(super) saved: Vec<String>,
 }
 
 impl Plan {
@@ -208,7 +212,10 @@ impl Plan {
     }
 }
 
-type Layers = IndexMap<String, Fresh>;
+pub(super) type Layers = IndexMap<String, Fresh>;
+
+/// New values of the model's own parameters, by their paths.
+pub(super) type Values = Vec<(String, Tensor)>;
 
 /// What is to be put into each layer, and the weights that it changes.
 fn make(
@@ -217,7 +224,7 @@ fn make(
     matched: &[String],
     saved: &[String],
     config: &LoraConfig,
-) -> Result<(Layers, Vec<(String, Tensor)>)> {
+) -> Result<(Layers, Values)> {
     let (mut layers, mut weights) = (Layers::new(), Vec::new());
     let found = find(model);
     let mut modes = found.iter().filter_map(|found| found.training).peekable();

@@ -60,6 +60,7 @@ mod fresh;
 mod merge;
 mod parts;
 mod patterns;
+mod peft;
 mod saved;
 mod switch;
 mod tied;
@@ -71,6 +72,9 @@ pub use config::{InitLoraWeights, LoraBias, LoraConfig};
 pub use error::LoraError;
 pub use merge::{merge, merge_and_unload, unload, unmerge};
 pub use patterns::Patterns;
+pub use peft::{PeftAdapter, PeftConfig, PeftError, TargetModules};
+#[cfg(feature = "fs")]
+pub use peft::{load_pretrained, save_pretrained};
 pub use switch::{
     adaptable_layers, adapted_layers, adapter_config, adapter_names, delete_adapter,
     disable_adapters, set_adapter, set_scale,

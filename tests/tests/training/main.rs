@@ -14,6 +14,7 @@ mod lora;
 mod metrics;
 mod optimizer_runs;
 mod optimizers;
+mod peft;
 mod resumed;
 mod schedules;
 mod threads;

@@ -366,7 +366,7 @@ fn a_run_that_began_here_was_taken_up_by_pytorch() {
     );
 }
 
-fn adler32(bytes: &[u8]) -> u32 {
+pub(super) fn adler32(bytes: &[u8]) -> u32 {
     let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), &byte| {
         let a = (a + u32::from(byte)) % 65521;
         (a, (b + a) % 65521)

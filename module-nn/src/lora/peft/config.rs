@@ -1,0 +1,190 @@
+use module_core::{Module, Result, Select};
+
+use super::super::adapters::Adaptable;
+use super::super::config::LoraConfig;
+use super::super::find::find;
+use super::super::patterns::Patterns;
+use super::error::PeftError;
+use super::names::{LayerIndex, Rule, TargetModules, escape};
+
+/// PEFT's `adapter_config.json`: how layers are adapted, and which.
+///
+/// What it reads and writes are the fields below and those of [`LoraConfig`]. Of the others, `peft_type` must be
+/// `LORA`; `auto_mapping`, `peft_version`, `megatron_core`, `runtime_config` and, as long as `use_qalora` is false,
+/// `qalora_group_size` are left out, because no output depends on them; and every other one, known to PEFT now or later, must be null,
+/// false or empty. `fan_in_fan_out` is kept and changes nothing: it is about how the weight is stored that an adapter is
+/// for, and not about the adapter. Adapters that began as `eva` or `orthogonal` become those that begin by
+/// default, because their values are in the file, and the weights that they are for are as they were.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{LoraConfig, PeftConfig};
+///
+/// let json = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 8, "target_modules": ["q_proj"], "use_qalora": false}"#;
+/// let config = PeftConfig::from_json(json)?;
+/// assert_eq!(config, PeftConfig::new(["q_proj"], LoraConfig::new().r(4)));
+///
+/// let error = PeftConfig::from_json(&json.replace("false", "true")).unwrap_err();
+/// assert!(error.to_string().contains("`use_qalora` is true"));
+/// # Ok::<(), module_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeftConfig {
+    /// How the layers are adapted.
+    pub lora: LoraConfig,
+    /// Which layers are adapted.
+    pub target_modules: TargetModules,
+    /// Which of them are not.
+    pub exclude_modules: Option<TargetModules>,
+    /// The numbers of the layers in which layers are adapted; empty: all. Those that `target_modules` names by their whole
+    /// paths are adapted anyway.
+    pub layers_to_transform: Vec<usize>,
+    /// Expressions for the name before such a number; empty: any name that is not the first of the path.
+    pub layers_pattern: Vec<String>,
+    /// The model that the adapter is for.
+    pub base_model_name_or_path: Option<String>,
+    /// The version of that model.
+    pub revision: Option<String>,
+    /// What the model is for, as `CAUSAL_LM`.
+    pub task_type: Option<String>,
+    /// Whether PEFT does not train the adapter that it reads.
+    pub inference_mode: bool,
+    /// Whether the weights are stored as `[in_features, out_features]`; for PEFT only.
+    pub fan_in_fan_out: bool,
+}
+
+impl PeftConfig {
+    /// An adapter for these layers: `["q_proj", "v_proj"]`, an expression, or `"all-linear"`.
+    pub fn new(target_modules: impl Into<TargetModules>, lora: LoraConfig) -> Self {
+        Self {
+            lora,
+            target_modules: target_modules.into(),
+            exclude_modules: None,
+            layers_to_transform: Vec::new(),
+            layers_pattern: Vec::new(),
+            base_model_name_or_path: None,
+            revision: None,
+            task_type: None,
+            inference_mode: true,
+            fan_in_fan_out: false,
+        }
+    }
+
+    /// The layers of a model that are adapted: what [`add_adapter`](super::super::add_adapter) takes.
+    ///
+    /// A name of `target_modules` means the module with this path and all whose path ends with a dot and the name, an
+    /// expression those whose whole path it matches, and `all-linear` all [`Linear`](crate::Linear) layers. PEFT leaves the output head out of
+    /// `all-linear` in models of Hugging Face's `PreTrainedModel` only, which say which it is; exclude it by `exclude_modules`.
+    /// Modules that are saved as a whole, and all within them, are not adapted.
+    ///
+    /// # Errors
+    ///
+    /// A malformed expression, and where no module is meant.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::{self, LoraConfig, PeftConfig};
+    /// use module_nn::prelude::*;
+    ///
+    /// #[derive(Module)]
+    /// struct Net {
+    ///     hidden: Linear,
+    ///     head: Linear,
+    /// }
+    ///
+    /// let mut net = Net { hidden: Linear::new(4, 8)?, head: Linear::new(8, 2)? };
+    /// let mut config = PeftConfig::new("all-linear", LoraConfig::new());
+    /// config.exclude_modules = Some(["head"].into());
+    /// let report = lora::add_adapter(&mut net, "default", config.select(&net)?, &config.lora)?;
+    /// assert_eq!(report.matched, ["hidden"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn select<M: Module + ?Sized>(&self, model: &M) -> Result<Select> {
+        let paths = self.paths(model.as_module(), "")?;
+        Ok(paths.into_iter().map(Select::path).collect())
+    }
+
+    /// The paths of the layers that are adapted, in a model whose paths follow a prefix in PEFT's.
+    pub(super) fn paths(&self, model: &dyn Module, prefix: &str) -> Result<Vec<String>> {
+        let matcher = Matcher::new(self)?;
+        let found = find(model).into_iter().filter(|found| {
+            let place = found.place.map(|place| place.adaptable());
+            matcher.matches(&format!("{prefix}{}", found.path), place)
+        });
+        let paths: Vec<String> = found.map(|found| found.path).collect();
+        if paths.is_empty() {
+            let value = serde_json::to_string(&self.target_modules).unwrap_or_default();
+            let problem = "no module of the model is meant; give names of its layers, as `q_proj`, or another prefix";
+            return Err(PeftError::field("target_modules", value, problem));
+        }
+        Ok(paths)
+    }
+
+    /// The configuration for a model in which paths differ: `rename` gives, for one of ours, the path by which the
+    /// patterns go now and the one by which they are to go. Where the two are the same the patterns stay.
+    pub(super) fn lora_of(
+        &self,
+        paths: &[String],
+        rename: impl Fn(&str) -> (String, String),
+    ) -> LoraConfig {
+        fn exact<T: Copy>(patterns: &Patterns<T>, renamed: &[(String, String)]) -> Patterns<T> {
+            let value = |(from, to): &(String, String)| {
+                Some((format!("^{}", escape(to)), *patterns.of(from)?))
+            };
+            renamed.iter().filter_map(value).collect()
+        }
+        let mut lora = self.lora.clone();
+        let renamed: Vec<(String, String)> = paths.iter().map(|path| rename(path)).collect();
+        if renamed.iter().any(|(from, to)| from != to) {
+            lora.rank_pattern = exact(&lora.rank_pattern, &renamed);
+            lora.alpha_pattern = exact(&lora.alpha_pattern, &renamed);
+        }
+        lora
+    }
+}
+
+/// The rules of a configuration for one path.
+struct Matcher<'a> {
+    config: &'a PeftConfig,
+    targets: Rule<'a>,
+    excluded: Option<Rule<'a>>,
+    saved: Vec<Select>,
+    layer: LayerIndex,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(config: &'a PeftConfig) -> Result<Self> {
+        let excluded = config.exclude_modules.as_ref().map(Rule::new);
+        let saved = config.lora.modules_to_save.iter();
+        let saved = saved.map(|name| Select::regex(&format!(r"^(?:.*\.)?(?:{name})(?:$|\..*)")));
+        Ok(Self {
+            config,
+            targets: Rule::new(&config.target_modules)?,
+            excluded: excluded.transpose()?,
+            saved: saved.collect::<Result<_>>()?,
+            layer: LayerIndex::new(&config.layers_pattern)?,
+        })
+    }
+
+    fn matches(&self, path: &str, place: Option<Adaptable>) -> bool {
+        let excluded = self.excluded.as_ref();
+        if excluded.is_some_and(|excluded| excluded.matches(path))
+            || self.saved.iter().any(|saved| saved.matches(path))
+        {
+            return false;
+        }
+        if self.config.target_modules.is_all_linear() {
+            return place == Some(Adaptable::Linear);
+        }
+        let layers = &self.config.layers_to_transform;
+        let in_layers = || {
+            self.layer
+                .of(path)
+                .is_some_and(|layer| layers.contains(&layer))
+        };
+        self.targets.matches(path)
+            && (layers.is_empty() || self.targets.is_exact(path) || in_layers())
+    }
+}

@@ -1,0 +1,68 @@
+use std::fmt;
+
+use module_core::Error;
+use module_core::error::quote;
+
+/// What can go wrong with the files of PEFT besides what their tensors are; found in an [`Error`] by
+/// [`downcast_ref`](Error::downcast_ref).
+///
+/// Tensors that are missing, unexpected or of other shapes are [`LoadProblems`](module_core::LoadProblems).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeftError {
+    /// An `adapter_config.json` that is no JSON, or in which a field has a value of another type.
+    Json {
+        /// What is wrong, and where.
+        problem: String,
+    },
+
+    /// A field that has another meaning here, or none.
+    Field {
+        /// The field.
+        field: String,
+        /// Its value, as JSON.
+        value: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+}
+
+impl PeftError {
+    pub(super) fn field(field: &str, value: impl fmt::Display, problem: &str) -> Error {
+        Error::custom(Self::Field {
+            field: field.to_owned(),
+            value: value.to_string(),
+            problem: problem.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for PeftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json { problem } => write!(
+                f,
+                "adapter_config.json: not a configuration of PEFT: {}",
+                quote(problem)
+            ),
+            Self::Field {
+                field,
+                value,
+                problem,
+            } => write!(
+                f,
+                "adapter_config.json: `{}` is {}: {problem}",
+                quote(field),
+                quote(value)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PeftError {}
+
+impl From<PeftError> for Error {
+    fn from(error: PeftError) -> Self {
+        Self::custom(error)
+    }
+}

@@ -1,0 +1,93 @@
+use module_core::{Module, Result};
+
+use super::super::add::LoraReport;
+use super::adapter::PeftAdapter;
+use super::{read, write};
+
+impl PeftAdapter {
+    /// An adapter of a model.
+    ///
+    /// Which layers it has is written as the last names of their paths if those mean no others, else as their paths, else as an
+    /// expression. A factor of [`set_scale`](super::set_scale) is not saved. Of an adapter that began as PiSSA, the weights that it is for are
+    /// those from before it was added, which PEFT too reduces again when it reads the adapter.
+    ///
+    /// # Errors
+    ///
+    /// An adapter that the model does not have.
+    pub fn of<M: Module + ?Sized>(model: &M, name: &str) -> Result<Self> {
+        write::of(model.as_module(), name, "")
+    }
+
+    /// The adapter for a model of PEFT's whose paths have something before ours: `"model"` where ours says `layers.0.q_proj` and PEFT's
+    /// `model.layers.0.q_proj`.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn with_prefix<M: Module + ?Sized>(model: &M, name: &str, prefix: &str) -> Result<Self> {
+        write::of(model.as_module(), name, &dotted(prefix))
+    }
+
+    /// Adds the adapter to a model, as [`add_adapter`](super::add_adapter) does, with its values.
+    ///
+    /// It is used and trained at once if it is the first; freeze it if it is not to be trained. Biases that are trained too
+    /// replace those of the model, as in PEFT. Names of `modules_to_save` that the model does not have mean nothing; of
+    /// `all-linear` a layer `lm_head` or `embed_out` without values is left out, because PEFT leaves it out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PeftConfig::select`] and [`add_adapter`](super::add_adapter); tensors that are missing, unexpected or of another shape
+    /// ([`LoadProblems`](module_core::LoadProblems), under the keys of the file). Then nothing is changed.
+    pub fn add_to<M: Module + ?Sized>(&self, model: &mut M, name: &str) -> Result<LoraReport> {
+        read::add_to(self, model.as_module_mut(), name, "")
+    }
+
+    /// [`add_to`](Self::add_to) for a model whose paths are those of PEFT's without a prefix, as in
+    /// [`with_prefix`](Self::with_prefix).
+    ///
+    /// # Errors
+    ///
+    /// As [`add_to`](Self::add_to).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::{LoraConfig, PeftAdapter, PeftConfig};
+    /// use module_nn::prelude::*;
+    /// use module_nn::StateDict;
+    ///
+    /// #[derive(Module)]
+    /// struct Net {
+    ///     query: Linear,
+    /// }
+    ///
+    /// let factor = |shape: [usize; 2]| Tensor::ones(shape, DType::F32);
+    /// let adapter = PeftAdapter {
+    ///     config: PeftConfig::new(["query"], LoraConfig::new().r(1)),
+    ///     tensors: StateDict::from_iter([
+    ///         ("base_model.model.model.query.lora_A.weight", factor([1, 4])?),
+    ///         ("base_model.model.model.query.lora_B.weight", factor([4, 1])?),
+    ///     ]),
+    /// };
+    /// let mut net = Net { query: Linear::new(4, 4)? };
+    /// assert!(adapter.add_to(&mut net, "default").is_err());
+    /// adapter.add_to_prefixed(&mut net, "default", "model")?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn add_to_prefixed<M: Module + ?Sized>(
+        &self,
+        model: &mut M,
+        name: &str,
+        prefix: &str,
+    ) -> Result<LoraReport> {
+        read::add_to(self, model.as_module_mut(), name, &dotted(prefix))
+    }
+}
+
+/// A prefix with a dot at its end, or none.
+fn dotted(prefix: &str) -> String {
+    match prefix.trim_end_matches('.') {
+        "" => String::new(),
+        prefix => format!("{prefix}."),
+    }
+}

@@ -100,11 +100,9 @@ impl Check for FrozenStatisticsDrift {
             }
             let name = record.name_module(module);
             findings.push(
-                Finding::error(FindingKind::FrozenStatisticsDrift, &known.path)
+                Finding::error(FindingKind::FrozenStatisticsDrift, &record.buffers[first].path)
                     .message(format!(
-                        "the parameters of {name} are frozen, and `{}` changes in each step",
-                        record.buffers[first].path
-                    ))
+                        "the parameters of {name} are frozen, and its statistics change in each step"))
                     .cause(
                         "`set_requires_grad(false)` and `freeze_parameters` stop the parameters only; in training mode, \
                          running statistics go on",

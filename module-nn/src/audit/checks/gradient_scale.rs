@@ -40,24 +40,29 @@ fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
     let small: Vec<usize> = (0..ratios.len())
         .filter(|&index| small(&ratios[index]))
         .collect();
-    let Some(&first) = small.first() else {
+    let ratio = |index: &usize| ratios[*index].unwrap_or(0.0);
+    let worst = small
+        .iter()
+        .copied()
+        .min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let Some((worst, nearest)) = worst.zip(small.last()) else {
         return;
     };
-    // As the gradient comes from the loss, the first weight that is this small is the last of the model.
-    let last = small.last().copied().unwrap_or(first);
-    let path = &record.parameters[last].path;
+    let path = &record.parameters[worst].path;
+    // As the gradient comes from the loss, it is this small from the last one on.
+    let begins = &record.parameters[*nearest].path;
     findings.push(
         Finding::warning(FindingKind::VanishingGradient, path)
             .message(format!(
-                "its gradient, and that of {} other weight(s) before it, is nearly nothing beside that of others",
-                small.len() - 1
+                "its gradient is nearly nothing beside that of other weights; on the way from the loss, `{begins}` is \
+                 the first that gets so little"
             ))
             .cause(
                 "the gradient shrinks in each layer on its way from the loss: saturated sigmoids or tanhs, dead ReLUs, \
                  or weights that are too small",
             )
             .cure("use ReLU or GELU, normalization or residual connections, and an initializer that fits (`init`)")
-            .number("relative_gradient", ratios[last].unwrap_or(0.0))
+            .number("relative_gradient", ratio(&worst))
             .number("largest_relative_gradient", largest)
             .number("weights", small.len() as f64),
     );

@@ -13,10 +13,8 @@ impl Check for OptimizerMissesParameter {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let (mut still, mut moved) = (Vec::new(), 0);
         for (index, known) in record.parameters.iter().enumerate() {
-            if record.steps.iter().any(|step| step.moved(index)) {
-                moved += 1;
-                continue;
-            }
+            let is_moved = record.steps.iter().any(|step| step.moved(index));
+            moved += usize::from(is_moved && is_noticeable(record, index));
             let has_gradient = record.steps.iter().any(|step| {
                 let is_trained =
                     step.end.parameters[index].requires_grad && step.trains(known.leaf);
@@ -27,11 +25,13 @@ impl Check for OptimizerMissesParameter {
                 })
             });
             if has_gradient {
-                still.push(index);
+                still.push((index, is_moved));
             }
         }
-        let rate = smallest_rate(record);
-        still.retain(|&index| !is_rounded_away(record, index, rate));
+        if moved > 0 {
+            let rate = smallest_rate(record);
+            still.retain(|&(index, is_moved)| !is_moved && !is_rounded_away(record, index, rate));
+        }
         let rates = &record.options.learning_rates;
         if still.is_empty() || (moved == 0 && record.options.accumulates) {
             return;
@@ -43,7 +43,7 @@ impl Check for OptimizerMissesParameter {
                 .message(format!("no parameter was moved in {steps} step(s), though {} have a gradient", still.len()))
                 .cause(match is_zero {
                     true => "the learning rate is 0",
-                    false => "the learning rate is 0, or no optimizer makes a step",
+                    false => "the learning rate is 0 or so small that steps are rounded away, or no optimizer makes a step",
                 })
                 .cure(
                     "set the learning rate, call `optimizer.step(&model)?` after `backward()`; declare \
@@ -56,7 +56,7 @@ impl Check for OptimizerMissesParameter {
             });
             return;
         }
-        for index in still {
+        for (index, _) in still {
             let known = &record.parameters[index];
             let value = &record.steps[0].start.parameters[index].value;
             let half = value.dtype().size_in_bytes() < 4;
@@ -76,6 +76,16 @@ impl Check for OptimizerMissesParameter {
             );
         }
     }
+}
+
+/// Whether a parameter is moved by more than the rounding of a few of its elements.
+fn is_noticeable(record: &Record<'_>, parameter: usize) -> bool {
+    record.steps.iter().any(|step| {
+        let states = [&step.start, &step.end];
+        let [before, after] = states.map(|state| &state.parameters[parameter].value);
+        let norm = Stats::of(before).norm();
+        change(before, after).is_some_and(|change| change > 1e-7 * norm)
+    })
 }
 
 /// The smallest proportion of a step to its gradient, of the parameters that move.

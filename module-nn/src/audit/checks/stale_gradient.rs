@@ -37,11 +37,7 @@ impl Check for StaleGradient {
         let (Some(&first), Some(step)) = (stale.first(), first_step) else {
             return;
         };
-        let all = stale.len() == record.parameters.len();
-        let path = match all {
-            true => "",
-            false => &record.parameters[first].path,
-        };
+        let path = &record.parameters[first].path;
         let count = stale.len();
         findings.push(
             Finding::error(FindingKind::StaleGradient, path)

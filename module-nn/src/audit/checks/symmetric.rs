@@ -1,8 +1,9 @@
 //! Units that start equal: pitfall 50.
 
+use crate::Tensor;
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
-use crate::audit::kind::FindingKind;
+use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
 use crate::audit::stats::{Stats, values};
 
@@ -22,39 +23,40 @@ impl Check for SymmetricUnits {
                 continue;
             }
             let rows = shape[0];
-            let equal =
-                |tensor: &crate::Tensor| values(tensor).is_some_and(|it| equal_rows(&it, rows));
+            let equal = |tensor: &Tensor| values(tensor).is_some_and(|it| equal_rows(&it, rows));
             if !equal(start) {
                 continue;
             }
             let end = &last.end.parameters[index].value;
             let stays = record.steps.iter().any(|step| step.moved(index)) && equal(end);
-            let finding = |message: String| {
-                Finding::error(FindingKind::SymmetricUnits, &known.path)
-                    .message(message)
-                    .number("rows", rows as f64)
+            // Rows of one element are scales, which may well start equal.
+            let is_constant = start.numel() > rows && Stats::of(start).max_abs > 0.0;
+            let blocks = blocks_gradient(record, first, index);
+            let (severity, harm) = match (stays, blocks, is_constant) {
+                (true, _, _) => (Severity::Error, "and stay equal as they are trained"),
+                (_, true, _) => (
+                    Severity::Warning,
+                    "so that no gradient reaches what is before it",
+                ),
+                (_, _, true) => (
+                    Severity::Warning,
+                    "so that its units start as copies of one",
+                ),
+                _ => continue,
             };
-            if stays {
-                findings.push(
-                    finding(format!("all its {rows} rows are equal, and stay equal as they are trained"))
-                        .cause(
-                            "it was given one value (`zeros`, `full`), so that every unit computes the same and gets \
-                             the same gradient",
-                        )
-                        .cure("draw the weights, by `reset_parameters` or an initializer of `init`"),
-                );
-            } else if blocks_gradient(record, first, index) {
-                let mut finding = finding(format!(
-                    "all its {rows} rows are equal at the start, so that no gradient reaches what is before it"
-                ))
-                .cause("it was given one value (`zeros`, `full`) in place of random weights")
-                .cure(
-                    "draw the weights, by `reset_parameters` or an initializer of `init`; allow the finding if a \
-                     start at zero is meant",
-                );
-                finding.severity = crate::audit::Severity::Warning;
-                findings.push(finding);
-            }
+            findings.push(
+                Finding::new(FindingKind::SymmetricUnits, severity, &known.path)
+                    .message(format!("all its {rows} rows are equal at the start, {harm}"))
+                    .cause(
+                        "it was given one value (`zeros`, `full`) in place of random weights: units that compute the \
+                         same get the same gradient",
+                    )
+                    .cure(
+                        "draw the weights, by `reset_parameters` or an initializer of `init`; allow the finding if a \
+                         start at zero is meant",
+                    )
+                    .number("rows", rows as f64),
+            );
         }
     }
 }
@@ -70,7 +72,7 @@ fn blocks_gradient(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
     let own =
         calls.filter(|(_, module, _)| record.modules[*module].parameters.contains(&parameter));
     let blocked = own.map(|(_, _, call)| {
-        let largest = |grad: Option<crate::Tensor>| grad.map(|grad| Stats::of(&grad).max_abs);
+        let largest = |grad: Option<Tensor>| grad.map(|grad| Stats::of(&grad).max_abs);
         let input = call.inputs.iter().find_map(|input| largest(step.grad_of(input.node?)));
         let output = call.outputs.iter().find_map(|output| largest(output.grad()));
         matches!((input, output), (Some(input), Some(output)) if output > 0.0 && input <= 1e-6 * output)

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
-use crate::audit::kind::FindingKind;
+use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
 
-/// Leaves that get a gradient by being used inside a module and are no parameter of the model. Those that are
-/// used outside of the model's modules are the business of the training loop.
+/// Leaves that get a gradient and are no parameter of the model. Those that another module outside of the
+/// model uses, as a second network or a loss with parameters, are that module's.
 pub(in crate::audit) struct UnregisteredParameter;
 
 impl Check for UnregisteredParameter {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let registered: HashSet<u64> = record.parameters.iter().map(|known| known.leaf).collect();
-        let mut found: BTreeMap<usize, Use> = BTreeMap::new();
+        let mut found: BTreeMap<Option<usize>, Use> = BTreeMap::new();
         for step in &record.steps {
             let mut leaves = trained_leaves(step);
             leaves.retain(|leaf| !registered.contains(leaf) && !is_given(step, *leaf));
@@ -32,11 +32,23 @@ impl Check for UnregisteredParameter {
             }
         }
         for (module, used) in found {
-            let path = &record.modules[module].path;
-            let name = record.name_module(module);
             let count = used.count;
-            let finding = Finding::error(FindingKind::UnregisteredParameter, path);
+            let path = module.map_or("", |module| &record.modules[module].path);
+            let name = module.map_or(String::new(), |module| record.name_module(module));
+            let severity = if module.is_some() {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            let finding = Finding::new(FindingKind::UnregisteredParameter, severity, path);
             let finding = match used.made_here {
+                _ if module.is_none() => finding
+                    .message(format!(
+                        "{count} tensor(s) beside the model get a gradient and are no parameters of it (first used by \
+                         `{}`)",
+                        used.op
+                    ))
+                    .cause("the training loop uses a leaf that no module registers"),
                 true => finding
                     .message(format!(
                         "{count} tensor(s) made during the call of {name} get a gradient (first used by `{}`{})",
@@ -89,14 +101,23 @@ fn is_given(step: &Step, leaf: u64) -> bool {
     inputs.any(|input| input.node == Some(leaf)) || asked.any(|inputs| inputs.contains(&leaf))
 }
 
-/// The innermost module of the model in whose call a leaf is first used.
-fn first_use(step: &Step, leaf: u64) -> Option<(usize, Use)> {
+/// The innermost module of the model in whose call a leaf is first used, no module where that is outside of all calls;
+/// `None` where another module uses it.
+fn first_use(step: &Step, leaf: u64) -> Option<(Option<usize>, Use)> {
     let users = step
         .graph
         .nodes()
         .filter(|(_, info)| info.inputs.contains(&leaf));
     let (node, info) = users.min_by_key(|(node, _)| *node)?;
-    let innermost = step.call_of_node(node)?;
+    let Some(innermost) = step.call_of_node(node) else {
+        let used = Use {
+            op: info.name,
+            made_here: false,
+            within: String::new(),
+            count: 0,
+        };
+        return Some((None, used));
+    };
     let around = std::iter::successors(Some(innermost), |&call| step.calls[call].parent);
     let call = around
         .into_iter()
@@ -113,5 +134,5 @@ fn first_use(step: &Step, leaf: u64) -> Option<(usize, Use)> {
         },
         count: 0,
     };
-    Some((step.calls[call].module?, used))
+    Some((step.calls[call].module, used))
 }

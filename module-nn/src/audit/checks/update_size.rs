@@ -34,11 +34,7 @@ impl Check for UpdateSize {
                 large.push((index, largest));
             }
         }
-        let worst = large
-            .iter()
-            .copied()
-            .reduce(|a, b| if b.1 > a.1 { b } else { a });
-        let Some((index, ratio)) = worst else {
+        let Some(&(index, ratio)) = large.first() else {
             return;
         };
         let others = match large.len() - 1 {

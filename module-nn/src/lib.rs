@@ -27,6 +27,7 @@
 
 extern crate self as module_nn;
 
+pub mod audit;
 pub mod config;
 pub mod data;
 pub mod functional;

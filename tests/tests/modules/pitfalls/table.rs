@@ -119,9 +119,13 @@ fn shown_by(row: &Row, tests: &BTreeMap<String, String>) -> String {
             None => files.push((file, vec![name])),
         }
     }
-    let cell = |(file, names): &(&str, Vec<&str>)| {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        format!("[{file}](../{file}): {}", names.join(", "))
+    let cell = |(file, names): &(&str, Vec<&str>)| match names[..] {
+        // A file about one thing.
+        [name] if file.ends_with(&format!("/{name}.rs")) => format!("[`{name}`](../{file})"),
+        _ => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("{} in [{file}](../{file})", names.join(", "))
+        }
     };
     let cells: Vec<String> = files.iter().map(cell).collect();
     match cells.is_empty() {

@@ -9,7 +9,9 @@ use crate::hooks::{
     register_module_forward_pre_hook,
 };
 use crate::module::ModuleId;
-use crate::{BackwardOptions, DType, HookOptions, Module, Result, Tensor, is_grad_enabled, no_grad};
+use crate::{
+    BackwardOptions, DType, HookOptions, Module, Result, Tensor, is_grad_enabled, no_grad,
+};
 
 thread_local! {
     static PROBING: Cell<bool> = const { Cell::new(false) };
@@ -152,7 +154,9 @@ impl State {
 
 /// Whether a layer normalizes by statistics of its batch.
 fn ties_rows(module: &dyn Module) -> bool {
-    ["BatchNorm", "SyncBatchNorm"].iter().any(|kind| module.kind().starts_with(kind))
+    ["BatchNorm", "SyncBatchNorm"]
+        .iter()
+        .any(|kind| module.kind().starts_with(kind))
 }
 
 impl Frame {
@@ -166,7 +170,11 @@ impl Frame {
         }
 
         let is_tracked = |tensor: &Tensor| tensor.requires_grad() && tensor.rank() > 0;
-        let outputs: Vec<Tensor> = call.tracked_outputs().into_iter().filter(is_tracked).collect();
+        let outputs: Vec<Tensor> = call
+            .tracked_outputs()
+            .into_iter()
+            .filter(is_tracked)
+            .collect();
         let input = self.inputs.iter().find(|input| is_tracked(input))?;
         let output = outputs.first()?;
         PROBING.set(true);
@@ -205,18 +213,29 @@ fn magnitudes(
     };
     let grad = grad.to_dtype(DType::F32)?.abs()?;
     let of_dim = |&dim: &usize| {
-        let rest = (0..grad.rank()).filter(|&other| other != dim).map(|dim| dim as isize);
+        let rest = (0..grad.rank())
+            .filter(|&other| other != dim)
+            .map(|dim| dim as isize);
         let rest: Vec<isize> = rest.collect();
-        let magnitudes = if rest.is_empty() { grad.clone() } else { grad.amax(rest)? };
+        let magnitudes = if rest.is_empty() {
+            grad.clone()
+        } else {
+            grad.amax(rest)?
+        };
         magnitudes.to_vec::<f32>()
     };
-    dims.iter().map(of_dim).collect::<Result<Vec<_>>>().map(Some)
+    dims.iter()
+        .map(of_dim)
+        .collect::<Result<Vec<_>>>()
+        .map(Some)
 }
 
 /// Numbers for each element that do not cancel out in sums, as those of a softmax.
 fn weights(output: &Tensor) -> Result<Tensor> {
     let numbers = Tensor::arange(1, output.numel() as i64 + 1, DType::F32)?.sin()?;
-    numbers.reshape(output.shape().clone())?.to_dtype(output.dtype())
+    numbers
+        .reshape(output.shape().clone())?
+        .to_dtype(output.dtype())
 }
 
 /// A row of the output, and another row of the input on which it depends.
@@ -235,7 +254,10 @@ fn leak(output: &Tensor, input: &Tensor) -> Result<Option<(usize, usize)>> {
     })?;
     let found = magnitudes(std::slice::from_ref(output), &[grad], input, &[0])?;
     let others = found.unwrap_or_default().pop().unwrap_or_default();
-    let other = others.iter().enumerate().find(|&(other, &size)| other != row && size > 0.0);
+    let other = others
+        .iter()
+        .enumerate()
+        .find(|&(other, &size)| other != row && size > 0.0);
     Ok(other.map(|(other, _)| (row, other)))
 }
 
@@ -248,9 +270,14 @@ fn unused(outputs: &[Tensor], input: &Tensor) -> Result<Vec<(usize, Vec<usize>)>
     };
     let indices = dims.into_iter().zip(found).map(|(dim, sizes)| {
         let indices = sizes.iter().enumerate().filter(|&(_, &size)| size == 0.0);
-        (dim, indices.map(|(index, _)| index).collect::<Vec<_>>(), sizes.len())
+        (
+            dim,
+            indices.map(|(index, _)| index).collect::<Vec<_>>(),
+            sizes.len(),
+        )
     });
     // Of an input that is not used at all, or of which a whole dimension is not, something else is to be said.
-    let partly = indices.filter(|(_, indices, count)| !indices.is_empty() && indices.len() < *count);
+    let partly =
+        indices.filter(|(_, indices, count)| !indices.is_empty() && indices.len() < *count);
     Ok(partly.map(|(dim, indices, _)| (dim, indices)).collect())
 }

@@ -35,7 +35,10 @@ impl Check for FreshAfterLoad {
                 false => Finding::error(FindingKind::FreshAfterLoad, path),
             };
             let finding = finding
-                .message(format!("{} kept the values from before the load", names.join(", ")))
+                .message(format!(
+                    "{} kept the values from before the load",
+                    names.join(", ")
+                ))
                 .cause("the file has other names, or the layer is new")
                 .cure("rename the keys by `Remap`; allow it if the layer is meant to start anew")
                 .number("tensors", paths.len() as f64);

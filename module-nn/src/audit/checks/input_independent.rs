@@ -25,7 +25,10 @@ impl Check for InputIndependentLoss {
             }
         }
         let last = record.steps.len().saturating_sub(1);
-        for (module, _, _) in said.into_iter().filter(|&(_, seen, same)| same && seen == last) {
+        for (module, _, _) in said
+            .into_iter()
+            .filter(|&(_, seen, same)| same && seen == last)
+        {
             let path = &record.modules[module].path;
             let finding = Finding::error(FindingKind::InputIndependentLoss, path)
                 .message("it gives the same output for every row of its input, in each step")
@@ -42,10 +45,19 @@ fn is_same_for_all(call: &CallRecord) -> Option<bool> {
     let first = call.inputs.first()?;
     let count = first.tensor.size(0).ok().filter(|&count| count > 1)?;
     // Sequences may have the time first, where outputs at all times may well differ in the batch only.
-    if !call.inputs.iter().any(|input| rows_differ(&input.tensor, count)) {
+    if !call
+        .inputs
+        .iter()
+        .any(|input| rows_differ(&input.tensor, count))
+    {
         return None;
     }
-    let outputs = call.outputs.iter().filter(|output| output.tensor.dtype().is_floating_point());
-    let same: Vec<bool> = outputs.filter_map(|output| rows_equal(&output.tensor, count)).collect();
+    let outputs = call
+        .outputs
+        .iter()
+        .filter(|output| output.tensor.dtype().is_floating_point());
+    let same: Vec<bool> = outputs
+        .filter_map(|output| rows_equal(&output.tensor, count))
+        .collect();
     (!same.is_empty()).then(|| same.into_iter().all(|same| same))
 }

@@ -24,7 +24,10 @@ impl Check for PrecisionLoss {
                 .number("terms", terms as f64)
         }));
         let passes = record.steps.iter().map(adding_passes).max().unwrap_or(0);
-        let half = record.parameters.iter().find(|known| is_half(known.parameter.dtype()));
+        let half = record
+            .parameters
+            .iter()
+            .find(|known| is_half(known.parameter.dtype()));
         if let Some(known) = half.filter(|_| passes >= TERMS) {
             let dtype = known.parameter.dtype();
             let finding = Finding::warning(FindingKind::PrecisionLoss, &known.path)
@@ -42,15 +45,25 @@ fn is_half(dtype: DType) -> bool {
 }
 
 fn adding_passes(step: &Step) -> usize {
-    step.passes.iter().filter(|pass| pass.inputs.is_none()).count()
+    step.passes
+        .iter()
+        .filter(|pass| pass.inputs.is_none())
+        .count()
 }
 
 /// How many terms were added for a loss in half precision, if they were enough.
 fn loss_in_half(step: &Step) -> Option<(usize, DType)> {
-    let mut half = step.losses.iter().map(crate::Tensor::dtype).filter(|&dtype| is_half(dtype));
+    let mut half = step
+        .losses
+        .iter()
+        .map(crate::Tensor::dtype)
+        .filter(|&dtype| is_half(dtype));
     let dtype = half.next()?;
     let adding = step.passes.iter().filter(|pass| pass.inputs.is_none());
-    let terms = adding.flat_map(|pass| &pass.roots).map(|&root| terms(&step.graph, root)).max()?;
+    let terms = adding
+        .flat_map(|pass| &pass.roots)
+        .map(|&root| terms(&step.graph, root))
+        .max()?;
     (terms >= TERMS).then_some((terms, dtype))
 }
 

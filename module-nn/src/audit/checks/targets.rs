@@ -40,7 +40,11 @@ impl Check for SuspiciousTargets {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let mut losses: BTreeMap<String, Targets> = BTreeMap::new();
         for step in &record.steps {
-            for call in step.calls.iter().filter(|call| is_loss(call.kind) && !call.recomputed) {
+            for call in step
+                .calls
+                .iter()
+                .filter(|call| is_loss(call.kind) && !call.recomputed)
+            {
                 let path = match call.module {
                     Some(module) => record.modules[module].path.clone(),
                     None => call.kind.to_owned(),
@@ -54,13 +58,17 @@ impl Check for SuspiciousTargets {
                 targets.add(step, call);
             }
         }
-        let found = losses.iter().filter_map(|(path, targets)| targets.finding(path));
+        let found = losses
+            .iter()
+            .filter_map(|(path, targets)| targets.finding(path));
         findings.extend(found);
     }
 }
 
 fn is_loss(kind: &str) -> bool {
-    [&OF_CLASSES[..], &OF_PROBABILITIES, &OF_NUMBERS].concat().contains(&kind)
+    [&OF_CLASSES[..], &OF_PROBABILITIES, &OF_NUMBERS]
+        .concat()
+        .contains(&kind)
 }
 
 impl Targets {
@@ -84,7 +92,13 @@ impl Targets {
     }
 
     fn finding(&self, path: &str) -> Option<Finding> {
-        let Self { kind, count, least, greatest, .. } = *self;
+        let Self {
+            kind,
+            count,
+            least,
+            greatest,
+            ..
+        } = *self;
         if count == 0 || least.is_nan() {
             return None;
         }
@@ -105,7 +119,10 @@ impl Targets {
         } else if let Some((name, from, to)) = self.bound.filter(|_| self.beyond > 0) {
             (
                 true,
-                format!("{} of {count} targets are outside of [{from}, {to}], which `{name}` before the loss cannot leave", self.beyond),
+                format!(
+                    "{} of {count} targets are outside of [{from}, {to}], which `{name}` before the loss cannot leave",
+                    self.beyond
+                ),
                 "the last activation bounds the prediction",
                 "scale the targets, or leave the last activation out",
             )

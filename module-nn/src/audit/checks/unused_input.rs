@@ -43,7 +43,9 @@ impl Check for UnusedInput {
                 false => format!("{} indices from {first} to {last}", indices.len()),
             };
             let finding = Finding::warning(FindingKind::UnusedInput, &record.modules[module].path)
-                .message(format!("no output depends on {places} of dimension {dim} of its input"))
+                .message(format!(
+                    "no output depends on {places} of dimension {dim} of its input"
+                ))
                 .cause("kernels and strides do not reach the end of this size, or the input is cut")
                 .cure("resize or pad the input to a size that the strides divide")
                 .number("dimension", dim as f64)

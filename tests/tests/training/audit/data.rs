@@ -6,7 +6,11 @@ use module_nn::prelude::*;
 use super::support::{audited, classes, rows, shows, step};
 
 /// A perceptron that is trained on targets of this loss.
-fn trained<L: Loss>(criterion: &L, outputs: usize, target: impl Fn() -> Result<Tensor>) -> Result<AuditReport> {
+fn trained<L: Loss>(
+    criterion: &L,
+    outputs: usize,
+    target: impl Fn() -> Result<Tensor>,
+) -> Result<AuditReport> {
     let model = Sequential::new()
         .push(Linear::new(6, 16)?)
         .push(Tanh::new())
@@ -22,7 +26,9 @@ fn trained<L: Loss>(criterion: &L, outputs: usize, target: impl Fn() -> Result<T
 fn pitfall_58_targets_that_are_all_ignored() {
     shows(FindingKind::SuspiciousTargets, "CrossEntropyLoss", |bug| {
         // The sum is 0, so that nothing but the targets tells.
-        let criterion = CrossEntropyLossConfig::new().reduction(Reduction::Sum).build()?;
+        let criterion = CrossEntropyLossConfig::new()
+            .reduction(Reduction::Sum)
+            .build()?;
         trained(&criterion, 3, || match bug {
             true => Tensor::full([16], -100_i64, DType::I64),
             false => classes(16, 3),
@@ -66,7 +72,11 @@ fn targets_beyond_what_the_last_layer_can_give() {
             .push(Sigmoid::new());
         let mut optimizer = SGD::new(&model, 0.1)?;
         audited(&model, || {
-            let target = if bug { rows(16, 4)? } else { rows(16, 4)?.sigmoid()? };
+            let target = if bug {
+                rows(16, 4)?
+            } else {
+                rows(16, 4)?.sigmoid()?
+            };
             let loss = MSELoss::new().loss(&model.call(rows(16, 6)?)?, &target)?;
             step(&model, &mut optimizer, loss)
         })
@@ -134,7 +144,8 @@ impl Forward for Normalizing {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        self.head.call(self.norm.call(self.hidden.call(x)?)?.tanh()?)
+        self.head
+            .call(self.norm.call(self.hidden.call(x)?)?.tanh()?)
     }
 }
 

@@ -36,31 +36,35 @@ fn pitfall_36_training_in_evaluation_mode() {
 
 #[test]
 fn pitfall_29_statistics_that_drift_in_a_frozen_part() {
-    shows(FindingKind::FrozenStatisticsDrift, "backbone.1.running_mean", |bug| {
-        #[derive(Module)]
-        struct Net {
-            backbone: Sequential,
-            head: Linear,
-        }
+    shows(
+        FindingKind::FrozenStatisticsDrift,
+        "backbone.1.running_mean",
+        |bug| {
+            #[derive(Module)]
+            struct Net {
+                backbone: Sequential,
+                head: Linear,
+            }
 
-        let model = Net {
-            backbone: Sequential::new()
-                .push(Linear::new(6, 16)?)
-                .push(BatchNorm1d::new(16)?),
-            head: Linear::new(16, 3)?,
-        };
-        // Parameters alone are paused, as `requires_grad_(False)` does, and statistics go on.
-        model.backbone.freeze_parameters(Select::all())?;
-        if !bug {
-            model.backbone.eval();
-        }
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
-            let x = model.backbone.call(rows(16, 6)?)?;
-            let loss = CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)?;
-            step(&model, &mut optimizer, loss)
-        })
-    });
+            let model = Net {
+                backbone: Sequential::new()
+                    .push(Linear::new(6, 16)?)
+                    .push(BatchNorm1d::new(16)?),
+                head: Linear::new(16, 3)?,
+            };
+            // Parameters alone are paused, as `requires_grad_(False)` does, and statistics go on.
+            model.backbone.freeze_parameters(Select::all())?;
+            if !bug {
+                model.backbone.eval();
+            }
+            let mut optimizer = SGD::new(&model, 0.1)?;
+            audited(&model, || {
+                let x = model.backbone.call(rows(16, 6)?)?;
+                let loss = CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)?;
+                step(&model, &mut optimizer, loss)
+            })
+        },
+    );
 }
 
 #[test]

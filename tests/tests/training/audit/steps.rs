@@ -40,19 +40,23 @@ fn trained(net: &Net, mut update: impl FnMut(&Net) -> Result<()>) -> Result<Audi
 
 #[test]
 fn pitfall_30_an_optimizer_that_misses_a_part() {
-    shows(FindingKind::OptimizerMissesParameter, "hidden.weight", |bug| {
-        let model = net()?;
-        match bug {
-            true => {
-                let mut optimizer = SGD::new(&model.head, 0.1)?;
-                trained(&model, |net| optimizer.step(&net.head))
+    shows(
+        FindingKind::OptimizerMissesParameter,
+        "hidden.weight",
+        |bug| {
+            let model = net()?;
+            match bug {
+                true => {
+                    let mut optimizer = SGD::new(&model.head, 0.1)?;
+                    trained(&model, |net| optimizer.step(&net.head))
+                }
+                false => {
+                    let mut optimizer = SGD::new(&model, 0.1)?;
+                    trained(&model, |net| optimizer.step(net))
+                }
             }
-            false => {
-                let mut optimizer = SGD::new(&model, 0.1)?;
-                trained(&model, |net| optimizer.step(net))
-            }
-        }
-    });
+        },
+    );
 }
 
 #[test]

@@ -6,7 +6,10 @@ use module_nn::prelude::*;
 use super::support::{audited, classes, rows, shows, step};
 
 /// A perceptron, trained for two steps.
-fn trained(model: &Sequential, loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<AuditReport> {
+fn trained(
+    model: &Sequential,
+    loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<AuditReport> {
     let mut optimizer = SGD::new(model, 0.05)?;
     audited(model, || {
         let logits = model.call(rows(16, 6)?)?;
@@ -117,7 +120,9 @@ fn pitfall_50_units_that_start_equal() {
     shows(FindingKind::SymmetricUnits, "0.weight", |bug| {
         let hidden = Linear::new(6, 16)?;
         if bug {
-            hidden.weight().set(Tensor::full([16, 6], 0.1, DType::F32)?)?;
+            hidden
+                .weight()
+                .set(Tensor::full([16, 6], 0.1, DType::F32)?)?;
             let bias = hidden.bias()?;
             bias.set(bias.detach().zeros_like()?)?;
         }

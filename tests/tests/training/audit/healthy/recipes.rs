@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use module_nn::prelude::*;
 use module_nn::CheckpointedSequential;
 use module_nn::activation_checkpoint::checkpoint;
+use module_nn::prelude::*;
 
 use super::{classes, healthy, mlp, rows, step};
 
@@ -84,7 +84,9 @@ fn a_scale_that_overflows_in_the_first_steps() {
     healthy(|| {
         let model = mlp(10, 16, 4)?;
         let mut optimizer = SGD::new(&model, 0.1)?;
-        let mut scaler = GradScalerConfig::new().init_scale(2.0_f64.powi(24)).build()?;
+        let mut scaler = GradScalerConfig::new()
+            .init_scale(2.0_f64.powi(24))
+            .build()?;
         Ok((model, move |model: &Sequential| {
             model.zero_grad();
             let loss = autocast(DType::F16, || loss_of(model, 16))?;

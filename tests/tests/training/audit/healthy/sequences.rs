@@ -47,10 +47,7 @@ impl Forward for Encoder {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let positions = Tensor::arange(0, x.size(1)? as i64, DType::I64)?;
-        let mut x = self
-            .words
-            .call(x)?
-            .add(&self.positions.call(positions)?)?;
+        let mut x = self.words.call(x)?.add(&self.positions.call(positions)?)?;
         for layer in &self.layers {
             x = layer.call(TransformerEncoderLayerInput::new(x).is_causal(self.causal))?;
         }
@@ -137,7 +134,9 @@ fn recurrent(layer: impl Fn() -> Result<Layers>) {
 #[test]
 fn a_language_model_of_lstm_layers() {
     recurrent(|| {
-        let config = LSTMConfig::new(WIDTH, WIDTH).num_layers(2).batch_first(true);
+        let config = LSTMConfig::new(WIDTH, WIDTH)
+            .num_layers(2)
+            .batch_first(true);
         Ok(Layers::Lstm(config.build()?))
     });
 }
@@ -163,7 +162,10 @@ impl Forward for Tied {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let x = self.hidden.call(self.words.call(x)?)?.gelu(Approximate::None)?;
+        let x = self
+            .hidden
+            .call(self.words.call(x)?)?
+            .gelu(Approximate::None)?;
         self.head.call(self.norm.call(x)?)
     }
 }
@@ -208,7 +210,9 @@ impl Forward for Bag {
 fn an_embedding_most_of_whose_rows_are_not_used() {
     healthy(|| {
         let model = Bag {
-            words: EmbeddingConfig::new(500, WIDTH).padding_idx(Some(0)).build()?,
+            words: EmbeddingConfig::new(500, WIDTH)
+                .padding_idx(Some(0))
+                .build()?,
             head: Linear::new(WIDTH, 2)?,
         };
         let mut optimizer = Adam::new(&model, 1e-2)?;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::graph::Graph;
 use super::options::AuditOptions;
+use super::probe::{is_probing, probe};
 use super::record::{
     BufferRecord, CallRecord, GradSlot, Mode, ModuleRecord, ParameterRecord, ParameterState,
     PassRecord, Record, Seen, State, Step, lock,
@@ -27,7 +28,10 @@ pub(super) fn watch<'m>(
 ) -> Result<Record<'m>> {
     let mut record = survey(model, options);
     for number in 0..record.options.steps {
-        let step = watch_step(&record, || step(number))?;
+        let leaks = |step: &Step| step.probes.records.iter().any(|probe| probe.leak.is_some());
+        // Where rows of a batch are tied, the next step looks for the module that ties them.
+        let within = record.steps.last().is_some_and(leaks);
+        let step = watch_step(&record, within, || step(number))?;
         record.steps.push(step);
     }
     Ok(record)
@@ -227,7 +231,9 @@ impl Recorder {
     fn watch_grad(&mut self, tensor: &Tensor, node: u64, slot: GradSlot) -> Result<()> {
         self.grads.entry(node).or_insert_with(|| slot.clone());
         let watch = move |grad: &Tensor| {
-            *lock(&slot) = Some(grad.detach());
+            if !is_probing() {
+                *lock(&slot) = Some(grad.detach());
+            }
             Ok(None)
         };
         self.hooks.push(tensor.register_hook(watch)?);
@@ -250,6 +256,7 @@ impl Recorder {
 
     fn see_pass(&mut self, event: PassEvent<'_>) {
         match event {
+            PassEvent::Begin { .. } if is_probing() => self.passing += 1,
             PassEvent::Begin { roots, inputs } => {
                 self.passing += 1;
                 self.watch_parameters();
@@ -277,23 +284,35 @@ fn next_node() -> u64 {
     Leaf::new().graph_node().id()
 }
 
-fn watch_step(record: &Record<'_>, step: impl FnOnce() -> Result<Vec<Tensor>>) -> Result<Step> {
+fn watch_step(
+    record: &Record<'_>,
+    within: bool,
+    step: impl FnOnce() -> Result<Vec<Tensor>>,
+) -> Result<Step> {
     let start = state(record);
     let recorder = Rc::new(RefCell::new(Recorder::new(record, &start)));
-    let before = recorder.clone();
-    let pre = register_module_forward_pre_hook(move |call| {
-        let inputs = call.tracked_inputs();
-        before.borrow_mut().begin_call(call.module(), &inputs)
-    });
-    let after = recorder.clone();
-    let always = HookOptions::new().always_call(true);
-    let post = register_module_forward_hook_with(always, move |call| {
-        let (id, outputs) = (call.module().id(), call.tracked_outputs());
-        after.borrow_mut().end_call(id, &outputs)
-    });
-    let passes = recorder.clone();
-    let result = watch_passes(move |event| passes.borrow_mut().see_pass(event), step);
-    drop((pre, post));
+    let known = record.by_id();
+    let (result, probes) = probe(
+        move |id| known.contains_key(&id),
+        within,
+        || {
+            let before = recorder.clone();
+            let pre = register_module_forward_pre_hook(move |call| {
+                let inputs = call.tracked_inputs();
+                before.borrow_mut().begin_call(call.module(), &inputs)
+            });
+            let after = recorder.clone();
+            let always = HookOptions::new().always_call(true);
+            let post = register_module_forward_hook_with(always, move |call| {
+                let (id, outputs) = (call.module().id(), call.tracked_outputs());
+                after.borrow_mut().end_call(id, &outputs)
+            });
+            let passes = recorder.clone();
+            let result = watch_passes(move |event| passes.borrow_mut().see_pass(event), step);
+            drop((pre, post));
+            result
+        },
+    );
     let losses = result?;
     let mut recorder = recorder.borrow_mut();
     let mut graph = Graph::default();
@@ -302,23 +321,32 @@ fn watch_step(record: &Record<'_>, step: impl FnOnce() -> Result<Vec<Tensor>>) -
         .filter_map(Tensor::graph_node)
         .for_each(|node| graph.add(&node));
     recorder.nodes.iter().for_each(|node| graph.add(node));
-    let mut passes = Vec::new();
-    for (mut pass, roots) in recorder.passes.drain(..) {
+    let passes: Vec<_> = recorder.passes.drain(..).collect();
+    for (_, roots) in &passes {
         roots.iter().for_each(|root| graph.add(root));
+    }
+    graph.forget(&probes.leaves);
+    let mut calls = std::mem::take(&mut recorder.calls);
+    calls
+        .iter_mut()
+        .for_each(|call| call.forget_all_but(&graph));
+    let passes = passes.into_iter().map(|(mut pass, _)| {
         pass.reached = match &pass.inputs {
             None => graph.ancestors(pass.roots.iter().copied()),
             Some(inputs) => graph.between(&pass.roots, inputs),
         };
-        passes.push(pass);
-    }
+        pass
+    });
+    let passes = passes.collect();
     let losses = losses.iter().map(Tensor::detach).collect();
     Ok(Step {
         start,
         end: state(record),
-        calls: std::mem::take(&mut recorder.calls),
+        calls,
         passes,
         losses,
         grads: std::mem::take(&mut recorder.grads),
         graph,
+        probes,
     })
 }

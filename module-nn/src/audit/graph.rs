@@ -41,6 +41,25 @@ impl Graph {
         }
     }
 
+    /// Takes out leaves and all that was computed from nothing else, as if they had never been tracked.
+    pub(super) fn forget(&mut self, leaves: &[u64]) {
+        let mut nodes: Vec<u64> = self.nodes.keys().copied().collect();
+        // Each node is younger than those of its inputs.
+        nodes.sort_unstable();
+        let mut forgotten: HashSet<u64> = leaves.iter().copied().collect();
+        for node in nodes {
+            let Some(info) = self.nodes.get_mut(&node) else {
+                continue;
+            };
+            let had_inputs = !info.inputs.is_empty();
+            info.inputs.retain(|input| !forgotten.contains(input));
+            if forgotten.contains(&node) || (had_inputs && info.inputs.is_empty()) {
+                forgotten.insert(node);
+                self.nodes.remove(&node);
+            }
+        }
+    }
+
     pub(super) fn get(&self, node: u64) -> Option<&NodeInfo> {
         self.nodes.get(&node)
     }

@@ -9,8 +9,10 @@ mod finding;
 mod graph;
 mod kind;
 mod options;
+mod probe;
 mod record;
 mod report;
+mod rows;
 mod run;
 mod stats;
 

@@ -48,6 +48,8 @@ pub(super) struct AuditOptions {
     pub(super) accumulates: bool,
     /// The learning rates of the optimizers that it was shown.
     pub(super) learning_rates: Vec<f64>,
+    /// The keys that a load was meant to bring and did not.
+    pub(super) not_loaded: Vec<String>,
     pub(super) exceptions: Vec<Exception>,
 }
 
@@ -58,6 +60,7 @@ impl Default for AuditOptions {
             thresholds: AuditThresholds::default(),
             accumulates: false,
             learning_rates: Vec::new(),
+            not_loaded: Vec::new(),
             exceptions: Vec::new(),
         }
     }

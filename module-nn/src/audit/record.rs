@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::graph::Graph;
 use super::options::AuditOptions;
+use super::probe::Probes;
 use super::stats::{Stats, same_values};
 use crate::module::ModuleId;
 use crate::{Buffer, GraphNode, Module, Parameter, Tensor};
@@ -64,6 +65,8 @@ pub(super) struct Step {
     pub(super) grads: HashMap<u64, GradSlot>,
     /// The nodes behind all calls, passes and losses.
     pub(super) graph: Graph,
+    /// What gradients with respect to inputs have shown.
+    pub(super) probes: Probes,
 }
 
 /// The state of a model; handles, because tensors do not change.
@@ -170,6 +173,15 @@ pub(super) struct PassRecord {
     pub(super) stale: Vec<usize>,
     /// The numbers of all nodes that it can reach.
     pub(super) reached: HashSet<u64>,
+}
+
+impl CallRecord {
+    /// Makes tensors whose nodes are not in the graph untracked ones.
+    pub(super) fn forget_all_but(&mut self, graph: &Graph) {
+        for seen in self.inputs.iter_mut().chain(&mut self.outputs) {
+            seen.node = seen.node.filter(|&node| graph.get(node).is_some());
+        }
+    }
 }
 
 impl Step {

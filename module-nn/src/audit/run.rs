@@ -1,4 +1,5 @@
-use super::checks::CHECKS;
+use super::check::Check;
+use super::checks::{CHECKS, CHECKS_OF_EVALUATION};
 use super::engine;
 use super::finding::Finding;
 use super::kind::{FindingKind, Severity};
@@ -6,7 +7,7 @@ use super::options::{AuditOptions, AuditThresholds, Exception};
 use super::record::Record;
 use super::report::{AllowedFinding, AuditReport, UnusedException};
 use crate::optim::Optimizer;
-use crate::{Error, Module, Result, Select, Tensor, Tensors};
+use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 
 /// Watches the first steps of a training and reports what makes it fail silently: parts that no gradient
 /// reaches, modules in the wrong mode, gradients that were not zeroed, optimizers that miss a part, and
@@ -125,6 +126,29 @@ impl<'m> Audit<'m> {
         self
     }
 
+    /// Tells of a load before the training: what was meant to be loaded and kept its values is reported.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::audit::{Audit, FindingKind};
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Linear::new(2, 1)?, Linear::new(2, 1)?];
+    /// let mut state = model.state_dict()?;
+    /// state.remove("1.bias");
+    /// let loaded = model.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
+    /// let report = Audit::new(&model).loaded(&loaded).evaluate(|| Ok(()))?;
+    /// assert_eq!(report.findings()[0].kind, FindingKind::FreshAfterLoad);
+    /// assert_eq!(report.findings()[0].path, "1");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn loaded(mut self, report: &LoadReport) -> Self {
+        let keys = report.not_loaded.iter().cloned();
+        self.options.not_loaded.extend(keys);
+        self
+    }
+
     /// Declares that findings of a kind are meant to be at the paths that `select` covers. The report lists them
     /// with the reason, and exceptions for which there was nothing.
     ///
@@ -173,11 +197,46 @@ impl<'m> Audit<'m> {
     /// Those of `step`; no step, a malformed selection or an exception without a reason. The findings are no
     /// error: see [`AuditReport::deny`].
     pub fn run<L: Tensors>(&self, mut step: impl FnMut(usize) -> Result<L>) -> Result<AuditReport> {
-        self.run_each(&mut |number| {
+        self.run_each(CHECKS, &self.options, &mut |number| {
             let losses = step(number)?;
             let mut tensors = Vec::new();
             losses.for_each(&mut |loss| tensors.push(loss.clone()));
             Ok(tensors)
+        })
+    }
+
+    /// Runs an evaluation of the model and reports modules that it calls in training mode, and values that were meant
+    /// to be [loaded](Self::loaded) and were not.
+    ///
+    /// # Errors
+    ///
+    /// Those of `evaluation`, and as [`run`](Self::run).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::audit::{Audit, FindingKind};
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Sequential::new().push(Linear::new(4, 4)?).push(Dropout::new(0.5)?);
+    /// let x = Tensor::randn([8, 4], DType::F32)?;
+    /// let evaluate = || no_grad(|| model.call(x.clone())).map(drop);
+    /// let report = Audit::new(&model).evaluate(evaluate)?;
+    /// assert_eq!(report.findings()[0].kind, FindingKind::TrainModeEvaluation);
+    /// assert_eq!(report.findings()[0].path, "1");
+    /// model.eval();
+    /// assert!(Audit::new(&model).evaluate(evaluate)?.is_clean());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn evaluate(&self, evaluation: impl FnOnce() -> Result<()>) -> Result<AuditReport> {
+        let mut options = self.options.clone();
+        options.steps = 1;
+        let mut evaluation = Some(evaluation);
+        self.run_each(CHECKS_OF_EVALUATION, &options, &mut |_| {
+            evaluation
+                .take()
+                .map_or(Ok(()), |evaluation| evaluation())?;
+            Ok(Vec::new())
         })
     }
 
@@ -196,8 +255,12 @@ impl<'m> Audit<'m> {
         Ok(report)
     }
 
-    fn run_each(&self, step: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<AuditReport> {
-        let options = &self.options;
+    fn run_each(
+        &self,
+        checks: &[&dyn Check],
+        options: &AuditOptions,
+        step: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
+    ) -> Result<AuditReport> {
         if options.steps == 0 {
             let problem = "must be at least 1, or nothing is watched";
             return Err(Error::argument("audit", "steps", 0, problem));
@@ -210,13 +273,13 @@ impl<'m> Audit<'m> {
             }
         }
         let record = engine::watch(self.model.0, options.clone(), step)?;
-        Ok(crate::no_grad(|| report(&record)))
+        Ok(crate::no_grad(|| report(&record, checks)))
     }
 }
 
-fn report(record: &Record<'_>) -> AuditReport {
+fn report(record: &Record<'_>, checks: &[&dyn Check]) -> AuditReport {
     let mut found = Vec::new();
-    for check in CHECKS {
+    for check in checks {
         check.check(record, &mut found);
     }
     let exceptions = &record.options.exceptions;

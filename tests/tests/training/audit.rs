@@ -1,0 +1,11 @@
+//! The audit of training: a finding for each silent failure, and none for networks that train as they should.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod data;
+mod healthy;
+mod modes;
+mod reach;
+mod steps;
+mod support;
+mod values;
+mod whole;

@@ -9,8 +9,8 @@ use super::graph::Graph;
 use super::options::AuditOptions;
 use super::probe::{is_probing, probe};
 use super::record::{
-    BufferRecord, CallRecord, GradSlot, Mode, ModuleRecord, ParameterRecord, ParameterState,
-    PassRecord, Record, Seen, State, Step, lock,
+    BufferRecord, CallRecord, GradSlot, KnownNumbers, Mode, ModuleRecord, ParameterRecord,
+    ParameterState, PassRecord, Record, Seen, State, Step, lock,
 };
 use crate::autograd::{PassEvent, watch_passes};
 use crate::hooks::{register_module_forward_hook_with, register_module_forward_pre_hook};
@@ -115,11 +115,8 @@ fn mode(module: &dyn Module) -> Option<Mode> {
 }
 
 fn state(record: &Record<'_>) -> State {
-    let parameters = record.parameters.iter().map(|known| ParameterState {
-        value: known.parameter.detach(),
-        grad: known.parameter.grad(),
-        requires_grad: known.parameter.requires_grad(),
-    });
+    let parameters = record.parameters.iter();
+    let parameters = parameters.map(|known| ParameterState::of(known.parameter));
     State {
         parameters: parameters.collect(),
         buffers: record
@@ -350,6 +347,7 @@ fn watch_step(
         passes,
         losses,
         grads: std::mem::take(&mut recorder.grads),
+        known: KnownNumbers::default(),
         graph,
         probes,
     })

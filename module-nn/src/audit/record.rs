@@ -1,13 +1,13 @@
 //! What was seen of the steps of a training.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::graph::Graph;
 use super::options::AuditOptions;
 use super::probe::Probes;
-use super::stats::{Stats, same_values};
+use super::stats::{Stats, change, same_values};
 use crate::module::ModuleId;
 use crate::{Buffer, GraphNode, Module, Parameter, Tensor};
 
@@ -65,10 +65,21 @@ pub(super) struct Step {
     pub(super) losses: Vec<Tensor>,
     /// The gradients that arrived at parameters and at what went into calls and came out, by node.
     pub(super) grads: HashMap<u64, GradSlot>,
+    /// What was asked for before.
+    pub(super) known: KnownNumbers,
     /// The nodes behind all calls, passes and losses.
     pub(super) graph: Graph,
     /// What gradients with respect to inputs have shown.
     pub(super) probes: Probes,
+}
+
+/// Numbers that several checks ask for.
+#[derive(Default)]
+pub(super) struct KnownNumbers {
+    /// Of gradients, by node.
+    grads: RefCell<HashMap<u64, Option<Stats>>>,
+    /// How far each parameter was moved.
+    changes: RefCell<HashMap<usize, Option<f64>>>,
 }
 
 /// The state of a model; handles, because tensors do not change.
@@ -86,6 +97,24 @@ pub(super) struct ParameterState {
     pub(super) grad: Option<Tensor>,
     /// Whether it is trained.
     pub(super) requires_grad: bool,
+    /// Of the value, once somebody asked.
+    stats: OnceCell<Stats>,
+}
+
+impl ParameterState {
+    pub(super) fn of(parameter: &Parameter) -> Self {
+        Self {
+            value: parameter.detach(),
+            grad: parameter.grad(),
+            requires_grad: parameter.requires_grad(),
+            stats: OnceCell::new(),
+        }
+    }
+
+    /// The statistics of the value.
+    pub(super) fn stats(&self) -> Stats {
+        *self.stats.get_or_init(|| Stats::of(&self.value))
+    }
 }
 
 /// The mode flag of a module.
@@ -131,7 +160,7 @@ pub(super) struct Seen {
     /// The gradient that arrived there, the last one if there were several passes.
     grad: GradSlot,
     /// Once somebody asked.
-    stats: RefCell<Option<Stats>>,
+    stats: OnceCell<Stats>,
 }
 
 impl Seen {
@@ -140,7 +169,7 @@ impl Seen {
             tensor: tensor.detach(),
             node: node.map(GraphNode::id),
             grad: Arc::default(),
-            stats: RefCell::default(),
+            stats: OnceCell::new(),
         }
     }
 
@@ -156,8 +185,7 @@ impl Seen {
 
     /// The statistics of the values.
     pub(super) fn stats(&self) -> Stats {
-        let mut stats = self.stats.borrow_mut();
-        *stats.get_or_insert_with(|| Stats::of(&self.tensor))
+        *self.stats.get_or_init(|| Stats::of(&self.tensor))
     }
 }
 
@@ -197,6 +225,23 @@ impl Step {
     /// The gradient that arrived at a node: a parameter's, or that of what went into a call or came out.
     pub(super) fn grad_of(&self, node: u64) -> Option<Tensor> {
         self.grads.get(&node).and_then(|slot| lock(slot).clone())
+    }
+
+    /// The statistics of the gradient that arrived at a node.
+    pub(super) fn grad_stats(&self, node: u64) -> Option<Stats> {
+        let mut known = self.known.grads.borrow_mut();
+        let compute = || self.grad_of(node).map(|grad| Stats::of(&grad));
+        *known.entry(node).or_insert_with(compute)
+    }
+
+    /// The norm of what the step added to a parameter.
+    pub(super) fn change(&self, parameter: usize) -> Option<f64> {
+        let states = [&self.start, &self.end];
+        let [before, after] = states.map(|state| &state.parameters[parameter].value);
+        let mut known = self.known.changes.borrow_mut();
+        *known
+            .entry(parameter)
+            .or_insert_with(|| change(before, after))
     }
 
     /// Whether a pass of this step adds a gradient to this leaf.

@@ -18,38 +18,43 @@ pub(super) struct Stats {
 
 impl Stats {
     pub(super) fn of(tensor: &Tensor) -> Self {
-        let values = values(tensor).unwrap_or_default();
-        let mut stats = Self {
-            count: values.len(),
-            ..Self::default()
-        };
-        // In blocks whose sums are f32, which vector instructions add.
+        let mut stats = Self::default();
         let mut squares = 0.0;
-        for block in values.chunks(256) {
-            let (mut sum, mut max) = (0.0_f32, 0.0_f32);
-            for &value in block {
-                sum += value * value;
-                max = max.max(value.abs());
-            }
-            if sum.is_finite() {
-                squares += f64::from(sum);
-                stats.max_abs = stats.max_abs.max(max.into());
-                continue;
-            }
-            for &value in block {
-                match value {
-                    _ if value.is_nan() => stats.nan += 1,
-                    _ if value.is_infinite() => stats.infinite += 1,
-                    _ => {
-                        squares += f64::from(value).powi(2);
-                        stats.max_abs = stats.max_abs.max(value.abs().into());
-                    }
-                }
-            }
-        }
+        for_each_block(tensor, &mut |block| squares += stats.add(block));
         let finite = stats.count - stats.nan - stats.infinite;
         stats.rms = (squares / finite.max(1) as f64).sqrt();
         stats
+    }
+
+    /// Adds values, and gives the sum of their squares.
+    fn add(&mut self, block: &[f32]) -> f64 {
+        self.count += block.len();
+        // In lanes, which vector instructions add.
+        let (mut sums, mut largest) = ([0.0_f32; 8], [0.0_f32; 8]);
+        for values in block.chunks(8) {
+            for ((&value, sum), max) in values.iter().zip(&mut sums).zip(&mut largest) {
+                *sum += value * value;
+                *max = max.max(value.abs());
+            }
+        }
+        let sum: f32 = sums.iter().sum();
+        if sum.is_finite() {
+            let max = largest.into_iter().fold(0.0, f32::max);
+            self.max_abs = self.max_abs.max(max.into());
+            return sum.into();
+        }
+        let mut squares = 0.0;
+        for &value in block {
+            match value {
+                _ if value.is_nan() => self.nan += 1,
+                _ if value.is_infinite() => self.infinite += 1,
+                _ => {
+                    squares += f64::from(value).powi(2);
+                    self.max_abs = self.max_abs.max(value.abs().into());
+                }
+            }
+        }
+        squares
     }
 
     /// Whether every value is finite.
@@ -60,6 +65,29 @@ impl Stats {
     /// The root of the sum of the squares.
     pub(super) fn norm(&self) -> f64 {
         self.rms * (self.count as f64).sqrt()
+    }
+}
+
+const BLOCK: usize = 256;
+
+/// Shows the values in row-major order as `F32`, in blocks; none of a tensor that holds none, or none that is a real
+/// floating-point number.
+fn for_each_block(tensor: &Tensor, f: &mut dyn FnMut(&[f32])) {
+    let bytes = tensor
+        .as_le_bytes()
+        .filter(|_| tensor.dtype() == DType::F32);
+    let Some(bytes) = bytes else {
+        values(tensor).unwrap_or_default().chunks(BLOCK).for_each(f);
+        return;
+    };
+    // Where they lie, because most of the time goes into reading weights and gradients.
+    let mut block = [0.0; BLOCK];
+    for bytes in bytes.chunks(4 * BLOCK) {
+        let values = bytes.as_chunks::<4>().0;
+        for (value, &bytes) in block.iter_mut().zip(values) {
+            *value = f32::from_le_bytes(bytes);
+        }
+        f(&block[..values.len()]);
     }
 }
 
@@ -89,10 +117,19 @@ pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
 
 /// The root of the sum of the squares of what was added to a tensor; `None` where it has no values, or others.
 pub(super) fn change(before: &Tensor, after: &Tensor) -> Option<f64> {
+    if before.shares_memory_with(after) {
+        return Some(0.0);
+    }
     let (before, after) = (values(before)?, values(after)?);
-    let squares = before
-        .iter()
-        .zip(&after)
-        .map(|(a, b)| (f64::from(*b) - f64::from(*a)).powi(2));
+    let blocks = before.chunks(BLOCK).zip(after.chunks(BLOCK));
+    let squares = blocks.map(|(before, after)| {
+        let mut sums = [0.0_f32; 8];
+        for (before, after) in before.chunks(8).zip(after.chunks(8)) {
+            for ((before, after), sum) in before.iter().zip(after).zip(&mut sums) {
+                *sum += (after - before) * (after - before);
+            }
+        }
+        f64::from(sums.iter().sum::<f32>())
+    });
     Some(squares.sum::<f64>().sqrt())
 }

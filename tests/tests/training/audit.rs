@@ -5,6 +5,7 @@ mod data;
 mod healthy;
 mod modes;
 mod reach;
+mod report;
 mod steps;
 mod support;
 mod values;

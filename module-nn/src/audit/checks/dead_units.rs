@@ -14,30 +14,32 @@ pub(in crate::audit) struct DeadUnits;
 
 impl Check for DeadUnits {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        let mut layers: BTreeMap<usize, Layer> = BTreeMap::new();
+        // A module may be called several times in a step, each time as another layer.
+        let mut layers: BTreeMap<(usize, usize), Layer> = BTreeMap::new();
         for step in &record.steps {
+            let mut times = vec![0; record.modules.len()];
             for (_, module, call) in step.model_calls() {
-                let seen = match record.modules[module].kind {
-                    "ReLU" | "ReLU6" => call.outputs.first(),
-                    _ => call
+                let seen = match is_relu(record, module) {
+                    true => call.outputs.first(),
+                    false => call
                         .inputs
                         .first()
-                        .filter(|input| is_rectified(step, input)),
+                        .filter(|input| is_rectified(record, step, input)),
                 };
+                times[module] += 1;
                 // Where the operation is called inside a container, its first child is the one that is given it.
                 let is_container = record
                     .modules
                     .iter()
                     .any(|other| other.parent == Some(module));
-                if let Some(seen) = seen
-                    .filter(|seen| !is_container && seen.node.is_some_and(|it| step.reaches(it)))
-                {
-                    layers.entry(module).or_default().add(seen);
+                let reached = |seen: &&Seen| seen.node.is_some_and(|node| step.reaches(node));
+                if let Some(seen) = seen.filter(reached).filter(|_| !is_container) {
+                    layers.entry((module, times[module])).or_default().add(seen);
                 }
             }
         }
         let bounds = &record.options.thresholds;
-        for (module, layer) in layers {
+        for ((module, _), layer) in layers {
             let units = layer.alive.len();
             let dead = layer.alive.iter().filter(|alive| !**alive).count();
             let fraction = dead as f64 / units.max(1) as f64;
@@ -50,9 +52,9 @@ impl Check for DeadUnits {
                 continue;
             }
             let name = record.name_module(module);
-            let of = match record.modules[module].kind {
-                "ReLU" | "ReLU6" => format!("that {name} gives"),
-                _ => format!("that a ReLU before {name} gives"),
+            let of = match is_relu(record, module) {
+                true => format!("that {name} gives"),
+                false => format!("that a ReLU before {name} gives"),
             };
             let severity = if is_all {
                 Severity::Error
@@ -111,8 +113,18 @@ impl Layer {
     }
 }
 
-/// Whether a tensor is what a ReLU gave, not counting changes of shape.
-fn is_rectified(step: &Step, input: &Seen) -> bool {
+fn is_relu(record: &Record<'_>, module: usize) -> bool {
+    ["ReLU", "ReLU6"].contains(&record.modules[module].kind)
+}
+
+/// Whether a tensor is what the operation gave, and no module of it.
+fn is_rectified(record: &Record<'_>, step: &Step, input: &Seen) -> bool {
     let info = input.node.and_then(|node| step.graph.get(node));
-    info.is_some_and(|info| info.name == "relu")
+    let by_module = || {
+        let mut calls = step
+            .model_calls()
+            .filter(|(_, module, _)| is_relu(record, *module));
+        calls.any(|(_, _, call)| call.outputs.iter().any(|output| output.node == input.node))
+    };
+    info.is_some_and(|info| info.name == "relu") && !by_module()
 }

@@ -4,7 +4,6 @@ use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::{Record, Step};
-use crate::audit::stats::Stats;
 
 /// Weights whose gradient is far smaller than those of others, and the first module whose values are far larger than
 /// what the model is given.
@@ -23,9 +22,9 @@ fn relative_gradient(record: &Record<'_>, parameter: usize) -> Option<f64> {
     let leaf = record.parameters[parameter].leaf;
     let steps = record.steps.iter().filter(|step| step.trains(leaf));
     let ratios = steps.filter_map(|step| {
-        let value = &step.start.parameters[parameter].value;
-        let (weight, grad) = (Stats::of(value), Stats::of(step.grad_of(leaf).as_ref()?));
-        let is_matrix = value.shape().len() > 1 && weight.rms > 0.0 && grad.is_finite();
+        let state = &step.start.parameters[parameter];
+        let (weight, grad) = (state.stats(), step.grad_stats(leaf)?);
+        let is_matrix = state.value.shape().len() > 1 && weight.rms > 0.0 && grad.is_finite();
         is_matrix.then(|| grad.norm() / weight.norm())
     });
     ratios.reduce(f64::max)

@@ -41,10 +41,11 @@ impl Check for NonFiniteValue {
                 .collect();
             // Of a module and what it holds, the inner one, which is over first.
             made.sort_by_key(|(_, _, call)| call.nodes.1);
-            let parameter =
-                record.parameters.iter().enumerate().find(|(index, _)| {
-                    !Stats::of(&step.start.parameters[*index].value).is_finite()
-                });
+            let parameter = record
+                .parameters
+                .iter()
+                .enumerate()
+                .find(|(index, _)| !step.start.parameters[*index].stats().is_finite());
             let finding = match (parameter, made.first()) {
                 (Some((_, known)), _) => finding(&known.path)
                     .message(format!("it held a NaN or an infinity before step {number}, and {symptom}"))
@@ -96,8 +97,8 @@ fn symptom(record: &Record<'_>, step: &Step) -> Option<&'static str> {
         return Some("the loss is not finite");
     }
     let bad = |parameter: usize| {
-        let grad = step.grad_of(record.parameters[parameter].leaf);
-        grad.is_some_and(|grad| !Stats::of(&grad).is_finite())
+        let grad = step.grad_stats(record.parameters[parameter].leaf);
+        grad.is_some_and(|grad| !grad.is_finite())
     };
     if (0..record.parameters.len()).any(bad) {
         return Some("a gradient is not finite");

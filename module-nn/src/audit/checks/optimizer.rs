@@ -4,7 +4,6 @@ use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
-use crate::audit::stats::{Stats, change};
 
 /// Parameters that no step moves though each has a gradient: some, while others move, or all.
 pub(in crate::audit) struct OptimizerMissesParameter;
@@ -18,19 +17,21 @@ impl Check for OptimizerMissesParameter {
             let has_gradient = record.steps.iter().any(|step| {
                 let is_trained =
                     step.end.parameters[index].requires_grad && step.trains(known.leaf);
-                let grad = step.grad_of(known.leaf).filter(|_| is_trained);
-                grad.is_some_and(|grad| {
-                    let stats = Stats::of(&grad);
-                    stats.max_abs > 0.0 && stats.is_finite()
-                })
+                let grad = step.grad_stats(known.leaf).filter(|_| is_trained);
+                grad.is_some_and(|stats| stats.max_abs > 0.0 && stats.is_finite())
             });
             if has_gradient {
                 still.push((index, is_moved));
             }
         }
         if moved > 0 {
-            let rate = smallest_rate(record);
-            still.retain(|&(index, is_moved)| !is_moved && !is_rounded_away(record, index, rate));
+            still.retain(|(_, is_moved)| !is_moved);
+            let rate = if still.is_empty() {
+                None
+            } else {
+                smallest_rate(record)
+            };
+            still.retain(|&(index, _)| !is_rounded_away(record, index, rate));
         }
         let rates = &record.options.learning_rates;
         if still.is_empty() || (moved == 0 && record.options.accumulates) {
@@ -81,23 +82,18 @@ impl Check for OptimizerMissesParameter {
 /// Whether a parameter is moved by more than the rounding of a few of its elements.
 fn is_noticeable(record: &Record<'_>, parameter: usize) -> bool {
     record.steps.iter().any(|step| {
-        let states = [&step.start, &step.end];
-        let [before, after] = states.map(|state| &state.parameters[parameter].value);
-        let norm = Stats::of(before).norm();
-        change(before, after).is_some_and(|change| change > 1e-7 * norm)
+        let norm = step.start.parameters[parameter].stats().norm();
+        step.change(parameter)
+            .is_some_and(|change| change > 1e-7 * norm)
     })
 }
 
 /// The smallest proportion of a step to its gradient, of the parameters that move.
 fn smallest_rate(record: &Record<'_>) -> Option<f64> {
-    let steps = record.steps.iter();
-    let rates = steps.flat_map(|step| {
+    let rates = record.steps.iter().flat_map(|step| {
         let parameters = record.parameters.iter().enumerate();
         parameters.filter_map(|(index, known)| {
-            let [before, after] =
-                [&step.start, &step.end].map(|state| &state.parameters[index].value);
-            let step_size = change(before, after)?;
-            let rate = step_size / Stats::of(&step.grad_of(known.leaf)?).norm();
+            let rate = step.change(index)? / step.grad_stats(known.leaf)?.norm();
             Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0)
         })
     });
@@ -108,10 +104,8 @@ fn smallest_rate(record: &Record<'_>) -> Option<f64> {
 /// normalization is no more than rounding errors.
 fn is_rounded_away(record: &Record<'_>, parameter: usize, rate: Option<f64>) -> bool {
     let leaf = record.parameters[parameter].leaf;
-    let grads = record.steps.iter().filter_map(|step| step.grad_of(leaf));
-    let largest = grads
-        .map(|grad| Stats::of(&grad).max_abs)
-        .fold(0.0, f64::max);
-    let value = Stats::of(&record.steps[0].start.parameters[parameter].value);
+    let grads = record.steps.iter().filter_map(|step| step.grad_stats(leaf));
+    let largest = grads.map(|grad| grad.max_abs).fold(0.0, f64::max);
+    let value = record.steps[0].start.parameters[parameter].stats();
     rate.is_some_and(|rate| rate * largest < 1e-6 * value.max_abs)
 }

@@ -4,7 +4,6 @@ use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
-use crate::audit::stats::{Stats, change};
 
 /// Weights that a step changes by more than they are. A weight that starts at nearly nothing has no size to compare
 /// with.
@@ -19,15 +18,14 @@ impl Check for UpdateSize {
         let mut large = Vec::new();
         for (index, known) in record.parameters.iter().enumerate() {
             let ratios = record.steps.iter().filter_map(|step| {
-                let [before, after] =
-                    [&step.start, &step.end].map(|state| &state.parameters[index].value);
+                let before = &step.start.parameters[index];
                 // What was set by hand is no step.
-                if before.shape().len() < 2 || !step.trains(known.leaf) || !step.moved(index) {
+                if before.value.shape().len() < 2 || !step.trains(known.leaf) {
                     return None;
                 }
-                let weight = Stats::of(before);
+                let weight = before.stats();
                 let is_sized = weight.rms > NOTHING && weight.is_finite();
-                Some(change(before, after)? / weight.norm()).filter(|_| is_sized)
+                Some(step.change(index)? / weight.norm()).filter(|_| is_sized)
             });
             let largest = ratios.fold(0.0, f64::max);
             if largest.is_finite() && largest > bound {

@@ -29,7 +29,7 @@ impl Forward for Skipping {
 
 #[test]
 fn pitfall_32_a_parameter_that_the_loss_does_not_reach() {
-    shows(FindingKind::UnreachedParameter, "second.weight", |bug| {
+    shows(FindingKind::UnreachedParameter, "second", |bug| {
         let model = Skipping {
             first: Linear::new(6, 16)?,
             second: Linear::new(16, 16)?,
@@ -67,7 +67,7 @@ impl Forward for Discarding {
 
 #[test]
 fn pitfall_35_an_output_that_is_computed_and_discarded() {
-    let report = shows(FindingKind::UnreachedParameter, "mlp.weight", |bug| {
+    let report = shows(FindingKind::UnreachedParameter, "mlp", |bug| {
         let model = Discarding {
             mlp: Linear::new(4, 4)?,
             w: Parameter::new(rows(1, 4)?)?,

@@ -43,7 +43,7 @@ fn pitfall_19_weights_that_a_partial_load_left_fresh() {
         let state = Net::new(false)?.state_dict()?;
         // Of another version, which has the layer under another name.
         let state = match bug {
-            true => Remap::new().rename("hidden.", "body.")?.apply(&state)?,
+            true => Remap::new().rename("hidden.", "body.").apply(&state)?,
             false => state,
         };
         let report = model.load_state_dict_with(&state, LoadOptions::new().strict(false))?;

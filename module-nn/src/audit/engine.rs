@@ -9,8 +9,8 @@ use super::graph::Graph;
 use super::options::AuditOptions;
 use super::probe::{is_probing, probe};
 use super::record::{
-    BufferRecord, CallRecord, Mode, ModuleRecord, ParameterRecord, ParameterState, PassRecord,
-    Record, Seen, State, Step, lock,
+    BufferRecord, CallRecord, GradSlot, Mode, ModuleRecord, ParameterRecord, ParameterState,
+    PassRecord, Record, Seen, State, Step, lock,
 };
 use crate::autograd::{PassEvent, watch_passes};
 use crate::hooks::{register_module_forward_hook_with, register_module_forward_pre_hook};
@@ -72,11 +72,7 @@ fn survey(model: &dyn Module, options: AuditOptions) -> Record<'_> {
         }
         for (path, buffer) in module.named_buffers_with(walk) {
             let number = *buffers.entry(buffer.id()).or_insert_with(|| {
-                record.buffers.push(BufferRecord {
-                    path,
-                    module: index,
-                    buffer,
-                });
+                record.buffers.push(BufferRecord { path, buffer });
                 record.buffers.len() - 1
             });
             own.buffers.push(number);
@@ -153,6 +149,7 @@ struct Recorder {
     watched: HashSet<u64>,
     /// Each watches one gradient.
     hooks: Vec<GradHookHandle>,
+    grads: HashMap<u64, GradSlot>,
 }
 
 impl Recorder {
@@ -170,16 +167,13 @@ impl Recorder {
             nodes: Vec::new(),
             watched: HashSet::new(),
             hooks: Vec::new(),
+            grads: HashMap::new(),
         }
     }
 
     fn begin_call(&mut self, module: &dyn Module, inputs: &[Tensor]) -> Result<()> {
         let id = module.id();
         let own = self.modules.get(&id).copied();
-        let foreign_leaves = match own {
-            Some(_) => Vec::new(),
-            None => module.parameters().map(|it| it.graph_node().id()).collect(),
-        };
         let call = CallRecord {
             module: own,
             id,
@@ -191,7 +185,6 @@ impl Recorder {
             grad_enabled: is_grad_enabled(),
             recomputed: self.passing > 0,
             nodes: (next_node(), u64::MAX),
-            foreign_leaves,
         };
         self.running.push(self.calls.len());
         self.calls.push(call);
@@ -229,17 +222,36 @@ impl Recorder {
             return Ok(seen);
         };
         if self.watched.insert(node.id()) || again {
-            let slot = seen.slot();
-            let watch = move |grad: &Tensor| {
-                if !is_probing() {
-                    *lock(&slot) = Some(grad.detach());
-                }
-                Ok(None)
-            };
-            self.hooks.push(tensor.register_hook(watch)?);
+            self.watch_grad(tensor, node.id(), seen.slot())?;
         }
         self.nodes.push(node);
         Ok(seen)
+    }
+
+    fn watch_grad(&mut self, tensor: &Tensor, node: u64, slot: GradSlot) -> Result<()> {
+        self.grads.entry(node).or_insert_with(|| slot.clone());
+        let watch = move |grad: &Tensor| {
+            if !is_probing() {
+                *lock(&slot) = Some(grad.detach());
+            }
+            Ok(None)
+        };
+        self.hooks.push(tensor.register_hook(watch)?);
+        Ok(())
+    }
+
+    /// Watches the parameters that are trained by now.
+    fn watch_parameters(&mut self) {
+        for index in 0..self.parameters.len() {
+            let tensor = self.parameters[index].0.tensor();
+            let Some(node) = tensor.graph_node() else {
+                continue;
+            };
+            if self.watched.insert(node.id()) {
+                // Only an untracked tensor is refused.
+                let _ = self.watch_grad(&tensor, node.id(), GradSlot::default());
+            }
+        }
     }
 
     fn see_pass(&mut self, event: PassEvent<'_>) {
@@ -247,6 +259,7 @@ impl Recorder {
             PassEvent::Begin { .. } if is_probing() => self.passing += 1,
             PassEvent::Begin { roots, inputs } => {
                 self.passing += 1;
+                self.watch_parameters();
                 let stale = self.parameters.iter().enumerate();
                 let stale = stale.filter(|(_, (parameter, before))| {
                     let now = parameter.grad();
@@ -332,6 +345,7 @@ fn watch_step(
         calls,
         passes,
         losses,
+        grads: std::mem::take(&mut recorder.grads),
         graph,
         probes,
     })

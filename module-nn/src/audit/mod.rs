@@ -2,6 +2,7 @@
 
 mod check;
 mod checks;
+mod cuts;
 mod engine;
 mod error;
 mod finding;

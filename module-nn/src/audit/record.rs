@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::graph::Graph;
 use super::options::AuditOptions;
 use super::probe::Probes;
-use super::stats::Stats;
+use super::stats::{Stats, same_values};
 use crate::module::ModuleId;
 use crate::{Buffer, GraphNode, Module, Parameter, Tensor};
 
@@ -46,8 +46,6 @@ pub(super) struct ParameterRecord<'m> {
 
 pub(super) struct BufferRecord<'m> {
     pub(super) path: String,
-    /// The first module that holds it, as an index.
-    pub(super) module: usize,
     pub(super) buffer: &'m Buffer,
 }
 
@@ -63,6 +61,8 @@ pub(super) struct Step {
     pub(super) passes: Vec<PassRecord>,
     /// What the closure returned.
     pub(super) losses: Vec<Tensor>,
+    /// The gradients that arrived at parameters and at what went into calls and came out, by node.
+    pub(super) grads: HashMap<u64, GradSlot>,
     /// The nodes behind all calls, passes and losses.
     pub(super) graph: Graph,
     /// What gradients with respect to inputs have shown.
@@ -115,9 +115,10 @@ pub(super) struct CallRecord {
     pub(super) recomputed: bool,
     /// The nodes that were made during the call have numbers from the first to before the second.
     pub(super) nodes: (u64, u64),
-    /// The leaves of the parameters of a module that is not part of the model.
-    pub(super) foreign_leaves: Vec<u64>,
 }
+
+/// Where a hook puts a gradient: that of the last pass.
+pub(super) type GradSlot = Arc<Mutex<Option<Tensor>>>;
 
 /// A tensor that went into a call or came out of one.
 pub(super) struct Seen {
@@ -126,7 +127,7 @@ pub(super) struct Seen {
     /// The number of its node, if it was tracked.
     pub(super) node: Option<u64>,
     /// The gradient that arrived there, the last one if there were several passes.
-    grad: Arc<Mutex<Option<Tensor>>>,
+    grad: GradSlot,
     /// Once somebody asked.
     stats: RefCell<Option<Stats>>,
 }
@@ -142,7 +143,7 @@ impl Seen {
     }
 
     /// Where a hook puts the gradient.
-    pub(super) fn slot(&self) -> Arc<Mutex<Option<Tensor>>> {
+    pub(super) fn slot(&self) -> GradSlot {
         self.grad.clone()
     }
 
@@ -184,6 +185,18 @@ impl CallRecord {
 }
 
 impl Step {
+    /// Whether the step changed the value of a parameter.
+    pub(super) fn moved(&self, parameter: usize) -> bool {
+        let [before, after] =
+            [&self.start, &self.end].map(|state| &state.parameters[parameter].value);
+        !same_values(before, after)
+    }
+
+    /// The gradient that arrived at a node: a parameter's, or that of what went into a call or came out.
+    pub(super) fn grad_of(&self, node: u64) -> Option<Tensor> {
+        self.grads.get(&node).and_then(|slot| lock(slot).clone())
+    }
+
     /// Whether a pass of this step adds a gradient to this leaf.
     pub(super) fn trains(&self, leaf: u64) -> bool {
         let adding = self.passes.iter().filter(|pass| pass.inputs.is_none());

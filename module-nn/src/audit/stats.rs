@@ -75,3 +75,24 @@ pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
         _ => None,
     }
 }
+
+/// Whether two tensors hold the same values.
+pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
+    if a.shares_memory_with(b) {
+        return true;
+    }
+    match (a.as_le_bytes(), b.as_le_bytes()) {
+        (Some(a), Some(b)) => a == b,
+        _ => values(a) == values(b),
+    }
+}
+
+/// The root of the sum of the squares of what was added to a tensor; `None` where it has no values, or others.
+pub(super) fn change(before: &Tensor, after: &Tensor) -> Option<f64> {
+    let (before, after) = (values(before)?, values(after)?);
+    let squares = before
+        .iter()
+        .zip(&after)
+        .map(|(a, b)| (f64::from(*b) - f64::from(*a)).powi(2));
+    Some(squares.sum::<f64>().sqrt())
+}

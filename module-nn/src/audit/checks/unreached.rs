@@ -1,93 +1,73 @@
-//! Parameters that no loss depends on: pitfalls 32, 34 and 35.
+//! Parameters that no loss depends on: pitfalls 32 and 35.
 
 use std::collections::HashSet;
 
 use crate::audit::check::Check;
+use crate::audit::cuts::cuts;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
-use crate::audit::record::{CallRecord, Record, Step};
+use crate::audit::record::{Record, Step};
 
-/// Parameters that no pass of any step gives a gradient to, each with what happened to its module.
+/// Parameters that no pass of any step gives a gradient to, with what happened to their module. Those that are
+/// above a cut are left to [`CutGraph`](super::cut::CutGraph).
 pub(in crate::audit) struct UnreachedParameter;
 
 impl Check for UnreachedParameter {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        let trained = |leaf| record.steps.iter().any(|step| step.trains(leaf));
+        let adds = |step: &Step| step.passes.iter().any(|pass| pass.inputs.is_none());
         // Without a backward pass, nothing can be said of any parameter.
-        if !record
-            .steps
-            .iter()
-            .any(|step| step.passes.iter().any(|it| it.inputs.is_none()))
-        {
+        if !record.steps.iter().any(adds) {
             return;
         }
-        let last = record.steps.iter().find_map(|step| last_call(record, step));
-        let last = last.unwrap_or_else(|| "nothing that was seen".to_owned());
-        for (index, parameter) in record.parameters.iter().enumerate() {
-            if trained(parameter.leaf) || !record.is_trainable(index) {
+        // What is above a cut is listed with the cut.
+        let lost = record.steps.iter().flat_map(|step| cuts(record, step));
+        let lost: HashSet<usize> = lost.flat_map(|cut| cut.lost).collect();
+        let indices = 0..record.parameters.len();
+        let fates = indices.map(|index| fate(record, index).filter(|_| !lost.contains(&index)));
+        let mut fates: Vec<Option<Fate>> = fates.collect();
+        for module in 0..record.modules.len() {
+            let mut within = record.parameters_within(module);
+            within.retain(|&index| record.is_trainable(index));
+            within.dedup();
+            let first = within.first().and_then(|&index| fates[index]);
+            let Some(first) = first.filter(|_| within.len() > 1) else {
                 continue;
-            }
-            let fate = fate(record, index);
-            let finding = Finding::error(FindingKind::UnreachedParameter, &parameter.path);
-            let module = record.name_module(parameter.module);
-            let finding = match fate {
-                Fate::NotCalled => finding
-                    .message(format!("the loss does not depend on it; {module} was not called"))
-                    .cause(format!(
-                        "the module that holds it never ran in the watched steps; the last one that ran is {last}"
-                    ))
-                    .cure("call the module in `forward`, remove it, or freeze it if it is not meant to be trained"),
-                Fate::NotUsed => finding
-                    .message(format!("the loss does not depend on it, though {module} was called"))
-                    .cause("`forward` of the module did not use this parameter for its result")
-                    .cure("use it in `forward`, or remove it"),
-                Fate::WithoutGraph => finding
-                    .message(format!("{module} was called without a graph, so that no gradient comes back"))
-                    .cause("the call was made under `no_grad`")
-                    .cure("call it outside of `no_grad`, or freeze the module if it is not meant to be trained"),
-                Fate::Discarded => finding
-                    .message(format!("the loss does not depend on it: {module} was called, result unused"))
-                    .cause(format!(
-                        "what the module gave went into nothing that the loss was computed from; the last module \
-                         that ran is {last}"
-                    ))
-                    .cure("use the result of the call, as in `x = self.layer.call(x)?`, or remove the call"),
-                Fate::Cut(by) => finding
-                    .message(format!("no gradient comes back to it: the graph is cut after {module}"))
-                    .cause(format!("what was computed from it was detached before {by}"))
-                    .cure("see the finding `cut-graph`"),
             };
-            findings.push(finding);
+            if within.iter().all(|&index| fates[index] == Some(first)) {
+                within.iter().for_each(|&index| fates[index] = None);
+                let path = &record.modules[module].path;
+                findings.push(finding(record, first, path, module, within.len()));
+            }
+        }
+        for (index, fate) in fates.into_iter().enumerate() {
+            let known = &record.parameters[index];
+            if let Some(fate) = fate {
+                findings.push(finding(record, fate, &known.path, known.module, 1));
+            }
         }
     }
 }
 
-/// The last module that ran forward.
-fn last_call(record: &Record<'_>, step: &Step) -> Option<String> {
-    let (_, module, _) = step
-        .model_calls()
-        .filter(|(_, module, _)| *module != 0)
-        .last()?;
-    Some(record.name_module(module))
-}
-
 /// Why a parameter has no gradient.
+#[derive(Clone, Copy, PartialEq)]
 enum Fate {
     NotCalled,
+    /// The module's result does not depend on it.
     NotUsed,
     WithoutGraph,
     Discarded,
-    /// Before this module.
-    Cut(String),
 }
 
-fn fate(record: &Record<'_>, parameter: usize) -> Fate {
+/// `None` of a parameter that is trained or need not be.
+fn fate(record: &Record<'_>, parameter: usize) -> Option<Fate> {
     let leaf = record.parameters[parameter].leaf;
-    let holds = |module: usize| record.modules[module].parameters.contains(&parameter);
+    if record.steps.iter().any(|step| step.trains(leaf)) || !record.is_trainable(parameter) {
+        return None;
+    }
     let mut fate = Fate::NotCalled;
     for step in &record.steps {
         for (_, module, call) in step.model_calls() {
-            if !holds(module) {
+            if !record.modules[module].parameters.contains(&parameter) {
                 continue;
             }
             if !call.grad_enabled {
@@ -95,47 +75,73 @@ fn fate(record: &Record<'_>, parameter: usize) -> Fate {
                 continue;
             }
             let nodes = call.outputs.iter().filter_map(|output| output.node);
-            let nodes: Vec<u64> = nodes.collect();
-            if !step.graph.ancestors(nodes.iter().copied()).contains(&leaf) {
+            if !step.graph.ancestors(nodes).contains(&leaf) {
                 fate = Fate::NotUsed;
                 continue;
             }
-            return match cut_before(record, step, call) {
-                Some(by) => Fate::Cut(by),
-                None => Fate::Discarded,
-            };
+            return Some(Fate::Discarded);
         }
     }
-    fate
+    Some(fate)
 }
 
-/// The first call that was given, without a graph, the memory of what `call` or a later call that depends on it
-/// gave.
-pub(super) fn cut_before(record: &Record<'_>, step: &Step, call: &CallRecord) -> Option<String> {
-    let roots: HashSet<u64> = call
-        .outputs
-        .iter()
-        .filter_map(|output| output.node)
-        .collect();
-    let depends = |node: u64| {
-        let ancestors = step.graph.ancestors([node]);
-        roots.iter().any(|root| ancestors.contains(root))
+/// The finding for `count` parameters of `module` and the modules in it.
+fn finding(record: &Record<'_>, fate: Fate, path: &str, module: usize, count: usize) -> Finding {
+    let finding =
+        Finding::error(FindingKind::UnreachedParameter, path).number("parameters", count as f64);
+    let what = match count {
+        1 => "the loss does not depend on it".to_owned(),
+        _ => format!("the loss does not depend on any of its {count} parameters"),
     };
-    let given = step.calls.iter().flat_map(|call| &call.outputs);
-    let given: Vec<_> = given
-        .filter(|output| output.node.is_some_and(depends))
-        .collect();
-    let is_detached = |call: &&CallRecord| {
-        let untracked = call.inputs.iter().filter(|input| input.node.is_none());
-        let mut inputs = untracked.map(|input| &input.tensor);
-        inputs.any(|input| {
-            given
-                .iter()
-                .any(|known| known.tensor.shares_memory_with(input))
-        })
+    let module = record.name_module(called(record, module));
+    let last = last_call(record);
+    match fate {
+        Fate::NotCalled => finding
+            .message(format!("{what}: {module} was not called"))
+            .cause(format!(
+                "it never ran in the watched steps; the last module that ran is {last}"
+            ))
+            .cure(
+                "call it in `forward` (by `call`), remove it, or freeze it if it is not meant to be trained",
+            ),
+        Fate::NotUsed => finding
+            .message(format!("{what}, though {module} was called"))
+            .cause("`forward` did not use it for what it returned")
+            .cure("use it in `forward`, or remove it"),
+        Fate::WithoutGraph => finding
+            .message(format!("{what}: {module} was called under `no_grad`"))
+            .cause("no graph was recorded, so that no gradient can come back")
+            .cure("call it outside of `no_grad`, or freeze it if it is not meant to be trained"),
+        Fate::Discarded => finding
+            .message(format!("{what}: {module} was called, result unused"))
+            .cause(format!(
+                "nothing that the loss was computed from depends on what it returned; the last module that ran is \
+                 {last}"
+            ))
+            .cure("use what it returns, as in `x = self.layer.call(x)?`, or remove the call"),
+    }
+}
+
+/// The outermost module that was called, from `module` inwards; `module` itself if none was.
+fn called(record: &Record<'_>, module: usize) -> usize {
+    let was_called = |&index: &usize| {
+        let mut calls = record.steps.iter().flat_map(Step::model_calls);
+        calls.any(|(_, called, _)| called == index)
     };
-    step.calls
-        .iter()
-        .find(is_detached)
-        .map(|call| record.name_call(call))
+    let mut within =
+        (module..record.modules.len()).filter(|&index| record.is_within(index, module));
+    within.find(was_called).unwrap_or(module)
+}
+
+/// The last module that ran forward.
+fn last_call(record: &Record<'_>) -> String {
+    let steps = record.steps.iter();
+    let last = steps.filter_map(|step| {
+        let last = step
+            .model_calls()
+            .filter(|(_, module, _)| *module != 0)
+            .last();
+        last.map(|(_, module, _)| record.name_module(module))
+    });
+    last.last().unwrap_or_else(|| "none".to_owned())
 }

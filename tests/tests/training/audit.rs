@@ -7,5 +7,6 @@ mod modes;
 mod reach;
 mod steps;
 mod support;
+mod unchanged;
 mod values;
 mod whole;

@@ -57,6 +57,7 @@ pub mod prelude {
     pub use crate::ConfigArguments as _;
     #[cfg(feature = "fs")]
     pub use crate::TrainingCheckpoint;
+    pub use crate::audit::Audit;
     pub use crate::inspect::{
         FeatureExtractor, GradientFlag, GradientInspector, Summary, Trace, summary,
     };

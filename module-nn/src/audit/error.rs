@@ -1,6 +1,7 @@
 use std::fmt;
 
-use super::{Finding, Severity};
+use super::finding::Finding;
+use super::kind::Severity;
 use crate::Error;
 
 /// What an audit refuses; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).

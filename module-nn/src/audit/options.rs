@@ -6,7 +6,7 @@ use super::kind::FindingKind;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AuditThresholds {
-    /// The fraction of the units of a layer that are silent for every sample; 0.5.
+    /// The fraction of the units of a layer that are silent for every sample; 0.9. (At the start, half of them may well be, in front of a narrow layer.)
     pub dead_units: f64,
     /// How many samples a unit must be silent for to be called dead; 32.
     pub dead_unit_samples: usize,
@@ -22,7 +22,7 @@ pub struct AuditThresholds {
 impl Default for AuditThresholds {
     fn default() -> Self {
         Self {
-            dead_units: 0.5,
+            dead_units: 0.9,
             dead_unit_samples: 32,
             vanishing: 1e-7,
             exploding: 1e6,

@@ -98,6 +98,8 @@ struct Frame {
     /// Whether it, or a call within it, computes statistics of its batch, by which its rows are meant to be tied.
     ties_rows: bool,
     inputs: Vec<Tensor>,
+    /// What embeddings within an outermost call made of indices, whose rows are those of the batch.
+    embedded: Option<Tensor>,
 }
 
 impl State {
@@ -121,6 +123,7 @@ impl State {
             probed,
             ties_rows: false,
             inputs,
+            embedded: None,
         });
         Ok(())
     }
@@ -148,6 +151,9 @@ impl State {
         if let Some(outer) = self.frames.last_mut() {
             outer.ties_rows |= frame.ties_rows;
         }
+        if let Some(outermost) = self.frames.first_mut().filter(|frame| frame.probed) {
+            outermost.take_embedded(call);
+        }
         (frame.probed && !call.failed()).then_some(frame)
     }
 }
@@ -160,6 +166,17 @@ fn ties_rows(module: &dyn Module) -> bool {
 }
 
 impl Frame {
+    /// Takes what an embedding gave, if it is the first of a model of indices.
+    fn take_embedded(&mut self, call: &ForwardCall<'_>) {
+        let is_first = self.embedded.is_none() && call.module().kind() == "Embedding";
+        if !is_first || self.inputs.iter().any(Tensor::requires_grad) {
+            return;
+        }
+        let output = call.tracked_outputs().into_iter().next();
+        let sizes = [self.inputs.first(), output.as_ref()].map(|it| it?.size(0).ok());
+        self.embedded = output.filter(|it| it.requires_grad() && sizes[0] == sizes[1]);
+    }
+
     fn probe(&self, call: &ForwardCall<'_>) -> Option<ProbeRecord> {
         struct Probing;
 
@@ -175,7 +192,8 @@ impl Frame {
             .into_iter()
             .filter(is_tracked)
             .collect();
-        let input = self.inputs.iter().find(|input| is_tracked(input))?;
+        let given = self.inputs.iter().find(|input| is_tracked(input));
+        let input = given.or(self.embedded.as_ref())?;
         let output = outputs.first()?;
         PROBING.set(true);
         let _probing = Probing;
@@ -184,7 +202,7 @@ impl Frame {
             true => None,
             false => leak(output, input).ok().flatten(),
         };
-        let unused = match self.outermost {
+        let unused = match self.outermost && given.is_some() {
             true => unused(&outputs, input).unwrap_or_default(),
             false => Vec::new(),
         };

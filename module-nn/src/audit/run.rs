@@ -18,6 +18,9 @@ use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 /// only while [`run`](Self::run) is; a step that is not audited costs nothing more than before. Activations and
 /// gradients of the audited steps are kept until the report is made.
 ///
+/// What a model gives is also differentiated with respect to its input, to see which elements of that it depends on:
+/// in an audited step, hooks on gradients run once or twice more.
+///
 /// What is seen are the calls (`call`, not `forward`) that the thread makes of modules, the backward passes,
 /// and the parameters and buffers of the model before and after each step.
 ///

@@ -8,5 +8,6 @@ mod reach;
 mod report;
 mod steps;
 mod support;
+mod unchanged;
 mod values;
 mod whole;

@@ -9,7 +9,8 @@ use crate::audit::record::Record;
 /// normalize by statistics of the batch in training are meant to, and so are those that hold them.
 pub(in crate::audit) struct BatchLeak;
 
-/// Layers whose first dimension may be that of time: what they tie may be one sequence.
+/// Layers whose first dimension may be that of time: what they tie may be one sequence. They are meant only where the
+/// model gives less than a vector for each element, as a class for each row, so that its first dimension is the batch.
 const SEQUENCES: [&str; 8] = [
     "RNN",
     "LSTM",
@@ -40,7 +41,7 @@ impl Check for BatchLeak {
             }
             said.push(module);
             let known = &record.modules[module];
-            if SEQUENCES.contains(&known.kind) {
+            if SEQUENCES.contains(&known.kind) && !is_batch_first(record) {
                 continue;
             }
             let finding = Finding::warning(FindingKind::BatchLeak, &known.path)
@@ -52,4 +53,14 @@ impl Check for BatchLeak {
             findings.push(finding);
         }
     }
+}
+
+/// Whether the model gives fewer dimensions than it is given, by which the first one is that of the batch.
+fn is_batch_first(record: &Record<'_>) -> bool {
+    let calls = record.steps.iter().flat_map(|step| step.model_calls());
+    let mut outermost = calls.filter(|(_, _, call)| call.parent.is_none());
+    outermost.all(|(_, _, call)| {
+        let ranks = [call.inputs.first(), call.outputs.first()].map(|it| Some(it?.tensor.rank()));
+        matches!(ranks, [Some(input), Some(output)] if output < input)
+    })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
-use crate::audit::record::Record;
+use crate::audit::record::{ModuleRecord, Record};
 
 /// Finds modules whose values were meant to be loaded and are still those that were drawn.
 pub(in crate::audit) struct FreshAfterLoad;
@@ -21,9 +21,12 @@ impl Check for FreshAfterLoad {
                 *trained |= record.is_trainable(index);
             }
         }
-        for known in &record.buffers {
-            if record.options.not_loaded.contains(&known.path) {
-                let (paths, _) = fresh.entry(known.module).or_default();
+        for (index, known) in record.buffers.iter().enumerate() {
+            let holds = |module: &ModuleRecord<'_>| module.buffers.contains(&index);
+            let module = record.modules.iter().position(holds);
+            if let Some(module) = module.filter(|_| record.options.not_loaded.contains(&known.path))
+            {
+                let (paths, _) = fresh.entry(module).or_default();
                 paths.push(&known.path);
             }
         }

@@ -100,7 +100,8 @@ fn symptom(record: &Record<'_>, step: &Step) -> Option<&'static str> {
         let grad = step.grad_stats(record.parameters[parameter].leaf);
         grad.is_some_and(|grad| !grad.is_finite())
     };
-    if (0..record.parameters.len()).any(bad) {
+    // One that is not followed by a step was seen: a loss scale that is too large leaves the step out.
+    if (0..record.parameters.len()).any(|index| bad(index) && step.moved(index)) {
         return Some("a gradient is not finite");
     }
     None

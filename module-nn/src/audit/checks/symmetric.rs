@@ -5,6 +5,7 @@ use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
+use crate::audit::rows::rows_equal;
 use crate::audit::stats::{Stats, values};
 
 /// Weights whose rows are equal as training starts, where this does harm: the rows stay equal, or nothing above
@@ -31,7 +32,7 @@ impl Check for SymmetricUnits {
             let stays = record.steps.iter().any(|step| step.moved(index)) && equal(end);
             // Rows of one element are scales, which may well start equal.
             let is_constant = start.numel() > rows && Stats::of(start).max_abs > 0.0;
-            let blocks = blocks_gradient(record, first, index);
+            let blocks = is_constant_model(first) && blocks_gradient(record, first, index);
             let (severity, harm) = match (stays, blocks, is_constant) {
                 (true, _, _) => (Severity::Error, "and stay equal as they are trained"),
                 (_, true, _) => (
@@ -64,6 +65,19 @@ impl Check for SymmetricUnits {
 fn equal_rows(values: &[f32], rows: usize) -> bool {
     let size = values.len() / rows.max(1);
     size > 0 && values.chunks(size).all(|row| row == &values[..size])
+}
+
+/// Whether the model gives the same for all rows of a batch, because nothing goes around a layer of zeros.
+fn is_constant_model(step: &Step) -> bool {
+    let outermost = step
+        .calls
+        .iter()
+        .filter(|call| call.parent.is_none() && call.module.is_some());
+    let mut outputs = outermost.flat_map(|call| &call.outputs);
+    outputs.all(|output| {
+        let rows = output.tensor.size(0).unwrap_or(1);
+        rows < 2 || rows_equal(&output.tensor, rows) != Some(false)
+    })
 }
 
 /// Whether the tracked input of the module of a parameter gets a gradient of nothing, beside that of the output.

@@ -136,12 +136,12 @@ fn called(record: &Record<'_>, module: usize) -> usize {
 /// The last module that ran forward.
 fn last_call(record: &Record<'_>) -> String {
     let steps = record.steps.iter();
-    let last = steps.filter_map(|step| {
+    let mut last = steps.filter_map(|step| {
         let last = step
             .model_calls()
             .filter(|(_, module, _)| *module != 0)
             .last();
         last.map(|(_, module, _)| record.name_module(module))
     });
-    last.last().unwrap_or_else(|| "none".to_owned())
+    last.next_back().unwrap_or_else(|| "none".to_owned())
 }

@@ -169,6 +169,45 @@ fn rows_that_leak_into_others() {
     });
 }
 
+/// Words that attend to each other, and a class for each sentence.
+#[derive(Module)]
+struct Sentences {
+    words: Embedding,
+    attention: MultiheadAttention,
+    head: Linear,
+}
+
+impl Forward for Sentences {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let x = self.words.call(x)?.mul(1.0)?;
+        let (x, _) = self.attention.call((x.clone(), x.clone(), x))?;
+        self.head.call(x.mean(1)?)
+    }
+}
+
+#[test]
+fn sentences_that_attend_to_others() {
+    shows(FindingKind::BatchLeak, "attention", |bug| {
+        // PyTorch's default is to have the time first.
+        let attention = MultiheadAttentionConfig::new(8, 2).batch_first(!bug);
+        let model = Sentences {
+            words: Embedding::new(20, 8)?,
+            attention: attention.build()?,
+            head: Linear::new(8, 3)?,
+        };
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        audited(&model, || {
+            let x = Tensor::randint(0, 20, [6, 5], DType::I64)?;
+            let logits = model.call(x)?;
+            let target = Tensor::from([0_i64, 1, 2, 0, 1, 2]);
+            let loss = CrossEntropyLoss::new().loss(&logits, &target)?;
+            step(&model, &mut optimizer, loss)
+        })
+    });
+}
+
 #[test]
 fn pitfall_60_a_size_of_which_the_strides_crop_the_end() {
     shows(FindingKind::UnusedInput, "", |bug| {
@@ -202,6 +241,26 @@ fn sums_in_half_precision() {
                 total = total.add(&loss.to_dtype(dtype)?)?;
             }
             step(&model, &mut optimizer, total.div(40.0)?)
+        })
+    });
+}
+
+#[test]
+fn gradients_of_many_passes_in_half_precision() {
+    shows(FindingKind::PrecisionLoss, "weight", |bug| {
+        let model = Linear::new(6, 3)?;
+        let dtype = if bug { DType::BF16 } else { DType::F32 };
+        model.to_dtype(dtype)?;
+        let mut optimizer = SGD::new(&model, 0.5)?;
+        audited(&model, || {
+            model.zero_grad();
+            for _ in 0..20 {
+                let logits = model.call(rows(4, 6)?.to_dtype(dtype)?)?;
+                let loss = CrossEntropyLoss::new().loss(&logits, &classes(4, 3)?)?;
+                loss.div(20.0)?.backward()?;
+            }
+            optimizer.step(&model)?;
+            Tensor::zeros((), DType::F32)
         })
     });
 }

@@ -22,7 +22,7 @@ fn loss_of(model: &Sequential) -> Result<Tensor> {
 
 #[test]
 fn pitfall_36_training_in_evaluation_mode() {
-    shows(FindingKind::EvalModeTraining, "1", |bug| {
+    shows(FindingKind::EvalModeTraining, "", |bug| {
         let model = net()?;
         let mut optimizer = SGD::new(&model, 0.1)?;
         // As a loop that evaluates once and does not go back.

@@ -41,21 +41,29 @@ pub(super) fn audited_by(
     audit.run(|_| step())
 }
 
-/// Expects the finding of a kind at a path with the mistake, and none at all without it. Returns the report with
-/// the mistake.
+/// Expects the finding of a kind at a path with the mistake, and none at all without it.
 #[track_caller]
-pub(super) fn shows(
+pub(super) fn shows(kind: FindingKind, path: &str, report: impl Fn(bool) -> Result<AuditReport>) {
+    shows_all(kind, &[path], "", report);
+}
+
+/// The same, with findings at several paths, whose messages contain a text.
+#[track_caller]
+pub(super) fn shows_all(
     kind: FindingKind,
-    path: &str,
+    paths: &[&str],
+    contained: &str,
     report: impl Fn(bool) -> Result<AuditReport>,
-) -> AuditReport {
+) {
     let clean = fork_rng(0, || report(false)).unwrap();
     assert!(clean.is_clean(), "without the mistake:\n{clean}");
     let found = fork_rng(0, || report(true)).unwrap();
-    let finding = found.of_kind(kind).find(|finding| finding.path == path);
-    let finding = finding.unwrap_or_else(|| panic!("no {kind} at `{path}`:\n{found}"));
-    for text in [&finding.message, &finding.cause, &finding.cure] {
-        assert!(!text.is_empty(), "{finding:?}");
+    for path in paths {
+        let finding = found.of_kind(kind).find(|finding| finding.path == *path);
+        let finding = finding.unwrap_or_else(|| panic!("no {kind} at `{path}`:\n{found}"));
+        assert!(finding.message.contains(contained), "{finding:?}");
+        for text in [&finding.message, &finding.cause, &finding.cure] {
+            assert!(!text.is_empty(), "{finding:?}");
+        }
     }
-    found
 }

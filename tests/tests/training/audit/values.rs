@@ -29,7 +29,7 @@ fn pitfall_39_a_softmax_before_the_cross_entropy() {
             .push(Linear::new(6, 16)?)
             .push(Linear::new(16, 3)?);
         if bug {
-            model = model.push(Softmax::new(1));
+            model = model.push(Softmax::new(1)?);
         }
         trained(&model, cross_entropy)
     });
@@ -104,7 +104,7 @@ fn pitfall_41_units_that_are_never_active() {
     shows(FindingKind::DeadUnits, "1", |bug| {
         let hidden = Linear::new(6, 16)?;
         if bug {
-            let bias = hidden.bias()?;
+            let bias = hidden.get_parameter("bias")?;
             bias.set(bias.detach().sub(50.0)?)?;
         }
         let model = Sequential::new()
@@ -123,7 +123,7 @@ fn pitfall_50_units_that_start_equal() {
             hidden
                 .weight()
                 .set(Tensor::full([16, 6], 0.1, DType::F32)?)?;
-            let bias = hidden.bias()?;
+            let bias = hidden.get_parameter("bias")?;
             bias.set(bias.detach().zeros_like()?)?;
         }
         let model = Sequential::new()

@@ -141,6 +141,39 @@ fn a_language_model_of_lstm_layers() {
     });
 }
 
+/// A recurrent layer that has the time first, as PyTorch's have, and a class for each sequence.
+#[derive(Module)]
+struct TimeFirst {
+    layer: LSTM,
+    head: Linear,
+}
+
+impl Forward for TimeFirst {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let (states, _) = self.layer.call(x)?;
+        self.head.call(states)
+    }
+}
+
+#[test]
+fn a_recurrent_layer_that_has_the_time_first() {
+    healthy(|| {
+        let model = TimeFirst {
+            layer: LSTM::new(5, WIDTH)?,
+            head: Linear::new(WIDTH, 3)?,
+        };
+        let mut optimizer = Adam::new(&model, 1e-2)?;
+        Ok((model, move |model: &TimeFirst| {
+            let x = Tensor::randn([7, 6, 5], DType::F32)?;
+            let logits = model.call(x)?.flatten(0, 1)?;
+            let loss = CrossEntropyLoss::new().loss(&logits, &classes(42, 3)?)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
 #[test]
 fn a_language_model_of_a_gru() {
     recurrent(|| {

@@ -2,6 +2,7 @@
 
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
+use module_tests::resnet::ResNet;
 
 use super::{classes, healthy, mlp, rows, step};
 
@@ -123,6 +124,19 @@ fn a_residual_network_as_torchvision_starts_it() {
         Ok((model, move |model: &Sequential| {
             let logits = model.call(images(8, 3, 16)?)?;
             let loss = CrossEntropyLoss::new().loss(&logits, &classes(8, 10)?)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn resnet_18() {
+    healthy(|| {
+        let model = ResNet::new()?;
+        let mut optimizer = SGDConfig::new(0.01).momentum(0.9).build(&model)?;
+        Ok((model, move |model: &ResNet| {
+            let logits = model.call(images(4, 3, 32)?)?;
+            let loss = CrossEntropyLoss::new().loss(&logits, &classes(4, 1000)?)?;
             step(model, &mut optimizer, loss)
         }))
     });

@@ -60,7 +60,11 @@ fn is_batch_first(record: &Record<'_>) -> bool {
     let calls = record.steps.iter().flat_map(|step| step.model_calls());
     let mut outermost = calls.filter(|(_, _, call)| call.parent.is_none());
     outermost.all(|(_, _, call)| {
-        let ranks = [call.inputs.first(), call.outputs.first()].map(|it| Some(it?.tensor.rank()));
-        matches!(ranks, [Some(input), Some(output)] if output < input)
+        let [Some(input), Some(output)] = [call.inputs.first(), call.outputs.first()] else {
+            return false;
+        };
+        // Indices become vectors.
+        let is_index = !input.tensor.dtype().is_floating_point();
+        output.tensor.rank() < input.tensor.rank() + usize::from(is_index)
     })
 }

@@ -133,7 +133,7 @@ fn a_residual_network_as_torchvision_starts_it() {
 fn resnet_18() {
     healthy(|| {
         let model = ResNet::new()?;
-        let mut optimizer = SGDConfig::new(0.01).momentum(0.9).build(&model)?;
+        let mut optimizer = SGDConfig::new(1e-3).momentum(0.9).build(&model)?;
         Ok((model, move |model: &ResNet| {
             let logits = model.call(images(4, 3, 32)?)?;
             let loss = CrossEntropyLoss::new().loss(&logits, &classes(4, 1000)?)?;

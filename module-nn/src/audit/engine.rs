@@ -72,11 +72,7 @@ fn survey(model: &dyn Module, options: AuditOptions) -> Record<'_> {
         }
         for (path, buffer) in module.named_buffers_with(walk) {
             let number = *buffers.entry(buffer.id()).or_insert_with(|| {
-                record.buffers.push(BufferRecord {
-                    path,
-                    module: index,
-                    buffer,
-                });
+                record.buffers.push(BufferRecord { path, buffer });
                 record.buffers.len() - 1
             });
             own.buffers.push(number);

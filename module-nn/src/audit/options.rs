@@ -15,7 +15,7 @@ pub struct AuditThresholds {
     pub vanishing: f64,
     /// The root mean square of values that a module gives, relative to those of the model's input; 1e6.
     pub exploding: f64,
-    /// The norm of a step as a part of that of the weight; 1.
+    /// The norm of a step as a part of that of the weight; 3. Usual are 0.0001 to 0.1.
     pub update_ratio: f64,
 }
 
@@ -26,7 +26,7 @@ impl Default for AuditThresholds {
             dead_unit_samples: 32,
             vanishing: 1e-7,
             exploding: 1e6,
-            update_ratio: 1.0,
+            update_ratio: 3.0,
         }
     }
 }

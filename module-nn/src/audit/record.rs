@@ -46,8 +46,6 @@ pub(super) struct ParameterRecord<'m> {
 
 pub(super) struct BufferRecord<'m> {
     pub(super) path: String,
-    /// The first module that holds it, as an index.
-    pub(super) module: usize,
     pub(super) buffer: &'m Buffer,
 }
 

@@ -136,7 +136,7 @@ impl Forward for Over {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let x = x.sub(&x.mean_keepdim(self.dim)?)?;
-        x.mul(&self.scale.tensor())
+        x.mul(self.scale.tensor())
     }
 }
 

@@ -17,7 +17,15 @@ fn healthy<M: Module, S>(build: impl Fn() -> Result<(M, S)>)
 where
     S: FnMut(&M) -> Result<Tensor>,
 {
-    for seed in 0..5 {
+    healthy_over(5, build);
+}
+
+/// The same over so many seeds.
+fn healthy_over<M: Module, S>(seeds: u64, build: impl Fn() -> Result<(M, S)>)
+where
+    S: FnMut(&M) -> Result<Tensor>,
+{
+    for seed in 0..seeds {
         let report = fork_rng(seed, || {
             let (model, mut step) = build()?;
             audited(&model, || step(&model))

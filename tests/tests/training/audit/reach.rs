@@ -61,7 +61,7 @@ impl Forward for Discarding {
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let out = self.mlp.call(x.clone())?;
         let x = if self.bug { x } else { out };
-        self.w.tensor().mul(&x)?.add(&self.b.tensor())
+        self.w.tensor().mul(&x)?.add(self.b.tensor())
     }
 }
 
@@ -96,7 +96,7 @@ impl Forward for Making {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let x = self.hidden.call(x)?.mul(&self.scale.tensor())?;
+        let x = self.hidden.call(x)?.mul(self.scale.tensor())?;
         match self.bug {
             // A layer that is drawn anew in each pass.
             true => Linear::new(4, 4)?.call(x),

@@ -114,7 +114,7 @@ fn an_audited_training_gives_the_bits_of_a_plain_one() {
             match audited {
                 true => {
                     let audit = Audit::new(&model).steps(3);
-                    audit.run(|_| train(&model, &mut optimizer)).unwrap();
+                    let _ = audit.run(|_| train(&model, &mut optimizer)).unwrap();
                 }
                 false => (0..3).for_each(|_| drop(train(&model, &mut optimizer).unwrap())),
             }

@@ -81,7 +81,7 @@ impl Forward for Logarithm {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let x = if self.bug { x } else { x.abs()?.add(0.1)? };
-        x.log()?.mul(&self.scale.tensor())
+        x.log()?.mul(self.scale.tensor())
     }
 }
 

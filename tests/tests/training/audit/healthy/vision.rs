@@ -4,7 +4,7 @@ use module_nn::prelude::*;
 use module_tests::digits::Digits;
 use module_tests::resnet::ResNet;
 
-use super::{classes, healthy, mlp, rows, step};
+use super::{classes, healthy, healthy_over, mlp, rows, step};
 
 fn images(count: usize, channels: usize, size: usize) -> Result<Tensor> {
     Tensor::randn([count, channels, size, size], DType::F32)
@@ -131,7 +131,8 @@ fn a_residual_network_as_torchvision_starts_it() {
 
 #[test]
 fn resnet_18() {
-    healthy(|| {
+    // Its eleven million weights take seconds to draw.
+    healthy_over(2, || {
         let model = ResNet::new()?;
         let mut optimizer = SGDConfig::new(1e-3).momentum(0.9).build(&model)?;
         Ok((model, move |model: &ResNet| {

@@ -164,6 +164,8 @@ fn a_step_that_also_evaluates() {
             let loss = step(model, &mut optimizer, loss)?;
             model.eval();
             no_grad(|| model.call(rows(4, 10)?))?;
+            // With a graph that no pass goes through.
+            model.call(rows(4, 10)?)?;
             model.train();
             Ok(loss)
         }))

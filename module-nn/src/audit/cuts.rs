@@ -56,7 +56,7 @@ fn is_untracked(input: &Seen) -> bool {
 }
 
 /// The outermost call before call `below` whose tracked result is `input` without its graph: has its memory, or
-/// is of its shape, where no input of the model is.
+/// is of its shape, where it comes from nowhere else that is known.
 fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     let around: Vec<usize> =
         std::iter::successors(Some(below), |&call| step.calls[call].parent).collect();
@@ -71,7 +71,7 @@ fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     if let Some((index, _)) = before.find(|(_, call)| given(call).contains(&true)) {
         return Some(index);
     }
-    // What came from outside is no result, whatever its shape.
+    // What came from outside is no result.
     let outside = step.calls.iter().filter(|call| call.parent.is_none());
     let mut outside = outside.flat_map(|call| &call.inputs);
     let known = step.calls[..below].iter();
@@ -80,7 +80,7 @@ fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
         .filter(|output| output.node.is_none());
     let same = |other: &Seen| other.tensor.shares_memory_with(&input.tensor);
     let alike = |other: &Seen| other.tensor.shape() == input.tensor.shape();
-    if outside.any(|other| same(other) || alike(other)) || untracked.any(same) {
+    if outside.any(same) || untracked.any(same) {
         return None;
     }
     // The last module beside this one, whose result may have been detached and then changed.

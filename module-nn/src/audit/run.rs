@@ -60,7 +60,7 @@ use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 /// })?;
 /// let finding = &report.findings()[0];
 /// assert_eq!(finding.kind, FindingKind::UnreachedParameter);
-/// assert_eq!((finding.path.as_str(), finding.severity), ("hidden.weight", Severity::Error));
+/// assert_eq!((finding.path.as_str(), finding.severity), ("hidden", Severity::Error));
 /// assert!(finding.message.contains("called, result unused"));
 /// assert!(report.deny(Severity::Error).is_err());
 /// # Ok::<(), Error>(())
@@ -164,7 +164,7 @@ impl<'m> Audit<'m> {
     /// let model = [Linear::new(2, 1)?, Linear::new(2, 1)?];
     /// let mut optimizer = SGD::new(&model, 0.1)?;
     /// let reason = "the second head is trained later";
-    /// let audit = Audit::new(&model).allow(FindingKind::UnreachedParameter, "1.**", reason);
+    /// let audit = Audit::new(&model).allow(FindingKind::UnreachedParameter, "1", reason);
     /// let report = audit.run(|_| {
     ///     model.zero_grad();
     ///     let loss = model[0].call(Tensor::from([[1.0_f32, 2.0]]))?.square()?.mean(..)?;

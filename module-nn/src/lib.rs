@@ -27,6 +27,7 @@
 
 extern crate self as module_nn;
 
+pub mod audit;
 pub mod config;
 pub mod data;
 pub mod functional;
@@ -58,6 +59,7 @@ pub mod prelude {
     pub use crate::ConfigArguments as _;
     #[cfg(feature = "fs")]
     pub use crate::TrainingCheckpoint;
+    pub use crate::audit::Audit;
     pub use crate::inspect::{
         FeatureExtractor, GradientFlag, GradientInspector, Summary, Trace, summary,
     };

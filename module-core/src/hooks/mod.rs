@@ -35,7 +35,7 @@ pub use global::{
 pub(crate) use hook::Hook;
 pub use missed::{MissedHook, missed_hooks};
 pub use options::HookOptions;
-pub use registry::HookHandle;
+pub use registry::{HookHandle, is_hooked};
 pub(crate) use registry::{Registration, hooks_of_type, register_typed};
 pub use set::HookSet;
 pub use shared_set::SharedHookSet;

@@ -178,6 +178,26 @@ pub(super) fn may_have_hooks(module: ModuleId) -> bool {
         || missed::may_have_hooks(module)
 }
 
+/// Whether this thread has registered a hook on calls of this module; hooks on every module do not count.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, ModuleExt, hooks};
+///
+/// let layer = Identity::new();
+/// assert!(!hooks::is_hooked(&layer));
+/// let hook = layer.register_forward_hook(|_| ());
+/// assert!(hooks::is_hooked(&layer));
+/// drop(hook);
+/// assert!(!hooks::is_hooked(&layer));
+/// ```
+pub fn is_hooked(module: &(impl Module + ?Sized)) -> bool {
+    let (id, module) = (module.id(), module.as_module());
+    let waits = |hook: &Registered| !matches!(hook.hook, Hook::Typed(_));
+    read(|hooks| hooks.own(id, module).any(waits))
+}
+
 /// Removes its hook when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the end of
 /// the block.
 ///

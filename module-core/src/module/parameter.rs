@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Wea
 use super::fmt_tensor::fmt_tensor;
 use super::history::History;
 use super::{Field, FieldRole, Init, TensorId, Visitor, VisitorMut, overrides};
-use crate::{DType, Device, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
+use crate::{DType, Device, GraphNode, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
 
 /// A learnable tensor of a module.
 ///
@@ -220,6 +220,22 @@ impl Parameter {
     /// The gradient that `backward` left.
     pub fn grad(&self) -> Option<Tensor> {
         self.0.leaf.grad()
+    }
+
+    /// The node of the graph that collects the gradient, also while the parameter is paused or frozen; the
+    /// same whatever the value.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor};
+    ///
+    /// let weight = Parameter::new(Tensor::from(2.0_f32))?;
+    /// assert_eq!(weight.tensor().graph_node(), Some(weight.graph_node()));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    pub fn graph_node(&self) -> GraphNode {
+        self.0.leaf.graph_node()
     }
 
     /// Replaces the gradient.

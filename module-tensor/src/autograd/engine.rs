@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use super::pending::Pending;
-use super::{BackwardOptions, anomaly};
+use super::{BackwardOptions, anomaly, watch};
 use crate::tensor::{
     Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
     outside_autocast, post_accumulate_hooks_exist, with_grad_mode,
@@ -17,6 +17,7 @@ type Found = Vec<(Edge, Tensor)>;
 /// Adds the gradients of `root` to every leaf, and to what else keeps its gradient.
 pub(super) fn backward(root: &Edge, grad: &Tensor, options: BackwardOptions) -> Result<()> {
     let roots = [(root.clone(), grad.clone())];
+    let _watched = watch::begin([root].into_iter(), None);
     in_modes(options, || {
         let found = Pass::new(Wanted::Leaves, options).run(&roots)?;
         keep(found.iter().rev())
@@ -29,6 +30,7 @@ pub(super) fn gradients(
     inputs: &[Edge],
     options: BackwardOptions,
 ) -> Result<Vec<Option<Tensor>>> {
+    let _watched = watch::begin(roots.iter().map(|(root, _)| root), Some(inputs));
     in_modes(options, || {
         let found = Pass::new(Wanted::new(roots, inputs), options).run(roots)?;
         keep(found.iter().rev().filter(|(edge, _)| !edge.is_leaf()))?;

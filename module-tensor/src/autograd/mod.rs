@@ -7,6 +7,7 @@ mod grad;
 mod gradcheck;
 mod options;
 mod pending;
+mod watch;
 
 pub use anomaly::{detect_anomaly, is_anomaly_enabled};
 pub use grad::{grad, grad_with};
@@ -14,6 +15,7 @@ pub use grad::{grad, grad_with};
 pub(crate) use gradcheck::slopes;
 pub use gradcheck::{gradcheck, gradgradcheck};
 pub use options::BackwardOptions;
+pub use watch::{PassEvent, watch_passes};
 
 pub use crate::tensor::check_gradient;
 

@@ -29,6 +29,11 @@ use crate::{DType, Shape};
 pub struct GraphNode(Arc<Node>);
 
 impl GraphNode {
+    /// The node of an edge.
+    pub(crate) fn of(edge: &Edge) -> Self {
+        Self(edge.node.clone())
+    }
+
     /// A number that no other node in this process has.
     pub fn id(&self) -> u64 {
         self.0.order
@@ -162,7 +167,6 @@ impl Tensor {
     /// The node of the graph that computed this tensor, if it is tracked.
     #[doc(alias = "grad_fn")]
     pub fn graph_node(&self) -> Option<GraphNode> {
-        let edge = self.edge.as_ref()?;
-        Some(GraphNode(edge.node.clone()))
+        self.edge.as_ref().map(GraphNode::of)
     }
 }

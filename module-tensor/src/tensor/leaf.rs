@@ -1,7 +1,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use super::{Edge, PostAccumulateHookHandle, Tensor};
+use super::{Edge, GraphNode, PostAccumulateHookHandle, Tensor};
 use crate::Result;
 
 /// A slot that keeps a gradient, apart from any value: a parameter has one besides its current tensor.
@@ -57,6 +57,11 @@ impl Leaf {
     #[inline]
     pub fn set_grad(&self, grad: Option<Tensor>) {
         self.0.set_grad(grad);
+    }
+
+    /// The node of this leaf in every graph that it is in.
+    pub fn graph_node(&self) -> GraphNode {
+        GraphNode::of(&self.0)
     }
 
     /// Whether the leaf collects gradients. One that does not gets none from graphs recorded before either;

@@ -55,7 +55,7 @@ fn missed(lines: std::ops::Range<u32>) -> Vec<MissedHook> {
 }
 
 #[test]
-fn a_call_on_another_thread_that_misses_a_hook_is_reported_once() {
+fn pitfall_57_a_call_on_another_thread_that_misses_a_hook_is_reported_once() {
     let net = net();
     let begin = line!();
     let hook = net.first.register_forward_hook(|_| ());

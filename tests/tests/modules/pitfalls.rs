@@ -9,6 +9,7 @@ mod hooks;
 mod members;
 mod saving;
 mod stored;
+mod table;
 mod training;
 
 use module_nn::prelude::*;

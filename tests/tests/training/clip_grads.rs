@@ -76,7 +76,7 @@ fn clipping_without_a_gradient_is_an_error() {
 }
 
 #[test]
-fn a_norm_that_is_not_finite_is_an_error_if_asked_for() {
+fn pitfall_59_a_norm_that_is_not_finite_is_an_error_if_asked_for() {
     let gradients = [Tensor::from([1.0_f32, 2.0]), Tensor::from([f32::NAN, 1.0])];
     let model = parameters(&gradients);
     let config = ClipGradNormConfig::new(1.0).error_if_nonfinite(true);

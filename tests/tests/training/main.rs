@@ -1,6 +1,7 @@
 //! Optimizers, and training as a whole.
 
 mod activation_checkpoint;
+mod audit;
 mod autocast;
 mod averaging;
 mod clip_grads;

@@ -200,3 +200,21 @@ fn pitfall_49_batch_norm_of_one_value_per_channel_is_an_error_in_training() {
     let x = Tensor::zeros([1, 1, 1, 1], DType::F32).unwrap();
     assert!(norm.call(x).is_err());
 }
+
+#[test]
+fn pitfall_58_targets_out_of_range_are_an_error_and_ignored_ones_give_the_nan_of_pytorch() {
+    let logits = Tensor::from([[1.0_f32, 2.0], [0.5, -1.0]]);
+    let loss = |target: [i64; 2], reduction| {
+        let options = CrossEntropyOptions::default().reduction(reduction);
+        cross_entropy(&logits, &Tensor::from(target), options)
+    };
+    for target in [[0, 2], [-1, 0], [7, -3]] {
+        let error = loss(target, Reduction::Mean).unwrap_err().to_string();
+        assert!(error.starts_with("cross_entropy"), "{error}");
+    }
+    // The mean over no target, as PyTorch has it; their sum is nothing.
+    let mean = loss([-100, -100], Reduction::Mean).unwrap();
+    assert!(mean.item::<f32>().unwrap().is_nan());
+    let sum = loss([-100, -100], Reduction::Sum).unwrap();
+    assert_eq!(sum.item::<f32>().unwrap(), 0.0);
+}

@@ -15,7 +15,7 @@ fn loss(logits: &Tensor, real: bool) -> Tensor {
 }
 
 #[test]
-fn networks_that_pause_each_other_train_as_recorded() {
+fn pitfall_53_networks_that_pause_each_other_train_as_recorded() {
     let run = Run::read("gan");
     let kwargs = &run.case["kwargs"];
     let number = |value: &serde_json::Value| value.as_f64().expect("a number");

@@ -1,0 +1,70 @@
+//! Rows of a batch that depend on each other.
+
+use crate::audit::check::Check;
+use crate::audit::finding::Finding;
+use crate::audit::kind::FindingKind;
+use crate::audit::record::Record;
+
+/// Finds the innermost modules a row of whose output depends on another row of its input, by gradient. Modules that
+/// normalize by statistics of the batch in training are meant to, and so are those that hold them.
+pub(in crate::audit) struct BatchLeak;
+
+/// Layers whose first dimension may be that of time: what they tie may be one sequence. They are meant only where the
+/// model gives less than a vector for each element, as a class for each row, so that its first dimension is the batch.
+const SEQUENCES: [&str; 8] = [
+    "RNN",
+    "LSTM",
+    "GRU",
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "Transformer",
+];
+
+impl Check for BatchLeak {
+    fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
+        let ids = record.by_id();
+        let mut leaks: Vec<(usize, (usize, usize))> = Vec::new();
+        for probe in record.steps.iter().flat_map(|step| &step.probes.records) {
+            let module = ids.get(&probe.id).copied();
+            if let (Some(module), Some(leak)) = (module, probe.leak) {
+                leaks.push((module, leak));
+            }
+        }
+        let modules: Vec<usize> = leaks.iter().map(|(module, _)| *module).collect();
+        let mut said = Vec::new();
+        for (module, (row, other)) in leaks {
+            let holds = |&inner: &usize| inner != module && record.is_within(inner, module);
+            if modules.iter().any(holds) || said.contains(&module) {
+                continue;
+            }
+            said.push(module);
+            let known = &record.modules[module];
+            if SEQUENCES.contains(&known.kind) && !is_batch_first(record) {
+                continue;
+            }
+            let finding = Finding::warning(FindingKind::BatchLeak, &known.path)
+                .message(format!("row {row} of its output depends on row {other} of its input"))
+                .cause("it computes over the first dimension, as a mean, a norm, a softmax or a reshape of the wrong one does")
+                .cure("let it compute over the dimensions of a sample; allow it if rows of the batch are meant to be compared")
+                .number("row", row as f64)
+                .number("other", other as f64);
+            findings.push(finding);
+        }
+    }
+}
+
+/// Whether the model gives fewer dimensions than it is given, by which the first one is that of the batch.
+fn is_batch_first(record: &Record<'_>) -> bool {
+    let calls = record.steps.iter().flat_map(|step| step.model_calls());
+    let mut outermost = calls.filter(|(_, _, call)| call.parent.is_none());
+    outermost.all(|(_, _, call)| {
+        let [Some(input), Some(output)] = [call.inputs.first(), call.outputs.first()] else {
+            return false;
+        };
+        // Indices become vectors.
+        let is_index = !input.tensor.dtype().is_floating_point();
+        output.tensor.rank() < input.tensor.rank() + usize::from(is_index)
+    })
+}

@@ -1,0 +1,109 @@
+//! Gradients that vanish and values that explode: pitfall 40.
+
+use crate::audit::check::Check;
+use crate::audit::finding::Finding;
+use crate::audit::kind::FindingKind;
+use crate::audit::record::{Record, Step};
+
+/// Weights whose gradient is far smaller than those of others, and the first module whose values are far larger than
+/// what the model is given.
+pub(in crate::audit) struct GradientScale;
+
+impl Check for GradientScale {
+    fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
+        vanishing(record, findings);
+        exploding(record, findings);
+    }
+}
+
+/// The norm of the gradient as a part of that of the weight, the largest of all steps; `None` of what is no matrix,
+/// of a weight that starts at zero, and where there was no gradient.
+fn relative_gradient(record: &Record<'_>, parameter: usize) -> Option<f64> {
+    let leaf = record.parameters[parameter].leaf;
+    let steps = record.steps.iter().filter(|step| step.trains(leaf));
+    let ratios = steps.filter_map(|step| {
+        let state = &step.start.parameters[parameter];
+        let (weight, grad) = (state.stats(), step.grad_stats(leaf)?);
+        let is_matrix = state.value.shape().len() > 1 && weight.rms > 0.0 && grad.is_finite();
+        is_matrix.then(|| grad.norm() / weight.norm())
+    });
+    ratios.reduce(f64::max)
+}
+
+fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
+    let ratios = (0..record.parameters.len()).map(|index| relative_gradient(record, index));
+    let ratios: Vec<Option<f64>> = ratios.collect();
+    let largest = ratios.iter().flatten().copied().fold(0.0, f64::max);
+    let bound = record.options.thresholds.vanishing;
+    let small = |ratio: &Option<f64>| ratio.is_some_and(|ratio| ratio < bound * largest);
+    let small: Vec<usize> = (0..ratios.len())
+        .filter(|&index| small(&ratios[index]))
+        .collect();
+    let ratio = |index: &usize| ratios[*index].unwrap_or(0.0);
+    let worst = small
+        .iter()
+        .copied()
+        .min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let Some((worst, nearest)) = worst.zip(small.last()) else {
+        return;
+    };
+    let path = &record.parameters[worst].path;
+    // As the gradient comes from the loss, it is this small from the last one on.
+    let begins = &record.parameters[*nearest].path;
+    findings.push(
+        Finding::warning(FindingKind::VanishingGradient, path)
+            .message(format!(
+                "its gradient is nearly nothing beside that of other weights; on the way from the loss, `{begins}` is \
+                 the first that gets so little"
+            ))
+            .cause(
+                "the gradient shrinks in each layer on its way from the loss: saturated sigmoids or tanhs, dead ReLUs, \
+                 or weights that are too small",
+            )
+            .cure("use ReLU or GELU, normalization or residual connections, and an initializer that fits (`init`)")
+            .number("relative_gradient", ratio(&worst))
+            .number("largest_relative_gradient", largest)
+            .number("weights", small.len() as f64),
+    );
+}
+
+fn exploding(record: &Record<'_>, findings: &mut Vec<Finding>) {
+    let bound = record.options.thresholds.exploding;
+    for step in &record.steps {
+        let outermost = step
+            .model_calls()
+            .find(|(_, _, call)| call.parent.is_none());
+        let Some((_, _, outermost)) = outermost else {
+            continue;
+        };
+        let inputs = outermost.inputs.iter().map(|input| input.stats().rms);
+        let given = inputs.fold(0.0, f64::max).max(1.0);
+        if let Some((module, rms)) = first_beyond(step, given * bound) {
+            let path = &record.modules[module].path;
+            let name = record.name_module(module);
+            findings.push(
+                Finding::warning(FindingKind::ExplodingGradient, path)
+                    .message(format!("{name} is the first module whose values are far larger than the input"))
+                    .cause("values grow in each layer: weights that are too large, or sums without a normalization")
+                    .cure("normalize between layers, initialize smaller (`init`), or lower the learning rate")
+                    .number("rms", rms)
+                    .number("input_rms", given),
+            );
+            return;
+        }
+    }
+}
+
+fn first_beyond(step: &Step, bound: f64) -> Option<(usize, f64)> {
+    let is_inner = |index: usize| !step.calls.iter().any(|call| call.parent == Some(index));
+    let calls = step.model_calls().filter(|(index, _, _)| is_inner(*index));
+    let mut large = calls.filter_map(|(_, module, call)| {
+        let rms = call
+            .outputs
+            .iter()
+            .map(|output| output.stats().rms)
+            .fold(0.0, f64::max);
+        (rms > bound).then_some((module, rms))
+    });
+    large.next()
+}

@@ -1,0 +1,83 @@
+//! Sums in half precision.
+
+use crate::DType;
+use crate::audit::check::Check;
+use crate::audit::finding::Finding;
+use crate::audit::graph::Graph;
+use crate::audit::kind::FindingKind;
+use crate::audit::record::{Record, Step};
+
+/// Finds losses that are added one by one in half precision, and gradients that many passes of a step add up in it.
+pub(in crate::audit) struct PrecisionLoss;
+
+/// How many terms are added before their roundings matter: half the bits of BF16.
+const TERMS: usize = 16;
+
+impl Check for PrecisionLoss {
+    fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
+        let losses = record.steps.iter().find_map(loss_in_half);
+        findings.extend(losses.map(|(terms, dtype)| {
+            Finding::warning(FindingKind::PrecisionLoss, "")
+                .message(format!("the loss is a sum of {terms} terms, added one by one in {dtype}"))
+                .cause("each addition rounds the sum so far, and small terms are lost beside it")
+                .cure("turn the terms into float32 before they are added, or stack them and take one sum")
+                .number("terms", terms as f64)
+        }));
+        let passes = record.steps.iter().map(adding_passes).max().unwrap_or(0);
+        let half = record
+            .parameters
+            .iter()
+            .find(|known| is_half(known.parameter.dtype()));
+        if let Some(known) = half.filter(|_| passes >= TERMS) {
+            let dtype = known.parameter.dtype();
+            let finding = Finding::warning(FindingKind::PrecisionLoss, &known.path)
+                .message(format!("the gradients of {passes} backward passes are added in {dtype}"))
+                .cause("each addition rounds the gradient so far, and small ones are lost beside it")
+                .cure("keep parameters in float32 and use `autocast`, or make fewer and larger batches")
+                .number("passes", passes as f64);
+            findings.push(finding);
+        }
+    }
+}
+
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+fn adding_passes(step: &Step) -> usize {
+    step.passes
+        .iter()
+        .filter(|pass| pass.inputs.is_none())
+        .count()
+}
+
+/// How many terms were added for a loss in half precision, if they were enough.
+fn loss_in_half(step: &Step) -> Option<(usize, DType)> {
+    let mut half = step
+        .losses
+        .iter()
+        .map(crate::Tensor::dtype)
+        .filter(|&dtype| is_half(dtype));
+    let dtype = half.next()?;
+    let adding = step.passes.iter().filter(|pass| pass.inputs.is_none());
+    let terms = adding
+        .flat_map(|pass| &pass.roots)
+        .map(|&root| terms(&step.graph, root))
+        .max()?;
+    (terms >= TERMS).then_some((terms, dtype))
+}
+
+/// The terms of the sum behind a node: what additions add, and not how each of these was computed.
+fn terms(graph: &Graph, root: u64) -> usize {
+    let (mut open, mut additions) = (vec![root], 0);
+    while let Some(node) = open.pop().and_then(|node| graph.get(node)) {
+        match node.name {
+            "add" | "sub" => additions += 1,
+            // What scales a sum, or casts it.
+            "mul" | "div" | "neg" | "to_dtype" => {}
+            _ => continue,
+        }
+        open.extend(&node.inputs);
+    }
+    additions + usize::from(additions > 0)
+}

@@ -1,0 +1,65 @@
+//! Gradients that were not zeroed: pitfall 45.
+
+use std::collections::BTreeSet;
+
+use crate::audit::check::Check;
+use crate::audit::finding::Finding;
+use crate::audit::kind::FindingKind;
+use crate::audit::record::Record;
+use crate::audit::stats::Stats;
+
+/// Gradients from before the step, which were there as a backward pass began that added to them, though the
+/// optimizer has used them, or is about to.
+pub(in crate::audit) struct StaleGradient;
+
+impl Check for StaleGradient {
+    fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
+        if record.options.accumulates {
+            return;
+        }
+        let mut stale: BTreeSet<usize> = BTreeSet::new();
+        let mut first_step = None;
+        for (number, step) in record.steps.iter().enumerate() {
+            for pass in step.passes.iter().filter(|pass| pass.inputs.is_none()) {
+                for &index in &pass.stale {
+                    let known = &record.parameters[index];
+                    // Of the first step it is only known what comes after it.
+                    let used = moved(record, number.saturating_sub(1), index);
+                    let grad = step.start.parameters[index].grad.as_ref();
+                    let is_some = grad.is_some_and(|grad| Stats::of(grad).max_abs > 0.0);
+                    if pass.reached.contains(&known.leaf) && used && is_some {
+                        stale.insert(index);
+                        first_step.get_or_insert(number);
+                    }
+                }
+            }
+        }
+        let (Some(&first), Some(step)) = (stale.first(), first_step) else {
+            return;
+        };
+        let path = &record.parameters[first].path;
+        let count = stale.len();
+        findings.push(
+            Finding::error(FindingKind::StaleGradient, path)
+                .message(format!(
+                    "{count} parameter(s) had a gradient from before step {step} as its backward pass began, which \
+                     added to it"
+                ))
+                .cause(match step {
+                    0 => "a backward pass before the audit left it, and nothing dropped it",
+                    _ => "`zero_grad` was not called after the step before, whose gradient counts again",
+                })
+                .cure(
+                    "call `model.zero_grad()` before `backward()`; declare `Audit::gradient_accumulation` where \
+                     gradients are meant to be added up",
+                )
+                .number("parameters", count as f64)
+                .number("step", step as f64),
+        );
+    }
+}
+
+/// Whether a step changed the value of a parameter.
+fn moved(record: &Record<'_>, step: usize, parameter: usize) -> bool {
+    record.steps[step].moved(parameter)
+}

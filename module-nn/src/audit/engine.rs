@@ -1,0 +1,350 @@
+//! Watches steps of a training from outside: by hooks on the calls of all modules, on the gradients of what goes
+//! into them and comes out, and on backward passes.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::graph::Graph;
+use super::options::AuditOptions;
+use super::probe::{is_probing, probe};
+use super::record::{
+    BufferRecord, CallRecord, GradSlot, KnownNumbers, Mode, ModuleRecord, ParameterRecord,
+    ParameterState, PassRecord, Record, Seen, State, Step, lock,
+};
+use crate::autograd::{PassEvent, watch_passes};
+use crate::hooks::{register_module_forward_hook_with, register_module_forward_pre_hook};
+use crate::module::{ModuleId, Visitor};
+use crate::{
+    GradHookHandle, GraphNode, HookOptions, Leaf, Module, ModuleExt, Parameter, Result, Tensor,
+    Training, Walk, is_grad_enabled,
+};
+
+/// Runs the steps and records what happens.
+pub(super) fn watch<'m>(
+    model: &'m dyn Module,
+    options: AuditOptions,
+    step: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
+) -> Result<Record<'m>> {
+    let mut record = survey(model, options);
+    for number in 0..record.options.steps {
+        let leaks = |step: &Step| step.probes.records.iter().any(|probe| probe.leak.is_some());
+        // Where rows of a batch are tied, the next step looks for the module that ties them.
+        let within = record.steps.last().is_some_and(leaks);
+        let step = watch_step(&record, within, || step(number))?;
+        record.steps.push(step);
+    }
+    Ok(record)
+}
+
+/// What the model consists of.
+fn survey(model: &dyn Module, options: AuditOptions) -> Record<'_> {
+    let mut record = Record {
+        options,
+        modules: Vec::new(),
+        parameters: Vec::new(),
+        buffers: Vec::new(),
+        steps: Vec::new(),
+    };
+    let mut paths = HashMap::new();
+    let (mut parameters, mut buffers) = (HashMap::new(), HashMap::new());
+    for (index, (path, module)) in model.named_modules().enumerate() {
+        let mut own = ModuleRecord {
+            parent: parent(&paths, &path),
+            kind: module.kind(),
+            module,
+            parameters: Vec::new(),
+            buffers: Vec::new(),
+            path: path.clone(),
+        };
+        let walk = Walk::new().recurse(false).prefix(&path);
+        for (path, parameter) in module.named_parameters_with(walk.clone()) {
+            let number = *parameters.entry(parameter.id()).or_insert_with(|| {
+                record.parameters.push(ParameterRecord {
+                    path,
+                    module: index,
+                    parameter,
+                    leaf: parameter.graph_node().id(),
+                });
+                record.parameters.len() - 1
+            });
+            own.parameters.push(number);
+        }
+        for (path, buffer) in module.named_buffers_with(walk) {
+            let number = *buffers.entry(buffer.id()).or_insert_with(|| {
+                record.buffers.push(BufferRecord { path, buffer });
+                record.buffers.len() - 1
+            });
+            own.buffers.push(number);
+        }
+        paths.insert(path, index);
+        record.modules.push(own);
+    }
+    record
+}
+
+/// The module that holds the one at `path`: names may hold dots themselves.
+fn parent(known: &HashMap<String, usize>, path: &str) -> Option<usize> {
+    if path.is_empty() {
+        return None;
+    }
+    let ends = path.rmatch_indices('.').map(|(end, _)| &path[..end]);
+    let found = ends.chain([""]).find_map(|path| known.get(path));
+    found.copied()
+}
+
+fn mode(module: &dyn Module) -> Option<Mode> {
+    struct Own(Option<Mode>);
+
+    impl<'a> Visitor<'a> for Own {
+        fn training(&mut self, flag: &'a Training) {
+            self.0 = Some(Mode {
+                training: flag.is_training(),
+                frozen: flag.is_frozen(),
+            });
+        }
+    }
+
+    let mut own = Own(None);
+    module.visit(&mut own);
+    own.0
+}
+
+fn state(record: &Record<'_>) -> State {
+    let parameters = record.parameters.iter();
+    let parameters = parameters.map(|known| ParameterState::of(known.parameter));
+    State {
+        parameters: parameters.collect(),
+        buffers: record
+            .buffers
+            .iter()
+            .map(|known| known.buffer.tensor())
+            .collect(),
+        modes: record
+            .modules
+            .iter()
+            .map(|known| mode(known.module))
+            .collect(),
+    }
+}
+
+/// What a step has shown so far.
+struct Recorder {
+    modules: HashMap<ModuleId, usize>,
+    /// The parameters, and the gradients that they had as the step began.
+    parameters: Vec<(Parameter, Option<Tensor>)>,
+    calls: Vec<CallRecord>,
+    /// The calls in progress, outermost first.
+    running: Vec<usize>,
+    /// The passes, and the nodes that they start from.
+    passes: Vec<(PassRecord, Vec<GraphNode>)>,
+    /// The passes in progress.
+    passing: usize,
+    /// The nodes of all that was seen, of which the graph is made when the step is over.
+    nodes: Vec<GraphNode>,
+    /// The nodes whose gradients are watched.
+    watched: HashSet<u64>,
+    /// Each watches one gradient.
+    hooks: Vec<GradHookHandle>,
+    grads: HashMap<u64, GradSlot>,
+}
+
+impl Recorder {
+    fn new(record: &Record<'_>, start: &State) -> Self {
+        let parameters = record.parameters.iter().zip(&start.parameters);
+        let parameters =
+            parameters.map(|(known, state)| (known.parameter.share(), state.grad.clone()));
+        Self {
+            modules: record.by_id(),
+            parameters: parameters.collect(),
+            calls: Vec::new(),
+            running: Vec::new(),
+            passes: Vec::new(),
+            passing: 0,
+            nodes: Vec::new(),
+            watched: HashSet::new(),
+            hooks: Vec::new(),
+            grads: HashMap::new(),
+        }
+    }
+
+    fn begin_call(&mut self, module: &dyn Module, inputs: &[Tensor]) -> Result<()> {
+        let id = module.id();
+        let own = self.modules.get(&id).copied();
+        let call = CallRecord {
+            module: own,
+            id,
+            kind: module.kind(),
+            parent: self.running.last().copied(),
+            inputs: self.see_all(inputs, false)?,
+            outputs: Vec::new(),
+            mode: mode(module),
+            grad_enabled: is_grad_enabled(),
+            recomputed: self.passing > 0,
+            nodes: (next_node(), u64::MAX),
+        };
+        self.running.push(self.calls.len());
+        self.calls.push(call);
+        Ok(())
+    }
+
+    fn end_call(&mut self, id: ModuleId, outputs: &[Tensor]) -> Result<()> {
+        // A call that failed in a pre-hook may never have begun here.
+        if !self.running.iter().any(|&index| self.calls[index].id == id) {
+            return Ok(());
+        }
+        let end = next_node();
+        while let Some(index) = self.running.pop() {
+            self.calls[index].nodes.1 = end;
+            if self.calls[index].id == id {
+                self.calls[index].outputs = self.see_all(outputs, true)?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees tensors and watches their gradients; those of inputs only where nobody does yet.
+    fn see_all(&mut self, tensors: &[Tensor], again: bool) -> Result<Vec<Seen>> {
+        tensors
+            .iter()
+            .map(|tensor| self.see(tensor, again))
+            .collect()
+    }
+
+    fn see(&mut self, tensor: &Tensor, again: bool) -> Result<Seen> {
+        let node = tensor.graph_node();
+        let seen = Seen::new(tensor, node.as_ref());
+        let Some(node) = node.filter(|_| self.passing == 0) else {
+            return Ok(seen);
+        };
+        if self.watched.insert(node.id()) || again {
+            self.watch_grad(tensor, node.id(), seen.slot())?;
+        }
+        self.nodes.push(node);
+        Ok(seen)
+    }
+
+    fn watch_grad(&mut self, tensor: &Tensor, node: u64, slot: GradSlot) -> Result<()> {
+        self.grads.entry(node).or_insert_with(|| slot.clone());
+        let watch = move |grad: &Tensor| {
+            if !is_probing() {
+                *lock(&slot) = Some(grad.detach());
+            }
+            Ok(None)
+        };
+        self.hooks.push(tensor.register_hook(watch)?);
+        Ok(())
+    }
+
+    /// Watches the parameters that are trained by now.
+    fn watch_parameters(&mut self) {
+        for index in 0..self.parameters.len() {
+            let tensor = self.parameters[index].0.tensor();
+            let Some(node) = tensor.graph_node() else {
+                continue;
+            };
+            if self.watched.insert(node.id()) {
+                // Only an untracked tensor is refused.
+                let _ = self.watch_grad(&tensor, node.id(), GradSlot::default());
+            }
+        }
+    }
+
+    fn see_pass(&mut self, event: PassEvent<'_>) {
+        match event {
+            PassEvent::Begin { .. } if is_probing() => self.passing += 1,
+            PassEvent::Begin { roots, inputs } => {
+                self.passing += 1;
+                self.watch_parameters();
+                let stale = self.parameters.iter().enumerate();
+                let stale = stale.filter(|(_, (parameter, before))| {
+                    let now = parameter.grad();
+                    let both = now.zip(before.as_ref());
+                    both.is_some_and(|(now, before)| now.shares_memory_with(before))
+                });
+                let pass = PassRecord {
+                    roots: roots.iter().map(GraphNode::id).collect(),
+                    inputs: inputs.map(|inputs| inputs.iter().map(GraphNode::id).collect()),
+                    stale: stale.map(|(i, _)| i).collect(),
+                    reached: HashSet::new(),
+                };
+                self.passes.push((pass, roots.to_vec()));
+            }
+            _ => self.passing = self.passing.saturating_sub(1),
+        }
+    }
+}
+
+/// The number of the node that is made next, or a smaller one that no node of the model has.
+fn next_node() -> u64 {
+    Leaf::new().graph_node().id()
+}
+
+fn watch_step(
+    record: &Record<'_>,
+    within: bool,
+    step: impl FnOnce() -> Result<Vec<Tensor>>,
+) -> Result<Step> {
+    let start = state(record);
+    let recorder = Rc::new(RefCell::new(Recorder::new(record, &start)));
+    let known = record.by_id();
+    let (result, probes) = probe(
+        move |id| known.contains_key(&id),
+        within,
+        || {
+            let before = recorder.clone();
+            let pre = register_module_forward_pre_hook(move |call| {
+                let inputs = call.tracked_inputs();
+                before.borrow_mut().begin_call(call.module(), &inputs)
+            });
+            let after = recorder.clone();
+            let always = HookOptions::new().always_call(true);
+            let post = register_module_forward_hook_with(always, move |call| {
+                let (id, outputs) = (call.module().id(), call.tracked_outputs());
+                after.borrow_mut().end_call(id, &outputs)
+            });
+            let passes = recorder.clone();
+            let result = watch_passes(move |event| passes.borrow_mut().see_pass(event), step);
+            drop((pre, post));
+            result
+        },
+    );
+    let losses = result?;
+    let mut recorder = recorder.borrow_mut();
+    let mut graph = Graph::default();
+    losses
+        .iter()
+        .filter_map(Tensor::graph_node)
+        .for_each(|node| graph.add(&node));
+    recorder.nodes.iter().for_each(|node| graph.add(node));
+    let passes: Vec<_> = recorder.passes.drain(..).collect();
+    for (_, roots) in &passes {
+        roots.iter().for_each(|root| graph.add(root));
+    }
+    graph.forget(&probes.leaves);
+    let mut calls = std::mem::take(&mut recorder.calls);
+    calls
+        .iter_mut()
+        .for_each(|call| call.forget_all_but(&graph));
+    let passes = passes.into_iter().map(|(mut pass, _)| {
+        pass.reached = match &pass.inputs {
+            None => graph.ancestors(pass.roots.iter().copied()),
+            Some(inputs) => graph.between(&pass.roots, inputs),
+        };
+        pass
+    });
+    let passes = passes.collect();
+    let losses = losses.iter().map(Tensor::detach).collect();
+    Ok(Step {
+        start,
+        end: state(record),
+        calls,
+        passes,
+        losses,
+        grads: std::mem::take(&mut recorder.grads),
+        known: KnownNumbers::default(),
+        graph,
+        probes,
+    })
+}

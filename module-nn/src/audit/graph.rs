@@ -1,0 +1,100 @@
+//! The nodes of a graph, without the tensors that they keep alive.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::GraphNode;
+
+/// What is known of nodes, by number.
+#[derive(Default)]
+pub(super) struct Graph {
+    nodes: HashMap<u64, NodeInfo>,
+}
+
+/// An operation or a leaf.
+pub(super) struct NodeInfo {
+    /// `leaf` for a leaf.
+    pub(super) name: &'static str,
+    /// The nodes of its inputs, without those that need no gradient.
+    pub(super) inputs: Vec<u64>,
+}
+
+impl Graph {
+    /// Adds a node and all that it was computed from.
+    pub(super) fn add(&mut self, root: &GraphNode) {
+        if self.nodes.contains_key(&root.id()) {
+            return;
+        }
+        let mut open = vec![root.clone()];
+        while let Some(node) = open.pop() {
+            let inputs: Vec<GraphNode> = node.next_functions().into_iter().flatten().collect();
+            let info = NodeInfo {
+                name: node.name(),
+                inputs: inputs.iter().map(GraphNode::id).collect(),
+            };
+            if self.nodes.insert(node.id(), info).is_none() {
+                open.extend(
+                    inputs
+                        .into_iter()
+                        .filter(|input| !self.nodes.contains_key(&input.id())),
+                );
+            }
+        }
+    }
+
+    /// Takes out leaves and all that was computed from nothing else, as if they had never been tracked.
+    pub(super) fn forget(&mut self, leaves: &[u64]) {
+        let mut nodes: Vec<u64> = self.nodes.keys().copied().collect();
+        // Each node is younger than those of its inputs.
+        nodes.sort_unstable();
+        let mut forgotten: HashSet<u64> = leaves.iter().copied().collect();
+        for node in nodes {
+            let Some(info) = self.nodes.get_mut(&node) else {
+                continue;
+            };
+            let had_inputs = !info.inputs.is_empty();
+            info.inputs.retain(|input| !forgotten.contains(input));
+            if forgotten.contains(&node) || (had_inputs && info.inputs.is_empty()) {
+                forgotten.insert(node);
+                self.nodes.remove(&node);
+            }
+        }
+    }
+
+    pub(super) fn get(&self, node: u64) -> Option<&NodeInfo> {
+        self.nodes.get(&node)
+    }
+
+    /// The nodes, in no order.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (u64, &NodeInfo)> {
+        self.nodes.iter().map(|(&id, info)| (id, info))
+    }
+
+    /// The nodes that these were computed from, with themselves.
+    pub(super) fn ancestors(&self, roots: impl IntoIterator<Item = u64>) -> HashSet<u64> {
+        let mut open: Vec<u64> = roots.into_iter().collect();
+        let mut found: HashSet<u64> = open.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            for &input in self.get(node).map_or(&[][..], |info| &info.inputs) {
+                if found.insert(input) {
+                    open.push(input);
+                }
+            }
+        }
+        found
+    }
+
+    /// The nodes on the ways from `roots` to `inputs`, with both.
+    pub(super) fn between(&self, roots: &[u64], inputs: &[u64]) -> HashSet<u64> {
+        let mut nodes: Vec<u64> = self.ancestors(roots.iter().copied()).into_iter().collect();
+        // A node is younger than its inputs.
+        nodes.sort_unstable();
+        let mut leads: HashSet<u64> = inputs.iter().copied().collect();
+        for node in nodes {
+            let before = self.get(node).map_or(&[][..], |info| &info.inputs);
+            if before.iter().any(|input| leads.contains(input)) {
+                leads.insert(node);
+            }
+        }
+        leads
+    }
+}

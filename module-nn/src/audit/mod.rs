@@ -1,0 +1,24 @@
+//! Training that runs and learns nothing: [`Audit`] watches two steps of it and says what is wrong.
+
+mod check;
+mod checks;
+mod cuts;
+mod engine;
+mod error;
+mod finding;
+mod graph;
+mod kind;
+mod options;
+mod probe;
+mod record;
+mod report;
+mod rows;
+mod run;
+mod stats;
+
+pub use error::AuditError;
+pub use finding::Finding;
+pub use kind::{FindingKind, Severity};
+pub use options::AuditThresholds;
+pub use report::{AllowedFinding, AuditReport, UnusedException};
+pub use run::Audit;

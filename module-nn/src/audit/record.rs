@@ -1,0 +1,325 @@
+//! What was seen of the steps of a training.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::graph::Graph;
+use super::options::AuditOptions;
+use super::probe::Probes;
+use super::stats::{Stats, change, same_values};
+use crate::module::ModuleId;
+use crate::{Buffer, GraphNode, Module, Parameter, Tensor};
+
+/// What was seen of all steps.
+pub(super) struct Record<'m> {
+    pub(super) options: AuditOptions,
+    /// In the order of `named_modules`, the model first.
+    pub(super) modules: Vec<ModuleRecord<'m>>,
+    /// Each once, tied ones under their first path.
+    pub(super) parameters: Vec<ParameterRecord<'m>>,
+    pub(super) buffers: Vec<BufferRecord<'m>>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A module of the model.
+pub(super) struct ModuleRecord<'m> {
+    pub(super) path: String,
+    pub(super) kind: &'static str,
+    pub(super) module: &'m dyn Module,
+    /// The module that holds it, as an index; `None` for the model.
+    pub(super) parent: Option<usize>,
+    /// Its own parameters, without those of its children, as indices; a tied one belongs to each.
+    pub(super) parameters: Vec<usize>,
+    /// Its own buffers, as indices.
+    pub(super) buffers: Vec<usize>,
+}
+
+pub(super) struct ParameterRecord<'m> {
+    pub(super) path: String,
+    /// The first module that holds it, as an index.
+    pub(super) module: usize,
+    pub(super) parameter: &'m Parameter,
+    /// The number of its node in every graph.
+    pub(super) leaf: u64,
+}
+
+pub(super) struct BufferRecord<'m> {
+    pub(super) path: String,
+    pub(super) buffer: &'m Buffer,
+}
+
+/// One step of the training.
+pub(super) struct Step {
+    /// As it began.
+    pub(super) start: State,
+    /// As it was over.
+    pub(super) end: State,
+    /// The calls in the order in which they began.
+    pub(super) calls: Vec<CallRecord>,
+    /// The backward passes, in order.
+    pub(super) passes: Vec<PassRecord>,
+    /// What the closure returned.
+    pub(super) losses: Vec<Tensor>,
+    /// The gradients that arrived at parameters and at what went into calls and came out, by node.
+    pub(super) grads: HashMap<u64, GradSlot>,
+    /// What was asked for before.
+    pub(super) known: KnownNumbers,
+    /// The nodes behind all calls, passes and losses.
+    pub(super) graph: Graph,
+    /// What gradients with respect to inputs have shown.
+    pub(super) probes: Probes,
+}
+
+/// Numbers that several checks ask for.
+#[derive(Default)]
+pub(super) struct KnownNumbers {
+    /// Of gradients, by node.
+    grads: RefCell<HashMap<u64, Option<Stats>>>,
+    /// How far each parameter was moved.
+    changes: RefCell<HashMap<usize, Option<f64>>>,
+}
+
+/// The state of a model; handles, because tensors do not change.
+pub(super) struct State {
+    /// For each parameter.
+    pub(super) parameters: Vec<ParameterState>,
+    /// The value of each buffer.
+    pub(super) buffers: Vec<Tensor>,
+    /// The mode of each module that has one.
+    pub(super) modes: Vec<Option<Mode>>,
+}
+
+pub(super) struct ParameterState {
+    pub(super) value: Tensor,
+    pub(super) grad: Option<Tensor>,
+    /// Whether it is trained.
+    pub(super) requires_grad: bool,
+    /// Of the value, once somebody asked.
+    stats: OnceCell<Stats>,
+}
+
+impl ParameterState {
+    pub(super) fn of(parameter: &Parameter) -> Self {
+        Self {
+            value: parameter.detach(),
+            grad: parameter.grad(),
+            requires_grad: parameter.requires_grad(),
+            stats: OnceCell::new(),
+        }
+    }
+
+    /// The statistics of the value.
+    pub(super) fn stats(&self) -> Stats {
+        *self.stats.get_or_init(|| Stats::of(&self.value))
+    }
+}
+
+/// The mode flag of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub(super) training: bool,
+    /// Whether its statistics stand still.
+    pub(super) frozen: bool,
+}
+
+/// A call of a module.
+pub(super) struct CallRecord {
+    /// The module of the model, as an index; `None` for a module that is not part of it.
+    pub(super) module: Option<usize>,
+    /// The identity of the module.
+    pub(super) id: ModuleId,
+    /// The name of its type.
+    pub(super) kind: &'static str,
+    /// The call that made this one, as an index.
+    pub(super) parent: Option<usize>,
+    pub(super) inputs: Vec<Seen>,
+    /// None if it failed.
+    pub(super) outputs: Vec<Seen>,
+    /// The mode that it ran in.
+    pub(super) mode: Option<Mode>,
+    /// Whether a graph was recorded.
+    pub(super) grad_enabled: bool,
+    /// Whether it was made within a backward pass, which computes activations again.
+    pub(super) recomputed: bool,
+    /// The nodes that were made during the call have numbers from the first to before the second.
+    pub(super) nodes: (u64, u64),
+}
+
+/// Where a hook puts a gradient: that of the last pass.
+pub(super) type GradSlot = Arc<Mutex<Option<Tensor>>>;
+
+/// A tensor that went into a call or came out of one.
+pub(super) struct Seen {
+    /// Detached.
+    pub(super) tensor: Tensor,
+    /// The number of its node, if it was tracked.
+    pub(super) node: Option<u64>,
+    /// The gradient that arrived there, the last one if there were several passes.
+    grad: GradSlot,
+    /// Once somebody asked.
+    stats: OnceCell<Stats>,
+}
+
+impl Seen {
+    pub(super) fn new(tensor: &Tensor, node: Option<&GraphNode>) -> Self {
+        Self {
+            tensor: tensor.detach(),
+            node: node.map(GraphNode::id),
+            grad: Arc::default(),
+            stats: OnceCell::new(),
+        }
+    }
+
+    /// Where a hook puts the gradient.
+    pub(super) fn slot(&self) -> GradSlot {
+        self.grad.clone()
+    }
+
+    /// The gradient that arrived, if one did.
+    pub(super) fn grad(&self) -> Option<Tensor> {
+        lock(&self.grad).clone()
+    }
+
+    /// The statistics of the values.
+    pub(super) fn stats(&self) -> Stats {
+        *self.stats.get_or_init(|| Stats::of(&self.tensor))
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A backward pass.
+pub(super) struct PassRecord {
+    /// The numbers of the nodes that it started from.
+    pub(super) roots: Vec<u64>,
+    /// The nodes whose gradients were asked for, if it adds none to leaves.
+    pub(super) inputs: Option<Vec<u64>>,
+    /// The parameters that had a gradient from before the step as it began, as indices.
+    pub(super) stale: Vec<usize>,
+    /// The numbers of all nodes that it can reach.
+    pub(super) reached: HashSet<u64>,
+}
+
+impl CallRecord {
+    /// Makes tensors whose nodes are not in the graph untracked ones.
+    pub(super) fn forget_all_but(&mut self, graph: &Graph) {
+        for seen in self.inputs.iter_mut().chain(&mut self.outputs) {
+            seen.node = seen.node.filter(|&node| graph.get(node).is_some());
+        }
+    }
+}
+
+impl Step {
+    /// Whether the step changed the value of a parameter.
+    pub(super) fn moved(&self, parameter: usize) -> bool {
+        let [before, after] =
+            [&self.start, &self.end].map(|state| &state.parameters[parameter].value);
+        !same_values(before, after)
+    }
+
+    /// The gradient that arrived at a node: a parameter's, or that of what went into a call or came out.
+    pub(super) fn grad_of(&self, node: u64) -> Option<Tensor> {
+        self.grads.get(&node).and_then(|slot| lock(slot).clone())
+    }
+
+    /// The statistics of the gradient that arrived at a node.
+    pub(super) fn grad_stats(&self, node: u64) -> Option<Stats> {
+        let mut known = self.known.grads.borrow_mut();
+        let compute = || self.grad_of(node).map(|grad| Stats::of(&grad));
+        *known.entry(node).or_insert_with(compute)
+    }
+
+    /// The norm of what the step added to a parameter.
+    pub(super) fn change(&self, parameter: usize) -> Option<f64> {
+        let states = [&self.start, &self.end];
+        let [before, after] = states.map(|state| &state.parameters[parameter].value);
+        let mut known = self.known.changes.borrow_mut();
+        *known
+            .entry(parameter)
+            .or_insert_with(|| change(before, after))
+    }
+
+    /// Whether a pass of this step adds a gradient to this leaf.
+    pub(super) fn trains(&self, leaf: u64) -> bool {
+        let adding = self.passes.iter().filter(|pass| pass.inputs.is_none());
+        adding.into_iter().any(|pass| pass.reached.contains(&leaf))
+    }
+
+    /// Whether a pass of this step, of whatever kind, goes through this node.
+    pub(super) fn reaches(&self, node: u64) -> bool {
+        self.passes.iter().any(|pass| pass.reached.contains(&node))
+    }
+
+    /// The innermost call during which a node was made.
+    pub(super) fn call_of_node(&self, node: u64) -> Option<usize> {
+        let within = |call: &CallRecord| (call.nodes.0..call.nodes.1).contains(&node);
+        // Of nested calls, the innermost began last.
+        self.calls.iter().rposition(within)
+    }
+
+    /// The calls of the model's modules that ran forward, with their index and that of their module.
+    pub(super) fn model_calls(&self) -> impl Iterator<Item = (usize, usize, &CallRecord)> {
+        let calls = self.calls.iter().enumerate();
+        calls.filter_map(|(i, call)| Some((i, call.module?, call)).filter(|_| !call.recomputed))
+    }
+}
+
+impl Record<'_> {
+    /// The modules as indices by identity.
+    pub(super) fn by_id(&self) -> HashMap<ModuleId, usize> {
+        let modules = self.modules.iter().enumerate();
+        modules.map(|(i, module)| (module.module.id(), i)).collect()
+    }
+
+    /// A module and all that hold it, innermost first.
+    pub(super) fn with_parents(&self, module: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(module), |&i| self.modules[i].parent)
+    }
+
+    /// Whether `module` is `ancestor`, or lies within it.
+    pub(super) fn is_within(&self, module: usize, ancestor: usize) -> bool {
+        self.with_parents(module).any(|i| i == ancestor)
+    }
+
+    /// The path of the module of a call, and its type, to be read: `encoder.0 (Linear)`.
+    pub(super) fn name_call(&self, call: &CallRecord) -> String {
+        match call.module {
+            Some(module) => self.name_module(module),
+            None => format!("a `{}` outside of the model", call.kind),
+        }
+    }
+
+    /// The path of a module and its type, to be read.
+    pub(super) fn name_module(&self, module: usize) -> String {
+        let ModuleRecord { path, kind, .. } = &self.modules[module];
+        match path.as_str() {
+            "" => format!("the model itself ({kind})"),
+            path => format!("`{path}` ({kind})"),
+        }
+    }
+
+    /// The indices of the parameters of a module and all below it.
+    pub(super) fn parameters_within(&self, module: usize) -> Vec<usize> {
+        let modules = self.modules.iter().enumerate();
+        let within = modules.filter(|(i, _)| self.is_within(*i, module));
+        within
+            .flat_map(|(_, module)| module.parameters.iter().copied())
+            .collect()
+    }
+
+    /// Whether a parameter was trained in any of the steps: not paused as the step began or ended, or
+    /// reached by a pass, as one that is paused for a part of the step only.
+    pub(super) fn is_trainable(&self, parameter: usize) -> bool {
+        let leaf = self.parameters[parameter].leaf;
+        self.steps.iter().any(|step| {
+            let states = [&step.start, &step.end];
+            states
+                .iter()
+                .any(|state| state.parameters[parameter].requires_grad)
+                || step.trains(leaf)
+        })
+    }
+}

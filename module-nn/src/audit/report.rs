@@ -1,0 +1,166 @@
+use std::fmt;
+
+use serde::Serialize;
+
+use super::error::AuditError;
+use super::finding::Finding;
+use super::kind::{FindingKind, Severity};
+use crate::Result;
+
+/// What an [`Audit`](super::Audit) found. It prints as a table with a cause and a cure for each finding, and
+/// serializes for programs.
+#[derive(Clone, Debug, Serialize)]
+#[must_use = "the findings are in it; `deny` makes an error of them"]
+pub struct AuditReport {
+    pub(super) steps: usize,
+    pub(super) modules: usize,
+    pub(super) parameters: usize,
+    pub(super) findings: Vec<Finding>,
+    pub(super) allowed: Vec<AllowedFinding>,
+    pub(super) unused: Vec<UnusedException>,
+}
+
+/// A finding that was [allowed](super::Audit::allow).
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct AllowedFinding {
+    /// The finding.
+    pub finding: Finding,
+    /// Why it is meant to be.
+    pub reason: String,
+}
+
+/// An exception that nothing was found for.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct UnusedException {
+    /// The kind that was allowed.
+    pub kind: FindingKind,
+    /// The paths for which it was.
+    pub select: String,
+    /// The reason that was given.
+    pub reason: String,
+}
+
+impl AuditReport {
+    /// The findings that were not allowed, the worst first.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Those of one kind.
+    pub fn of_kind(&self, kind: FindingKind) -> impl Iterator<Item = &Finding> {
+        self.findings
+            .iter()
+            .filter(move |finding| finding.kind == kind)
+    }
+
+    /// The findings that were allowed, with the reasons.
+    pub fn allowed(&self) -> &[AllowedFinding] {
+        &self.allowed
+    }
+
+    /// The exceptions that nothing was found for, which can be taken away.
+    pub fn unused_exceptions(&self) -> &[UnusedException] {
+        &self.unused
+    }
+
+    /// Whether nothing was found but what was allowed.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Makes an error of findings that are at least as bad as `severity`.
+    ///
+    /// # Errors
+    ///
+    /// [`AuditError::Denied`] with these findings.
+    pub fn deny(&self, severity: Severity) -> Result<()> {
+        let denied = self
+            .findings
+            .iter()
+            .filter(|finding| finding.severity >= severity);
+        let findings: Vec<Finding> = denied.cloned().collect();
+        match findings.is_empty() {
+            true => Ok(()),
+            false => Err(AuditError::Denied { severity, findings }.into()),
+        }
+    }
+}
+
+impl fmt::Display for AuditReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let count = |severity| {
+            let findings = self.findings.iter();
+            findings
+                .filter(|finding| finding.severity == severity)
+                .count()
+        };
+        let (errors, warnings, notes) = (
+            count(Severity::Error),
+            count(Severity::Warning),
+            count(Severity::Note),
+        );
+        write!(
+            f,
+            "audit of {} step{}, {} module{}, {} parameter{}: ",
+            self.steps,
+            plural(self.steps),
+            self.modules,
+            plural(self.modules),
+            self.parameters,
+            plural(self.parameters)
+        )?;
+        match self.is_clean() {
+            true => writeln!(f, "nothing found")?,
+            false => writeln!(
+                f,
+                "{errors} error{}, {warnings} warning{}, {notes} note{}",
+                plural(errors),
+                plural(warnings),
+                plural(notes)
+            )?,
+        }
+        for finding in &self.findings {
+            writeln!(f, "\n{finding}")?;
+            let lines = [("cause", &finding.cause), ("cure", &finding.cure)];
+            for (title, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
+                writeln!(f, "  {title}: {text}")?;
+            }
+            if !finding.numbers.is_empty() {
+                let numbers = finding.numbers.iter();
+                let numbers = numbers.map(|(name, value)| format!("{name} = {}", Rounded(*value)));
+                writeln!(f, "  numbers: {}", numbers.collect::<Vec<_>>().join(", "))?;
+            }
+        }
+        for AllowedFinding { finding, reason } in &self.allowed {
+            writeln!(f, "\nallowed: {finding}\n  reason: {reason}")?;
+        }
+        for UnusedException {
+            kind,
+            select,
+            reason,
+        } in &self.unused
+        {
+            writeln!(
+                f,
+                "\nallowed and not found: {kind} at {select}\n  reason: {reason}"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A number in as few digits as tell what it is about.
+struct Rounded(f64);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            value if value == value.trunc() && value.abs() < 1e7 => write!(f, "{value}"),
+            value if (1e-3..1e4).contains(&value.abs()) => write!(f, "{value:.4}"),
+            value => write!(f, "{value:.3e}"),
+        }
+    }
+}

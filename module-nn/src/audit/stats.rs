@@ -1,0 +1,135 @@
+//! Numbers of the values of a tensor.
+
+use crate::{DType, Tensor};
+
+/// Of the values of a floating-point tensor; those of others are not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Stats {
+    pub(super) count: usize,
+    /// How many are NaN.
+    pub(super) nan: usize,
+    /// How many are infinite.
+    pub(super) infinite: usize,
+    /// The largest absolute value of those that are finite.
+    pub(super) max_abs: f64,
+    /// The root of the mean of the squares of those that are finite.
+    pub(super) rms: f64,
+}
+
+impl Stats {
+    pub(super) fn of(tensor: &Tensor) -> Self {
+        let mut stats = Self::default();
+        let mut squares = 0.0;
+        for_each_block(tensor, &mut |block| squares += stats.add(block));
+        let finite = stats.count - stats.nan - stats.infinite;
+        stats.rms = (squares / finite.max(1) as f64).sqrt();
+        stats
+    }
+
+    /// Adds values, and gives the sum of their squares.
+    fn add(&mut self, block: &[f32]) -> f64 {
+        self.count += block.len();
+        // In lanes, which vector instructions add.
+        let (mut sums, mut largest) = ([0.0_f32; 8], [0.0_f32; 8]);
+        for values in block.chunks(8) {
+            for ((&value, sum), max) in values.iter().zip(&mut sums).zip(&mut largest) {
+                *sum += value * value;
+                *max = max.max(value.abs());
+            }
+        }
+        let sum: f32 = sums.iter().sum();
+        if sum.is_finite() {
+            let max = largest.into_iter().fold(0.0, f32::max);
+            self.max_abs = self.max_abs.max(max.into());
+            return sum.into();
+        }
+        let mut squares = 0.0;
+        for &value in block {
+            match value {
+                _ if value.is_nan() => self.nan += 1,
+                _ if value.is_infinite() => self.infinite += 1,
+                _ => {
+                    squares += f64::from(value).powi(2);
+                    self.max_abs = self.max_abs.max(value.abs().into());
+                }
+            }
+        }
+        squares
+    }
+
+    /// Whether every value is finite.
+    pub(super) fn is_finite(&self) -> bool {
+        self.nan + self.infinite == 0
+    }
+
+    /// The root of the sum of the squares.
+    pub(super) fn norm(&self) -> f64 {
+        self.rms * (self.count as f64).sqrt()
+    }
+}
+
+const BLOCK: usize = 256;
+
+/// Shows the values in row-major order as `F32`, in blocks; none of a tensor that holds none, or none that is a real
+/// floating-point number.
+fn for_each_block(tensor: &Tensor, f: &mut dyn FnMut(&[f32])) {
+    let bytes = tensor
+        .as_le_bytes()
+        .filter(|_| tensor.dtype() == DType::F32);
+    let Some(bytes) = bytes else {
+        values(tensor).unwrap_or_default().chunks(BLOCK).for_each(f);
+        return;
+    };
+    // Where they lie, because most of the time goes into reading weights and gradients.
+    let mut block = [0.0; BLOCK];
+    for bytes in bytes.chunks(4 * BLOCK) {
+        let values = bytes.as_chunks::<4>().0;
+        for (value, &bytes) in block.iter_mut().zip(values) {
+            *value = f32::from_le_bytes(bytes);
+        }
+        f(&block[..values.len()]);
+    }
+}
+
+/// The values in row-major order as `F32`; `None` of a tensor that holds none, or none that is a real
+/// floating-point number.
+pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
+    let is_real = tensor.dtype().is_floating_point() && tensor.has_values() && !tensor.is_packed();
+    match tensor.dtype() {
+        DType::F32 if is_real => tensor.to_vec::<f32>().ok(),
+        _ if is_real => {
+            crate::no_grad(|| tensor.detach().to_dtype(DType::F32)?.to_vec::<f32>()).ok()
+        }
+        _ => None,
+    }
+}
+
+/// Whether two tensors hold the same values.
+pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
+    if a.shares_memory_with(b) {
+        return true;
+    }
+    match (a.as_le_bytes(), b.as_le_bytes()) {
+        (Some(a), Some(b)) => a == b,
+        _ => values(a) == values(b),
+    }
+}
+
+/// The root of the sum of the squares of what was added to a tensor; `None` where it has no values, or others.
+pub(super) fn change(before: &Tensor, after: &Tensor) -> Option<f64> {
+    if before.shares_memory_with(after) {
+        return Some(0.0);
+    }
+    let (before, after) = (values(before)?, values(after)?);
+    let blocks = before.chunks(BLOCK).zip(after.chunks(BLOCK));
+    let squares = blocks.map(|(before, after)| {
+        let mut sums = [0.0_f32; 8];
+        for (before, after) in before.chunks(8).zip(after.chunks(8)) {
+            for ((before, after), sum) in before.iter().zip(after).zip(&mut sums) {
+                *sum += (after - before) * (after - before);
+            }
+        }
+        f64::from(sums.iter().sum::<f32>())
+    });
+    Some(squares.sum::<f64>().sqrt())
+}

@@ -1,0 +1,13 @@
+//! The audit of training: a finding for each silent failure, and none for networks that train as they should.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod data;
+mod healthy;
+mod modes;
+mod reach;
+mod report;
+mod steps;
+mod support;
+mod unchanged;
+mod values;
+mod whole;

@@ -1,0 +1,44 @@
+//! Networks that train as they should, on which nothing is reported.
+
+mod generative;
+mod losses;
+mod parts;
+mod recipes;
+mod sequences;
+mod vision;
+
+use module_nn::prelude::*;
+
+use super::support::{audited, classes, rows, step};
+
+/// Audits two steps of a training over five seeds, and expects no finding. A training is built by a function, which
+/// draws from the default generator.
+fn healthy<M: Module, S>(build: impl Fn() -> Result<(M, S)>)
+where
+    S: FnMut(&M) -> Result<Tensor>,
+{
+    healthy_over(5, build);
+}
+
+/// The same over so many seeds.
+fn healthy_over<M: Module, S>(seeds: u64, build: impl Fn() -> Result<(M, S)>)
+where
+    S: FnMut(&M) -> Result<Tensor>,
+{
+    for seed in 0..seeds {
+        let report = fork_rng(seed, || {
+            let (model, mut step) = build()?;
+            audited(&model, || step(&model))
+        });
+        let report = report.unwrap();
+        assert!(report.findings().is_empty(), "seed {seed}\n{report}");
+    }
+}
+
+/// A network of two linear layers.
+fn mlp(inputs: usize, hidden: usize, outputs: usize) -> Result<Sequential> {
+    Ok(Sequential::new()
+        .push(Linear::new(inputs, hidden)?)
+        .push(ReLU::new())
+        .push(Linear::new(hidden, outputs)?))
+}

@@ -1,0 +1,70 @@
+//! Losses of other kinds.
+
+use module_nn::prelude::*;
+
+use super::{healthy, mlp, rows, step};
+
+#[test]
+fn a_regression() {
+    healthy(|| {
+        let model = mlp(6, 16, 1)?;
+        let config = SGDConfig::new(0.05).momentum(0.9).weight_decay(1e-3);
+        let mut optimizer = config.build(&model)?;
+        Ok((model, move |model: &Sequential| {
+            let x = rows(16, 6)?;
+            let target = x.sum_keepdim(1)?;
+            let loss = MSELoss::new().loss(&model.call(x)?, &target)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn two_classes_by_one_logit() {
+    healthy(|| {
+        let model = mlp(6, 16, 1)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Sequential| {
+            let x = rows(16, 6)?;
+            let target = x.narrow(1, 0..1)?.gt(0.0)?.to_dtype(DType::F32)?;
+            let loss = BCEWithLogitsLoss::new().loss(&model.call(x)?, &target)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn a_loss_that_compares_the_rows_of_a_batch() {
+    healthy(|| {
+        let model = mlp(6, 16, 8)?;
+        let mut optimizer = Adam::new(&model, 1e-3)?;
+        Ok((model, move |model: &Sequential| {
+            // Each row and a noisy copy of it, which is to be found among those of all rows.
+            let x = rows(12, 6)?;
+            let copy = x.add(&x.randn_like()?.mul(0.1)?)?;
+            let unit = |x: Tensor| {
+                let x = model.call(x)?;
+                x.div(&x.mul(&x)?.sum_keepdim(1)?.sqrt()?)
+            };
+            let similarities = unit(x)?.matmul(&unit(copy)?.transpose(0, 1)?)?;
+            let own = Tensor::arange(0, 12, DType::I64)?;
+            let loss = CrossEntropyLoss::new().loss(&similarities.div(0.1)?, &own)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn a_loss_of_triplets() {
+    healthy(|| {
+        let model = mlp(6, 16, 8)?;
+        let mut optimizer = Adam::new(&model, 1e-3)?;
+        Ok((model, move |model: &Sequential| {
+            let x = rows(16, 6)?;
+            let near = x.add(&x.randn_like()?.mul(0.1)?)?;
+            let triplet = (model.call(x)?, model.call(near)?, model.call(rows(16, 6)?)?);
+            let loss = TripletMarginLoss::new().call(triplet)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}

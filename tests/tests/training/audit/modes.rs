@@ -1,0 +1,118 @@
+//! Modes, and statistics that move although nothing is trained.
+
+use module_nn::audit::{Audit, FindingKind};
+use module_nn::prelude::*;
+
+use super::support::{audited, classes, rows, shows, step};
+
+/// A network with dropout and statistics, which tells modes apart.
+fn net() -> Result<Sequential> {
+    Ok(Sequential::new()
+        .push(Linear::new(6, 16)?)
+        .push(BatchNorm1d::new(16)?)
+        .push(ReLU::new())
+        .push(Dropout::new(0.2)?)
+        .push(Linear::new(16, 3)?))
+}
+
+fn loss_of(model: &Sequential) -> Result<Tensor> {
+    let logits = model.call(rows(16, 6)?)?;
+    CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)
+}
+
+#[test]
+fn pitfall_36_training_in_evaluation_mode() {
+    shows(FindingKind::EvalModeTraining, "", |bug| {
+        let model = net()?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        // As a loop that evaluates once and does not go back.
+        model.set_training(!bug);
+        audited(&model, || {
+            let loss = loss_of(&model)?;
+            step(&model, &mut optimizer, loss)
+        })
+    });
+}
+
+#[test]
+fn pitfall_29_statistics_that_drift_in_a_frozen_part() {
+    shows(
+        FindingKind::FrozenStatisticsDrift,
+        "backbone.1.running_mean",
+        |bug| {
+            #[derive(Module)]
+            struct Net {
+                backbone: Sequential,
+                head: Linear,
+            }
+
+            let model = Net {
+                backbone: Sequential::new()
+                    .push(Linear::new(6, 16)?)
+                    .push(BatchNorm1d::new(16)?),
+                head: Linear::new(16, 3)?,
+            };
+            // Parameters alone are paused, as `requires_grad_(False)` does, and statistics go on.
+            model.backbone.freeze_parameters(Select::all())?;
+            if !bug {
+                model.backbone.eval();
+            }
+            let mut optimizer = SGD::new(&model, 0.1)?;
+            audited(&model, || {
+                let x = model.backbone.call(rows(16, 6)?)?;
+                let loss = CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)?;
+                step(&model, &mut optimizer, loss)
+            })
+        },
+    );
+}
+
+#[test]
+fn pitfall_36_evaluation_in_training_mode() {
+    shows(FindingKind::TrainModeEvaluation, "1", |bug| {
+        let model = net()?;
+        let audit = Audit::new(&model);
+        if !bug {
+            model.eval();
+        }
+        audit.evaluate(|| no_grad(|| loss_of(&model)).map(drop))
+    });
+}
+
+/// A network that keeps the mean of what a layer of it gives, which in PyTorch ties each step to the one before.
+#[derive(Module)]
+struct Running {
+    hidden: Linear,
+    mean: Buffer,
+    head: Linear,
+}
+
+impl Forward for Running {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let x = self.hidden.call(x)?;
+        let mean = self.mean.tensor().mul(0.9)?.add(&x.mean(0)?.mul(0.1)?)?;
+        let x = x.sub(&mean)?;
+        self.mean.set(mean)?;
+        self.head.call(x)
+    }
+}
+
+#[test]
+fn pitfall_37_statistics_of_a_trained_layer_tie_no_step_to_the_next() {
+    let model = Running {
+        hidden: Linear::new(6, 16).unwrap(),
+        mean: Buffer::new(Tensor::zeros([16], DType::F32).unwrap()),
+        head: Linear::new(16, 3).unwrap(),
+    };
+    let mut optimizer = SGD::new(&model, 0.1).unwrap();
+    let mut train = || {
+        let logits = model.call(rows(16, 6)?)?;
+        let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
+        step(&model, &mut optimizer, loss)
+    };
+    train().unwrap();
+    train().unwrap();
+    assert!(!model.mean.tensor().requires_grad());
+}

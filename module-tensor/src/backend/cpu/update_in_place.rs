@@ -169,7 +169,7 @@ pub(super) fn to_write<'a, T: Element>(
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, TURN, Update, UpdateLoop, update_chunks, update_in_place};
+    use super::{Few, LANES, TURN, Update, UpdateLoop, update_chunks, update_in_place};
 
     #[derive(Clone, Copy)]
     struct AddAndCount;
@@ -207,7 +207,7 @@ mod tests {
             let read: Vec<f64> = (0..len).map(|i| i as f64).collect();
             let (mut sums, mut counts) = (read.clone(), vec![0.0; len]);
             update_in_place(
-                [&mut sums[..], &mut counts].into(),
+                Few::from_vec(vec![&mut sums[..], &mut counts]),
                 &[&read],
                 1,
                 &AddAndCount,

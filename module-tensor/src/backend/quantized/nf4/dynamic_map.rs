@@ -20,7 +20,7 @@ pub(super) fn values() -> Vec<f32> {
 /// multiply-adds.
 fn boundary(i: u16, count: u16) -> f32 {
     let step = (1.0 - 0.1_f32) / f32::from(count);
-    match i < (count + 1) / 2 {
+    match i < count.div_ceil(2) {
         true => step.mul_add(f32::from(i), 0.1),
         false => (-step).mul_add(f32::from(count - i), 1.0),
     }

@@ -128,6 +128,15 @@ fn positive(f: impl Fn(&Tensor) -> Result<Tensor>) -> impl Fn(&Tensor) -> Result
     move |x| f(&x.mul(x)?.add(0.5)?)
 }
 
+/// A matrix of three rows and two columns as integers of 8 bits.
+fn packed_matrix() -> Tensor {
+    use crate::backend::{Int8Parts, Int8Storage, Storage};
+    let values = [0.5, -1.0, 2.0, 0.25, -0.75, 1.5];
+    let parts = Int8Parts::quantize(&values, 2, false, DType::F32).unwrap();
+    let storage = Storage::new(Int8Storage::new(parts).unwrap());
+    Tensor::from_storage(storage, crate::Layout::contiguous([3, 2].into()))
+}
+
 fn check_all() {
     check_parts();
     activation::check_all();
@@ -146,6 +155,15 @@ fn check_all() {
         });
         check("linear", &[input, &[3, 2]], |x| {
             x[0].linear(&x[1], None)?.square()
+        });
+    }
+    let packed = packed_matrix();
+    for input in [&[3, 2][..], &[2, 2, 2], &[2], &[0, 2]] {
+        check("packed_matmul", &[input, &[3]], |x| {
+            x[0].linear(&packed, Some(&x[1]))?.square()
+        });
+        check("packed_matmul", &[input], |x| {
+            x[0].matmul(&packed.t()?)?.square()
         });
     }
     check_unary("neg", Tensor::neg);
@@ -498,6 +516,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("linear::Linear", &["linear"]),
+    ("packed_matmul::PackedMatmul", &["packed_matmul"]),
     ("matmul::Matmul", &["matmul"]),
     (
         "no_influence::NoInfluence",
@@ -631,6 +650,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "norm",
     "normalize",
     "operators",
+    "packed_matmul",
     "pad",
     "parts",
     "permute",

@@ -164,6 +164,19 @@ fn dynamic_quantization_gives_the_outputs_of_pytorch() {
     }
 }
 
+#[test]
+fn dynamic_quantization_hides_no_value_that_is_not_finite() {
+    let weight = Scheme::Int8Dynamic.pack(&randn(1, &[3, 64])).unwrap();
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut values = vec![0.5; 128];
+        values[70] = value;
+        let x = Tensor::from_vec(values, [2, 64]).unwrap();
+        let y = x.linear(&weight, None).unwrap().to_vec::<f32>().unwrap();
+        let is_nan: Vec<bool> = y.iter().map(|y| y.is_nan()).collect();
+        assert_eq!(is_nan, [false, false, false, true, true, true]);
+    }
+}
+
 /// Sizes of inputs, and the columns and rows of a weight: one row and many, parts of tiles, runs and groups.
 const SIZES: [[usize; 3]; 8] = [
     [1, 64, 1],

@@ -1,7 +1,9 @@
 use serde_json::{Map, Value};
 
-use super::JOIN;
 use crate::{DType, Error, Result, Shape, Tensor};
+
+/// What errors call the way from parts to a tensor.
+pub(super) const JOIN: &str = "join_packed";
 
 /// The entries of bitsandbytes.
 const ORDER: [&str; 7] = [

@@ -1,4 +1,5 @@
-use super::{Description, PackedFormat, Parts, Split};
+use super::description::Description;
+use super::format::{PackedFormat, Parts, Split};
 use crate::backend::{Int8Parts, Int8Storage, Storage};
 use crate::{Result, Tensor};
 

@@ -4,6 +4,7 @@
 //! bytes, which says what the other parts mean.
 
 mod description;
+mod format;
 mod int4;
 mod int8;
 mod nf4;
@@ -12,51 +13,12 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::StateDict;
-use crate::backend::Storage;
 use crate::{DTypeError, Error, Layout, Result, Tensor};
-use description::Description;
+use description::{Description, JOIN};
+use format::{PackedFormat, Parts};
 
 /// What comes before the name of a format in the key of a description.
 const DESCRIPTION: &str = ".quant_state.";
-
-/// A scheme in files. One more is a file beside this one and an entry of [`FORMATS`].
-trait PackedFormat: Sync {
-    /// What the key of a description ends in.
-    fn name(&self) -> &'static str;
-
-    /// The names of the other parts, but for the weight itself, which has none.
-    fn parts(&self) -> &'static [&'static str];
-
-    /// The parts of a storage of this scheme: the weight first, then those that there are.
-    fn split(&self, storage: &Storage) -> Result<Option<Split>>;
-
-    /// The storage of these parts.
-    fn join(&self, parts: &Parts<'_>) -> Result<Storage>;
-}
-
-/// The parts of a packed tensor, but for its shape.
-struct Split {
-    description: Description,
-    weight: Tensor,
-    others: Vec<(&'static str, Tensor)>,
-}
-
-/// The parts that a state dict has.
-struct Parts<'a> {
-    description: Description,
-    weight: &'a Tensor,
-    others: HashMap<&'static str, &'a Tensor>,
-}
-
-impl Parts<'_> {
-    /// A part that there must be.
-    fn get(&self, name: &'static str) -> Result<&Tensor> {
-        self.others.get(name).copied().ok_or_else(|| {
-            let problem = "is missing beside the packed weight; load the file as it was saved";
-            Error::argument(JOIN, "part", name, problem)
-        })
-    }
-}
 
 static FORMATS: [&dyn PackedFormat; 4] = [
     &int8::Int8,
@@ -66,7 +28,6 @@ static FORMATS: [&dyn PackedFormat; 4] = [
 ];
 
 const SPLIT: &str = "split_packed";
-const JOIN: &str = "join_packed";
 
 impl StateDict {
     /// The same tensors, each packed one as the plain tensors that a file holds: saving does so by itself.

@@ -1,4 +1,5 @@
-use super::{Description, JOIN, PackedFormat, Parts, Split};
+use super::description::{Description, JOIN};
+use super::format::{PackedFormat, Parts, Split};
 use crate::backend::{Nf4Absmax, Nf4Parts, Nf4Storage, Storage};
 use crate::{Error, Result, Tensor};
 

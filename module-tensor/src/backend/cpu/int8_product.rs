@@ -61,6 +61,15 @@ impl Row {
     fn of(x: &[f32]) -> Self {
         let (least, greatest) = run_at_best_level(Range(x));
         let (scale, zero_point) = scale_and_zero_point(least.into(), greatest.into());
+        if !(greatest - least).is_finite() || x.iter().any(|v| v.is_nan()) {
+            // No scale expresses these, and zeros would hide them.
+            let (codes, scale, zero_point) = (vec![0; x.len()], f32::NAN, 0);
+            return Self {
+                codes,
+                scale,
+                zero_point,
+            };
+        }
         let mut codes = vec![0; x.len()];
         let (inverse, zero) = (1.0 / scale, zero_point as f32);
         run_at_best_level(Round(x, inverse, zero, &mut codes));
@@ -137,7 +146,6 @@ impl Loop for Round<'_> {
         let Self(x, inverse, zero, codes) = self;
         for (code, &v) in codes.iter_mut().zip(x) {
             let v = (v * inverse + zero).round_ties_even();
-            // NaN becomes 0.
             *code = v.clamp(0.0, MOST as f32) as i16;
         }
     }

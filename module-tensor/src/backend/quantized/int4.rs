@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
-use super::{check_dtype, check_finite, check_len, unpack_all};
+use super::shared::{check_dtype, check_finite, check_len, unpack_all};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip;
 use crate::{DType, Error, Result};

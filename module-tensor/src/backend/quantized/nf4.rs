@@ -6,7 +6,7 @@ mod dynamic_map;
 use std::ops::Range;
 
 use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
-use super::{check_dtype, check_finite, check_len, unpack_all};
+use super::shared::{check_dtype, check_finite, check_len, unpack_all};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 use crate::{DType, Error, Result};
@@ -110,7 +110,8 @@ impl Nf4Parts {
         for block in values.chunks(block_size) {
             let greatest = block.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
             absmax.push(greatest);
-            of_block.fill(0);
+            // Behind the last element stands the code of zero.
+            of_block.fill(7);
             run_at_best_level(Round(block, greatest, &mut of_block));
             let pairs = of_block[..block.len().next_multiple_of(2)]
                 .as_chunks::<2>()

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::super::super::{Device, Packed, PackedRuns, SharedBytes, Storage, StorageData};
-use super::super::unpack_all;
+use super::super::shared::unpack_all;
 use super::format::BlockFormat;
 use crate::{DType, Result};
 

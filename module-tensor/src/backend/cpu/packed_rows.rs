@@ -69,7 +69,7 @@ impl<'a> PackedMatrix<'a> {
         let all = self.runs.rounding_inputs().filter(|_| self.transposed)?;
         let whole = all.codes.len() == all.scales.len() * self.len && self.step == self.len;
         let first = self.offset.checked_div(self.len).filter(|_| whole)?;
-        (self.offset % self.len == 0).then_some(Int8Rows {
+        self.offset.is_multiple_of(self.len).then_some(Int8Rows {
             codes: all.codes.get(first * self.len..)?,
             scales: all.scales.get(first..first + self.lines)?,
             sums: all.sums.get(first..first + self.lines)?,

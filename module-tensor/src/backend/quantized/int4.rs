@@ -91,7 +91,7 @@ impl Int4Storage {
     pub fn new(parts: Int4Parts) -> Result<Self> {
         check_dtype(NAME, parts.dtype)?;
         let size = parts.group_size;
-        if size == 0 || size % Int4Parts::GROUP_MULTIPLE != 0 {
+        if size == 0 || !size.is_multiple_of(Int4Parts::GROUP_MULTIPLE) {
             let problem = format!("must be a multiple of {}", Int4Parts::GROUP_MULTIPLE);
             return Err(Error::argument(NAME, "group_size", size, problem));
         }

@@ -19,7 +19,7 @@ pub(super) fn values() -> Vec<f32> {
 /// The boundary `i` of `count` even parts from 0.1 to 1, counted from the nearer end as PyTorch's `linspace` does.
 fn boundary(i: u16, count: u16) -> f32 {
     let step = (1.0 - 0.1_f32) / f32::from(count);
-    match i < (count + 1) / 2 {
+    match i < count.div_ceil(2) {
         true => 0.1 + step * f32::from(i),
         false => 1.0 - step * f32::from(count - i),
     }

@@ -21,11 +21,12 @@ use super::names::{LayerIndex, Rule, TargetModules, escape};
 /// ```
 /// use module_nn::lora::{LoraConfig, PeftConfig};
 ///
-/// let json = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 8, "target_modules": ["q_proj"], "use_qalora": false}"#;
+/// let json = r#"{"peft_type": "LORA", "r": 4, "lora_alpha": 8, "target_modules": ["q_proj"],
+///     "inference_mode": true, "use_qalora": false}"#;
 /// let config = PeftConfig::from_json(json)?;
 /// assert_eq!(config, PeftConfig::new(["q_proj"], LoraConfig::new().r(4)));
 ///
-/// let error = PeftConfig::from_json(&json.replace("false", "true")).unwrap_err();
+/// let error = PeftConfig::from_json(&json.replace("qalora\": false", "qalora\": true")).unwrap_err();
 /// assert!(error.to_string().contains("`use_qalora` is true"));
 /// # Ok::<(), module_nn::Error>(())
 /// ```
@@ -97,7 +98,8 @@ impl PeftConfig {
     /// let mut net = Net { hidden: Linear::new(4, 8)?, head: Linear::new(8, 2)? };
     /// let mut config = PeftConfig::new("all-linear", LoraConfig::new());
     /// config.exclude_modules = Some(["head"].into());
-    /// let report = lora::add_adapter(&mut net, "default", config.select(&net)?, &config.lora)?;
+    /// let select = config.select(&net)?;
+    /// let report = lora::add_adapter(&mut net, "default", select, &config.lora)?;
     /// assert_eq!(report.matched, ["hidden"]);
     /// # Ok::<(), Error>(())
     /// ```

@@ -98,7 +98,7 @@ pub use no_decay::no_decay;
 pub use optimizer::Optimizer;
 pub use param_groups::{ParamGroup, ParamGroups};
 pub use param_state::{ParamState, Slots};
-pub use param_states::{ParamInfo, ParamStates};
+pub use param_states::ParamStates;
 pub use radam::{RAdam, RAdamConfig, RAdamState};
 pub use rmsprop::{RMSprop, RMSpropConfig, RMSpropState};
 pub use rprop::{Rprop, RpropConfig, RpropState};
@@ -114,3 +114,4 @@ pub use schedule::{
     WarmupCosineConfig,
 };
 pub use sgd::{SGD, SGDConfig};
+pub use step_parameters::ParamInfo;

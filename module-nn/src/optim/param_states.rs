@@ -1,7 +1,7 @@
 use module_core::{Module, Parameter, Result, Snapshot, StateDict, Stateful, Tensor};
 
 use super::ParamState;
-use super::step_parameters::StepParameters;
+use super::step_parameters::{ParamInfo, StepParameters};
 
 /// The parameters that an optimizer was built with, by path, and its state of each.
 ///
@@ -33,16 +33,6 @@ pub struct ParamStates<S> {
     parameters: StepParameters,
     /// That of each parameter, in the model's order.
     states: Vec<Option<S>>,
-}
-
-/// Which parameter a step is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ParamInfo<'a> {
-    /// Its path.
-    pub path: &'a str,
-    /// Its place among the parameters that the optimizer was built with.
-    pub index: usize,
 }
 
 impl<S> ParamStates<S> {

@@ -3,7 +3,17 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use module_core::{Error, Module, ModuleExt, Parameter, Result, Snapshot, Tensor, no_grad};
 
-use super::{OptimizerError, ParamInfo, Slots};
+use super::{OptimizerError, Slots};
+
+/// Which parameter a step is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParamInfo<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// Its place among the parameters that the optimizer was built with.
+    pub index: usize,
+}
 
 /// The parameters that an optimizer was built with, by path, apart from its states of them: what is compiled once
 /// for all of their types.

@@ -83,7 +83,7 @@ fn main() -> Result<()> {
         Scheme::NF4,
     ] {
         let model = network()?;
-        model.load_state_dict(&trained)?;
+        let _report = model.load_state_dict(&trained)?;
         quantize(&model, Select::all(), scheme)?;
         let right = accuracy(&model, &held_back)?;
         line(scheme.name(), &model, right)?;
@@ -95,7 +95,7 @@ fn main() -> Result<()> {
         std::fs::create_dir_all("target")?;
         model.save(FILE)?;
         let fresh = network()?;
-        fresh.load(FILE)?;
+        let _report = fresh.load(FILE)?;
         let images = || held_back.images.clone();
         if !no_grad(|| fresh.call(images())?.equal(&model.call(images())?))? {
             return Err(Error::custom("the loaded network gives other answers"));

@@ -104,7 +104,7 @@ impl Scheme {
 
     /// Checks that groups do not go from one row to the next.
     fn check_groups(self, size: usize, columns: usize) -> Result<()> {
-        if size > 0 && columns % size == 0 {
+        if size > 0 && columns.is_multiple_of(size) {
             return Ok(());
         }
         let problem = format!("must divide the {columns} columns of the weight");

@@ -115,6 +115,12 @@ fn normal_floats_are_those_of_bitsandbytes() {
         for key in recorded {
             count += 1;
             let (ours, theirs) = (split.get(key).expect(key), state.get(key).unwrap());
+            // The mean that is taken off is the sum in an order that the machine chooses, over the count.
+            if key.ends_with("nested_absmax") {
+                let near = Tolerance::new().rtol(1e-6).atol(1e-7);
+                assert!(ours.allclose(theirs, near).unwrap(), "{key}");
+                continue;
+            }
             if !key.contains("quant_state") {
                 assert_eq!(
                     (ours.dtype(), ours.shape()),
@@ -127,20 +133,26 @@ fn normal_floats_are_those_of_bitsandbytes() {
             let json = |text: &Tensor| -> serde_json::Value {
                 serde_json::from_slice(&text.to_vec::<u8>().unwrap()).unwrap()
             };
-            assert_eq!(json(ours), json(theirs), "{key}");
+            let (mut ours, mut theirs) = (json(ours), json(theirs));
+            let offsets = [&mut ours, &mut theirs].map(|json| json["nested_offset"].take());
+            let [a, b] = offsets.map(|offset| offset.as_f64().unwrap_or_default());
+            assert!((a - b).abs() <= 1e-6 * b.abs(), "{a} {b}");
+            assert_eq!(ours, theirs, "{key}");
         }
         assert_eq!(count, split.len());
         let unpacked = packed.unpack().unwrap();
         assert_eq!(unpacked.dtype(), source.dtype());
-        assert!(
-            unpacked
-                .equal(state.get(&format!("{name}.values")).unwrap())
-                .unwrap()
-        );
+        let near = match (unpacked.dtype(), scheme) {
+            (DType::BF16, _) => Tolerance::new().rtol(1.0 / 256.0),
+            (_, NESTED) => Tolerance::new().rtol(2e-6),
+            _ => Tolerance::new().rtol(0.0).atol(0.0),
+        };
+        let values = state.get(&format!("{name}.values")).unwrap();
+        assert!(unpacked.allclose(values, near).unwrap(), "{name}");
         // What bitsandbytes wrote is read.
         let joined = state.join_packed().unwrap();
         let theirs = joined.get(&format!("{name}.weight")).unwrap();
-        assert!(theirs.is_packed() && theirs.unpack().unwrap().equal(&unpacked).unwrap());
+        assert!(theirs.is_packed() && theirs.unpack().unwrap().equal(values).unwrap());
     }
 }
 
@@ -319,7 +331,7 @@ fn a_quantized_network_is_saved_and_loaded() {
         quantize(&others[1], Select::all(), Scheme::Int8).unwrap();
         quantize(&others[2], Select::all(), NESTED).unwrap();
         for other in others {
-            other.load(&path).unwrap();
+            let _report = other.load(&path).unwrap();
             let again = other.call(x.clone()).unwrap();
             assert!(again.equal(&y).unwrap(), "{scheme:?}");
         }

@@ -85,7 +85,7 @@ impl Int8Storage {
     pub fn new(parts: Int8Parts) -> Result<Self> {
         check_dtype(NAME, parts.dtype)?;
         let (numel, size) = (parts.codes.len(), parts.group_size);
-        if size == 0 || numel % size != 0 {
+        if size == 0 || !numel.is_multiple_of(size) {
             let problem = format!("must divide the {numel} elements");
             return Err(Error::argument(NAME, "group_size", size, problem));
         }

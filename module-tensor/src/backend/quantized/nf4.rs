@@ -110,7 +110,7 @@ impl Nf4Parts {
         for block in values.chunks(block_size) {
             let greatest = block.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
             absmax.push(greatest);
-            // Behind the last element stands the code of zero.
+            // What fills the last byte is a zero.
             of_block.fill(7);
             run_at_best_level(Round(block, greatest, &mut of_block));
             let pairs = of_block[..block.len().next_multiple_of(2)]

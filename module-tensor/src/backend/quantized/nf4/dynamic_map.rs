@@ -16,12 +16,13 @@ pub(super) fn values() -> Vec<f32> {
     values
 }
 
-/// The boundary `i` of `count` even parts from 0.1 to 1, counted from the nearer end as PyTorch's `linspace` does.
+/// The boundary `i` of `count` even parts from 0.1 to 1, counted from the nearer end as PyTorch's `linspace` does, by fused
+/// multiply-adds.
 fn boundary(i: u16, count: u16) -> f32 {
     let step = (1.0 - 0.1_f32) / f32::from(count);
     match i < count.div_ceil(2) {
-        true => 0.1 + step * f32::from(i),
-        false => 1.0 - step * f32::from(count - i),
+        true => step.mul_add(f32::from(i), 0.1),
+        false => (-step).mul_add(f32::from(count - i), 1.0),
     }
 }
 

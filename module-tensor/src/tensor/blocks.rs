@@ -58,7 +58,7 @@ impl BlockFormat {
     /// ```
     /// use module_tensor::{BlockFormat, DType, Tensor};
     ///
-    /// let x = Tensor::arange(0.0, 64.0, 1.0, DType::F32)?.reshape([2, 32])?;
+    /// let x = Tensor::linspace(0.0, 63.0, 64, DType::F32)?.reshape([2, 32])?;
     /// let packed = BlockFormat::Q8_0.quantize(&x)?;
     /// assert_eq!((packed.nbytes(), BlockFormat::of(&packed)), (68, Some(BlockFormat::Q8_0)));
     /// let error = packed.unpack()?.sub(&x)?.abs()?.amax(..)?.item::<f32>()?;

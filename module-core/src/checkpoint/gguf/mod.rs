@@ -56,7 +56,7 @@ impl Format for GgufFormat {
 /// use module_core::checkpoint::Gguf;
 /// use module_core::{BlockFormat, DType, StateDict, Tensor};
 ///
-/// let weight = Tensor::full([2, 32], 0.5, DType::F32)?;
+/// let weight = Tensor::full([2, 32], 127.0, DType::F32)?;
 /// let mut file = Gguf::new(StateDict::from_iter([("blk.0.attn_q.weight", weight)]));
 /// file.metadata.insert("general.architecture".to_owned(), "llama".into());
 /// file.convert("**.weight", BlockFormat::Q8_0)?;
@@ -65,7 +65,7 @@ impl Format for GgufFormat {
 /// assert_eq!(file.metadata["general.architecture"].as_str(), Some("llama"));
 /// let weight = file.tensors.get("blk.0.attn_q.weight").unwrap();
 /// assert_eq!((weight.is_packed(), weight.nbytes()), (true, 68));
-/// assert_eq!(weight.unpack()?.amax(..)?.item::<f32>()?, 0.5);
+/// assert_eq!(weight.unpack()?.amax(..)?.item::<f32>()?, 127.0);
 /// # Ok::<(), module_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]

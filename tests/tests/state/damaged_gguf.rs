@@ -86,7 +86,7 @@ fn sound() -> Vec<u8> {
         ("truth", true.into()),
         (
             "list",
-            GgufArray::String(vec!["a".to_owned(), "bc".to_owned()]).into(),
+            GgufArray::Str(vec!["a".to_owned(), "bc".to_owned()]).into(),
         ),
         ("general.alignment", 16_u32.into()),
         (

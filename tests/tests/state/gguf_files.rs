@@ -101,7 +101,7 @@ fn metadata_is_that_of_the_package() {
             GgufValue::F32(x) => theirs.as_f64().map(|x| x as f32) == Some(*x),
             GgufValue::F64(x) => theirs.as_f64() == Some(*x),
             GgufValue::Bool(x) => theirs.as_bool() == Some(*x),
-            GgufValue::String(x) => theirs.as_str() == Some(x),
+            GgufValue::Str(x) => theirs.as_str() == Some(x),
             GgufValue::Array(_) => false,
         };
         let kind = format!("{value:?}").to_uppercase();
@@ -411,7 +411,7 @@ fn the_package_read_the_committed_file_as_it_is_read_here() {
         assert_eq!(text(&theirs[0]), key);
         let theirs = &theirs[1];
         let same = match value {
-            GgufValue::String(ours) => theirs.as_str() == Some(ours),
+            GgufValue::Str(ours) => theirs.as_str() == Some(ours),
             GgufValue::Bool(ours) => theirs.as_bool() == Some(*ours),
             GgufValue::Array(ours) => theirs.as_array().map(Vec::len) == Some(ours.len()),
             GgufValue::U64(ours) => theirs.as_u64() == Some(*ours),

@@ -4,6 +4,7 @@
 mod golden;
 mod merging;
 mod pitfalls;
+mod qlora;
 mod refusing;
 mod structure;
 mod switching;

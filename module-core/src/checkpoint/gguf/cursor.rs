@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
             5 => GgufValue::I32(i32::from_le_bytes(self.array()?)),
             6 => GgufValue::F32(f32::from_le_bytes(self.array()?)),
             7 => GgufValue::Bool(truth(u8::from_le_bytes(self.array()?))?),
-            8 => GgufValue::String(self.text("the text")?),
+            8 => GgufValue::Str(self.text("the text")?),
             9 => GgufValue::Array(self.elements(DEPTH)?),
             10 => GgufValue::U64(self.u64()?),
             11 => GgufValue::I64(i64::from_le_bytes(self.array()?)),
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
                 let bytes = self.bytes(count as u64)?.iter();
                 GgufArray::Bool(bytes.map(|byte| truth(*byte)).collect::<Result<_, _>>()?)
             }
-            8 => GgufArray::String(self.many(count, |cursor| cursor.text("the text"))?),
+            8 => GgufArray::Str(self.many(count, |cursor| cursor.text("the text"))?),
             9 if depth == 0 => {
                 return Err(format!("arrays lie more than {DEPTH} deep in each other").into());
             }

@@ -19,7 +19,8 @@ pub enum GgufValue {
     I32(i32),
     F32(f32),
     Bool(bool),
-    String(String),
+    /// Called so because a variant `String` would have the compiler print `std::string::String` in its messages.
+    Str(String),
     Array(GgufArray),
     U64(u64),
     I64(i64),
@@ -38,7 +39,7 @@ pub enum GgufArray {
     I32(Vec<i32>),
     F32(Vec<f32>),
     Bool(Vec<bool>),
-    String(Vec<String>),
+    Str(Vec<String>),
     Array(Vec<GgufArray>),
     U64(Vec<u64>),
     I64(Vec<i64>),
@@ -49,7 +50,7 @@ impl GgufValue {
     /// A text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
-            Self::String(text) => Some(text),
+            Self::Str(text) => Some(text),
             _ => None,
         }
     }
@@ -106,7 +107,7 @@ impl GgufValue {
     /// An array of texts.
     pub fn as_strings(&self) -> Option<&[String]> {
         match self {
-            Self::Array(GgufArray::String(texts)) => Some(texts),
+            Self::Array(GgufArray::Str(texts)) => Some(texts),
             _ => None,
         }
     }
@@ -124,7 +125,7 @@ impl GgufArray {
             Self::I32(x) => x.len(),
             Self::F32(x) => x.len(),
             Self::Bool(x) => x.len(),
-            Self::String(x) => x.len(),
+            Self::Str(x) => x.len(),
             Self::Array(x) => x.len(),
             Self::U64(x) => x.len(),
             Self::I64(x) => x.len(),
@@ -140,13 +141,13 @@ impl GgufArray {
 
 impl From<&str> for GgufValue {
     fn from(text: &str) -> Self {
-        Self::String(text.to_owned())
+        Self::Str(text.to_owned())
     }
 }
 
 impl From<String> for GgufValue {
     fn from(text: String) -> Self {
-        Self::String(text)
+        Self::Str(text)
     }
 }
 

@@ -167,7 +167,7 @@ fn put_value(header: &mut Vec<u8>, value: &GgufValue) {
         GgufValue::I32(x) => number(5, &x.to_le_bytes()),
         GgufValue::F32(x) => number(6, &x.to_le_bytes()),
         GgufValue::Bool(x) => number(7, &[u8::from(*x)]),
-        GgufValue::String(text) => {
+        GgufValue::Str(text) => {
             number(8, &[]);
             put_text(header, text);
         }
@@ -191,7 +191,7 @@ fn put_array(header: &mut Vec<u8>, array: &GgufArray) {
         GgufArray::I32(x) => put_all(header, 5, x, |header, x| put(header, &x.to_le_bytes())),
         GgufArray::F32(x) => put_all(header, 6, x, |header, x| put(header, &x.to_le_bytes())),
         GgufArray::Bool(x) => put_all(header, 7, x, |header, x| header.push(u8::from(*x))),
-        GgufArray::String(x) => put_all(header, 8, x, |header, x| put_text(header, x)),
+        GgufArray::Str(x) => put_all(header, 8, x, |header, x| put_text(header, x)),
         GgufArray::Array(x) => put_all(header, 9, x, put_array),
         GgufArray::U64(x) => put_all(header, 10, x, |header, x| put(header, &x.to_le_bytes())),
         GgufArray::I64(x) => put_all(header, 11, x, |header, x| put(header, &x.to_le_bytes())),

@@ -126,8 +126,9 @@ pub(super) fn add_dots(a: &[f32], matrix: &PackedMatrix<'_>, out: &mut [f32]) ->
     parallel_for(lines, len * (rows + 2) / 16, items, &|range, mut dots| {
         let (mut memory, mut spare) = (Workspace::new(), Workspace::new());
         let memory = memory.of(PART.min(len));
+        let mut sums = vec![[0.0; WIDE_LANES]; rows];
         for (i, line) in range.enumerate() {
-            let mut sums = vec![[0.0; WIDE_LANES]; rows];
+            sums.fill([0.0; WIDE_LANES]);
             for start in (0..len).step_by(PART) {
                 let part = start..len.min(start + PART);
                 let unpacked = &mut memory[..part.len()];
@@ -137,8 +138,8 @@ pub(super) fn add_dots(a: &[f32], matrix: &PackedMatrix<'_>, out: &mut [f32]) ->
                     run_at_best_level(AddProducts { sums, a, b });
                 }
             }
-            for (dot, sums) in dots.at(i).iter_mut().zip(sums) {
-                *dot = sum_of_lanes(sums);
+            for (dot, sums) in dots.at(i).iter_mut().zip(&sums) {
+                *dot = sum_of_lanes(*sums);
             }
         }
         Ok(())

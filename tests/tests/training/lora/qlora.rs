@@ -1,0 +1,134 @@
+//! Adapters on a base of four bits, as QLoRA trains them, beside the same adapters on the base in full precision.
+
+use module_nn::lora::{self, LoraConfig};
+use module_nn::prelude::*;
+use module_nn::quantize::{Scheme, quantize};
+use module_nn::{IndexMap, fork_rng};
+
+const VOCABULARY: usize = 13;
+const WIDTH: usize = 64;
+const STEPS: usize = 40;
+
+/// Logits of the next token.
+#[derive(Module)]
+struct Transformer {
+    tokens: Embedding,
+    layers: Vec<TransformerEncoderLayer>,
+    head: Linear,
+}
+
+impl Transformer {
+    fn new() -> Self {
+        let layer = || {
+            TransformerEncoderLayerConfig::new(WIDTH, 4_usize)
+                .dim_feedforward(4 * WIDTH)
+                .batch_first(true)
+                .dropout(0.0)
+                .build()
+                .unwrap()
+        };
+        Self {
+            tokens: Embedding::new(VOCABULARY, WIDTH).unwrap(),
+            layers: (0..2).map(|_| layer()).collect(),
+            head: Linear::new(WIDTH, VOCABULARY).unwrap(),
+        }
+    }
+}
+
+impl Forward for Transformer {
+    type Output = Tensor;
+
+    fn forward(&self, tokens: Tensor) -> Result<Tensor> {
+        let mut x = self.tokens.call(tokens)?;
+        for layer in &self.layers {
+            x = layer.call(x)?;
+        }
+        self.head.call(x)
+    }
+}
+
+const BASE: [&str; 3] = ["layers.*.linear1", "layers.*.linear2", "head"];
+
+fn base_of(model: &Transformer) -> IndexMap<String, Tensor> {
+    let state = model.state_dict().unwrap();
+    let base = state.iter().filter(|(key, _)| !key.contains("lora_"));
+    base.map(|(key, value)| (key.to_owned(), value.clone()))
+        .collect()
+}
+
+/// A training of adapters on a base that is packed or not.
+struct Run {
+    losses: Vec<f32>,
+    /// Of the base, as it is stored.
+    bytes: usize,
+    model: Transformer,
+}
+
+fn train(scheme: Option<Scheme>) -> Run {
+    manual_seed(3);
+    let mut model = Transformer::new();
+    let report = lora::add_adapter(&mut model, "default", BASE, &LoraConfig::new().r(8)).unwrap();
+    assert_eq!(report.matched.len(), 5);
+    if let Some(scheme) = scheme {
+        let report = quantize(&model, BASE.map(|path| format!("{path}.weight")), scheme).unwrap();
+        assert_eq!(report.quantized.len(), 5);
+    }
+    let before = base_of(&model);
+    let mut optimizer = AdamWConfig::new(1e-2).build(&model).unwrap();
+    // Each token is followed by one that a permutation gives.
+    let highest = i64::try_from(VOCABULARY).unwrap();
+    let tokens = Tensor::randint(0, highest, [16, 8], DType::I64).unwrap();
+    let next = tokens.mul(5).unwrap().add(3).unwrap();
+    let targets = next.remainder(highest).unwrap().reshape([-1]).unwrap();
+    let criterion = CrossEntropyLoss::new();
+    let mut losses = Vec::new();
+    for _ in 0..STEPS {
+        let logits = model.call(tokens.clone()).unwrap();
+        let logits = logits.reshape([128, VOCABULARY]).unwrap();
+        let loss = criterion.loss(&logits, &targets).unwrap();
+        losses.push(loss.item::<f32>().unwrap());
+        model.zero_grad();
+        loss.backward().unwrap();
+        optimizer.step(&model).unwrap();
+    }
+    for (key, after) in base_of(&model) {
+        let (before, after) = (before[&key].unpack().unwrap(), after.unpack().unwrap());
+        assert!(before.equal(&after).unwrap(), "{key}");
+    }
+    let bytes = before.values().map(Tensor::nbytes).sum();
+    Run {
+        losses,
+        bytes,
+        model,
+    }
+}
+
+#[test]
+fn adapters_on_a_base_of_four_bits_learn_as_on_one_in_full_precision() {
+    let (full, packed) = fork_rng(|| (train(None), train(Some(Scheme::NF4))));
+    let last = |run: &Run| *run.losses.last().unwrap();
+    println!(
+        "base in f32: {} bytes, loss {} to {}; in NF4: {} bytes, loss {} to {}",
+        full.bytes,
+        full.losses[0],
+        last(&full),
+        packed.bytes,
+        packed.losses[0],
+        last(&packed)
+    );
+    // A weight takes 4.13 bits instead of 32; attention and the table are not packed.
+    assert!(packed.bytes * 5 < full.bytes * 2);
+    for (full, packed) in full.losses.iter().zip(&packed.losses) {
+        assert!((full - packed).abs() < 0.1, "{full} and {packed}");
+    }
+    assert!(last(&full) < 0.1 && last(&packed) < 0.1);
+}
+
+#[test]
+fn an_adapter_is_not_merged_into_a_base_of_four_bits() {
+    let mut run = fork_rng(|| train(Some(Scheme::NF4)));
+    let before = run.model.state_dict().unwrap().len();
+    let error = lora::merge(&mut run.model).unwrap_err().to_string();
+    assert!(error.contains("dequantize"), "{error}");
+    assert_eq!(run.model.state_dict().unwrap().len(), before);
+}

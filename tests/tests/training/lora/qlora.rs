@@ -105,7 +105,7 @@ fn train(scheme: Option<Scheme>) -> Run {
 
 #[test]
 fn adapters_on_a_base_of_four_bits_learn_as_on_one_in_full_precision() {
-    let (full, packed) = fork_rng(|| (train(None), train(Some(Scheme::NF4))));
+    let (full, packed) = fork_rng(3, || (train(None), train(Some(Scheme::NF4))));
     let last = |run: &Run| *run.losses.last().unwrap();
     println!(
         "base in f32: {} bytes, loss {} to {}; in NF4: {} bytes, loss {} to {}",
@@ -126,7 +126,7 @@ fn adapters_on_a_base_of_four_bits_learn_as_on_one_in_full_precision() {
 
 #[test]
 fn an_adapter_is_not_merged_into_a_base_of_four_bits() {
-    let mut run = fork_rng(|| train(Some(Scheme::NF4)));
+    let mut run = fork_rng(3, || train(Some(Scheme::NF4)));
     let before = run.model.state_dict().unwrap().len();
     let error = lora::merge(&mut run.model).unwrap_err().to_string();
     assert!(error.contains("dequantize"), "{error}");

@@ -108,7 +108,8 @@ fn metadata_is_that_of_the_package() {
         let named = text(&entry[1])
             .replace("UINT", "U")
             .replace("INT", "I")
-            .replace("FLOAT", "F");
+            .replace("FLOAT", "F")
+            .replace("STRING", "STR");
         assert!(
             ours && kind.starts_with(&named),
             "{key}: {value:?} {theirs}"

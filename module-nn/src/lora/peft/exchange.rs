@@ -8,7 +8,7 @@ impl PeftAdapter {
     /// An adapter of a model.
     ///
     /// Which layers it has is written as the last names of their paths if those mean no others, else as their paths, else as an
-    /// expression. A factor of [`set_scale`](super::set_scale) is not saved. Of an adapter that began as PiSSA, the weights that it is for are
+    /// expression. A factor of [`set_scale`](crate::lora::set_scale) is not saved. Of an adapter that began as PiSSA, the weights that it is for are
     /// those from before it was added, which PEFT too reduces again when it reads the adapter.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl PeftAdapter {
         write::of(model.as_module(), name, &dotted(prefix))
     }
 
-    /// Adds the adapter to a model, as [`add_adapter`](super::add_adapter) does, with its values.
+    /// Adds the adapter to a model, as [`add_adapter`](crate::lora::add_adapter) does, with its values.
     ///
     /// It is used and trained at once if it is the first; freeze it if it is not to be trained. Biases that are trained too
     /// replace those of the model, as in PEFT. Names of `modules_to_save` that the model does not have mean nothing; of
@@ -36,7 +36,7 @@ impl PeftAdapter {
     ///
     /// # Errors
     ///
-    /// Those of [`PeftConfig::select`] and [`add_adapter`](super::add_adapter); tensors that are missing, unexpected or of another shape
+    /// Those of [`PeftConfig::select`](crate::lora::PeftConfig::select) and [`add_adapter`](crate::lora::add_adapter); tensors that are missing, unexpected or of another shape
     /// ([`LoadProblems`](module_core::LoadProblems), under the keys of the file). Then nothing is changed.
     pub fn add_to<M: Module + ?Sized>(&self, model: &mut M, name: &str) -> Result<LoraReport> {
         read::add_to(self, model.as_module_mut(), name, "")

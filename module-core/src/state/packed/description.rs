@@ -68,7 +68,7 @@ impl Description {
     }
 
     /// Refuses another text than an entry must have.
-    pub(super) fn expect(&self, name: &'static str, text: &str) -> Result<()> {
+    pub(super) fn check_text(&self, name: &'static str, text: &str) -> Result<()> {
         match self.0.get(name).and_then(Value::as_str) == Some(text) {
             true => Ok(()),
             false => Err(self.wrong(name, &format!("must be `{text}`, as the key says"))),

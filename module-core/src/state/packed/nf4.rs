@@ -99,7 +99,7 @@ impl PackedFormat for FourBit {
 
     fn join(&self, parts: &Parts<'_>) -> Result<Storage> {
         let about = &parts.description;
-        about.expect("quant_type", self.kind())?;
+        about.check_text("quant_type", self.kind())?;
         let absmax = match about.has("nested_offset") {
             false => Nf4Absmax::Plain(parts.get(ABSMAX)?.to_vec()?),
             true => Nf4Absmax::Nested {

@@ -12,6 +12,11 @@ pub(in super::super) trait Factor<T: Tile>: Sync {
     fn rows(&self) -> usize;
     fn columns(&self) -> usize;
 
+    /// Whether the elements of a row follow each other in memory, so that [`lines`](Self::lines) copies nothing.
+    fn has_rows(&self) -> bool {
+        false
+    }
+
     /// Some rows in some columns: where they lie, or else copied to `copy`.
     fn lines<'a>(
         &'a self,
@@ -37,6 +42,10 @@ impl<T: Tile> Factor<T> for Matrix<'_, T> {
 
     fn columns(&self) -> usize {
         self.columns
+    }
+
+    fn has_rows(&self) -> bool {
+        Matrix::has_rows(self)
     }
 
     fn lines<'a>(

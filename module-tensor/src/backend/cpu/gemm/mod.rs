@@ -4,13 +4,15 @@
 //! registers. Rows of `a` are read where they lie if they are contiguous; columns of `b` are packed into
 //! panels first, a block of them at a time, so that they stay in the caches. For tiles of twelve rows, which
 //! AVX-512 has registers for, the rows are copied too: so many addresses would not fit into registers. Where
-//! the transposed product `bᵀ · aᵀ` has less to copy, that is computed, and its tiles are written transposed.
+//! the transposed product `bᵀ · aᵀ` has less to copy, that is computed, and its tiles are written transposed. Few
+//! rows are multiplied with columns that lie in rows without any copy (`in_place`).
 //!
 //! Every element of the product is `Σ` over blocks of [`DEPTH`] of fused multiply-adds in the order of the
 //! inner dimension, wherever it stands: neither the number of threads, nor the sizes of the tiles, nor the
 //! rows and columns beside it change its bits.
 
 mod factor;
+mod in_place;
 mod matrix;
 mod pack;
 #[cfg(test)]
@@ -24,9 +26,9 @@ use super::simd::Level;
 use super::threads::{SplitRows, parallel_for};
 pub(super) use factor::Factor;
 pub(super) use matrix::{Lines, Matrix, MatrixMut};
-use tile::Block;
 pub(super) use tile::DEPTH;
 pub(super) use tile::Tile;
+use tile::{Block, Right};
 
 /// The number of columns that are packed at a time: with [`DEPTH`] rows they fit in the second-level cache.
 const WIDTH: usize = 256;
@@ -132,7 +134,12 @@ fn is_better_transposed<T: Tile>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_,
         // All in multiply-adds.
         let products = shape.padded_rows(m) * n.next_multiple_of(shape.width(n)) * k;
         let rows = if left.has_rows() { 0 } else { 12 * m * k };
-        let panels = if right.has_rows() { 6 } else { 12 } * k * n;
+        let panels = match right.has_rows() {
+            true if m <= in_place::MAX_ROWS => 2,
+            true => 6,
+            false => 12,
+        } * k
+            * n;
         let writes = m * n * k.div_ceil(DEPTH) * if transposed { 30 } else { 4 };
         products + rows + panels + writes
     };
@@ -183,26 +190,33 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
 
     /// Some rows and columns, written to those of `out`, which has no others.
     fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [T]]) {
-        let (mut copied_rows, mut copied_columns) = (Workspace::new(), Workspace::new());
-        let mut high_rows = Workspace::new();
+        let [mut copied_rows, mut copied_columns, mut scratch] = [const { Workspace::new() }; 3];
         let width = T::shape(self.level).width(self.right.columns());
         for rows in blocks(all_rows.clone(), HEIGHT) {
+            let in_place = rows.len() <= in_place::MAX_ROWS && self.right.has_rows();
+            let columns_at_a_time = if in_place { in_place::WIDTH } else { WIDTH };
             for inner in blocks(0..self.left.columns(), DEPTH) {
                 let part = [rows.clone(), inner.clone()];
                 let left = self.left.lines(self.level, part, &mut copied_rows);
-                let has_high_tiles = tile::has_high_tiles(self.level, &left, width);
-                for columns in blocks(all_columns.clone(), WIDTH) {
+                let scratch_len = match in_place {
+                    true => in_place::SUMS,
+                    false if tile::has_high_tiles(self.level, &left, width) => tile::COPIED,
+                    false => 0,
+                };
+                for columns in blocks(all_columns.clone(), columns_at_a_time) {
                     let part = [inner.clone(), columns.clone()];
                     let copy = &mut copied_columns;
                     self.level.run(Block {
                         level: self.level,
                         left,
-                        right: self.right.panels(self.level, part, width, copy),
-                        width,
-                        copied: match has_high_tiles {
-                            true => high_rows.of(tile::COPIED),
-                            false => &mut [],
+                        right: match in_place {
+                            true => Right::InPlace(self.right.lines(self.level, part, copy)),
+                            false => {
+                                Right::Panels(self.right.panels(self.level, part, width, copy))
+                            }
                         },
+                        width,
+                        scratch: scratch.of(scratch_len),
                         scale: self.scale,
                         add: self.add || inner.start > 0,
                         transposed: self.transposed,

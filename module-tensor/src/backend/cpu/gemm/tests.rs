@@ -2,7 +2,7 @@ use ndarray::{Array2, s};
 
 use super::super::float::Float;
 use super::super::simd::Level;
-use super::{DEPTH, HEIGHT, Matrix, MatrixMut, WIDTH, multiply_at};
+use super::{DEPTH, HEIGHT, Matrix, MatrixMut, WIDTH, in_place, multiply_at};
 use crate::set_num_threads;
 
 /// Numbers that are no products of small ones, the same in every run.
@@ -115,6 +115,8 @@ fn products_are_those_of_the_definition_in_every_layout() {
         [13, 64, 17],
         [65, 2 * DEPTH + 3, 7],
         [3, 40, 70],
+        [12, 70, in_place::WIDTH + 37],
+        [in_place::MAX_ROWS, DEPTH + 40, 33],
         [70, 40, 3],
         [HEIGHT + 9, 3, 40],
         [0, 4, 5],

@@ -58,13 +58,21 @@ impl Shape {
     }
 }
 
-/// A block of a product: some rows of the left factor by panels of the right one.
+/// Columns of the right factor.
+pub(in super::super) enum Right<'a, T> {
+    /// Side by side in panels of a tile's width.
+    Panels(&'a [T]),
+    /// In rows, where they lie.
+    InPlace(Lines<'a, T>),
+}
+
+/// A block of a product: some rows of the left factor by some columns of the right one.
 pub(in super::super) struct Block<'a, 'b, T> {
     pub(super) level: Level,
     pub(super) left: Lines<'a, T>,
-    pub(super) right: &'a [T],
-    /// Memory for the rows of high tiles; nothing if there are none.
-    pub(super) copied: &'a mut [T],
+    pub(super) right: Right<'a, T>,
+    /// Memory for the rows of high tiles, or the sums of few rows; nothing if there are neither.
+    pub(super) scratch: &'a mut [T],
     /// The number of columns of a panel.
     pub(super) width: usize,
     pub(super) scale: T,
@@ -182,9 +190,12 @@ impl<T: Tile> Block<'_, '_, T> {
         mut self,
         fused: impl Fn(T, T, T) -> T + Copy,
     ) {
-        let right = self.right.as_chunks::<COLUMNS>().0;
+        let right = match self.right {
+            Right::Panels(panels) => panels.as_chunks::<COLUMNS>().0,
+            Right::InPlace(right) => return self.run_in_place::<ROWS, FEW, COLUMNS>(right, fused),
+        };
         let mut row = 0;
-        if HIGH && !self.copied.is_empty() {
+        if HIGH && !self.scratch.is_empty() {
             while row + HIGH_TILE_ROWS <= self.left.count {
                 self.row_of_high_tiles(row, right);
                 row += HIGH_TILE_ROWS;
@@ -231,7 +242,7 @@ impl<T: Tile> Block<'_, '_, T> {
     fn row_of_high_tiles<const COLUMNS: usize>(&mut self, row: usize, right: &[[T; COLUMNS]]) {
         let left = self.left;
         for (i, copy) in self
-            .copied
+            .scratch
             .as_chunks_mut::<DEPTH>()
             .0
             .iter_mut()
@@ -241,7 +252,7 @@ impl<T: Tile> Block<'_, '_, T> {
         }
         let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
-            let Some(copies) = self.copied.as_chunks::<DEPTH>().0.first_chunk() else {
+            let Some(copies) = self.scratch.as_chunks::<DEPTH>().0.first_chunk() else {
                 return;
             };
             let sums = T::high_tile(self.level, copies, panel);
@@ -251,7 +262,7 @@ impl<T: Tile> Block<'_, '_, T> {
 
     /// Writes a tile to some rows and from a column on.
     #[inline(always)]
-    fn write<const ROWS: usize, const COLUMNS: usize>(
+    pub(super) fn write<const ROWS: usize, const COLUMNS: usize>(
         &mut self,
         mut sums: [[T; COLUMNS]; ROWS],
         rows: Range<usize>,

@@ -10,11 +10,16 @@
 
 use std::sync::OnceLock;
 
+mod coded_blocks;
 #[cfg(test)]
 mod tests;
 mod tile;
 mod transpose;
 
+pub use coded_blocks::CodeTables;
+pub(crate) use coded_blocks::{
+    BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,
+};
 pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 

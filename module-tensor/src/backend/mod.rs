@@ -55,7 +55,7 @@ pub use ops::{
     ArgReduceOp, BinaryOp, CompareOp, ConvOp, FillRange, LinearOp, RecurrentOp, ReduceOp, SampleOp,
     SoftmaxOp, UnfoldOp,
 };
-pub use packed::{Int8Rows, Packed, PackedRuns};
+pub use packed::{CodeOrder, CodeTables, CodedRows, Int8Rows, Packed, PackedRuns};
 pub use quantized::{
     BlockFormat, BlockStorage, Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Absmax, Nf4Parts,
     Nf4Storage,

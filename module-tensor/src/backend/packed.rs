@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use super::{Device, Storage};
+pub use crate::simd::CodeTables;
 use crate::{DTypeError, Error, Result};
 
 /// Elements that do not lie one by one in a storage, as those of quantized blocks, which have a scheme
@@ -69,6 +70,36 @@ pub trait PackedRuns: Sync {
     fn rounding_inputs(&self) -> Option<Int8Rows<'_>> {
         None
     }
+
+    /// All elements as codes of 4 bits, if that is what they are; then products of few rows look them up where they
+    /// lie.
+    fn coded_rows(&self) -> Option<CodedRows<'_>> {
+        None
+    }
+}
+
+/// Elements `scale · table[code]`, with a scale and a table for each block.
+#[derive(Clone, Copy, Debug)]
+pub struct CodedRows<'a> {
+    /// Two codes in each byte.
+    pub codes: &'a [u8],
+    /// Which elements the codes of a byte are.
+    pub order: CodeOrder,
+    /// The elements of a block.
+    pub block_size: usize,
+    /// One for each block.
+    pub scales: &'a [f32],
+    /// The values of codes.
+    pub tables: CodeTables<'a>,
+}
+
+/// Which elements of a block the two codes of a byte are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeOrder {
+    /// Byte `i` has element `2i` in its upper half and element `2i + 1` in its lower one.
+    UpperFirst,
+    /// Byte `i` has element `i` in its lower half and, in its upper one, element `i` of the block's second half.
+    LowerHalfFirst,
 }
 
 /// A matrix of `scales[i] · codes[i, j]`, which is multiplied by inputs that are rounded to 8 bits.

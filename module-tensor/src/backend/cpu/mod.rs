@@ -6,6 +6,7 @@ mod attention_mask;
 mod backend;
 mod cast;
 mod choose;
+mod coded_rows;
 mod compute;
 mod conv;
 mod conv_depthwise;
@@ -84,13 +85,14 @@ pub use winograd::{exact_convolutions, set_exact_convolutions};
 use super::dispatch;
 use super::unary::unary_ops;
 use super::{
-    ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CompareOp, ConvGeometry, ConvOp,
-    CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange, GatherAlongGeometry,
-    GatherDim, HostData, Int8Rows, LinearOp, NormGeometry, NormGradients, NormInputs, NormOver,
-    Normalized, Operand, Outside, PackedRuns, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
-    Real, RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp,
-    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved,
-    SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
+    ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CodeOrder, CodedRows, CompareOp,
+    ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange,
+    GatherAlongGeometry, GatherDim, HostData, Int8Rows, LinearOp, NormGeometry, NormGradients,
+    NormInputs, NormOver, Normalized, Operand, Outside, PackedRuns, PoolDivisor, PoolGeometry,
+    PoolWindow, PoolWindows, Real, RecurrentGeometry, RecurrentGradients, RecurrentInputs,
+    RecurrentNeeds, RecurrentOp, RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode,
+    SampleGeometry, SampleOp, Saved, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp,
+    UnfoldGeometry, UnfoldOp, UpdateFormula,
 };
 use crate::simd;
 use memory::{check_allocatable, scratch};

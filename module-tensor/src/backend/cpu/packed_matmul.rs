@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::cast::cast;
+use super::coded_rows;
 use super::compute::rounded;
 use super::gemm::{Factor, Lines, Matrix, MatrixMut, multiply_factors};
 use super::int8_product;
@@ -45,7 +46,10 @@ pub(super) fn packed_matmul(
     if !out.is_empty() && !a.is_empty() {
         match int8 {
             Some(weight) => int8_product::add(&a, weight, &mut out)?,
-            None if few => add_dots(&a, &matrix, &mut out)?,
+            None if few => match matrix.coded_rows() {
+                Some(codes) => coded_rows::add_dots(&a, codes, matrix.len(), &mut out)?,
+                None => add_dots(&a, &matrix, &mut out)?,
+            },
             None => {
                 let out = MatrixMut::new(&mut out, m);
                 multiply_factors(&Matrix::new(&a, m), &matrix, row.is_some(), out);

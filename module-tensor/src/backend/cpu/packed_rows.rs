@@ -8,9 +8,10 @@ use std::ops::Range;
 use super::gemm::Matrix;
 use super::lanes::{WIDE_LANES, sum_of_lanes};
 use super::memory::{Workspace, scratch};
+use super::simd::has_loop_of_blocks;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::{Int8Rows, Operand, PackedRuns};
+use super::{CodedRows, Int8Rows, Operand, PackedRuns};
 use crate::Result;
 use crate::zip::zip_mut2;
 
@@ -74,6 +75,36 @@ impl<'a> PackedMatrix<'a> {
             scales: all.scales.get(first..first + self.lines)?,
             sums: all.sums.get(first..first + self.lines)?,
         })
+    }
+
+    /// The lines in memory as codes of 4 bits, if they are such codes in whole blocks.
+    pub(super) fn coded_rows(&self) -> Option<CodedRows<'a>> {
+        let all = self.runs.coded_rows()?;
+        let size = all.block_size;
+        let whole = |n: usize| n.is_multiple_of(size);
+        let fits = self.transposed
+            && size % 2 == 0
+            && has_loop_of_blocks(size / 2)
+            && self.len > 0
+            && self.step == self.len
+            && whole(self.len)
+            && whole(self.offset);
+        let first = self.offset.checked_div(size).filter(|_| fits)?;
+        let count = self.lines * self.len / size;
+        Some(CodedRows {
+            codes: all
+                .codes
+                .get(self.offset / 2..)?
+                .get(..count * (size / 2))?,
+            scales: all.scales.get(first..first + count)?,
+            tables: all.tables.skip_blocks(first),
+            ..all
+        })
+    }
+
+    /// The elements of a line in memory.
+    pub(super) fn len(&self) -> usize {
+        self.len
     }
 
     /// Writes some elements of a line to `out`, which is as long.

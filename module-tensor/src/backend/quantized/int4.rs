@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
+use super::super::{
+    CodeOrder, CodeTables, CodedRows, Device, Packed, PackedRuns, Storage, StorageData,
+};
 use super::shared::{check_dtype, check_finite, check_len, unpack_all};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip;
@@ -42,6 +44,21 @@ const NAME: &str = "int4";
 
 /// The bytes that are unpacked together.
 const BYTES: usize = 16;
+
+/// For each zero point, what is left of each code without it.
+const DIFFERENCES: [[f32; 16]; 16] = {
+    let mut all = [[0.0; 16]; 16];
+    let mut zero = 0;
+    while zero < 16 {
+        let mut code = 0;
+        while code < 16 {
+            all[zero][code] = code as f32 - zero as f32;
+            code += 1;
+        }
+        zero += 1;
+    }
+    all
+};
 
 impl Int4Parts {
     /// What the size of a group is a multiple of.
@@ -87,7 +104,7 @@ impl Int4Storage {
     /// # Errors
     ///
     /// A size of groups that is no multiple of [`Int4Parts::GROUP_MULTIPLE`]; another number of codes, scales or
-    /// zero points than the groups have; a dtype other than `F32`, `F16` and `BF16`.
+    /// zero points than the groups have; a zero point above 15; a dtype other than `F32`, `F16` and `BF16`.
     pub fn new(parts: Int4Parts) -> Result<Self> {
         check_dtype(NAME, parts.dtype)?;
         let size = parts.group_size;
@@ -98,6 +115,14 @@ impl Int4Storage {
         let groups = parts.scales.len();
         check_len(NAME, "codes", parts.codes.len(), groups * (size / 2))?;
         check_len(NAME, "zero_points", parts.zero_points.len(), groups)?;
+        if let Some(zero_point) = parts.zero_points.iter().find(|&&zero| zero > 15) {
+            return Err(Error::argument(
+                NAME,
+                "zero_point",
+                zero_point,
+                "must be from 0 to 15",
+            ));
+        }
         let device = Device::cpu();
         Ok(Self { parts, device })
     }
@@ -156,6 +181,16 @@ impl Packed for Int4Storage {
 impl PackedRuns for Int4Storage {
     fn group(&self) -> usize {
         self.parts.group_size
+    }
+
+    fn coded_rows(&self) -> Option<CodedRows<'_>> {
+        Some(CodedRows {
+            codes: &self.parts.codes,
+            order: CodeOrder::LowerHalfFirst,
+            block_size: self.parts.group_size,
+            scales: &self.parts.scales,
+            tables: CodeTables::OfBlock(&DIFFERENCES, &self.parts.zero_points),
+        })
     }
 
     fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {

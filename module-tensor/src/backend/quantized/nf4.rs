@@ -5,7 +5,9 @@ mod dynamic_map;
 
 use std::ops::Range;
 
-use super::super::{Device, Packed, PackedRuns, Storage, StorageData};
+use super::super::{
+    CodeOrder, CodeTables, CodedRows, Device, Packed, PackedRuns, Storage, StorageData,
+};
 use super::shared::{check_dtype, check_finite, check_len, unpack_all};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
@@ -303,6 +305,16 @@ impl Packed for Nf4Storage {
 impl PackedRuns for Nf4Storage {
     fn group(&self) -> usize {
         self.parts.block_size
+    }
+
+    fn coded_rows(&self) -> Option<CodedRows<'_>> {
+        Some(CodedRows {
+            codes: &self.parts.codes,
+            order: CodeOrder::UpperFirst,
+            block_size: self.parts.block_size,
+            scales: &self.absmax,
+            tables: CodeTables::Same(&self.parts.values),
+        })
     }
 
     fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {

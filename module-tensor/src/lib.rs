@@ -19,11 +19,13 @@ mod dtype;
 pub mod error;
 mod float8;
 mod layout;
+mod loss_watch;
 mod ops;
 mod option_table;
 pub mod rng;
 mod simd;
 mod tensor;
+mod watchers;
 mod zip;
 
 pub use autograd::BackwardOptions;
@@ -35,6 +37,7 @@ pub use dtype::{DType, Scalar, default_dtype, with_default_dtype};
 pub use error::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, Result, ShapeError};
 pub use float8::{F8E4M3, F8E5M2};
 pub use layout::{Dim, Dims, IntoSize, IntoSizes, Layout, MAX_RANK, Shape};
+pub use loss_watch::{LossCall, watch_losses};
 pub use ndarray;
 pub use num_complex::Complex;
 #[cfg(feature = "linalg")]

@@ -1,5 +1,5 @@
 //! Watches steps of a training from outside: by hooks on the calls of all modules, on the gradients of what goes
-//! into them and comes out, and on backward passes.
+//! into them and comes out, on losses and on backward passes.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -7,17 +7,17 @@ use std::rc::Rc;
 
 use super::graph::Graph;
 use super::options::AuditOptions;
-use super::probe::{is_probing, probe};
+use super::probe::{ProbeOptions, is_probing, probe};
 use super::record::{
-    BufferRecord, CallRecord, GradSlot, KnownNumbers, Mode, ModuleRecord, ParameterRecord,
-    ParameterState, PassRecord, Record, Seen, State, Step, lock,
+    BufferRecord, CallRecord, GradSlot, KnownNumbers, LossRecord, Mode, ModuleRecord,
+    ParameterRecord, ParameterState, PassRecord, Record, Seen, State, Step, lock,
 };
 use crate::autograd::{PassEvent, watch_passes};
 use crate::hooks::{register_module_forward_hook_with, register_module_forward_pre_hook};
 use crate::module::{ModuleId, Visitor};
 use crate::{
-    GradHookHandle, GraphNode, HookOptions, Leaf, Module, ModuleExt, Parameter, Result, Tensor,
-    Training, Walk, is_grad_enabled,
+    GradHookHandle, GraphNode, HookOptions, Leaf, LossCall, Module, ModuleExt, Parameter, Result,
+    Tensor, Training, Walk, is_grad_enabled, watch_losses,
 };
 
 /// Runs the steps and records what happens.
@@ -136,6 +136,7 @@ struct Recorder {
     calls: Vec<CallRecord>,
     /// The calls in progress, outermost first.
     running: Vec<usize>,
+    losses: Vec<LossRecord>,
     /// The passes, and the nodes that they start from.
     passes: Vec<(PassRecord, Vec<GraphNode>)>,
     /// The passes in progress.
@@ -159,6 +160,7 @@ impl Recorder {
             parameters: parameters.collect(),
             calls: Vec::new(),
             running: Vec::new(),
+            losses: Vec::new(),
             passes: Vec::new(),
             passing: 0,
             nodes: Vec::new(),
@@ -251,6 +253,22 @@ impl Recorder {
         }
     }
 
+    fn see_loss(&mut self, loss: LossCall<'_>) {
+        // Within a pass it is computed again.
+        if self.passing > 0 {
+            return;
+        }
+        let node = loss.input.graph_node();
+        self.losses.push(LossRecord {
+            name: loss.name,
+            call: self.running.last().copied(),
+            input: node.as_ref().map(GraphNode::id),
+            target: loss.target.detach(),
+            ignore_index: loss.ignore_index,
+        });
+        self.nodes.extend(node);
+    }
+
     fn see_pass(&mut self, event: PassEvent<'_>) {
         match event {
             PassEvent::Begin { .. } if is_probing() => self.passing += 1,
@@ -291,7 +309,10 @@ fn watch_step(
     let known = record.by_id();
     let (result, probes) = probe(
         move |id| known.contains_key(&id),
-        within,
+        ProbeOptions {
+            within,
+            batch_dim: record.options.batch_dim,
+        },
         || {
             let before = recorder.clone();
             let pre = register_module_forward_pre_hook(move |call| {
@@ -304,7 +325,8 @@ fn watch_step(
                 let (id, outputs) = (call.module().id(), call.tracked_outputs());
                 after.borrow_mut().end_call(id, &outputs)
             });
-            let passes = recorder.clone();
+            let (losses, passes) = (recorder.clone(), recorder.clone());
+            let step = || watch_losses(move |loss| losses.borrow_mut().see_loss(loss), step);
             let result = watch_passes(move |event| passes.borrow_mut().see_pass(event), step);
             drop((pre, post));
             result
@@ -341,6 +363,7 @@ fn watch_step(
         end: state(record),
         calls,
         passes,
+        loss_calls: std::mem::take(&mut recorder.losses),
         losses,
         grads: std::mem::take(&mut recorder.grads),
         known: KnownNumbers::default(),

@@ -4,6 +4,19 @@ use std::collections::{HashMap, HashSet};
 
 use crate::GraphNode;
 
+/// Operations that give the values that they are given, in another shape, order or dtype.
+const KEEPING_VALUES: [&str; 9] = [
+    "reshape",
+    "contiguous",
+    "transpose",
+    "permute",
+    "squeeze",
+    "unsqueeze",
+    "view",
+    "flatten",
+    "to_dtype",
+];
+
 /// What is known of nodes, by number.
 #[derive(Default)]
 pub(super) struct Graph {
@@ -62,6 +75,15 @@ impl Graph {
 
     pub(super) fn get(&self, node: u64) -> Option<&NodeInfo> {
         self.nodes.get(&node)
+    }
+
+    /// What computed the values of a node, behind changes of their shape and dtype.
+    pub(super) fn values_of(&self, node: u64) -> Option<&NodeInfo> {
+        let mut info = self.get(node)?;
+        while KEEPING_VALUES.contains(&info.name) {
+            info = self.get(*info.inputs.first()?)?;
+        }
+        Some(info)
     }
 
     /// The nodes, in no order.

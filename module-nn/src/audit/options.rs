@@ -46,6 +46,8 @@ pub(super) struct AuditOptions {
     pub(super) thresholds: AuditThresholds,
     /// Whether gradients are meant to be added up over steps.
     pub(super) accumulates: bool,
+    /// The dimension of the batch, where it was declared.
+    pub(super) batch_dim: Option<usize>,
     /// The learning rates of the optimizers that it was shown.
     pub(super) learning_rates: Vec<f64>,
     /// The keys that a load was meant to bring and did not.
@@ -59,6 +61,7 @@ impl Default for AuditOptions {
             steps: 2,
             thresholds: AuditThresholds::default(),
             accumulates: false,
+            batch_dim: None,
             learning_rates: Vec::new(),
             not_loaded: Vec::new(),
             exceptions: Vec::new(),

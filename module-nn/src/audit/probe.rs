@@ -10,7 +10,7 @@ use crate::hooks::{
 };
 use crate::module::ModuleId;
 use crate::{
-    BackwardOptions, DType, HookOptions, Module, Result, Tensor, is_grad_enabled, no_grad,
+    BackwardOptions, DType, HookOptions, Module, Result, Shape, Tensor, is_grad_enabled, no_grad,
 };
 
 thread_local! {
@@ -20,6 +20,15 @@ thread_local! {
 /// Whether the gradients that are being computed are those of a probe, which are none of the training.
 pub(super) fn is_probing() -> bool {
     PROBING.get()
+}
+
+/// What is probed.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ProbeOptions {
+    /// Whether the calls within outermost ones are probed as well.
+    pub(super) within: bool,
+    /// The dimension of the batch, where it was declared.
+    pub(super) batch_dim: Option<usize>,
 }
 
 /// What was seen of a call.
@@ -41,14 +50,14 @@ pub(super) struct Probes {
     pub(super) leaves: Vec<u64>,
 }
 
-/// Runs a step with each outermost call of `modules` probed, and with `within` the calls that these make as well.
+/// Runs a step with each outermost call of `modules` probed.
 pub(super) fn probe<R>(
     modules: impl Fn(ModuleId) -> bool + 'static,
-    within: bool,
+    options: ProbeOptions,
     step: impl FnOnce() -> R,
 ) -> (R, Probes) {
     let state = Rc::new(RefCell::new(State {
-        within,
+        options,
         ..State::default()
     }));
     let before = state.clone();
@@ -61,7 +70,7 @@ pub(super) fn probe<R>(
     let post = register_module_forward_hook_with(always, move |call| {
         // The borrow ends first: the gradients may run modules again.
         let frame = after.borrow_mut().end(call);
-        if let Some(record) = frame.and_then(|frame| frame.probe(call)) {
+        if let Some(record) = frame.and_then(|frame| frame.probe(call, options)) {
             after.borrow_mut().probes.records.push(record);
         }
     });
@@ -81,7 +90,7 @@ pub(super) fn probe<R>(
 
 #[derive(Default)]
 struct State {
-    within: bool,
+    options: ProbeOptions,
     /// The calls in progress, outermost first.
     frames: Vec<Frame>,
     /// The backward passes in progress, which may run modules again.
@@ -100,6 +109,8 @@ struct Frame {
     inputs: Vec<Tensor>,
     /// What embeddings within an outermost call made of indices, whose rows are those of the batch.
     embedded: Option<Tensor>,
+    /// The shape of the first input of the outermost call.
+    given: Shape,
 }
 
 impl State {
@@ -108,7 +119,7 @@ impl State {
             return Ok(());
         }
         let outermost = self.frames.is_empty();
-        let probed = known && is_grad_enabled() && (outermost || self.within);
+        let probed = known && is_grad_enabled() && (outermost || self.options.within);
         let mut inputs = Vec::new();
         if probed {
             inputs = call.tracked_inputs();
@@ -117,6 +128,13 @@ impl State {
                 call.set_inputs(inputs.clone())?;
             }
         }
+        let given = match self.frames.first() {
+            Some(outermost) => outermost.given.clone(),
+            None => inputs
+                .first()
+                .map(|input| input.shape().clone())
+                .unwrap_or_default(),
+        };
         self.frames.push(Frame {
             id: call.module().id(),
             outermost,
@@ -124,6 +142,7 @@ impl State {
             ties_rows: false,
             inputs,
             embedded: None,
+            given,
         });
         Ok(())
     }
@@ -177,7 +196,7 @@ impl Frame {
         self.embedded = output.filter(|it| it.requires_grad() && sizes[0] == sizes[1]);
     }
 
-    fn probe(&self, call: &ForwardCall<'_>) -> Option<ProbeRecord> {
+    fn probe(&self, call: &ForwardCall<'_>, options: ProbeOptions) -> Option<ProbeRecord> {
         struct Probing;
 
         impl Drop for Probing {
@@ -200,10 +219,13 @@ impl Frame {
         // What has no gradient says nothing here; the backward pass of the training will.
         let leak = match self.ties_rows {
             true => None,
-            false => leak(output, input).ok().flatten(),
+            false => {
+                let dims = self.batch_dims(output, input, options.batch_dim);
+                leak(output, input, &dims).ok().flatten()
+            }
         };
         let unused = match self.outermost && given.is_some() {
-            true => unused(&outputs, input).unwrap_or_default(),
+            true => unused(&outputs, input, options.batch_dim).unwrap_or_default(),
             false => Vec::new(),
         };
         Some(ProbeRecord {
@@ -212,6 +234,38 @@ impl Frame {
             leak,
             unused,
         })
+    }
+
+    /// The dimensions that may be those of the batch, of the output and of the input: rows that stay apart along one
+    /// of these pairs are those of the batch.
+    fn batch_dims(
+        &self,
+        output: &Tensor,
+        input: &Tensor,
+        declared: Option<usize>,
+    ) -> Vec<(usize, usize)> {
+        let batch = declared.unwrap_or(0);
+        if !self.outermost {
+            // Rows of a part may be something else, as the time is where it stands first.
+            let [count, rows] =
+                [&self.given, input.shape()].map(|shape| shape.get(batch).copied().unwrap_or(0));
+            let is_batch = count > 0 && rows.is_multiple_of(count);
+            return if is_batch {
+                vec![(batch, batch)]
+            } else {
+                Vec::new()
+            };
+        }
+        match declared {
+            Some(0) => vec![(0, 0)],
+            // What is left of a sequence may be one vector for each row.
+            Some(dim) => vec![(dim, dim), (0, dim)],
+            // With the time first, in a vector for each element or for each row.
+            None if input.rank() == 3 && output.shape().first() == input.shape().first() => {
+                vec![(0, 0), (0, 1), (1, 1)]
+            }
+            None => vec![(0, 0)],
+        }
     }
 }
 
@@ -256,21 +310,47 @@ fn weights(output: &Tensor) -> Result<Tensor> {
         .to_dtype(output.dtype())
 }
 
-/// A row of the output, and another row of the input on which it depends.
-fn leak(output: &Tensor, input: &Tensor) -> Result<Option<(usize, usize)>> {
-    let count = input.size(0)?;
-    if count < 2 || output.size(0)? != count {
+/// A row of the output, and another row of the input on which it depends, along the first of `dims`, which are those of
+/// the output and of the input; `None` where rows stay apart along any of them.
+fn leak(
+    output: &Tensor,
+    input: &Tensor,
+    dims: &[(usize, usize)],
+) -> Result<Option<(usize, usize)>> {
+    let mut leak = None;
+    for &(of_output, of_input) in dims {
+        let sizes = [(output, of_output), (input, of_input)];
+        let [rows, count] = sizes.map(|(tensor, dim)| tensor.shape().get(dim).copied());
+        let (Some(count), true) = (count, rows == count) else {
+            continue;
+        };
+        match leak_along(output, input, (of_output, of_input), count)? {
+            Some(found) => leak = leak.or(Some(found)),
+            None => return Ok(None),
+        }
+    }
+    Ok(leak)
+}
+
+/// [`leak`] along one dimension, of so many rows.
+fn leak_along(
+    output: &Tensor,
+    input: &Tensor,
+    (of_output, of_input): (usize, usize),
+    count: usize,
+) -> Result<Option<(usize, usize)>> {
+    if count < 2 {
         return Ok(None);
     }
     let row = count / 2;
     let grad = no_grad(|| {
         let rows = Tensor::arange(0, count as i64, DType::I64)?.eq(row as i64)?;
         let mut sizes = vec![1; output.rank()];
-        sizes[0] = count;
+        sizes[of_output] = count;
         let rows = rows.to_dtype(output.dtype())?.reshape(sizes)?;
         weights(output)?.mul(&rows)
     })?;
-    let found = magnitudes(std::slice::from_ref(output), &[grad], input, &[0])?;
+    let found = magnitudes(std::slice::from_ref(output), &[grad], input, &[of_input])?;
     let others = found.unwrap_or_default().pop().unwrap_or_default();
     let other = others
         .iter()
@@ -280,9 +360,14 @@ fn leak(output: &Tensor, input: &Tensor) -> Result<Option<(usize, usize)>> {
 }
 
 /// The indices of an input, by dimension, of which nothing in the outputs depends.
-fn unused(outputs: &[Tensor], input: &Tensor) -> Result<Vec<(usize, Vec<usize>)>> {
+fn unused(
+    outputs: &[Tensor],
+    input: &Tensor,
+    batch_dim: Option<usize>,
+) -> Result<Vec<(usize, Vec<usize>)>> {
     let grads = no_grad(|| outputs.iter().map(weights).collect::<Result<Vec<_>>>())?;
-    let dims: Vec<usize> = (1..input.rank()).collect();
+    let batch = batch_dim.unwrap_or(0);
+    let dims: Vec<usize> = (0..input.rank()).filter(|&dim| dim != batch).collect();
     let Some(found) = magnitudes(outputs, &grads, input, &dims)? else {
         return Ok(Vec::new());
     };

@@ -59,6 +59,8 @@ pub(super) struct Step {
     pub(super) calls: Vec<CallRecord>,
     /// The backward passes, in order.
     pub(super) passes: Vec<PassRecord>,
+    /// The losses that functions of a prediction and a target computed, in order.
+    pub(super) loss_calls: Vec<LossRecord>,
     /// What the closure returned.
     pub(super) losses: Vec<Tensor>,
     /// The gradients that arrived at parameters and at what went into calls and came out, by node.
@@ -113,7 +115,16 @@ impl ParameterState {
     pub(super) fn stats(&self) -> Stats {
         *self.stats.get_or_init(|| Stats::of(&self.value))
     }
+
+    /// Whether it is a matrix, of a size that others can be compared with: not nothing, nor nearly so.
+    pub(super) fn is_sized_matrix(&self) -> bool {
+        let stats = self.stats();
+        self.value.rank() > 1 && stats.rms > NEARLY_NOTHING && stats.is_finite()
+    }
 }
+
+/// The root mean square below which a weight has no size.
+const NEARLY_NOTHING: f64 = 1e-3;
 
 /// The mode flag of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +155,20 @@ pub(super) struct CallRecord {
     pub(super) recomputed: bool,
     /// The nodes that were made during the call have numbers from the first to before the second.
     pub(super) nodes: (u64, u64),
+}
+
+/// A loss of a prediction and a target.
+pub(super) struct LossRecord {
+    /// The name of the function.
+    pub(super) name: &'static str,
+    /// The innermost call during which it was computed, as an index.
+    pub(super) call: Option<usize>,
+    /// The node of the prediction, if it was tracked.
+    pub(super) input: Option<u64>,
+    /// Detached.
+    pub(super) target: Tensor,
+    /// The class that does not count, where targets are classes.
+    pub(super) ignore_index: Option<i64>,
 }
 
 /// Where a hook puts a gradient: that of the last pass.
@@ -242,10 +267,15 @@ impl Step {
             .or_insert_with(|| change(before, after))
     }
 
+    /// The passes that add gradients to leaves.
+    pub(super) fn adding_passes(&self) -> impl Iterator<Item = &PassRecord> {
+        self.passes.iter().filter(|pass| pass.inputs.is_none())
+    }
+
     /// Whether a pass of this step adds a gradient to this leaf.
     pub(super) fn trains(&self, leaf: u64) -> bool {
-        let adding = self.passes.iter().filter(|pass| pass.inputs.is_none());
-        adding.into_iter().any(|pass| pass.reached.contains(&leaf))
+        self.adding_passes()
+            .any(|pass| pass.reached.contains(&leaf))
     }
 
     /// Whether a pass of this step, of whatever kind, goes through this node.

@@ -1,10 +1,14 @@
+use std::cmp::Reverse;
 use std::fmt;
 
 use serde::Serialize;
 
+use super::check::Check;
 use super::error::AuditError;
 use super::finding::Finding;
 use super::kind::{FindingKind, Severity};
+use super::options::Exception;
+use super::record::Record;
 use crate::Result;
 
 /// What an [`Audit`](super::Audit) found. It prints as a table with a cause and a cure for each finding, and
@@ -43,6 +47,45 @@ pub struct UnusedException {
 }
 
 impl AuditReport {
+    /// What these checks find.
+    pub(super) fn of(record: &Record<'_>, checks: &[&dyn Check]) -> Self {
+        let mut found = Vec::new();
+        for check in checks {
+            check.check(record, &mut found);
+        }
+        let exceptions = &record.options.exceptions;
+        let mut used = vec![false; exceptions.len()];
+        let (mut findings, mut allowed) = (Vec::new(), Vec::new());
+        for finding in found {
+            let covers =
+                |it: &Exception| it.kind == finding.kind && it.select.covers(&finding.path);
+            match exceptions.iter().position(covers) {
+                Some(index) => {
+                    used[index] = true;
+                    let reason = exceptions[index].reason.clone();
+                    allowed.push(AllowedFinding { finding, reason });
+                }
+                None => findings.push(finding),
+            }
+        }
+        // The worst first; otherwise in the order of the checks.
+        findings.sort_by_key(|finding: &Finding| Reverse(finding.severity));
+        let unused = exceptions.iter().zip(used).filter(|(_, used)| !used);
+        let unused = unused.map(|(exception, _)| UnusedException {
+            kind: exception.kind,
+            select: exception.select.to_string(),
+            reason: exception.reason.clone(),
+        });
+        Self {
+            steps: record.steps.len(),
+            modules: record.modules.len(),
+            parameters: record.parameters.len(),
+            findings,
+            allowed,
+            unused: unused.collect(),
+        }
+    }
+
     /// The findings that were not allowed, the worst first.
     pub fn findings(&self) -> &[Finding] {
         &self.findings

@@ -1,11 +1,9 @@
 use super::check::Check;
 use super::checks::{CHECKS, CHECKS_OF_EVALUATION};
 use super::engine;
-use super::finding::Finding;
 use super::kind::{FindingKind, Severity};
 use super::options::{AuditOptions, AuditThresholds, Exception};
-use super::record::Record;
-use super::report::{AllowedFinding, AuditReport, UnusedException};
+use super::report::AuditReport;
 use crate::optim::Optimizer;
 use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 
@@ -21,8 +19,9 @@ use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 /// What a model gives is also differentiated with respect to its input, to see which elements of that it depends on:
 /// in an audited step, hooks on gradients run once or twice more.
 ///
-/// What is seen are the calls (`call`, not `forward`) that the thread makes of modules, the backward passes,
-/// and the parameters and buffers of the model before and after each step.
+/// What is seen are the calls (`call`, not `forward`) that the thread makes of modules, the losses that functions of a
+/// prediction and a target compute ([`watch_losses`](crate::watch_losses)), the backward passes, and the parameters
+/// and buffers of the model before and after each step.
 ///
 /// # Example
 ///
@@ -93,14 +92,85 @@ impl<'m> Audit<'m> {
 
     /// Watches this many steps; at least one. Where parts are trained in turn, as many as it takes for each to
     /// have its turn.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::audit::Audit;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Linear::new(4, 4)?, Linear::new(4, 2)?];
+    /// let mut numbers = Vec::new();
+    /// let _report = Audit::new(&model).steps(3).run(|number| Ok(numbers.push(number)))?;
+    /// assert_eq!(numbers, [0, 1, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn steps(mut self, steps: usize) -> Self {
         self.options.steps = steps;
         self
     }
 
     /// Declares that gradients of several steps are meant to be added up, so that a step may find one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::audit::{Audit, FindingKind};
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(4, 2)?;
+    /// let mut optimizer = SGD::new(&model, 0.1)?;
+    /// // An optimizer that makes a step after every fourth backward pass.
+    /// let mut step = |number: usize| {
+    ///     let loss = model.call(Tensor::randn([8, 4], DType::F32)?)?.square()?.mean(..)?;
+    ///     loss.backward()?;
+    ///     if number % 4 == 3 {
+    ///         optimizer.step(&model)?;
+    ///         model.zero_grad();
+    ///     }
+    ///     Ok(loss)
+    /// };
+    /// let report = Audit::new(&model).run(&mut step)?;
+    /// assert_eq!(report.findings()[0].kind, FindingKind::NothingMoved);
+    /// assert!(Audit::new(&model).gradient_accumulation().run(step)?.is_clean());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn gradient_accumulation(mut self) -> Self {
         self.options.accumulates = true;
+        self
+    }
+
+    /// Declares which dimension of what goes into the model and comes out is the batch, by its index: 1 of a model that
+    /// has the time first.
+    ///
+    /// Without it, the batch is the first dimension, or the second one of an input of three dimensions along which rows
+    /// stay apart. A model that gives a vector for each element may mix the wrong one of the two, which nothing
+    /// but this tells from a model that has the time first.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::audit::{Audit, FindingKind};
+    /// use module_nn::prelude::*;
+    ///
+    /// // The first dimension is the time, as is PyTorch's default, and the batch is given first.
+    /// let model = LSTM::new(4, 2)?;
+    /// let mut optimizer = SGD::new(&model, 0.1)?;
+    /// let mut step = || {
+    ///     model.zero_grad();
+    ///     let (states, _) = model.call(Tensor::randn([8, 5, 4], DType::F32)?)?;
+    ///     let loss = states.square()?.mean(..)?;
+    ///     loss.backward()?;
+    ///     optimizer.step(&model)?;
+    ///     Ok(loss)
+    /// };
+    /// let report = Audit::new(&model).batch_dim(0).run(|_| step())?;
+    /// assert_eq!(report.findings()[0].kind, FindingKind::BatchLeak);
+    /// assert!(Audit::new(&model).batch_dim(1).run(|_| step())?.is_clean());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn batch_dim(mut self, dim: usize) -> Self {
+        self.options.batch_dim = Some(dim);
         self
     }
 
@@ -124,6 +194,25 @@ impl<'m> Audit<'m> {
 
     /// Tells of an optimizer, whose learning rates as they are now explain why nothing is moved. It may be called
     /// for several, and is not needed: what moves is seen anyway.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::audit::Audit;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(4, 2)?;
+    /// let mut optimizer = SGD::new(&model, 0.0)?;
+    /// let report = Audit::new(&model).optimizer(&optimizer).run(|_| {
+    ///     model.zero_grad();
+    ///     let loss = model.call(Tensor::randn([8, 4], DType::F32)?)?.square()?.mean(..)?;
+    ///     loss.backward()?;
+    ///     optimizer.step(&model)?;
+    ///     Ok(loss)
+    /// })?;
+    /// assert_eq!(report.findings()[0].cause, "the learning rate is 0");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn optimizer(mut self, optimizer: &dyn Optimizer) -> Self {
         self.options.learning_rates.extend(optimizer.group_lrs());
         self
@@ -276,43 +365,6 @@ impl<'m> Audit<'m> {
             }
         }
         let record = engine::watch(self.model.0, options.clone(), step)?;
-        Ok(crate::no_grad(|| report(&record, checks)))
-    }
-}
-
-fn report(record: &Record<'_>, checks: &[&dyn Check]) -> AuditReport {
-    let mut found = Vec::new();
-    for check in checks {
-        check.check(record, &mut found);
-    }
-    let exceptions = &record.options.exceptions;
-    let mut used = vec![false; exceptions.len()];
-    let (mut findings, mut allowed) = (Vec::new(), Vec::new());
-    for finding in found {
-        let covers = |it: &Exception| it.kind == finding.kind && it.select.covers(&finding.path);
-        match exceptions.iter().position(covers) {
-            Some(index) => {
-                used[index] = true;
-                let reason = exceptions[index].reason.clone();
-                allowed.push(AllowedFinding { finding, reason });
-            }
-            None => findings.push(finding),
-        }
-    }
-    // The worst first; otherwise in the order of the checks.
-    findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
-    let unused = exceptions.iter().zip(used).filter(|(_, used)| !used);
-    let unused = unused.map(|(exception, _)| UnusedException {
-        kind: exception.kind,
-        select: exception.select.to_string(),
-        reason: exception.reason.clone(),
-    });
-    AuditReport {
-        steps: record.steps.len(),
-        modules: record.modules.len(),
-        parameters: record.parameters.len(),
-        findings,
-        allowed,
-        unused: unused.collect(),
+        Ok(crate::no_grad(|| AuditReport::of(&record, checks)))
     }
 }

@@ -1,6 +1,6 @@
 //! What the losses share: which tensors fit each other, and how per-element losses are reduced.
 
-use module_core::{AutocastPolicy, DType, DTypeError, Result, ShapeError, Tensor};
+use module_core::{AutocastPolicy, DType, DTypeError, LossCall, Result, ShapeError, Tensor};
 
 use super::Reduction;
 
@@ -50,6 +50,13 @@ pub(super) fn reduce_by_policy(
     if let Some(out) = policy.apply([input, target], [], inner) {
         return out;
     }
+    LossCall {
+        name: op,
+        input,
+        target,
+        ignore_index: None,
+    }
+    .show();
     check_floating(op, input)?;
     check_same_shape(op, input, target)?;
     check_same_dtype(op, input, target)?;

@@ -1,9 +1,9 @@
 //! Who watches the backward passes of a thread.
 
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::tensor::{Edge, GraphNode};
+use crate::watchers::{Watchers, watch_while, watching};
 
 /// A backward pass that begins or ends, as [`watch_passes`] shows it.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +21,10 @@ pub enum PassEvent<'p> {
     End,
 }
 
-type Watcher = Rc<dyn Fn(PassEvent<'_>)>;
+type Watch = dyn Fn(PassEvent<'_>);
 
 thread_local! {
-    static WATCHED: Cell<bool> = const { Cell::new(false) };
-    static WATCHERS: RefCell<Vec<Watcher>> = const { RefCell::new(Vec::new()) };
+    static WATCHERS: Watchers<Watch> = const { Watchers::new() };
 }
 
 /// Runs `f` with `watch` called as each backward pass on this thread begins and ends.
@@ -54,28 +53,11 @@ thread_local! {
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn watch_passes<R>(watch: impl Fn(PassEvent<'_>) + 'static, f: impl FnOnce() -> R) -> R {
-    struct Remove;
-
-    impl Drop for Remove {
-        fn drop(&mut self) {
-            let removed = WATCHERS.with_borrow_mut(|watchers| {
-                let removed = watchers.pop();
-                WATCHED.set(!watchers.is_empty());
-                removed
-            });
-            // Dropped after the borrow: a closure may own anything.
-            drop(removed);
-        }
-    }
-
-    WATCHERS.with_borrow_mut(|watchers| watchers.push(Rc::new(watch)));
-    WATCHED.set(true);
-    let _remove = Remove;
-    f()
+    watch_while(&WATCHERS, Rc::new(watch), f)
 }
 
 /// Tells of the end of a pass when it is dropped.
-pub(super) struct Watched(Vec<Watcher>);
+pub(super) struct Watched(Vec<Rc<Watch>>);
 
 impl Drop for Watched {
     fn drop(&mut self) {
@@ -88,11 +70,7 @@ pub(super) fn begin<'e>(
     roots: impl Iterator<Item = &'e Edge>,
     inputs: Option<&[Edge]>,
 ) -> Option<Watched> {
-    if !WATCHED.get() {
-        return None;
-    }
-    // The borrow ends before they are called: one may run a pass of its own.
-    let watchers = WATCHERS.with_borrow(Vec::clone);
+    let watchers = watching(&WATCHERS)?;
     let roots: Vec<GraphNode> = roots.map(GraphNode::of).collect();
     let inputs = inputs.map(|inputs| inputs.iter().map(GraphNode::of).collect::<Vec<_>>());
     for watch in &watchers {

@@ -7,6 +7,7 @@ pub use options::{CrossEntropyOptions, NllLossOptions, Reduction};
 use super::AutocastPolicy;
 use super::fused::{gradient, or_composed};
 use crate::backend::{CrossEntropyGeometry, CrossEntropyInputs, Saved};
+use crate::loss_watch::LossCall;
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 use crate::{Error, ErrorKind, Integers, Result, ShapeError};
 
@@ -51,6 +52,7 @@ impl Tensor {
         if let Some(out) = AutocastPolicy::Float32.apply([self, target], [options.weight], loss) {
             return out;
         }
+        show_loss(NAME, [self, target], options.ignore_index);
         self.storage.check_plain(NAME)?;
         if !(0.0..=1.0).contains(&options.label_smoothing) {
             let problem = "must be between 0 and 1";
@@ -125,6 +127,7 @@ impl Tensor {
         if let Some(out) = AutocastPolicy::Float32.apply([self, target], [options.weight], loss) {
             return out;
         }
+        show_loss(NAME, [self, target], options.ignore_index);
         let dim = self.check_classes(NAME, options.weight)?;
         let target = &self.classes(NAME, target, dim)?;
         let entropy = Entropy {
@@ -196,6 +199,17 @@ impl Tensor {
             Reduction::Mean => losses.sum(..)?.div(losses.numel() as f64),
         }
     }
+}
+
+/// Shows a loss of classes to those who watch.
+fn show_loss(name: &'static str, [input, target]: [&Tensor; 2], ignore_index: i64) {
+    LossCall {
+        name,
+        input,
+        target,
+        ignore_index: Some(ignore_index),
+    }
+    .show();
 }
 
 /// The weights as a column that broadcasts along the classes.

@@ -49,6 +49,16 @@ fn weights_unpack_to_the_values_of_bitsandbytes() {
         let unpacked = weight.unpack().unwrap();
         assert_eq!(unpacked.dtype(), dtype, "{name}");
         let theirs = expected.get(&name).unwrap();
+        let scheme = if name.starts_with("fp4") {
+            "fp4"
+        } else {
+            "nf4"
+        };
+        assert_eq!(
+            weight.storage().packed().unwrap().scheme(),
+            scheme,
+            "{name}"
+        );
         match name.starts_with("fp4") {
             // It has a negative zero, which its own levels lack.
             true => assert!(unpacked.equal(theirs).unwrap(), "{name}"),

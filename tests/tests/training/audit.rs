@@ -3,11 +3,13 @@
 
 mod data;
 mod healthy;
+mod leaks;
 mod modes;
 mod reach;
 mod report;
 mod steps;
 mod support;
+mod targets;
 mod unchanged;
 mod values;
 mod whole;

@@ -9,26 +9,6 @@ pub(super) enum FourBit {
     Fp4,
 }
 
-/// The levels of `fp4` by their codes: a sign, two bits of an exponent and one of a fraction, over the largest.
-const FP4: [f32; 16] = [
-    0.0,
-    5.208_333_5e-3,
-    0.666_666_7,
-    1.0,
-    0.333_333_34,
-    0.5,
-    0.166_666_67,
-    0.25,
-    0.0,
-    -5.208_333_5e-3,
-    -0.666_666_7,
-    -1.0,
-    -0.333_333_34,
-    -0.5,
-    -0.166_666_67,
-    -0.25,
-];
-
 const ABSMAX: &str = "absmax";
 const QUANT_MAP: &str = "quant_map";
 const NESTED_ABSMAX: &str = "nested_absmax";
@@ -61,7 +41,7 @@ impl PackedFormat for FourBit {
             return Ok(None);
         };
         let parts = storage.parts();
-        if matches!(self, Self::Fp4) != (parts.values == FP4) {
+        if matches!(self, Self::Fp4) != parts.is_fp4() {
             return Ok(None);
         }
         let floats = |values: &[f32]| Tensor::from_vec(values.to_vec(), [values.len()]);

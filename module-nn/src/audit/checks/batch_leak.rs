@@ -5,12 +5,14 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Finds the innermost modules a row of whose output depends on another row of its input, by gradient. Modules that
-/// normalize by statistics of the batch in training are meant to, and so are those that hold them.
+/// Finds the innermost modules a row of whose output depends on another row of its input, by gradient, where the rows of
+/// the model do. Modules that normalize by statistics of the batch in training are meant to, and so are those that hold
+/// them.
 pub(in crate::audit) struct BatchLeak;
 
-/// Layers whose first dimension may be that of time: what they tie may be one sequence. They are meant only where the
-/// model gives less than a vector for each element, as a class for each row, so that its first dimension is the batch.
+/// Layers whose first dimension may be that of time: what they tie may be one sequence, without a batch. They are meant
+/// only where the model gives less than a vector for each element, as a class for each row, so that its first dimension
+/// is the batch, or where the batch was declared.
 const SEQUENCES: [&str; 8] = [
     "RNN",
     "LSTM",
@@ -33,21 +35,28 @@ impl Check for BatchLeak {
             }
         }
         let modules: Vec<usize> = leaks.iter().map(|(module, _)| *module).collect();
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         for (module, (row, other)) in leaks {
             let holds = |&inner: &usize| inner != module && record.is_within(inner, module);
-            if modules.iter().any(holds) || said.contains(&module) {
+            if modules.iter().any(holds) || reported.contains(&module) {
                 continue;
             }
-            said.push(module);
+            reported.push(module);
             let known = &record.modules[module];
-            if SEQUENCES.contains(&known.kind) && !is_batch_first(record) {
+            let is_batch = || record.options.batch_dim.is_some() || is_batch_first(record);
+            if SEQUENCES.contains(&known.kind) && !is_batch() {
                 continue;
             }
             let finding = Finding::warning(FindingKind::BatchLeak, &known.path)
                 .message(format!("row {row} of its output depends on row {other} of its input"))
-                .cause("it computes over the first dimension, as a mean, a norm, a softmax or a reshape of the wrong one does")
-                .cure("let it compute over the dimensions of a sample; allow it if rows of the batch are meant to be compared")
+                .cause(format!(
+                    "it computes over dimension {}, as a mean, a norm, a softmax or a reshape of the wrong one does",
+                    record.options.batch_dim.unwrap_or(0)
+                ))
+                .cure(
+                    "let it compute over the dimensions of a sample; declare `Audit::batch_dim` if the batch is another \
+                     one, and allow the finding if rows of the batch are meant to be compared",
+                )
                 .number("row", row as f64)
                 .number("other", other as f64);
             findings.push(finding);

@@ -77,27 +77,10 @@ impl Check for DoubleSoftmax {
 /// The operation that computed what a node is given, not counting changes of shape, and the values if a call gave
 /// them.
 fn given(step: &Step, input: Option<u64>) -> Option<(&'static str, Option<&Seen>)> {
-    const SHAPES: &[&str] = &[
-        "reshape",
-        "contiguous",
-        "transpose",
-        "permute",
-        "squeeze",
-        "unsqueeze",
-        "view",
-        "flatten",
-        "to_dtype",
-    ];
     let input = input?;
-    let outputs = step.calls.iter().flat_map(|call| &call.outputs);
-    let seen = outputs
-        .into_iter()
-        .find(|output| output.node == Some(input));
-    let mut info = step.graph.get(input)?;
-    while SHAPES.contains(&info.name) {
-        info = step.graph.get(*info.inputs.first()?)?;
-    }
-    Some((info.name, seen))
+    let mut outputs = step.calls.iter().flat_map(|call| &call.outputs);
+    let seen = outputs.find(|output| output.node == Some(input));
+    Some((step.graph.values_of(input)?.name, seen))
 }
 
 /// Whether the values lie between 0 and 1 and sum to one over the classes, of which there are at least two.

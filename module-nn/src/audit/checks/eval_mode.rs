@@ -1,5 +1,7 @@
 //! Training in evaluation mode: pitfall 36.
 
+use std::collections::BTreeSet;
+
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::{FindingKind, Severity};
@@ -60,8 +62,7 @@ impl Check for EvalModeTraining {
             };
             let path = &record.modules[module].path;
             let name = record.name_module(module);
-            let kinds: std::collections::BTreeSet<&str> =
-                flags.iter().map(|&i| record.modules[i].kind).collect();
+            let kinds: BTreeSet<&str> = flags.iter().map(|&i| record.modules[i].kind).collect();
             let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
             findings.push(
                 Finding::new(FindingKind::EvalModeTraining, severity, path)

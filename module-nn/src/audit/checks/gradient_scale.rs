@@ -17,15 +17,15 @@ impl Check for GradientScale {
 }
 
 /// The norm of the gradient as a part of that of the weight, the largest of all steps; `None` of what is no matrix,
-/// of a weight that starts at zero, and where there was no gradient.
+/// of a weight that starts at nearly nothing, and where there was no gradient.
 fn relative_gradient(record: &Record<'_>, parameter: usize) -> Option<f64> {
     let leaf = record.parameters[parameter].leaf;
     let steps = record.steps.iter().filter(|step| step.trains(leaf));
     let ratios = steps.filter_map(|step| {
         let state = &step.start.parameters[parameter];
-        let (weight, grad) = (state.stats(), step.grad_stats(leaf)?);
-        let is_matrix = state.value.shape().len() > 1 && weight.rms > 0.0 && grad.is_finite();
-        is_matrix.then(|| grad.norm() / weight.norm())
+        let grad = step.grad_stats(leaf)?;
+        let is_comparable = state.is_sized_matrix() && grad.is_finite();
+        is_comparable.then(|| grad.norm() / state.stats().norm())
     });
     ratios.reduce(f64::max)
 }

@@ -23,7 +23,8 @@ impl Check for PrecisionLoss {
                 .cure("turn the terms into float32 before they are added, or stack them and take one sum")
                 .number("terms", terms as f64)
         }));
-        let passes = record.steps.iter().map(adding_passes).max().unwrap_or(0);
+        let passes = record.steps.iter().map(|step| step.adding_passes().count());
+        let passes = passes.max().unwrap_or(0);
         let half = record
             .parameters
             .iter()
@@ -44,13 +45,6 @@ fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 
-fn adding_passes(step: &Step) -> usize {
-    step.passes
-        .iter()
-        .filter(|pass| pass.inputs.is_none())
-        .count()
-}
-
 /// How many terms were added for a loss in half precision, if they were enough.
 fn loss_in_half(step: &Step) -> Option<(usize, DType)> {
     let mut half = step
@@ -59,8 +53,8 @@ fn loss_in_half(step: &Step) -> Option<(usize, DType)> {
         .map(crate::Tensor::dtype)
         .filter(|&dtype| is_half(dtype));
     let dtype = half.next()?;
-    let adding = step.passes.iter().filter(|pass| pass.inputs.is_none());
-    let terms = adding
+    let terms = step
+        .adding_passes()
         .flat_map(|pass| &pass.roots)
         .map(|&root| terms(&step.graph, root))
         .max()?;

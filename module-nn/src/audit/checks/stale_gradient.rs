@@ -20,11 +20,11 @@ impl Check for StaleGradient {
         let mut stale: BTreeSet<usize> = BTreeSet::new();
         let mut first_step = None;
         for (number, step) in record.steps.iter().enumerate() {
-            for pass in step.passes.iter().filter(|pass| pass.inputs.is_none()) {
+            for pass in step.adding_passes() {
                 for &index in &pass.stale {
                     let known = &record.parameters[index];
                     // Of the first step it is only known what comes after it.
-                    let used = moved(record, number.saturating_sub(1), index);
+                    let used = record.steps[number.saturating_sub(1)].moved(index);
                     let grad = step.start.parameters[index].grad.as_ref();
                     let is_some = grad.is_some_and(|grad| Stats::of(grad).max_abs > 0.0);
                     if pass.reached.contains(&known.leaf) && used && is_some {
@@ -57,9 +57,4 @@ impl Check for StaleGradient {
                 .number("step", step as f64),
         );
     }
-}
-
-/// Whether a step changed the value of a parameter.
-fn moved(record: &Record<'_>, step: usize, parameter: usize) -> bool {
-    record.steps[step].moved(parameter)
 }

@@ -5,29 +5,46 @@ use std::collections::BTreeMap;
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
-use crate::audit::record::{CallRecord, Record, Step};
+use crate::audit::record::{LossRecord, Record, Step};
 use crate::{DType, Tensor};
 
 /// Finds targets of losses that are all ignored, all equal, or beyond what the loss or the prediction can be.
 ///
-/// It sees losses that are called as modules, and looks at all their targets of all steps together.
+/// It looks at all targets of a loss of all steps together, whether it is called as a module or as a function.
 pub(in crate::audit) struct SuspiciousTargets;
-
-/// Losses whose targets are classes, by the names of their types.
-const OF_CLASSES: [&str; 3] = ["CrossEntropyLoss", "LinearCrossEntropyLoss", "NLLLoss"];
-/// Those whose targets are probabilities.
-const OF_PROBABILITIES: [&str; 2] = ["BCELoss", "BCEWithLogitsLoss"];
-/// Those whose targets are what the prediction is to become.
-const OF_NUMBERS: [&str; 4] = ["MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss"];
 
 /// How many targets there must be before equal ones are more than chance.
 const ENOUGH: usize = 16;
 
-/// The targets of a loss, by the path or the name under which it is reported.
-#[derive(Default)]
+/// What the targets of a loss are.
+#[derive(Clone, Copy, PartialEq)]
+enum Meaning {
+    Classes,
+    Probabilities,
+    /// What the prediction is to become.
+    Numbers,
+}
+
+impl Meaning {
+    /// `None` of a loss of which nothing is known.
+    fn of_loss(name: &str) -> Option<Self> {
+        match name {
+            "cross_entropy" | "nll_loss" => Some(Self::Classes),
+            "binary_cross_entropy" | "binary_cross_entropy_with_logits" => {
+                Some(Self::Probabilities)
+            }
+            "mse_loss" | "l1_loss" | "smooth_l1_loss" | "huber_loss" => Some(Self::Numbers),
+            _ => None,
+        }
+    }
+}
+
+/// The targets of a loss.
 struct Targets {
-    kind: &'static str,
+    meaning: Meaning,
     count: usize,
+    /// How many are not ignored; of these are the following.
+    kept: usize,
     least: f64,
     greatest: f64,
     /// Values that the prediction cannot have, as far as an activation before the loss bounds it.
@@ -38,111 +55,131 @@ struct Targets {
 
 impl Check for SuspiciousTargets {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        let mut losses: BTreeMap<String, Targets> = BTreeMap::new();
+        // By the path or name under which the loss is reported, and its function.
+        let mut losses: BTreeMap<(String, &str), Targets> = BTreeMap::new();
         for step in &record.steps {
-            for call in step
-                .calls
-                .iter()
-                .filter(|call| is_loss(call.kind) && !call.recomputed)
-            {
-                let path = match call.module {
-                    Some(module) => record.modules[module].path.clone(),
-                    None => call.kind.to_owned(),
+            for loss in &step.loss_calls {
+                let Some(meaning) = Meaning::of_loss(loss.name) else {
+                    continue;
                 };
-                let targets = losses.entry(path).or_insert_with(|| Targets {
-                    kind: call.kind,
-                    least: f64::INFINITY,
-                    greatest: f64::NEG_INFINITY,
-                    ..Targets::default()
-                });
-                targets.add(step, call);
+                let targets = losses
+                    .entry((path(record, step, loss), loss.name))
+                    .or_insert_with(|| Targets::new(meaning));
+                targets.add(step, loss);
             }
         }
+        // A number that a penalty draws others to is constant beside the targets of the loss itself.
+        let is_alone = !losses.values().any(Targets::vary);
         let found = losses
             .iter()
-            .filter_map(|(path, targets)| targets.finding(path));
+            .filter_map(|((path, name), targets)| targets.finding(path, name, is_alone));
         findings.extend(found);
     }
 }
 
-fn is_loss(kind: &str) -> bool {
-    [&OF_CLASSES[..], &OF_PROBABILITIES, &OF_NUMBERS]
-        .concat()
-        .contains(&kind)
+/// The path of the module that computes a loss; the name of its type where it is not part of the model, and that of the
+/// function where it is computed outside of all calls.
+fn path(record: &Record<'_>, step: &Step, loss: &LossRecord) -> String {
+    let Some(call) = loss.call.map(|call| &step.calls[call]) else {
+        return loss.name.to_owned();
+    };
+    match call.module {
+        Some(module) => record.modules[module].path.clone(),
+        None => call.kind.to_owned(),
+    }
 }
 
 impl Targets {
-    fn add(&mut self, step: &Step, call: &CallRecord) {
-        let [prediction, target] = &call.inputs[..] else {
-            return;
-        };
-        let values = numbers(&target.tensor);
+    fn new(meaning: Meaning) -> Self {
+        Self {
+            meaning,
+            count: 0,
+            kept: 0,
+            least: f64::INFINITY,
+            greatest: f64::NEG_INFINITY,
+            beyond: 0,
+            bound: None,
+        }
+    }
+
+    fn add(&mut self, step: &Step, loss: &LossRecord) {
+        let mut values = numbers(&loss.target);
         self.count += values.len();
+        if let Some(ignored) = loss.ignore_index {
+            values.retain(|&value| value != ignored as f64);
+        }
+        self.kept += values.len();
         for &value in &values {
             self.least = self.least.min(value);
             self.greatest = self.greatest.max(value);
         }
-        let node = prediction.node.and_then(|node| step.graph.get(node));
-        let bound = node.and_then(|node| range(node.name));
-        if let Some((name, least, greatest)) = bound.filter(|_| OF_NUMBERS.contains(&call.kind)) {
+        let given = loss.input.and_then(|node| step.graph.values_of(node));
+        let bound = given.and_then(|given| range(given.name));
+        if let Some((name, least, greatest)) = bound.filter(|_| self.meaning == Meaning::Numbers) {
             let outside = |value: &&f64| !(least..=greatest).contains(*value);
             self.beyond += values.iter().filter(outside).count();
             self.bound = Some((name, least, greatest));
         }
     }
 
-    fn finding(&self, path: &str) -> Option<Finding> {
+    /// Whether they are not all the same.
+    fn vary(&self) -> bool {
+        self.least < self.greatest
+    }
+
+    /// What is wrong with the targets of a loss, which no other loss is beside or none whose targets vary.
+    fn finding(&self, path: &str, loss: &str, is_alone: bool) -> Option<Finding> {
         let Self {
-            kind,
+            meaning,
             count,
+            kept,
             least,
             greatest,
             ..
         } = *self;
-        if count == 0 || least.is_nan() {
-            return None;
+        let is_constant = kept >= ENOUGH && least == greatest;
+        let error = |message: String| {
+            Finding::error(FindingKind::SuspiciousTargets, path)
+                .message(message)
+                .number("targets", count as f64)
+        };
+        let with_range =
+            |finding: Finding| finding.number("least", least).number("greatest", greatest);
+        if count > 0 && kept == 0 {
+            let finding = error(format!("`{loss}` ignores all of the {count} targets"))
+                .cause("labels were padded or masked, and none is left that the loss learns from")
+                .cure("check how labels are made, and the loss's `ignore_index`");
+            return Some(finding);
         }
-        let (is_error, message, cause, cure) = if OF_CLASSES.contains(&kind) && greatest < 0.0 {
-            (
-                true,
-                format!("all of the {count} targets are {greatest}, which the loss ignores"),
-                "labels were padded or masked, and none is left that the loss learns from",
-                "check how labels are made, and the loss's `ignore_index`",
-            )
-        } else if OF_PROBABILITIES.contains(&kind) && (least < 0.0 || greatest > 1.0) {
-            (
-                true,
-                format!("targets from {least} to {greatest} are no probabilities"),
-                "the loss falls without a bound in such targets",
-                "divide masks of bytes by 255, count classes from 0, or use another loss",
-            )
-        } else if let Some((name, from, to)) = self.bound.filter(|_| self.beyond > 0) {
-            (
-                true,
-                format!(
-                    "{} of {count} targets are outside of [{from}, {to}], which `{name}` before the loss cannot leave",
-                    self.beyond
-                ),
-                "the last activation bounds the prediction",
-                "scale the targets, or leave the last activation out",
-            )
-        } else if count >= ENOUGH && least == greatest {
-            (
-                false,
-                format!("all of the {count} targets are {least}"),
-                "nothing about the input can be learned from targets that are all the same",
-                "check how targets are loaded and indexed; allow it if only these steps are so",
-            )
-        } else {
-            return None;
-        };
-        let finding = match is_error {
-            true => Finding::error(FindingKind::SuspiciousTargets, path),
-            false => Finding::warning(FindingKind::SuspiciousTargets, path),
-        };
-        let finding = finding.message(message).cause(cause).cure(cure);
-        let finding = finding.number("targets", count as f64);
-        Some(finding.number("least", least).number("greatest", greatest))
+        if meaning == Meaning::Probabilities && (least < 0.0 || greatest > 1.0) {
+            let message =
+                format!("targets of `{loss}` from {least} to {greatest} are no probabilities");
+            let finding = error(message)
+                .cause("the loss falls without a bound in such targets")
+                .cure("divide masks of bytes by 255, count classes from 0, or use another loss");
+            return Some(with_range(finding));
+        }
+        if let Some((name, from, to)) = self.bound.filter(|_| self.beyond > 0) {
+            let beyond = self.beyond;
+            let finding = error(format!(
+                "{beyond} of {count} targets of `{loss}` are outside of [{from}, {to}], which `{name}` before it \
+                 cannot leave"
+            ))
+            .cause("the last activation bounds the prediction")
+            .cure("scale the targets, or leave the last activation out");
+            return Some(with_range(finding));
+        }
+        if is_constant && (is_alone || meaning != Meaning::Numbers) {
+            let finding = Finding::warning(FindingKind::SuspiciousTargets, path)
+                .message(format!("all of the {kept} targets of `{loss}` are {least}"))
+                .cause("nothing about the input can be learned from targets that are all the same")
+                .cure(
+                    "check how targets are loaded and indexed; allow it if only these steps are so",
+                )
+                .number("targets", kept as f64);
+            return Some(with_range(finding));
+        }
+        None
     }
 }
 

@@ -10,14 +10,14 @@ pub(in crate::audit) struct TrainModeEvaluation;
 
 impl Check for TrainModeEvaluation {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         for step in &record.steps {
             for (_, module, call) in step.model_calls() {
                 let mode = call.mode.filter(|mode| mode.training && !mode.frozen);
-                if mode.is_none() || said.contains(&module) {
+                if mode.is_none() || reported.contains(&module) {
                     continue;
                 }
-                said.push(module);
+                reported.push(module);
                 let known = &record.modules[module];
                 let finding = Finding::error(FindingKind::TrainModeEvaluation, &known.path)
                     .message(format!("the {} was called in training mode", known.kind))

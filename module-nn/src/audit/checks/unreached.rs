@@ -14,7 +14,7 @@ pub(in crate::audit) struct UnreachedParameter;
 
 impl Check for UnreachedParameter {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        let adds = |step: &Step| step.passes.iter().any(|pass| pass.inputs.is_none());
+        let adds = |step: &Step| step.adding_passes().next().is_some();
         // Without a backward pass, nothing can be said of any parameter.
         if !record.steps.iter().any(adds) {
             return;

@@ -9,9 +9,6 @@ use crate::audit::record::Record;
 /// with.
 pub(in crate::audit) struct UpdateSize;
 
-/// The root mean square below which a weight has no size.
-const NOTHING: f64 = 1e-3;
-
 impl Check for UpdateSize {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let bound = record.options.thresholds.update_ratio;
@@ -20,12 +17,10 @@ impl Check for UpdateSize {
             let ratios = record.steps.iter().filter_map(|step| {
                 let before = &step.start.parameters[index];
                 // What was set by hand is no step.
-                if before.value.shape().len() < 2 || !step.trains(known.leaf) {
+                if !before.is_sized_matrix() || !step.trains(known.leaf) {
                     return None;
                 }
-                let weight = before.stats();
-                let is_sized = weight.rms > NOTHING && weight.is_finite();
-                Some(step.change(index)? / weight.norm()).filter(|_| is_sized)
+                Some(step.change(index)? / before.stats().norm())
             });
             let largest = ratios.fold(0.0, f64::max);
             if largest.is_finite() && largest > bound {

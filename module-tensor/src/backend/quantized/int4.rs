@@ -3,10 +3,8 @@
 
 use std::ops::Range;
 
-use super::super::{
-    CodeOrder, CodeTables, CodedRows, Device, Packed, PackedRuns, Storage, StorageData,
-};
-use super::shared::{check_dtype, check_finite, check_len, unpack_all};
+use super::super::{CodeOrder, CodeTables, CodedRows, Device, PackedRuns};
+use super::shared::{HostPacked, check_dtype, check_finite, check_len};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip;
 use crate::{DType, Error, Result};
@@ -133,21 +131,7 @@ impl Int4Storage {
     }
 }
 
-impl StorageData for Int4Storage {
-    fn dtype(&self) -> DType {
-        self.parts.dtype
-    }
-
-    fn device(&self) -> Device {
-        self.device
-    }
-
-    fn packed(&self) -> Option<&dyn Packed> {
-        Some(self)
-    }
-}
-
-impl Packed for Int4Storage {
+impl HostPacked for Int4Storage {
     fn scheme(&self) -> &'static str {
         NAME
     }
@@ -161,20 +145,19 @@ impl Packed for Int4Storage {
         codes.len() + size_of_val(&**scales) + self.parts.zero_points.len()
     }
 
-    fn unpack(&self) -> Result<Storage> {
-        unpack_all(self, self.numel(), (self.device, self.parts.dtype))
+    fn dtype(&self) -> DType {
+        self.parts.dtype
     }
 
-    fn to_device(&self, device: &Device) -> Result<Storage> {
-        let device = *device;
-        Ok(Storage::new(Self {
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn on(&self, device: Device) -> Self {
+        Self {
             device,
             ..self.clone()
-        }))
-    }
-
-    fn runs(&self) -> Option<&dyn PackedRuns> {
-        Some(self)
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::super::{Device, Int8Rows, Packed, PackedRuns, Storage, StorageData};
-use super::shared::{check_dtype, check_finite, check_len, groups, unpack_all};
+use super::super::{Device, Int8Rows, PackedRuns};
+use super::shared::{HostPacked, check_dtype, check_finite, check_len, groups};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 use crate::{DType, Error, Result};
@@ -108,21 +108,7 @@ impl Int8Storage {
     }
 }
 
-impl StorageData for Int8Storage {
-    fn dtype(&self) -> DType {
-        self.parts.dtype
-    }
-
-    fn device(&self) -> Device {
-        self.device
-    }
-
-    fn packed(&self) -> Option<&dyn Packed> {
-        Some(self)
-    }
-}
-
-impl Packed for Int8Storage {
+impl HostPacked for Int8Storage {
     fn scheme(&self) -> &'static str {
         match self.parts.rounds_inputs {
             true => "int8_dynamic",
@@ -138,20 +124,19 @@ impl Packed for Int8Storage {
         self.parts.codes.len() + size_of_val(&*self.parts.scales) + size_of_val(&*self.sums)
     }
 
-    fn unpack(&self) -> Result<Storage> {
-        unpack_all(self, self.numel(), (self.device, self.parts.dtype))
+    fn dtype(&self) -> DType {
+        self.parts.dtype
     }
 
-    fn to_device(&self, device: &Device) -> Result<Storage> {
-        let device = *device;
-        Ok(Storage::new(Self {
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn on(&self, device: Device) -> Self {
+        Self {
             device,
             ..self.clone()
-        }))
-    }
-
-    fn runs(&self) -> Option<&dyn PackedRuns> {
-        Some(self)
+        }
     }
 }
 

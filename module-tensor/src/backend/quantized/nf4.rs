@@ -5,15 +5,14 @@ mod dynamic_map;
 
 use std::ops::Range;
 
-use super::super::{
-    CodeOrder, CodeTables, CodedRows, Device, Packed, PackedRuns, Storage, StorageData,
-};
-use super::shared::{check_dtype, check_finite, check_len, unpack_all};
+use super::super::{CodeOrder, CodeTables, CodedRows, Device, PackedRuns};
+use super::shared::{HostPacked, check_dtype, check_finite, check_len};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 use crate::{DType, Error, Result};
 
 /// Codes of the 16 values of `NormalFloat4`, with the greatest absolute value of each block: `absmax · value[code]`.
+/// With the values of `fp4`, which bitsandbytes has too, its scheme is `fp4`.
 ///
 /// The absolute values are numbers, or themselves rounded to codes of 8 bits, in blocks with a greatest one of their
 /// own, after their mean was taken off (double quantization). Of two codes in a byte the first is in the upper half.
@@ -94,6 +93,32 @@ impl Nf4Parts {
         0.722_956_84,
         1.0,
     ];
+
+    /// The values of `fp4` by their codes: a sign, two bits of an exponent and one of a fraction, over the largest.
+    /// Files of bitsandbytes may hold them; nothing is packed so here.
+    pub const FP4_VALUES: [f32; 16] = [
+        0.0,
+        5.208_333_5e-3,
+        0.666_666_7,
+        1.0,
+        0.333_333_34,
+        0.5,
+        0.166_666_67,
+        0.25,
+        0.0,
+        -5.208_333_5e-3,
+        -0.666_666_7,
+        -1.0,
+        -0.333_333_34,
+        -0.5,
+        -0.166_666_67,
+        -0.25,
+    ];
+
+    /// Whether the values are those of `fp4`.
+    pub fn is_fp4(&self) -> bool {
+        self.values == Self::FP4_VALUES
+    }
 
     /// The blocks of codes that double quantization makes.
     const NESTED_BLOCK: usize = 256;
@@ -258,23 +283,12 @@ impl Nf4Storage {
     }
 }
 
-impl StorageData for Nf4Storage {
-    fn dtype(&self) -> DType {
-        self.parts.dtype
-    }
-
-    fn device(&self) -> Device {
-        self.device
-    }
-
-    fn packed(&self) -> Option<&dyn Packed> {
-        Some(self)
-    }
-}
-
-impl Packed for Nf4Storage {
+impl HostPacked for Nf4Storage {
     fn scheme(&self) -> &'static str {
-        NAME
+        match self.parts.is_fp4() {
+            true => "fp4",
+            false => NAME,
+        }
     }
 
     fn numel(&self) -> usize {
@@ -285,20 +299,19 @@ impl Packed for Nf4Storage {
         self.parts.codes.len() + self.parts.absmax.size_in_bytes()
     }
 
-    fn unpack(&self) -> Result<Storage> {
-        unpack_all(self, self.numel(), (self.device, self.parts.dtype))
+    fn dtype(&self) -> DType {
+        self.parts.dtype
     }
 
-    fn to_device(&self, device: &Device) -> Result<Storage> {
-        let device = *device;
-        Ok(Storage::new(Self {
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn on(&self, device: Device) -> Self {
+        Self {
             device,
             ..self.clone()
-        }))
-    }
-
-    fn runs(&self) -> Option<&dyn PackedRuns> {
-        Some(self)
+        }
     }
 }
 

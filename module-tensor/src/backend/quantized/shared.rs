@@ -1,24 +1,81 @@
 //! What the storages have in common.
 
-use super::super::{Device, HostData, Operand, PackedRuns, Storage};
+use super::super::{Device, HostData, Operand, Packed, PackedRuns, Storage, StorageData};
 use crate::layout::Layout;
 use crate::{DType, Error, Result};
 
-/// All elements, unpacked, on a device and in a dtype.
-pub(super) fn unpack_all(
-    runs: &dyn PackedRuns,
-    numel: usize,
-    to: (Device, DType),
-) -> Result<Storage> {
-    let mut values = super::super::cpu_scratch::<f32>(numel)?;
-    runs.unpack_run(0..numel, &mut values);
-    let backend = to.0.backend();
-    let storage = backend.upload(HostData::F32(values))?;
-    if to.1 == DType::F32 {
-        return Ok(storage);
+/// A storage of packed elements in host memory that are unpacked in runs: what each of them says of itself, from
+/// which follows what [`StorageData`] and [`Packed`] ask.
+pub(in crate::backend) trait HostPacked:
+    PackedRuns + Sized + Send + 'static
+{
+    /// The name of its scheme.
+    fn scheme(&self) -> &'static str;
+
+    /// The number of elements.
+    fn numel(&self) -> usize;
+
+    /// The bytes that they take.
+    fn size_in_bytes(&self) -> usize;
+
+    /// The dtype of unpacked elements.
+    fn dtype(&self) -> DType;
+
+    /// The device of unpacked elements.
+    fn device(&self) -> Device;
+
+    /// The same elements, whose unpacked ones are on another device; the packed ones stay in the memory of the host.
+    fn on(&self, device: Device) -> Self;
+}
+
+impl<T: HostPacked> StorageData for T {
+    fn dtype(&self) -> DType {
+        HostPacked::dtype(self)
     }
-    let layout = Layout::contiguous(numel.into());
-    backend.cast(Operand { storage, layout }, to.1)
+
+    fn device(&self) -> Device {
+        HostPacked::device(self)
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+}
+
+impl<T: HostPacked> Packed for T {
+    fn scheme(&self) -> &'static str {
+        HostPacked::scheme(self)
+    }
+
+    fn numel(&self) -> usize {
+        HostPacked::numel(self)
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        HostPacked::size_in_bytes(self)
+    }
+
+    fn unpack(&self) -> Result<Storage> {
+        let numel = HostPacked::numel(self);
+        let mut values = super::super::cpu_scratch::<f32>(numel)?;
+        self.unpack_run(0..numel, &mut values);
+        let backend = HostPacked::device(self).backend();
+        let storage = backend.upload(HostData::F32(values))?;
+        let dtype = HostPacked::dtype(self);
+        if dtype == DType::F32 {
+            return Ok(storage);
+        }
+        let layout = Layout::contiguous(numel.into());
+        backend.cast(Operand { storage, layout }, dtype)
+    }
+
+    fn to_device(&self, device: &Device) -> Result<Storage> {
+        Ok(Storage::new(self.on(*device)))
+    }
+
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        Some(self)
+    }
 }
 
 /// The groups of a run of elements: of each its index, the range within the run.

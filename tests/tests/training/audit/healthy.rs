@@ -5,6 +5,7 @@ mod losses;
 mod parts;
 mod recipes;
 mod sequences;
+mod unusual;
 mod vision;
 
 use module_nn::prelude::*;

@@ -3,7 +3,7 @@
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
 
-use super::support::{audited, classes, rows, shows, step};
+use super::support::{classes, cross_entropy_of, rows, shows, shows_all, step, trained};
 
 /// A network with dropout and statistics, which tells modes apart.
 fn net() -> Result<Sequential> {
@@ -15,22 +15,13 @@ fn net() -> Result<Sequential> {
         .push(Linear::new(16, 3)?))
 }
 
-fn loss_of(model: &Sequential) -> Result<Tensor> {
-    let logits = model.call(rows(16, 6)?)?;
-    CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)
-}
-
 #[test]
 fn pitfall_36_training_in_evaluation_mode() {
     shows(FindingKind::EvalModeTraining, "", |bug| {
         let model = net()?;
-        let mut optimizer = SGD::new(&model, 0.1)?;
         // As a loop that evaluates once and does not go back.
         model.set_training(!bug);
-        audited(&model, || {
-            let loss = loss_of(&model)?;
-            step(&model, &mut optimizer, loss)
-        })
+        trained(&model, cross_entropy_of)
     });
 }
 
@@ -57,11 +48,9 @@ fn pitfall_29_statistics_that_drift_in_a_frozen_part() {
             if !bug {
                 model.backbone.eval();
             }
-            let mut optimizer = SGD::new(&model, 0.1)?;
-            audited(&model, || {
+            trained(&model, |model| {
                 let x = model.backbone.call(rows(16, 6)?)?;
-                let loss = CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)?;
-                step(&model, &mut optimizer, loss)
+                CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)
             })
         },
     );
@@ -69,13 +58,14 @@ fn pitfall_29_statistics_that_drift_in_a_frozen_part() {
 
 #[test]
 fn pitfall_36_evaluation_in_training_mode() {
-    shows(FindingKind::TrainModeEvaluation, "1", |bug| {
+    let kind = FindingKind::TrainModeEvaluation;
+    shows_all(kind, &["1", "3"], "in training mode", |bug| {
         let model = net()?;
         let audit = Audit::new(&model);
         if !bug {
             model.eval();
         }
-        audit.evaluate(|| no_grad(|| loss_of(&model)).map(drop))
+        audit.evaluate(|| no_grad(|| cross_entropy_of(&model)).map(drop))
     });
 }
 
@@ -108,8 +98,7 @@ fn pitfall_37_statistics_of_a_trained_layer_tie_no_step_to_the_next() {
     };
     let mut optimizer = SGD::new(&model, 0.1).unwrap();
     let mut train = || {
-        let logits = model.call(rows(16, 6)?)?;
-        let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
+        let loss = cross_entropy_of(&model)?;
         step(&model, &mut optimizer, loss)
     };
     train().unwrap();

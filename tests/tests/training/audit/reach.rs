@@ -3,44 +3,73 @@
 use module_nn::audit::FindingKind;
 use module_nn::prelude::*;
 
-use super::support::{audited, classes, rows, shows, shows_all, step};
+use super::support::{
+    audited, classes, cross_entropy_of, passing, rows, shows, shows_all, trained,
+};
 
-/// A network whose second layer is called or not.
+const UNREACHED: FindingKind = FindingKind::UnreachedParameter;
+
+#[test]
+fn pitfall_32_a_parameter_that_the_loss_does_not_reach() {
+    shows_all(UNREACHED, &["second"], "was not called", |bug| {
+        passing(bug, |net, x| net.head.call(net.first.call(x)?.tanh()?))
+    });
+}
+
+#[test]
+fn a_layer_that_is_called_without_a_graph() {
+    shows_all(UNREACHED, &["first"], "under `no_grad`", |bug| {
+        passing(bug, |net, x| {
+            let x = no_grad(|| net.first.call(x))?.tanh()?;
+            net.head.call(net.second.call(x)?.tanh()?)
+        })
+    });
+}
+
+/// A layer that forgets one of its parameters.
 #[derive(Module)]
-struct Skipping {
-    first: Linear,
-    second: Linear,
-    head: Linear,
+struct Forgetting {
+    layer: Linear,
+    scale: Parameter,
     #[module(skip)]
     bug: bool,
 }
 
-impl Forward for Skipping {
+impl Forward for Forgetting {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let mut x = self.first.call(x)?.relu()?;
-        if !self.bug {
-            x = self.second.call(x)?.relu()?;
+        let x = self.layer.call(x)?;
+        if self.bug {
+            Ok(x)
+        } else {
+            x.mul(self.scale.tensor())
         }
-        self.head.call(x)
     }
 }
 
 #[test]
-fn pitfall_32_a_parameter_that_the_loss_does_not_reach() {
-    shows(FindingKind::UnreachedParameter, "second", |bug| {
-        let model = Skipping {
-            first: Linear::new(6, 16)?,
-            second: Linear::new(16, 16)?,
-            head: Linear::new(16, 3)?,
+fn a_parameter_that_the_pass_does_not_use() {
+    shows_all(UNREACHED, &["scale"], "was called", |bug| {
+        let model = Forgetting {
+            layer: Linear::new(6, 3)?,
+            scale: Parameter::new(rows(1, 3)?)?,
             bug,
         };
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
-            let logits = model.call(rows(16, 6)?)?;
-            let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
-            step(&model, &mut optimizer, loss)
+        trained(&model, cross_entropy_of)
+    });
+}
+
+#[test]
+fn an_unused_layer_beside_one_of_the_same_input() {
+    // The input of the second is no result of the first, though it is of its shape.
+    shows_all(UNREACHED, &["0"], "result unused", |bug| {
+        let model = [Linear::new(6, 6)?, Linear::new(6, 3)?];
+        trained(&model, |model| {
+            let x = rows(16, 6)?;
+            let hidden = model[0].call(x.clone())?;
+            let logits = model[1].call(if bug { x } else { hidden })?;
+            CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)
         })
     });
 }
@@ -68,17 +97,15 @@ impl Forward for Discarding {
 #[test]
 fn pitfall_35_an_output_that_is_computed_and_discarded() {
     let unused = "result unused";
-    shows_all(FindingKind::UnreachedParameter, &["mlp"], unused, |bug| {
+    shows_all(UNREACHED, &["mlp"], unused, |bug| {
         let model = Discarding {
             mlp: Linear::new(4, 4)?,
             w: Parameter::new(rows(1, 4)?)?,
             b: Parameter::new(rows(1, 4)?)?,
             bug,
         };
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
-            let loss = MSELoss::new().loss(&model.call(rows(16, 4)?)?, &rows(16, 4)?)?;
-            step(&model, &mut optimizer, loss)
+        trained(&model, |model| {
+            MSELoss::new().loss(&model.call(rows(16, 4)?)?, &rows(16, 4)?)
         })
     });
 }
@@ -113,10 +140,8 @@ fn pitfall_08_a_layer_that_is_made_in_the_pass() {
             scale: Parameter::new(rows(1, 4)?)?,
             bug,
         };
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
-            let loss = MSELoss::new().loss(&model.call(rows(16, 6)?)?, &rows(16, 4)?)?;
-            step(&model, &mut optimizer, loss)
+        trained(&model, |model| {
+            MSELoss::new().loss(&model.call(rows(16, 6)?)?, &rows(16, 4)?)
         })
     });
 }
@@ -127,52 +152,51 @@ fn pitfall_33_a_tensor_that_is_trained_and_not_registered() {
         let model = Linear::new(6, 4)?;
         let scale = rows(1, 4)?;
         let scale = if bug { scale.with_grad()? } else { scale };
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
+        trained(&model, |model| {
             let y = model.call(rows(16, 6)?)?.mul(&scale)?;
-            let loss = MSELoss::new().loss(&y, &rows(16, 4)?)?;
-            step(&model, &mut optimizer, loss)
+            MSELoss::new().loss(&y, &rows(16, 4)?)
         })
     });
-}
-
-/// Cuts the graph behind its first two layers.
-#[derive(Module)]
-struct Cutting {
-    first: Linear,
-    second: Linear,
-    head: Linear,
-    #[module(skip)]
-    bug: bool,
-}
-
-impl Forward for Cutting {
-    type Output = Tensor;
-
-    fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let x = self.second.call(self.first.call(x)?.tanh()?)?.tanh()?;
-        let x = if self.bug { x.detach() } else { x };
-        self.head.call(x)
-    }
 }
 
 #[test]
 fn pitfall_34_a_graph_that_is_cut() {
     // The last module before the cut: what comes before it is not trained either.
     shows(FindingKind::CutGraph, "second", |bug| {
-        let model = Cutting {
-            first: Linear::new(6, 16)?,
-            second: Linear::new(16, 16)?,
-            head: Linear::new(16, 3)?,
-            bug,
-        };
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
-            let logits = model.call(rows(16, 6)?)?;
-            let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
-            step(&model, &mut optimizer, loss)
+        passing(bug, |net, x| {
+            let x = net.second.call(net.first.call(x)?.tanh()?)?;
+            net.head.call(x.detach())
         })
     });
+}
+
+#[test]
+fn a_graph_that_is_cut_by_a_copy_of_the_values() {
+    shows(FindingKind::CutGraph, "second", |bug| {
+        passing(bug, |net, x| {
+            let x = net.second.call(net.first.call(x)?.tanh()?)?;
+            net.head
+                .call(Tensor::from_vec(x.to_vec::<f32>()?, [16, 16])?.tanh()?)
+        })
+    });
+}
+
+#[test]
+fn a_graph_that_is_cut_before_a_layer_between() {
+    let cut = || {
+        passing(true, |net, x| {
+            let x = net.first.call(x)?;
+            let _unused = net.second.call(x.clone())?;
+            net.head.call(x.detach())
+        })
+    };
+    let report = fork_rng(0, cut).unwrap();
+    let paths = |kind| {
+        let found = report.of_kind(kind);
+        found.map(|it| it.path.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(FindingKind::CutGraph), ["first"], "{report}");
+    assert_eq!(paths(UNREACHED), ["second"], "{report}");
 }
 
 #[test]
@@ -184,8 +208,7 @@ fn pitfall_45_a_gradient_of_the_step_before() {
             if !bug {
                 model.zero_grad();
             }
-            let logits = model.call(rows(16, 6)?)?;
-            let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
+            let loss = cross_entropy_of(&model)?;
             loss.backward()?;
             optimizer.step(&model)?;
             Ok(loss)

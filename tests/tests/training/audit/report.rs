@@ -157,3 +157,10 @@ fn parts_that_are_trained_in_turn_are_all_reached() {
     let report = Audit::new(&model).run(&mut train).unwrap();
     assert!(report.is_clean(), "{report}");
 }
+
+#[test]
+fn a_step_without_a_backward_pass_says_nothing_of_parameters() {
+    let model = Net::new().unwrap();
+    let report = Audit::new(&model).run(|_| Ok(())).unwrap();
+    assert!(report.is_clean(), "{report}");
+}

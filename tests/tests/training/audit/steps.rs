@@ -1,37 +1,15 @@
 //! What an optimizer does to a model, and what it does not.
 
-use module_nn::audit::{AuditReport, FindingKind};
+use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;
 
-use super::support::{audited, classes, rows, shows};
-
-#[derive(Module)]
-struct Net {
-    hidden: Linear,
-    head: Linear,
-}
-
-impl Forward for Net {
-    type Output = Tensor;
-
-    fn forward(&self, x: Tensor) -> Result<Tensor> {
-        self.head.call(self.hidden.call(x)?.tanh()?)
-    }
-}
-
-fn net() -> Result<Net> {
-    Ok(Net {
-        hidden: Linear::new(6, 16)?,
-        head: Linear::new(16, 3)?,
-    })
-}
+use super::support::{Net, audited, cross_entropy_of, shows, shows_all};
 
 /// Two steps, of which the gradients are made here and the rest elsewhere.
 fn trained(net: &Net, mut update: impl FnMut(&Net) -> Result<()>) -> Result<AuditReport> {
     audited(net, || {
         net.zero_grad();
-        let logits = net.call(rows(16, 6)?)?;
-        let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
+        let loss = cross_entropy_of(net)?;
         loss.backward()?;
         update(net)?;
         Ok(loss)
@@ -40,11 +18,13 @@ fn trained(net: &Net, mut update: impl FnMut(&Net) -> Result<()>) -> Result<Audi
 
 #[test]
 fn pitfall_30_an_optimizer_that_misses_a_part() {
-    shows(
+    let missed = ["first.weight", "first.bias", "second.weight", "second.bias"];
+    shows_all(
         FindingKind::OptimizerMissesParameter,
-        "hidden.weight",
+        &missed,
+        "it has a gradient",
         |bug| {
-            let model = net()?;
+            let model = Net::new(Net::plain)?;
             match bug {
                 true => {
                     let mut optimizer = SGD::new(&model.head, 0.1)?;
@@ -62,7 +42,7 @@ fn pitfall_30_an_optimizer_that_misses_a_part() {
 #[test]
 fn a_learning_rate_of_zero() {
     shows(FindingKind::NothingMoved, "", |bug| {
-        let model = net()?;
+        let model = Net::new(Net::plain)?;
         let mut optimizer = SGD::new(&model, if bug { 0.0 } else { 0.1 })?;
         trained(&model, |net| optimizer.step(net))
     });
@@ -70,8 +50,8 @@ fn a_learning_rate_of_zero() {
 
 #[test]
 fn updates_as_large_as_the_weights() {
-    shows(FindingKind::LargeUpdate, "hidden.weight", |bug| {
-        let model = net()?;
+    shows(FindingKind::LargeUpdate, "first.weight", |bug| {
+        let model = Net::new(Net::plain)?;
         let mut optimizer = Adam::new(&model, if bug { 5.0 } else { 1e-3 })?;
         trained(&model, |net| optimizer.step(net))
     });
@@ -80,7 +60,7 @@ fn updates_as_large_as_the_weights() {
 #[test]
 fn updates_that_are_lost_beside_the_weights() {
     shows(FindingKind::NothingMoved, "", |bug| {
-        let model = net()?;
+        let model = Net::new(Net::plain)?;
         let mut optimizer = SGD::new(&model, if bug { 1e-9 } else { 0.1 })?;
         trained(&model, |net| optimizer.step(net))
     });
@@ -88,18 +68,65 @@ fn updates_that_are_lost_beside_the_weights() {
 
 #[test]
 fn pitfall_28_a_frozen_part_that_moves() {
-    shows(FindingKind::FrozenParameterMoved, "hidden.weight", |bug| {
-        let model = net()?;
-        model.hidden.freeze(Select::all())?;
+    shows(FindingKind::FrozenParameterMoved, "first.weight", |bug| {
+        let model = Net::new(Net::plain)?;
+        model.first.freeze(Select::all())?;
         let mut optimizer = SGD::new(&model, 0.1)?;
         trained(&model, |net| {
             optimizer.step(net)?;
             if bug {
                 // Decay by hand, as of those who write their own step.
-                let weight = net.hidden.weight();
+                let weight = net.first.weight();
                 weight.set(weight.detach().mul(0.99)?)?;
             }
             Ok(())
+        })
+    });
+}
+
+#[test]
+fn a_learning_rate_of_zero_that_the_audit_is_told_of() {
+    let model = Net::new(Net::plain).unwrap();
+    let mut optimizer = SGD::new(&model, 0.0).unwrap();
+    let audit = Audit::new(&model).optimizer(&optimizer);
+    let report = audit.run(|_| {
+        model.zero_grad();
+        let loss = cross_entropy_of(&model)?;
+        loss.backward()?;
+        optimizer.step(&model)?;
+        Ok(loss)
+    });
+    let report = report.unwrap();
+    let finding = &report.findings()[0];
+    assert_eq!(finding.kind, FindingKind::NothingMoved);
+    assert_eq!(finding.cause, "the learning rate is 0");
+}
+
+#[test]
+fn gradients_that_are_added_up_over_steps() {
+    shows(FindingKind::NothingMoved, "", |bug| {
+        let model = Net::new(Net::plain)?;
+        // Four batches to a step, of which the first two are watched.
+        let audit = Audit::new(&model);
+        let audit = if bug {
+            audit
+        } else {
+            audit.gradient_accumulation()
+        };
+        audit.run(|_| cross_entropy_of(&model)?.backward())
+    });
+    shows(FindingKind::StaleGradient, "first.weight", |bug| {
+        let model = Net::new(Net::plain)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        let audit = Audit::new(&model);
+        let audit = if bug {
+            audit
+        } else {
+            audit.gradient_accumulation()
+        };
+        audit.run(|_| {
+            cross_entropy_of(&model)?.backward()?;
+            optimizer.step(&model)
         })
     });
 }

@@ -25,29 +25,97 @@ pub(super) fn classes(count: usize, classes: i64) -> Result<Tensor> {
     Tensor::randint(0, classes, [count], DType::I64)
 }
 
-/// Audits two steps.
-pub(super) fn audited<M: Module>(
+/// The cross-entropy of a network that gives three logits for each of 16 rows of six features.
+pub(super) fn cross_entropy_of<M>(model: &M) -> Result<Tensor>
+where
+    M: Forward<Tensor, Output = Tensor>,
+{
+    let logits = model.call(rows(16, 6)?)?;
+    CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)
+}
+
+/// Audits two steps of SGD on what `loss` gives.
+pub(super) fn trained<M: Module>(
     model: &M,
-    step: impl FnMut() -> Result<Tensor>,
+    loss: impl FnMut(&M) -> Result<Tensor>,
 ) -> Result<AuditReport> {
-    audited_by(Audit::new(model), step)
+    trained_by(Audit::new(model), model, loss)
 }
 
 /// The same, by an audit that was told more.
-pub(super) fn audited_by(
+pub(super) fn trained_by<M: Module>(
     audit: Audit<'_>,
-    mut step: impl FnMut() -> Result<Tensor>,
+    model: &M,
+    mut loss: impl FnMut(&M) -> Result<Tensor>,
 ) -> Result<AuditReport> {
-    audit.run(|_| step())
+    let mut optimizer = SGD::new(model, 0.1)?;
+    audit.run(|_| {
+        let loss = loss(model)?;
+        step(model, &mut optimizer, loss)
+    })
 }
 
-/// Expects the finding of a kind at a path with the mistake, and none at all without it.
+/// Audits two steps.
+pub(super) fn audited<M: Module>(
+    model: &M,
+    mut step: impl FnMut() -> Result<Tensor>,
+) -> Result<AuditReport> {
+    Audit::new(model).run(|_| step())
+}
+
+/// What the layers of a [`Net`] do with its input.
+pub(super) type Pass = fn(&Net, Tensor) -> Result<Tensor>;
+
+/// Three layers, whose pass a test gives.
+#[derive(Module)]
+pub(super) struct Net {
+    pub(super) first: Linear,
+    pub(super) second: Linear,
+    pub(super) head: Linear,
+    #[module(skip)]
+    pass: Pass,
+}
+
+impl Net {
+    /// From six features to three logits.
+    pub(super) fn new(pass: Pass) -> Result<Self> {
+        Ok(Self {
+            first: Linear::new(6, 16)?,
+            second: Linear::new(16, 16)?,
+            head: Linear::new(16, 3)?,
+            pass,
+        })
+    }
+
+    /// One layer after the other.
+    pub(super) fn plain(&self, x: Tensor) -> Result<Tensor> {
+        let x = self.first.call(x)?.tanh()?;
+        let x = self.second.call(x)?.tanh()?;
+        self.head.call(x)
+    }
+}
+
+impl Forward for Net {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        (self.pass)(self, x)
+    }
+}
+
+/// Audits a [`Net`] that is trained with this pass, or with one layer after the other.
+pub(super) fn passing(bug: bool, wrong: Pass) -> Result<AuditReport> {
+    let model = Net::new(if bug { wrong } else { Net::plain })?;
+    trained(&model, cross_entropy_of)
+}
+
+/// Expects one finding of a kind, at a path, with the mistake, and none of any kind without it.
 #[track_caller]
 pub(super) fn shows(kind: FindingKind, path: &str, report: impl Fn(bool) -> Result<AuditReport>) {
     shows_all(kind, &[path], "", report);
 }
 
-/// The same, with findings at several paths, whose messages contain a text.
+/// The same, with a finding at each of several paths, whose messages contain a text.
 #[track_caller]
 pub(super) fn shows_all(
     kind: FindingKind,
@@ -58,9 +126,9 @@ pub(super) fn shows_all(
     let clean = fork_rng(0, || report(false)).unwrap();
     assert!(clean.is_clean(), "without the mistake:\n{clean}");
     let found = fork_rng(0, || report(true)).unwrap();
-    for path in paths {
-        let finding = found.of_kind(kind).find(|finding| finding.path == *path);
-        let finding = finding.unwrap_or_else(|| panic!("no {kind} at `{path}`:\n{found}"));
+    let seen: Vec<&str> = found.of_kind(kind).map(|it| it.path.as_str()).collect();
+    assert_eq!(seen, paths, "with the mistake:\n{found}");
+    for finding in found.of_kind(kind) {
         assert!(finding.message.contains(contained), "{finding:?}");
         for text in [&finding.message, &finding.cause, &finding.cure] {
             assert!(!text.is_empty(), "{finding:?}");

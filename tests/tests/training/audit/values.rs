@@ -1,26 +1,11 @@
 //! Values and gradients that show that nothing is learned.
 
-use module_nn::audit::{AuditReport, FindingKind};
+use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
 
-use super::support::{audited, classes, rows, shows, step};
-
-/// A perceptron, trained for two steps.
-fn trained(
-    model: &Sequential,
-    loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
-) -> Result<AuditReport> {
-    let mut optimizer = SGD::new(model, 0.05)?;
-    audited(model, || {
-        let logits = model.call(rows(16, 6)?)?;
-        let loss = loss(&logits, &classes(16, 3)?)?;
-        step(model, &mut optimizer, loss)
-    })
-}
-
-fn cross_entropy(logits: &Tensor, target: &Tensor) -> Result<Tensor> {
-    CrossEntropyLoss::new().loss(logits, target)
-}
+use super::support::{
+    Net, classes, cross_entropy_of, passing, rows, shows, shows_all, step, trained,
+};
 
 #[test]
 fn pitfall_39_a_softmax_before_the_cross_entropy() {
@@ -31,7 +16,7 @@ fn pitfall_39_a_softmax_before_the_cross_entropy() {
         if bug {
             model = model.push(Softmax::new(1)?);
         }
-        trained(&model, cross_entropy)
+        trained(&model, cross_entropy_of)
     });
 }
 
@@ -50,7 +35,7 @@ fn deep(layers: usize, scale: f64) -> Result<Sequential> {
 fn pitfall_40_gradients_that_vanish() {
     shows(FindingKind::VanishingGradient, "0.weight", |bug| {
         let scale = if bug { 0.02 } else { 1.7 };
-        trained(&deep(6, scale)?, cross_entropy)
+        trained(&deep(6, scale)?, cross_entropy_of)
     });
 }
 
@@ -64,7 +49,7 @@ fn pitfall_40_values_that_explode() {
             layer.weight().set(layer.weight().detach().mul(scale)?)?;
             model = model.push(layer);
         }
-        trained(&model, cross_entropy)
+        trained(&model, cross_entropy_of)
     });
 }
 
@@ -95,23 +80,19 @@ fn pitfall_59_the_first_module_with_a_value_that_is_not_finite() {
                 bug,
             })
             .push(Linear::new(16, 3)?);
-        trained(&model, cross_entropy)
+        trained(&model, cross_entropy_of)
     });
 }
 
 #[test]
 fn pitfall_41_units_that_are_never_active() {
     shows(FindingKind::DeadUnits, "1", |bug| {
-        let hidden = Linear::new(6, 16)?;
-        if bug {
-            let bias = hidden.get_parameter("bias")?;
-            bias.set(bias.detach().sub(50.0)?)?;
-        }
         let model = Sequential::new()
-            .push(hidden)
+            .push(Linear::new(6, 16)?)
             .push(ReLU::new())
             .push(Linear::new(16, 3)?);
-        trained(&model, cross_entropy)
+        silence(&model, bug)?;
+        trained(&model, cross_entropy_of)
     });
 }
 
@@ -130,6 +111,145 @@ fn pitfall_50_units_that_start_equal() {
             .push(hidden)
             .push(Tanh::new())
             .push(Linear::new(16, 3)?);
-        trained(&model, cross_entropy)
+        trained(&model, cross_entropy_of)
+    });
+}
+
+#[test]
+fn probabilities_that_a_loop_makes_of_logits() {
+    // No module gives them, so that nothing but the graph tells.
+    shows(FindingKind::DoubleSoftmax, "", |bug| {
+        let model = Net::new(Net::plain)?;
+        trained(&model, |model| {
+            let logits = model.call(rows(16, 6)?)?.reshape([4, 4, 3])?;
+            let logits = if bug { logits.softmax(2)? } else { logits };
+            let logits = logits.flatten(0, 1)?;
+            logits.cross_entropy(&classes(16, 3)?, Default::default())
+        })
+    });
+}
+
+#[test]
+fn probabilities_that_no_softmax_made() {
+    shows(FindingKind::DoubleSoftmax, "", |bug| {
+        passing(bug, |net, x| {
+            let x = net.plain(x)?.exp()?;
+            x.div(&x.sum_keepdim(1)?)
+        })
+    });
+}
+
+#[test]
+fn an_entropy_of_probabilities_that_is_only_shown() {
+    let report = fork_rng(0, || {
+        let model = Net::new(Net::plain)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Audit::new(&model).run(|_| {
+            let (logits, target) = (model.call(rows(16, 6)?)?, classes(16, 3)?);
+            let loss = logits.cross_entropy(&target, Default::default())?;
+            let shown = logits
+                .softmax(1)?
+                .cross_entropy(&target, Default::default())?;
+            Ok((step(&model, &mut optimizer, loss)?, shown))
+        })
+    });
+    let report = report.unwrap();
+    assert!(report.is_clean(), "{report}");
+}
+
+#[test]
+fn units_of_an_operation_that_are_never_active() {
+    shows(FindingKind::DeadUnits, "1.layer", |bug| {
+        let model = Sequential::new().push(Linear::new(6, 16)?).push(Rectified {
+            layer: Linear::new(16, 3)?,
+        });
+        silence(&model, bug)?;
+        trained(&model, cross_entropy_of)
+    });
+}
+
+/// A ReLU, which is no module, before a layer.
+#[derive(Module)]
+struct Rectified {
+    layer: Linear,
+}
+
+impl Forward for Rectified {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.layer.call(x.relu()?)
+    }
+}
+
+/// Lets nothing of the first layer pass a ReLU.
+fn silence(model: &Sequential, bug: bool) -> Result<()> {
+    let bias = model.get_parameter("0.bias")?;
+    bias.set(bias.detach().sub(if bug { 50.0 } else { 0.0 })?)
+}
+
+#[test]
+fn weights_that_start_as_nan() {
+    let model = Sequential::new().push(Linear::new(6, 3).unwrap());
+    let weight = model.get_parameter("0.weight").unwrap();
+    weight
+        .set(Tensor::full([3, 6], f64::NAN, DType::F32).unwrap())
+        .unwrap();
+    let report = trained(&model, cross_entropy_of).unwrap();
+    let finding = &report.findings()[0];
+    assert_eq!(finding.kind, FindingKind::NonFiniteValue);
+    assert_eq!(finding.path, "0.weight");
+    assert!(
+        finding.cause.contains("initialized or loaded"),
+        "{finding:?}"
+    );
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_of_values_that_are() {
+    let report = fork_rng(0, || {
+        passing(true, |net, x| {
+            let x = net.first.call(x)?;
+            // The root of zero has no slope.
+            let x = x.add(&x.mul(0.0)?.abs()?.sqrt()?)?;
+            net.head.call(net.second.call(x)?)
+        })
+    });
+    let report = report.unwrap();
+    let finding = &report.findings()[0];
+    assert_eq!(finding.kind, FindingKind::NonFiniteValue);
+    assert_eq!(finding.path, "first", "{report}");
+    assert!(
+        finding.message.contains("a gradient is not finite"),
+        "{finding:?}"
+    );
+}
+
+#[test]
+fn a_loss_that_is_not_finite_of_gradients_that_are() {
+    shows_all(
+        FindingKind::NonFiniteValue,
+        &[""],
+        "the loss is not finite",
+        |bug| {
+            let model = Net::new(Net::plain)?;
+            trained(&model, |model| {
+                // A term that is shown with the loss.
+                let ratio = if bug { 0.0_f32 / 0.0 } else { 0.0 };
+                cross_entropy_of(model)?.add(&Tensor::from(ratio))
+            })
+        },
+    );
+}
+
+#[test]
+fn a_head_that_starts_at_zero() {
+    shows(FindingKind::SymmetricUnits, "head.weight", |bug| {
+        let model = Net::new(Net::plain)?;
+        if bug {
+            let weight = model.head.weight();
+            weight.set(weight.detach().zeros_like()?)?;
+        }
+        trained(&model, cross_entropy_of)
     });
 }

@@ -1,10 +1,9 @@
 //! Values that a load did not bring, and calls that hooks did not see.
 
-use module_nn::audit::FindingKind;
+use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;
 
-use super::support::{audited, audited_by, classes, rows, shows, step};
-use module_nn::audit::Audit;
+use super::support::{cross_entropy_of, rows, shows, trained, trained_by};
 
 #[derive(Module)]
 struct Net {
@@ -52,12 +51,7 @@ fn pitfall_19_weights_that_a_partial_load_left_fresh() {
         };
         let state: StateDict = state.iter().map(renamed).collect();
         let report = model.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited_by(Audit::new(&model).loaded(&report), || {
-            let logits = model.call(rows(16, 6)?)?;
-            let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
-            step(&model, &mut optimizer, loss)
-        })
+        trained_by(Audit::new(&model).loaded(&report), &model, cross_entropy_of)
     });
 }
 
@@ -66,11 +60,44 @@ fn pitfall_10_a_forward_without_a_call_while_a_hook_waits() {
     shows(FindingKind::BypassedCall, "hidden", |bug| {
         let model = Net::new(bug)?;
         let _hook = model.hidden.register_forward_hook(|_| ());
-        let mut optimizer = SGD::new(&model, 0.1)?;
-        audited(&model, || {
-            let logits = model.call(rows(16, 6)?)?;
-            let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)?;
-            step(&model, &mut optimizer, loss)
-        })
+        trained(&model, cross_entropy_of)
     });
+}
+
+#[test]
+fn statistics_that_a_partial_load_left_fresh() {
+    let load = |missing: &str| {
+        let model = Sequential::new()
+            .push(Linear::new(6, 3)?)
+            .push(BatchNorm1d::new(3)?);
+        let mut state = model.state_dict()?;
+        state.remove(missing);
+        let report = model.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
+        model.eval();
+        let audit = Audit::new(&model).loaded(&report);
+        // Evaluated at once, as a model that was trained elsewhere.
+        audit.evaluate(|| no_grad(|| model.call(rows(16, 6)?)).map(drop))
+    };
+    shows(FindingKind::FreshAfterLoad, "1", |bug| {
+        load(if bug { "1.running_mean" } else { "none" })
+    });
+    // What is not trained stays random, which is worse than a new head.
+    let severity = |missing| load(missing).unwrap().findings()[0].severity;
+    assert_eq!(severity("1.running_mean"), Severity::Error);
+    assert_eq!(severity("1.weight"), Severity::Warning);
+}
+
+#[test]
+fn a_module_with_a_hook_that_is_not_used() {
+    let report = fork_rng(0, || {
+        let model = [Linear::new(6, 3)?, Linear::new(6, 3)?];
+        let _hook = model[1].register_forward_hook(|_| ());
+        trained(&model, |model| cross_entropy_of(&model[0]))
+    });
+    let report = report.unwrap();
+    assert_eq!(
+        report.of_kind(FindingKind::BypassedCall).count(),
+        0,
+        "{report}"
+    );
 }

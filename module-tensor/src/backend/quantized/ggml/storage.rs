@@ -1,9 +1,9 @@
 use std::ops::Range;
 
-use super::super::super::{Device, Packed, PackedRuns, SharedBytes, Storage, StorageData};
-use super::super::shared::unpack_all;
+use super::super::super::{Device, PackedRuns, SharedBytes};
+use super::super::shared::HostPacked;
 use super::format::BlockFormat;
-use crate::{DType, Result};
+use crate::DType;
 
 /// The memory of a tensor whose elements are packed in blocks of ggml.
 ///
@@ -36,21 +36,7 @@ impl BlockStorage {
     }
 }
 
-impl StorageData for BlockStorage {
-    fn dtype(&self) -> DType {
-        DType::F32
-    }
-
-    fn device(&self) -> Device {
-        self.device
-    }
-
-    fn packed(&self) -> Option<&dyn Packed> {
-        Some(self)
-    }
-}
-
-impl Packed for BlockStorage {
+impl HostPacked for BlockStorage {
     fn scheme(&self) -> &'static str {
         self.format.name()
     }
@@ -63,21 +49,20 @@ impl Packed for BlockStorage {
         self.bytes().len()
     }
 
-    fn unpack(&self) -> Result<Storage> {
-        unpack_all(self, self.numel(), (self.device, DType::F32))
+    fn dtype(&self) -> DType {
+        DType::F32
     }
 
-    fn runs(&self) -> Option<&dyn PackedRuns> {
-        Some(self)
+    fn device(&self) -> Device {
+        self.device
     }
 
-    /// The bytes stay in the memory of the host, from which another device gets what is unpacked.
-    fn to_device(&self, device: &Device) -> Result<Storage> {
-        Ok(Storage::new(Self {
+    fn on(&self, device: Device) -> Self {
+        Self {
             format: self.format,
             bytes: self.bytes.clone(),
-            device: *device,
-        }))
+            device,
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Losses of other kinds.
 
+use module_nn::functional;
 use module_nn::prelude::*;
 
-use super::{healthy, mlp, rows, step};
+use super::{classes, healthy, mlp, rows, step};
 
 #[test]
 fn a_regression() {
@@ -65,6 +66,22 @@ fn a_loss_of_triplets() {
             let triplet = (model.call(x)?, model.call(near)?, model.call(rows(16, 6)?)?);
             let loss = TripletMarginLoss::new().call(triplet)?;
             step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn a_penalty_that_draws_logits_to_zero() {
+    healthy(|| {
+        let model = mlp(6, 16, 3)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Sequential| {
+            let x = rows(16, 6)?;
+            let logits = model.call(x)?;
+            let zeros = logits.detach().zeros_like()?;
+            let penalty = functional::mse_loss(&logits, &zeros, Reduction::Mean)?;
+            let loss = logits.cross_entropy(&classes(16, 3)?, Default::default())?;
+            step(model, &mut optimizer, loss.add(&penalty.mul(0.01)?)?)
         }))
     });
 }

@@ -25,19 +25,22 @@ struct Encoder {
     head: Linear,
     #[module(skip)]
     causal: bool,
+    #[module(skip)]
+    batch_first: bool,
 }
 
 impl Encoder {
-    fn new(outputs: usize, causal: bool) -> Result<Self> {
+    fn new(outputs: usize, causal: bool, batch_first: bool) -> Result<Self> {
         let layer = TransformerEncoderLayerConfig::new(WIDTH, 4_usize)
             .dim_feedforward(32)
-            .batch_first(true);
+            .batch_first(batch_first);
         Ok(Self {
             words: Embedding::new(WORDS, WIDTH)?,
             positions: Embedding::new(8, WIDTH)?,
             layers: vec![layer.build()?, layer.build()?],
             head: Linear::new(WIDTH, outputs)?,
             causal,
+            batch_first,
         })
     }
 }
@@ -46,8 +49,11 @@ impl Forward for Encoder {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let positions = Tensor::arange(0, x.size(1)? as i64, DType::I64)?;
-        let mut x = self.words.call(x)?.add(&self.positions.call(positions)?)?;
+        // The dimensions of the time and of the batch.
+        let (time, batch) = if self.batch_first { (1, 0) } else { (0, 1) };
+        let positions = Tensor::arange(0, x.size(time)? as i64, DType::I64)?;
+        let positions = self.positions.call(positions)?.unsqueeze(batch)?;
+        let mut x = self.words.call(x)?.add(&positions)?;
         for layer in &self.layers {
             x = layer.call(TransformerEncoderLayerInput::new(x).is_causal(self.causal))?;
         }
@@ -58,7 +64,7 @@ impl Forward for Encoder {
 #[test]
 fn a_transformer_that_classifies() {
     healthy(|| {
-        let model = Encoder::new(3, false)?;
+        let model = Encoder::new(3, false, true)?;
         let mut optimizer = AdamW::new(&model, 1e-3)?;
         Ok((model, move |model: &Encoder| {
             // Fewer positions than there are.
@@ -72,7 +78,7 @@ fn a_transformer_that_classifies() {
 #[test]
 fn a_decoder_with_a_causal_mask() {
     healthy(|| {
-        let model = Encoder::new(WORDS, true)?;
+        let model = Encoder::new(WORDS, true, true)?;
         let mut optimizer = AdamW::new(&model, 1e-3)?;
         Ok((model, move |model: &Encoder| {
             let x = text(6, 9)?;
@@ -81,6 +87,39 @@ fn a_decoder_with_a_causal_mask() {
             step(model, &mut optimizer, loss)
         }))
     });
+}
+
+/// Encoders that have the time first, on batches of as many sequences as these have words.
+fn time_first(causal: bool) {
+    healthy(|| {
+        let model = Encoder::new(WORDS, causal, false)?;
+        let mut optimizer = AdamW::new(&model, 1e-3)?;
+        Ok((model, move |model: &Encoder| {
+            let x = text(9, 8)?;
+            let logits = model.call(x.narrow(0, 0..8)?)?;
+            let loss = loss_of(&logits, &x.narrow(0, 1..9)?)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+    healthy(|| {
+        let model = Encoder::new(3, causal, false)?;
+        let mut optimizer = AdamW::new(&model, 1e-3)?;
+        Ok((model, move |model: &Encoder| {
+            let logits = model.call(text(8, 8)?)?.mean(0)?;
+            let loss = CrossEntropyLoss::new().loss(&logits, &classes(8, 3)?)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn a_transformer_that_has_the_time_first() {
+    time_first(false);
+}
+
+#[test]
+fn a_causal_transformer_that_has_the_time_first() {
+    time_first(true);
 }
 
 /// A recurrent language model; the layer gives its states too.
@@ -95,6 +134,18 @@ struct Recurrent {
 enum Layers {
     Lstm(LSTM),
     Gru(GRU),
+    Own(MeanSoFar),
+}
+
+impl Layers {
+    /// What they give for each element.
+    fn states(&self, x: Tensor) -> Result<Tensor> {
+        match self {
+            Self::Lstm(lstm) => Ok(lstm.call(x)?.0),
+            Self::Gru(gru) => Ok(gru.call(x)?.0),
+            Self::Own(layer) => layer.call(x),
+        }
+    }
 }
 
 impl Forward for Recurrent {
@@ -102,10 +153,7 @@ impl Forward for Recurrent {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let x = self.words.call(x)?;
-        let x = match &self.layer {
-            Layers::Lstm(lstm) => lstm.call(x)?.0,
-            Layers::Gru(gru) => gru.call(x)?.0,
-        };
+        let x = self.layer.states(x)?;
         self.head.call(x)
     }
 }
@@ -141,34 +189,95 @@ fn a_language_model_of_lstm_layers() {
     });
 }
 
-/// A recurrent layer that has the time first, as PyTorch's have, and a class for each sequence.
+/// A recurrent layer that has the time first, as PyTorch's have, and classes of each element or of each sequence.
 #[derive(Module)]
 struct TimeFirst {
-    layer: LSTM,
+    layer: Layers,
     head: Linear,
+    #[module(skip)]
+    last: bool,
+}
+
+/// A recurrence that is no layer of ours: the mean of what was so far.
+#[derive(Module)]
+struct MeanSoFar {
+    input: Linear,
+}
+
+impl Forward for MeanSoFar {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let x = self.input.call(x)?;
+        let count = Tensor::arange(1, x.size(0)? as i64 + 1, DType::F32)?;
+        x.cumsum(0)?.div(&count.reshape([-1, 1, 1])?)?.tanh()
+    }
 }
 
 impl Forward for TimeFirst {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        let (states, _) = self.layer.call(x)?;
-        self.head.call(states)
+        let x = self.layer.states(x)?;
+        let x = if self.last { x.select(0, -1)? } else { x };
+        self.head.call(x)
+    }
+}
+
+/// Batches of so many sequences of seven elements.
+fn first_in_time(batch: usize, layer: impl Fn() -> Result<Layers>) {
+    for last in [false, true] {
+        healthy(|| {
+            let model = TimeFirst {
+                layer: layer()?,
+                head: Linear::new(WIDTH, 3)?,
+                last,
+            };
+            let mut optimizer = Adam::new(&model, 1e-2)?;
+            Ok((model, move |model: &TimeFirst| {
+                let x = Tensor::randn([7, batch, 5], DType::F32)?;
+                let logits = model.call(x)?.reshape([-1, 3])?;
+                let target = classes(logits.size(0)?, 3)?;
+                let loss = CrossEntropyLoss::new().loss(&logits, &target)?;
+                step(model, &mut optimizer, loss)
+            }))
+        });
     }
 }
 
 #[test]
 fn a_recurrent_layer_that_has_the_time_first() {
+    first_in_time(6, || Ok(Layers::Lstm(LSTM::new(5, WIDTH)?)));
+}
+
+#[test]
+fn sequences_as_long_as_the_batch_is_large() {
+    first_in_time(7, || Ok(Layers::Lstm(LSTM::new(5, WIDTH)?)));
+    first_in_time(7, || Ok(Layers::Gru(GRU::new(5, WIDTH)?)));
+}
+
+#[test]
+fn a_recurrence_of_ones_own_that_has_the_time_first() {
+    let layer = || {
+        let input = Linear::new(5, WIDTH)?;
+        Ok(Layers::Own(MeanSoFar { input }))
+    };
+    first_in_time(6, layer);
+    first_in_time(7, layer);
+}
+
+#[test]
+fn a_sequence_without_a_batch() {
     healthy(|| {
-        let model = TimeFirst {
-            layer: LSTM::new(5, WIDTH)?,
-            head: Linear::new(WIDTH, 3)?,
-        };
-        let mut optimizer = Adam::new(&model, 1e-2)?;
-        Ok((model, move |model: &TimeFirst| {
-            let x = Tensor::randn([7, 6, 5], DType::F32)?;
-            let logits = model.call(x)?.flatten(0, 1)?;
-            let loss = CrossEntropyLoss::new().loss(&logits, &classes(42, 3)?)?;
+        let layer = TransformerEncoderLayerConfig::new(WIDTH, 4_usize).dim_feedforward(32);
+        let model = Sequential::new()
+            .push(Linear::new(5, WIDTH)?)
+            .push(layer.build()?)
+            .push(Linear::new(WIDTH, 3)?);
+        let mut optimizer = AdamW::new(&model, 1e-3)?;
+        Ok((model, move |model: &Sequential| {
+            let logits = model.call(Tensor::randn([18, 5], DType::F32)?)?;
+            let loss = CrossEntropyLoss::new().loss(&logits, &classes(18, 3)?)?;
             step(model, &mut optimizer, loss)
         }))
     });

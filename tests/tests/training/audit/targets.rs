@@ -1,0 +1,258 @@
+//! Targets from which nothing can be learned, of losses that are modules and of those that are functions.
+
+use module_nn::CrossEntropyOptions;
+use module_nn::audit::{AuditReport, FindingKind};
+use module_nn::functional::{self, NllLossOptions};
+use module_nn::prelude::*;
+
+use super::support::{classes, rows, shows, trained};
+
+const KIND: FindingKind = FindingKind::SuspiciousTargets;
+
+/// A perceptron that is trained by this loss of what it gives.
+fn perceptron(outputs: usize, loss: impl Fn(&Tensor) -> Result<Tensor>) -> Result<AuditReport> {
+    let model = Sequential::new()
+        .push(Linear::new(6, 16)?)
+        .push(Tanh::new())
+        .push(Linear::new(16, outputs)?);
+    trained(&model, |model| loss(&model.call(rows(16, 6)?)?))
+}
+
+/// Sixteen classes, or one that a cross-entropy ignores as often.
+fn ignored(bug: bool, ignore_index: i64) -> Result<Tensor> {
+    match bug {
+        true => Tensor::full([16], ignore_index, DType::I64),
+        false => classes(16, 3),
+    }
+}
+
+#[test]
+fn pitfall_58_targets_that_are_all_ignored() {
+    shows(KIND, "CrossEntropyLoss", |bug| {
+        // The sum is 0, so that nothing but the targets tells.
+        let criterion = CrossEntropyLossConfig::new()
+            .reduction(Reduction::Sum)
+            .build()?;
+        perceptron(3, |x| criterion.loss(x, &ignored(bug, -100)?))
+    });
+}
+
+#[test]
+fn targets_of_functions_that_are_all_ignored() {
+    shows(KIND, "cross_entropy", |bug| {
+        let options = CrossEntropyOptions::new().reduction(Reduction::Sum);
+        perceptron(3, |x| {
+            functional::cross_entropy(x, &ignored(bug, -100)?, options)
+        })
+    });
+    shows(KIND, "nll_loss", |bug| {
+        // The class that fills sentences up.
+        let options = NllLossOptions::new()
+            .ignore_index(0)
+            .reduction(Reduction::Sum);
+        perceptron(3, |x| {
+            functional::nll_loss(&x.log_softmax(1)?, &ignored(bug, 0)?, options)
+        })
+    });
+}
+
+#[test]
+fn targets_that_are_all_equal() {
+    shows(KIND, "CrossEntropyLoss", |bug| {
+        // A loader whose labels were never filled in.
+        perceptron(3, |x| {
+            let target = if bug {
+                Tensor::zeros([16], DType::I64)?
+            } else {
+                classes(16, 3)?
+            };
+            CrossEntropyLoss::new().loss(x, &target)
+        })
+    });
+    shows(KIND, "MSELoss", |bug| {
+        perceptron(1, |x| {
+            let target = if bug {
+                Tensor::full([16, 1], 0.5, DType::F32)?
+            } else {
+                rows(16, 1)?
+            };
+            MSELoss::new().loss(x, &target)
+        })
+    });
+}
+
+#[test]
+fn targets_of_a_method_that_are_all_equal_beside_those_that_are_ignored() {
+    shows(KIND, "cross_entropy", |bug| {
+        perceptron(3, |x| {
+            let target = if bug {
+                Tensor::full([16], 2_i64, DType::I64)?
+            } else {
+                classes(16, 3)?
+            };
+            let padded = Tensor::arange(0, 16, DType::I64)?.ge(12_i64)?;
+            x.cross_entropy(&target.masked_fill(&padded, -100_i64)?, Default::default())
+        })
+    });
+}
+
+/// A loss of a prediction and a target.
+type LossOfTwo = fn(&Tensor, &Tensor) -> Result<Tensor>;
+
+/// The losses of numbers, with the names of their functions.
+const OF_NUMBERS: [(&str, LossOfTwo); 4] = [
+    ("mse_loss", |x, y| {
+        functional::mse_loss(x, y, Reduction::Mean)
+    }),
+    ("l1_loss", |x, y| functional::l1_loss(x, y, Reduction::Mean)),
+    ("smooth_l1_loss", |x, y| {
+        functional::smooth_l1_loss(x, y, Reduction::Mean, 1.0)
+    }),
+    ("huber_loss", |x, y| {
+        functional::huber_loss(x, y, Reduction::Mean, 1.0)
+    }),
+];
+
+#[test]
+fn targets_of_functions_that_are_all_equal() {
+    for (name, loss) in OF_NUMBERS {
+        shows(KIND, name, |bug| {
+            perceptron(1, |x| {
+                let target = rows(16, 1)?;
+                loss(x, &if bug { target.zeros_like()? } else { target })
+            })
+        });
+    }
+    let binary: [(&str, LossOfTwo); 2] = [
+        ("binary_cross_entropy", |x, y| {
+            functional::binary_cross_entropy(&x.sigmoid()?, y, None, Reduction::Mean)
+        }),
+        ("binary_cross_entropy_with_logits", |x, y| {
+            functional::binary_cross_entropy_with_logits(x, y, None, Reduction::Mean, None)
+        }),
+    ];
+    for (name, loss) in binary {
+        shows(KIND, name, |bug| {
+            perceptron(1, |x| {
+                let target = classes(16, 2)?.to_dtype(DType::F32)?.unsqueeze(1)?;
+                loss(x, &if bug { target.ones_like()? } else { target })
+            })
+        });
+    }
+}
+
+#[test]
+fn targets_that_are_no_probabilities() {
+    // Labels of 0 and 255, as they stand in a mask.
+    let labels = |bug| {
+        let labels = classes(16, 2)?.to_dtype(DType::F32)?.unsqueeze(1)?;
+        labels.mul(if bug { 255.0 } else { 1.0 })
+    };
+    shows(KIND, "BCEWithLogitsLoss", |bug| {
+        perceptron(1, |x| BCEWithLogitsLoss::new().loss(x, &labels(bug)?))
+    });
+    shows(KIND, "binary_cross_entropy_with_logits", |bug| {
+        perceptron(1, |x| {
+            let (weight, reduction) = (None, Reduction::Mean);
+            functional::binary_cross_entropy_with_logits(x, &labels(bug)?, weight, reduction, None)
+        })
+    });
+    // Of -1 and 1, as a margin has them.
+    shows(KIND, "binary_cross_entropy_with_logits", |bug| {
+        perceptron(1, |x| {
+            let labels = labels(false)?;
+            let labels = if bug {
+                labels.mul(2.0)?.sub(1.0)?
+            } else {
+                labels
+            };
+            let (weight, reduction) = (None, Reduction::Mean);
+            functional::binary_cross_entropy_with_logits(x, &labels, weight, reduction, None)
+        })
+    });
+}
+
+/// Numbers of a standard deviation of one, or these within the range of an activation.
+fn bounded(bug: bool, activation: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let numbers = rows(16, 4)?;
+    if bug {
+        Ok(numbers)
+    } else {
+        activation(&numbers)
+    }
+}
+
+#[test]
+fn targets_beyond_what_the_last_layer_can_give() {
+    shows(KIND, "MSELoss", |bug| {
+        let model = Sequential::new()
+            .push(Linear::new(6, 4)?)
+            .push(Sigmoid::new());
+        trained(&model, |model| {
+            let target = bounded(bug, Tensor::sigmoid)?;
+            MSELoss::new().loss(&model.call(rows(16, 6)?)?, &target)
+        })
+    });
+    for (name, loss) in OF_NUMBERS {
+        shows(KIND, name, |bug| {
+            // Another shape of what the activation gives is as bounded.
+            perceptron(4, |x| {
+                let target = bounded(bug, Tensor::tanh)?.flatten(0, 1)?;
+                loss(&x.tanh()?.flatten(0, 1)?, &target)
+            })
+        });
+    }
+    shows(KIND, "l1_loss", |bug| {
+        perceptron(4, |x| {
+            let target = bounded(bug, |x| x.softmax(1))?;
+            functional::l1_loss(&x.softmax(1)?, &target, Reduction::Mean)
+        })
+    });
+}
+
+/// A network that is given its targets and gives its loss.
+#[derive(Module)]
+struct Scoring {
+    layer: Linear,
+}
+
+impl Forward<(Tensor, Tensor)> for Scoring {
+    type Output = Tensor;
+
+    fn forward(&self, (x, target): (Tensor, Tensor)) -> Result<Tensor> {
+        let logits = self.layer.call(x)?;
+        functional::cross_entropy(&logits, &target, Default::default())
+    }
+}
+
+#[test]
+fn targets_of_a_loss_within_a_module() {
+    shows(KIND, "0", |bug| {
+        let model = [Scoring {
+            layer: Linear::new(6, 3)?,
+        }];
+        trained(&model, |model| {
+            let target = if bug {
+                Tensor::zeros([16], DType::I64)?
+            } else {
+                classes(16, 3)?
+            };
+            model[0].call((rows(16, 6)?, target))
+        })
+    });
+}
+
+#[test]
+fn classes_that_are_all_equal_beside_another_loss() {
+    shows(KIND, "cross_entropy", |bug| {
+        perceptron(3, |x| {
+            let target = if bug {
+                Tensor::zeros([16], DType::I64)?
+            } else {
+                classes(16, 3)?
+            };
+            let class = functional::cross_entropy(x, &target, Default::default())?;
+            class.add(&functional::mse_loss(x, &rows(16, 3)?, Reduction::Mean)?)
+        })
+    });
+}

@@ -200,8 +200,9 @@ impl GradScaler {
     ///
     /// # Errors
     ///
-    /// No gradient at all, a gradient in `F16`, a model whose gradients were divided since the last [`update`](Self::update); then
-    /// nothing is changed.
+    /// No gradient at all, a gradient in `F16`, a model whose gradients were divided since the last [`update`](Self::update), a
+    /// scale that has fallen so far that its reciprocal is infinite in `f32` ([`OptimizerError::ScaleTooSmall`]; PyTorch would make the
+    /// parameters NaN); then nothing is changed.
     pub fn unscale(&mut self, model: &dyn Module) -> Result<()> {
         if !self.config.enabled {
             return Ok(());
@@ -318,6 +319,11 @@ impl GradScaler {
     fn divide(&self, op: &'static str, model: &dyn Module) -> Result<bool> {
         // Rounded as PyTorch rounds it.
         let inverse = (1.0 / f64::from(self.scale)) as f32;
+        if !inverse.is_finite() {
+            // It would make NaN of a gradient of 0, after which nobody looks for one.
+            let scale = self.get_scale();
+            return Err(OptimizerError::ScaleTooSmall { op, scale }.into());
+        }
         let mut divided: Vec<(&Parameter, Tensor)> = Vec::new();
         let mut found_inf = false;
         for (path, parameter) in model.named_parameters() {

@@ -62,12 +62,8 @@ impl GradScalerConfig {
         } = self;
         check_scale(op, "init_scale", init_scale)?;
         if growth_factor.is_nan() || growth_factor <= 1.0 {
-            return Err(Error::argument(
-                op,
-                "growth_factor",
-                growth_factor,
-                "must be above 1",
-            ));
+            let (name, problem) = ("growth_factor", "must be above 1");
+            return Err(Error::argument(op, name, growth_factor, problem));
         }
         if !(backoff_factor > 0.0 && backoff_factor < 1.0) {
             let problem = "must be between 0 and 1";
@@ -79,12 +75,8 @@ impl GradScalerConfig {
             ));
         }
         if growth_interval == 0 {
-            return Err(Error::argument(
-                op,
-                "growth_interval",
-                0,
-                "must be at least 1",
-            ));
+            let (name, problem) = ("growth_interval", "must be at least 1");
+            return Err(Error::argument(op, name, 0, problem));
         }
         Ok(())
     }
